@@ -1,0 +1,70 @@
+/// Writes the ledger's canonical bytes: big-endian integers and length-prefixed strings.
+public struct ByteWriter: Sendable {
+    /// What has been written so far.
+    public private(set) var bytes: [UInt8] = []
+
+    /// An empty writer.
+    public init() {}
+
+    /// Appends bytes as they are.
+    public mutating func raw(_ more: some Sequence<UInt8>) {
+        bytes.append(contentsOf: more)
+    }
+
+    /// Appends an integer, most significant byte first.
+    public mutating func integer<Integer: FixedWidthInteger>(_ value: Integer) {
+        withUnsafeBytes(of: value.bigEndian) { bytes.append(contentsOf: $0) }
+    }
+
+    /// Appends a 32-bit byte count, then the bytes.
+    public mutating func prefixed(_ more: [UInt8]) {
+        integer(UInt32(more.count))
+        bytes.append(contentsOf: more)
+    }
+
+    /// Appends a 32-bit byte count, then the text as UTF-8.
+    public mutating func prefixed(_ text: String) {
+        prefixed(Array(text.utf8))
+    }
+
+    /// Appends an instant as signed 64-bit milliseconds.
+    public mutating func instant(_ value: Instant) {
+        integer(value.milliseconds)
+    }
+}
+
+/// Reads what a `ByteWriter` wrote; every read is nil once the bytes are too few.
+public struct ByteReader: Sendable {
+    private let bytes: ArraySlice<UInt8>
+    private var position: Int
+
+    /// A reader at the first of these bytes.
+    public init(_ bytes: ArraySlice<UInt8>) {
+        self.bytes = bytes
+        position = bytes.startIndex
+    }
+
+    /// Whether everything was read.
+    public var isAtEnd: Bool { position == bytes.endIndex }
+
+    /// The next bytes, or nil where fewer are left.
+    public mutating func raw(_ count: Int) -> ArraySlice<UInt8>? {
+        guard count >= 0, bytes.endIndex - position >= count else { return nil }
+        defer { position += count }
+        return bytes[position..<position + count]
+    }
+
+    /// The next big-endian integer.
+    public mutating func integer<Integer: FixedWidthInteger>(_ type: Integer.Type) -> Integer? {
+        guard let slice = raw(MemoryLayout<Integer>.size) else { return nil }
+        var value: Integer = 0
+        for byte in slice { value = value << 8 | Integer(truncatingIfNeeded: byte) }
+        return value
+    }
+
+    /// The next length-prefixed bytes.
+    public mutating func prefixed() -> ArraySlice<UInt8>? {
+        guard let count = integer(UInt32.self) else { return nil }
+        return raw(Int(count))
+    }
+}

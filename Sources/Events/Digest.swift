@@ -1,0 +1,51 @@
+import Crypto
+
+/// A SHA-256 digest: the address of a payload, the identity of a fact, a link of the chain.
+public struct Digest: Hashable, Sendable {
+    /// Thirty-two bytes.
+    public let bytes: [UInt8]
+
+    /// Number of bytes in a digest.
+    public static let byteCount = 32
+
+    /// Thirty-two zero bytes: the digest before the first commit of a lane.
+    public static let zero = Digest(unchecked: [UInt8](repeating: 0, count: byteCount))
+
+    private init(unchecked bytes: [UInt8]) {
+        self.bytes = bytes
+    }
+
+    /// The digest with exactly these bytes; nil unless there are thirty-two.
+    public init?(bytes: some Sequence<UInt8>) {
+        let array = Array(bytes)
+        guard array.count == Digest.byteCount else { return nil }
+        self.bytes = array
+    }
+
+    /// The SHA-256 of some bytes.
+    public static func of(_ bytes: [UInt8]) -> Digest {
+        bytes.withUnsafeBytes { buffer in
+            var hasher = SHA256()
+            hasher.update(bufferPointer: buffer)
+            return Digest(unchecked: Array(hasher.finalize()))
+        }
+    }
+
+    /// Sixty-four lower-case hexadecimal digits.
+    public var hex: String { hexadecimal(bytes) }
+}
+
+extension Digest: CustomStringConvertible {
+    public var description: String { hex }
+}
+
+/// Lower-case hexadecimal digits, two a byte.
+public func hexadecimal(_ bytes: some Sequence<UInt8>) -> String {
+    let digits = Array("0123456789abcdef".utf8)
+    var text: [UInt8] = []
+    for byte in bytes {
+        text.append(digits[Int(byte >> 4)])
+        text.append(digits[Int(byte & 15)])
+    }
+    return String(decoding: text, as: UTF8.self)
+}

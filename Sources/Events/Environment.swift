@@ -1,0 +1,42 @@
+/// Where a purchase was made; part of the identity of every stream (promise 10).
+///
+/// Apple's words (app-store.md §D.3). Sandbox data is signed under the same Apple roots as
+/// production data, so this value alone keeps test purchases from granting real access.
+public enum Environment: Hashable, Sendable {
+    /// The App Store that takes money.
+    case production
+    /// Sandbox, TestFlight and App Review.
+    case sandbox
+    /// StoreKit testing in Xcode: signed on a developer's machine.
+    case xcode
+    /// Unit tests of Apple's own libraries.
+    case localTesting
+    /// A word Apple had not used when this was written; kept as it came.
+    case unrecognised(String)
+
+    /// The environment of Apple's word for it; an unknown word is kept.
+    public init(_ word: String) {
+        switch word {
+        case "Production": self = .production
+        case "Sandbox": self = .sandbox
+        case "Xcode": self = .xcode
+        case "LocalTesting": self = .localTesting
+        default: self = .unrecognised(word)
+        }
+    }
+
+    /// Apple's word, as stored in the log.
+    public var word: String {
+        switch self {
+        case .production: "Production"
+        case .sandbox: "Sandbox"
+        case .xcode: "Xcode"
+        case .localTesting: "LocalTesting"
+        case .unrecognised(let word): word
+        }
+    }
+}
+
+extension Environment: CustomStringConvertible {
+    public var description: String { word }
+}

@@ -1,0 +1,82 @@
+/// A place in the log: a lane and a dense offset in it, from 1, in commit order.
+public struct Position: Hashable, Sendable {
+    /// The lane.
+    public let lane: Int
+    /// The offset in the lane, from 1, without holes.
+    public let offset: Int64
+
+    /// The position at that offset of that lane.
+    public init(lane: Int, offset: Int64) {
+        self.lane = lane
+        self.offset = offset
+    }
+}
+
+extension Position: Comparable {
+    /// By lane, then offset. Positions of two lanes have no order in time.
+    public static func < (left: Position, right: Position) -> Bool {
+        (left.lane, left.offset) < (right.lane, right.offset)
+    }
+}
+
+/// A fact that the log holds.
+public struct Event: Hashable, Sendable {
+    /// Where it stands.
+    public let position: Position
+    /// When it was committed, on our clock.
+    public let recordedAt: Instant
+    /// What it says.
+    public let fact: Fact
+    /// The payload that proves it.
+    public let evidence: Digest
+
+    /// An event as the log holds it.
+    public init(position: Position, recordedAt: Instant, fact: Fact, evidence: Digest) {
+        self.position = position
+        self.recordedAt = recordedAt
+        self.fact = fact
+        self.evidence = evidence
+    }
+}
+
+/// A later or earlier assertion of what an event already says.
+///
+/// It is no event, because it tells nothing new; but it must not be forgotten: A at 1, A again at
+/// 3, then B of 2 arrives late, and the answer is A. Confirmations are a set, so that any order of
+/// arrival leaves the same ones, and they are covered by the digest of their commit.
+public struct Confirmation: Hashable, Sendable {
+    /// The event whose statement was repeated.
+    public let position: Position
+    /// When Apple repeated it, on Apple's clock.
+    public let asOf: Instant
+    /// Which fields of the event were repeated.
+    public let fields: FieldSet
+    /// The transaction id under which the repetition came, where it differs from the event's: an
+    /// alias made by a restore (app-store.md §G-4); empty otherwise.
+    public let transactionId: String
+
+    /// A repetition of the event at that position.
+    public init(position: Position, asOf: Instant, fields: FieldSet, transactionId: String) {
+        self.position = position
+        self.asOf = asOf
+        self.fields = fields
+        self.transactionId = transactionId
+    }
+}
+
+/// All that the log knows about one subscription: the input of every fold.
+public struct StreamHistory: Hashable, Sendable {
+    /// The subscription.
+    public let stream: StreamID
+    /// Its events, by offset.
+    public var events: [Event]
+    /// Their repetitions, in any order.
+    public var confirmations: [Confirmation]
+
+    /// A history of these events and repetitions.
+    public init(stream: StreamID, events: [Event], confirmations: [Confirmation]) {
+        self.stream = stream
+        self.events = events
+        self.confirmations = confirmations
+    }
+}

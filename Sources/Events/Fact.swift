@@ -1,0 +1,107 @@
+/// What an event is about: a purchase, a renewal preference, or something Apple said happened.
+public enum Kind: String, CaseIterable, Sendable {
+    /// One transaction: a period, or a purchase that is no subscription.
+    case transaction
+    /// A snapshot of what will happen at the next renewal.
+    case renewal
+    /// A notification: that Apple said something, when, and with which status.
+    case notification
+}
+
+/// The identity of a subscription: an `originalTransactionId` in one environment.
+///
+/// Equal ids of two environments are different streams (promise 10).
+public struct StreamID: Hashable, Sendable {
+    /// Where the purchase was made.
+    public let environment: Environment
+    /// Apple's id, as text; empty for statements that concern no transaction (a TEST
+    /// notification). At most `idByteCountMax` bytes.
+    public let originalTransactionId: String
+
+    /// Longest id accepted, in UTF-8 bytes; Apple's have at most twenty digits.
+    public static let idByteCountMax = 128
+
+    /// The stream of that id in that environment.
+    public init(environment: Environment, originalTransactionId: String) {
+        self.environment = environment
+        self.originalTransactionId = originalTransactionId
+    }
+}
+
+extension StreamID: Comparable {
+    /// By environment's word, then by the id's UTF-8 bytes: the order of every listing.
+    public static func < (left: StreamID, right: StreamID) -> Bool {
+        let (first, second) = (left.environment.word, right.environment.word)
+        if first != second { return first.utf8.lexicographicallyPrecedes(second.utf8) }
+        return left.originalTransactionId.utf8.lexicographicallyPrecedes(
+            right.originalTransactionId.utf8)
+    }
+}
+
+/// One thing a verified payload says, before the log has judged whether it is news.
+public struct Fact: Hashable, Sendable {
+    /// The subscription it belongs to.
+    public let stream: StreamID
+    /// The app it was bought in; empty where the format does not say.
+    public let bundleId: String
+    /// What it is about.
+    public let kind: Kind
+    /// Start of the period it is about, in whole seconds; the epoch where it is about none.
+    public let purchaseDate: Instant
+    /// End of the period, in whole seconds; the epoch for what never expires (promise of the key:
+    /// no NULL).
+    public let expiresDate: Instant
+    /// When Apple asserted it, on Apple's clock.
+    public let asOf: Instant
+    /// What it says.
+    public let content: Content
+
+    /// A fact; the dates of the key are floored to whole seconds (app-store.md §A.4).
+    public init(
+        stream: StreamID,
+        bundleId: String,
+        kind: Kind,
+        purchaseDate: Instant?,
+        expiresDate: Instant?,
+        asOf: Instant,
+        content: Content
+    ) {
+        self.stream = stream
+        self.bundleId = bundleId
+        self.kind = kind
+        self.purchaseDate = (purchaseDate ?? Instant(milliseconds: 0)).flooredToSecond
+        self.expiresDate = (expiresDate ?? Instant(milliseconds: 0)).flooredToSecond
+        self.asOf = asOf
+        self.content = content
+    }
+
+    /// What facts must share to speak of the same thing.
+    public var subject: Subject {
+        let name =
+            switch kind {
+            case .transaction: content.text(.productId) ?? ""
+            case .renewal: ""
+            case .notification: content.text(.notificationUUID) ?? ""
+            }
+        return Subject(
+            stream: stream, kind: kind, purchaseDate: purchaseDate, expiresDate: expiresDate,
+            name: name)
+    }
+}
+
+/// What a fact speaks of: the key of a period and, where a second may hold two of them, a name.
+///
+/// The name is the product of a transaction (an upgrade can be bought in the second of a renewal,
+/// app-store.md §G-40) and the UUID of a notification.
+public struct Subject: Hashable, Sendable {
+    /// The subscription.
+    public let stream: StreamID
+    /// What kind of statement.
+    public let kind: Kind
+    /// Start of the period.
+    public let purchaseDate: Instant
+    /// End of the period.
+    public let expiresDate: Instant
+    /// Product or notification; empty for renewal snapshots.
+    public let name: String
+}

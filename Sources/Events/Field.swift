@@ -1,0 +1,156 @@
+/// One property of a purchase, a renewal preference or a notification, under Apple's name.
+///
+/// The raw value is the field's tag in canonical bytes: never reused, never renumbered. Purchase
+/// and expiry dates are not here: they are the key of the event. `signedDate` is its as-of.
+public enum Field: UInt8, CaseIterable, Sendable {
+    // What was bought (app-store.md §D.1).
+    case transactionId = 1
+    case webOrderLineItemId = 2
+    case productId = 3
+    case subscriptionGroupIdentifier = 4
+    case type = 5
+    case inAppOwnershipType = 6
+    case transactionReason = 7
+    case quantity = 8
+    case storefront = 9
+    case storefrontId = 10
+    case currency = 11
+    case price = 12
+    case isUpgraded = 13
+    case offerType = 14
+    case offerIdentifier = 15
+    case offerDiscountType = 16
+    case offerPeriod = 17
+    case revocationDate = 18
+    case revocationReason = 19
+    case revocationType = 20
+    case revocationPercentage = 21
+    case appAccountToken = 22
+    case appTransactionId = 23
+    case previousOriginalTransactionId = 24
+
+    // What happens next (app-store.md §D.2).
+    case autoRenewProductId = 32
+    case autoRenewStatus = 33
+    case expirationIntent = 34
+    case isInBillingRetryPeriod = 35
+    case gracePeriodExpiresDate = 36
+    case priceIncreaseStatus = 37
+    case renewalDate = 38
+    case renewalPrice = 39
+    case recentSubscriptionStartDate = 40
+
+    // What Apple told us about it (app-store.md §C.1).
+    case notificationType = 48
+    case subtype = 49
+    case notificationUUID = 50
+    case status = 51
+    case consumptionRequestReason = 52
+
+    /// Every property that has no tag of its own: one JSON object, keys sorted, numbers as written.
+    case extra = 63
+
+    /// How a field's value is written in canonical bytes.
+    public enum ValueType: Sendable {
+        case text
+        case integer
+        case boolean
+        case instant
+    }
+
+    /// The type of this field's value; amounts are milliunits of their currency.
+    public var valueType: ValueType {
+        switch self {
+        case .quantity, .price, .offerType, .revocationReason, .revocationPercentage,
+            .autoRenewStatus, .expirationIntent, .priceIncreaseStatus, .renewalPrice, .status:
+            .integer
+        case .isUpgraded, .isInBillingRetryPeriod:
+            .boolean
+        case .revocationDate, .gracePeriodExpiresDate, .renewalDate, .recentSubscriptionStartDate:
+            .instant
+        default:
+            .text
+        }
+    }
+
+    /// Whether a different value is news.
+    ///
+    /// A transaction id is an alias of its purchase: a restore makes new ones for the same period
+    /// (app-store.md §G-4).
+    public var isMeaningful: Bool { self != .transactionId }
+}
+
+/// A set of fields, as the bits of their tags.
+public struct FieldSet: OptionSet, Hashable, Sendable {
+    /// Bit n stands for the field with tag n.
+    public let rawValue: UInt64
+
+    /// The set with exactly these bits.
+    public init(rawValue: UInt64) {
+        self.rawValue = rawValue
+    }
+
+    /// The set of these fields.
+    public init(_ fields: some Sequence<Field>) {
+        self.init(rawValue: fields.reduce(0) { $0 | 1 << UInt64($1.rawValue) })
+    }
+
+    /// Whether the set has the field.
+    public func contains(_ field: Field) -> Bool {
+        rawValue & (1 << UInt64(field.rawValue)) != 0
+    }
+
+    /// Adds a field.
+    public mutating func insert(_ field: Field) {
+        self = FieldSet(rawValue: rawValue | 1 << UInt64(field.rawValue))
+    }
+
+    /// The fields, by ascending tag; bits without a field are passed over.
+    public var fields: [Field] {
+        Field.allCases.filter { contains($0) }
+    }
+}
+
+/// The value of one field.
+public enum FieldValue: Hashable, Sendable {
+    /// UTF-8 text, Apple's own spelling; ids are text, never numbers.
+    case text(String)
+    /// A count, a code, or milliunits of a currency.
+    case integer(Int64)
+    /// A flag.
+    case boolean(Bool)
+    /// A point in time on Apple's clock.
+    case instant(Instant)
+
+    /// The bytes that stand for the value in canonical bytes.
+    public var canonicalBytes: [UInt8] {
+        var writer = ByteWriter()
+        switch self {
+        case .text(let text): writer.raw(text.utf8)
+        case .integer(let number): writer.integer(number)
+        case .boolean(let flag): writer.integer(UInt8(flag ? 1 : 0))
+        case .instant(let instant): writer.instant(instant)
+        }
+        return writer.bytes
+    }
+
+    init?(canonicalBytes: ArraySlice<UInt8>, type: Field.ValueType) {
+        var reader = ByteReader(canonicalBytes)
+        switch type {
+        case .text:
+            guard let text = String(validating: canonicalBytes, as: UTF8.self) else { return nil }
+            self = .text(text)
+            return
+        case .integer:
+            guard let number = reader.integer(Int64.self) else { return nil }
+            self = .integer(number)
+        case .boolean:
+            guard let flag = reader.integer(UInt8.self), flag <= 1 else { return nil }
+            self = .boolean(flag == 1)
+        case .instant:
+            guard let number = reader.integer(Int64.self) else { return nil }
+            self = .instant(Instant(milliseconds: number))
+        }
+        guard reader.isAtEnd else { return nil }
+    }
+}
