@@ -1,4 +1,4 @@
-import Crypto
+internal import Crypto
 
 /// A SHA-256 digest: the address of a payload, the identity of a fact, a link of the chain.
 public struct Digest: Hashable, Sendable {
@@ -36,6 +36,7 @@ public struct Digest: Hashable, Sendable {
 }
 
 extension Digest: CustomStringConvertible {
+    /// The same as `hex`.
     public var description: String { hex }
 }
 

@@ -13,7 +13,9 @@ public struct Position: Hashable, Sendable {
 }
 
 extension Position: Comparable {
-    /// By lane, then offset. Positions of two lanes have no order in time.
+    /// By lane, then offset.
+    ///
+    /// Positions of two lanes have no order in time.
     public static func < (left: Position, right: Position) -> Bool {
         (left.lane, left.offset) < (right.lane, right.offset)
     }
