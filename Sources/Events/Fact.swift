@@ -33,8 +33,11 @@ public struct StreamID: Hashable, Sendable {
 extension StreamID: Comparable {
     /// By environment's word, then by the id's UTF-8 bytes: the order of every listing.
     public static func < (left: StreamID, right: StreamID) -> Bool {
-        let (first, second) = (left.environment.word, right.environment.word)
-        if first != second { return first.utf8.lexicographicallyPrecedes(second.utf8) }
+        if left.environment != right.environment {
+            return left.environment.word.utf8.lexicographicallyPrecedes(
+                right.environment.word.utf8
+            )
+        }
         return left.originalTransactionId.utf8.lexicographicallyPrecedes(
             right.originalTransactionId.utf8
         )
