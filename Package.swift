@@ -20,6 +20,21 @@ let package = Package(
             dependencies: [.product(name: "Crypto", package: "swift-crypto")],
             swiftSettings: strict
         ),
+        .target(
+            name: "Projections",
+            dependencies: ["Events"],
+            path: "Projections",
+            resources: [
+                .embedInCode("ActivePeriods/active-periods.sql"),
+                .embedInCode("ActivePeriods/active-periods-indexes.sql"),
+            ],
+            swiftSettings: strict
+        ),
         .testTarget(name: "EventsTests", dependencies: ["Events"], swiftSettings: strict),
+        .testTarget(
+            name: "ProjectionsTests",
+            dependencies: ["Events", "Projections"],
+            swiftSettings: strict
+        ),
     ]
 )
