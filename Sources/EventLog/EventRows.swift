@@ -1,0 +1,52 @@
+internal import Events
+internal import Postgres
+
+/// Reads events and confirmations out of rows; the one place that knows the order of the columns.
+enum EventRows {
+    /// The columns of an event that its canonical bytes need, from table alias `e`.
+    static let columns = """
+        e.lane, e.lane_offset, e.recorded_at, e.as_of_ms, e.purchase_date_ms, e.expires_date_ms,
+        e.environment, e.original_transaction_id, e.kind, e.bundle_id, e.evidence_digest, e.content
+        """
+
+    /// The event in a row of `columns`.
+    static func event(in rows: PostgresRows, _ row: Int) throws -> Event {
+        let position = Position(
+            lane: Int(try rows.int4(row, 0)), offset: try rows.int8(row, 1))
+        guard let kind = Kind(rawValue: try rows.text(row, 8)),
+            let evidence = Digest(bytes: try rows.bytea(row, 10)),
+            let content = Content(canonicalBytes: try rows.bytea(row, 11))
+        else {
+            throw EventLogError(
+                .malformedLog,
+                "event \(position.lane):\(position.offset) does not have the form that this "
+                    + "program writes; run `subledger verify`")
+        }
+        let fact = Fact(
+            stream: StreamID(
+                environment: Environment(try rows.text(row, 6)),
+                originalTransactionId: try rows.text(row, 7)),
+            bundleId: try rows.text(row, 9), kind: kind,
+            purchaseDate: Instant(milliseconds: try rows.int8(row, 4)),
+            expiresDate: Instant(milliseconds: try rows.int8(row, 5)),
+            asOf: Instant(milliseconds: try rows.int8(row, 3)), content: content)
+        return Event(
+            position: position,
+            recordedAt: Instant(microseconds: try rows.timestamptz(row, 2)),
+            fact: fact, evidence: evidence)
+    }
+
+    /// The columns of a confirmation, from table alias `c`.
+    static let confirmationColumns = "c.lane, c.lane_offset, c.as_of_ms, c.fields, c.transaction_id"
+
+    /// The confirmation in a row of `confirmationColumns`.
+    static func confirmation(
+        in rows: PostgresRows, _ row: Int
+    ) throws(PostgresError) -> Confirmation {
+        Confirmation(
+            position: Position(lane: Int(try rows.int4(row, 0)), offset: try rows.int8(row, 1)),
+            asOf: Instant(milliseconds: try rows.int8(row, 2)),
+            fields: FieldSet(rawValue: UInt64(bitPattern: try rows.int8(row, 3))),
+            transactionId: try rows.text(row, 4))
+    }
+}
