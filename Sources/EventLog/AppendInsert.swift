@@ -22,7 +22,7 @@ struct AppendInsert {
                 [
                     lane, .int8(commit.number), .int8(commit.firstOffset),
                     .int4(Int32(commit.count)), .int4(Int32(commit.confirmations)),
-                    .timestamptz(commit.committedAt.microseconds), .bytea(plan.digest.bytes),
+                    .timestamptz(microseconds: commit.committedAt.microseconds), .bytea(plan.digest.bytes),
                 ]))
     }
 
@@ -71,7 +71,7 @@ struct AppendInsert {
             PostgresStatement(
                 AppendInsert.event,
                 [
-                    lane, .timestamptz(commit.committedAt.microseconds),
+                    lane, .timestamptz(microseconds: commit.committedAt.microseconds),
                     .int8Array(new.map(\.event.position.offset)),
                     .int8Array(facts.map(\.asOf.milliseconds)),
                     .int8Array(facts.map(\.purchaseDate.milliseconds)),

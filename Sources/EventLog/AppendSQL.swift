@@ -32,9 +32,9 @@ enum AppendSQL {
                 digest: genesis)
         }
         return LaneHead(
-            lane: lane, offset: try rows.int8(0, 1), commitNumber: try rows.int8(0, 0),
-            committedAt: Instant(microseconds: try rows.timestamptz(0, 2)),
-            digest: Digest(bytes: try rows.bytea(0, 3)) ?? .zero)
+            lane: lane, offset: try rows[0].int8(1), commitNumber: try rows[0].int8(0),
+            committedAt: Instant(microseconds: try rows[0].timestamptz(2)),
+            digest: Digest(bytes: try rows[0].bytea(3)) ?? .zero)
     }
 }
 
@@ -112,9 +112,9 @@ struct AppendLookUp {
         var knowledge: [Subject: Knowledge] = [:]
         var subjects: [Int64: Subject] = [:]
         for row in 0..<events.count {
-            let key = keys[Int(try events.int8(row, 0)) - 1]
-            let offset = try events.int8(row, 1)
-            guard let content = Content(canonicalBytes: try events.bytea(row, 3)) else {
+            let key = keys[Int(try events[row].int8(0)) - 1]
+            let offset = try events[row].int8(1)
+            guard let content = Content(canonicalBytes: try events[row].bytea(3)) else {
                 throw EventLogError(
                     .malformedLog,
                     "the content of event \(lane):\(offset) is not in canonical form; run verify")
@@ -122,21 +122,21 @@ struct AppendLookUp {
             let fact = Fact(
                 stream: key.stream, bundleId: "", kind: key.kind, purchaseDate: key.purchaseDate,
                 expiresDate: key.expiresDate,
-                asOf: Instant(milliseconds: try events.int8(row, 2)), content: content)
+                asOf: Instant(milliseconds: try events[row].int8(2)), content: content)
             subjects[offset] = fact.subject
             knowledge[fact.subject, default: Knowledge()].learn(
                 offset: offset, asOf: fact.asOf, content: content)
         }
         for row in 0..<confirmations.count {
-            let offset = try confirmations.int8(row, 0)
+            let offset = try confirmations[row].int8(0)
             guard let subject = subjects[offset] else { continue }
             knowledge[subject]?.learn(
                 Confirmation(
                     position: Position(lane: lane, offset: offset),
-                    asOf: Instant(milliseconds: try confirmations.int8(row, 1)),
+                    asOf: Instant(milliseconds: try confirmations[row].int8(1)),
                     fields: FieldSet(
-                        rawValue: UInt64(bitPattern: try confirmations.int8(row, 2))),
-                    transactionId: try confirmations.text(row, 3)))
+                        rawValue: UInt64(bitPattern: try confirmations[row].int8(2))),
+                    transactionId: try confirmations[row].text(3)))
         }
         return knowledge
     }
@@ -144,14 +144,14 @@ struct AppendLookUp {
     private func storedEvidence(_ rows: PostgresRows) throws -> [Digest: Digest] {
         var records: [Digest: Digest] = [:]
         for row in 0..<rows.count {
-            guard let payload = Digest(bytes: try rows.bytea(row, 0)),
-                let root = Digest(bytes: try rows.bytea(row, 5))
+            guard let payload = Digest(bytes: try rows[row].bytea(0)),
+                let root = Digest(bytes: try rows[row].bytea(5))
             else { continue }
             records[payload] = Evidence.recordDigest(
                 payload: payload,
-                receivedAt: Instant(microseconds: try rows.timestamptz(row, 1)),
-                kind: try rows.text(row, 2), source: try rows.text(row, 3),
-                verification: try rows.text(row, 4), root: root)
+                receivedAt: Instant(microseconds: try rows[row].timestamptz(1)),
+                kind: try rows[row].text(2), source: try rows[row].text(3),
+                verification: try rows[row].text(4), root: root)
         }
         return records
     }

@@ -35,8 +35,7 @@ extension Appender {
         let lookUp = AppendLookUp(batch, lane: lane)
         let stored = storedSegments[lane, default: []]
         do {
-            let (plan, segments) = try await session.transaction {
-                session throws(any Error) -> (AppendPlan, [Digest]) in
+            let (plan, segments) = try await session.atomically { session -> (AppendPlan, [Digest]) in
                 _ = try session.query(AppendSQL.lockLane, [.int4(Int32(lane))])
                 let head = try AppendSQL.head(
                     in: session.query(AppendSQL.readHead, [.int4(Int32(lane))]), lane: lane,
@@ -92,7 +91,7 @@ extension Appender {
             let known = error as? EventLogError
             return .refused(known ?? EventLogError(.database, "append: \(error)"))
         }
-        if error.sqlState == "23505", AppendSQL.raceConstraints.contains(error.constraint ?? "") {
+        if error.sqlState == "23505", AppendSQL.raceConstraints.contains(error.constraintName ?? "") {
             return .lostRace
         }
         let cause = EventLogError(error, doing: "append")

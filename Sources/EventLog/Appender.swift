@@ -8,7 +8,7 @@ internal import Postgres
 /// `commit` refuse a batch that was decided against a head that is no longer the newest; then it
 /// reads the head and decides again (DESIGN §4).
 actor Appender {
-    private let settings: ConnectionSettings
+    let settings: ConnectionSettings
     private let identity: LedgerIdentity
     private let clock: @Sendable () -> Instant
     /// The connection; nil before the first batch and after a loss.

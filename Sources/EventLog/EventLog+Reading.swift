@@ -36,10 +36,10 @@ extension EventLog {
             ])
             var history = StreamHistory(stream: stream, events: [], confirmations: [])
             for row in 0..<found[0].count {
-                history.events.append(try EventRows.event(in: found[0], row))
+                history.events.append(try EventRows.event(in: found[0][row]))
             }
             for row in 0..<found[1].count {
-                history.confirmations.append(try EventRows.confirmation(in: found[1], row))
+                history.confirmations.append(try EventRows.confirmation(in: found[1][row]))
             }
             return history
         }
@@ -56,7 +56,7 @@ extension EventLog {
                 SELECT DISTINCT environment FROM ledger.event
                 WHERE lane = $1 AND original_transaction_id = $2 ORDER BY environment
                 """, [.int4(Int32(lane)), .text(originalTransactionId)])
-            return try (0..<rows.count).map { Environment(try rows.text($0, 0)) }
+            return try (0..<rows.count).map { Environment(try rows[$0].text(0)) }
         }
     }
 
@@ -78,12 +78,12 @@ extension EventLog {
             return try (0..<rows.count).map { row in
                 StreamSummary(
                     stream: StreamID(
-                        environment: Environment(try rows.text(row, 1)),
-                        originalTransactionId: try rows.text(row, 2)),
-                    lane: Int(try rows.int4(row, 0)), events: try rows.int8(row, 3),
-                    productIds: try rows.text(row, 4).split(separator: "\n").map(String.init),
-                    firstRecordedAt: Instant(microseconds: try rows.timestamptz(row, 5)),
-                    lastRecordedAt: Instant(microseconds: try rows.timestamptz(row, 6)))
+                        environment: Environment(try rows[row].text(1)),
+                        originalTransactionId: try rows[row].text(2)),
+                    lane: Int(try rows[row].int4(0)), events: try rows[row].int8(3),
+                    productIds: try rows[row].text(4).split(separator: "\n").map(String.init),
+                    firstRecordedAt: Instant(microseconds: try rows[row].timestamptz(5)),
+                    lastRecordedAt: Instant(microseconds: try rows[row].timestamptz(6)))
             }
         }
     }
@@ -110,7 +110,7 @@ extension EventLog {
                     WHERE c.lane = l.lane ORDER BY commit_no DESC LIMIT 1) h
                 """, [])
             var heads: [Int: Int64] = [:]
-            for row in 0..<rows.count { heads[Int(try rows.int4(row, 0))] = try rows.int8(row, 1) }
+            for row in 0..<rows.count { heads[Int(try rows[row].int4(0))] = try rows[row].int8(1) }
             return heads
         }
     }
@@ -133,7 +133,7 @@ private struct KnowledgeBound {
             eventBound = " AND e.lane_offset <= $4"
             confirmationBound = " AND c.known_from_offset <= $4"
         case .time(let instant):
-            parameters = [.timestamptz(instant.microseconds)]
+            parameters = [.timestamptz(microseconds: instant.microseconds)]
             eventBound = " AND e.recorded_at <= $4"
             confirmationBound = """
                  AND EXISTS (SELECT FROM ledger.commit k WHERE k.lane = $1

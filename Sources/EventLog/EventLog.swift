@@ -31,9 +31,9 @@ public final class EventLog: Sendable {
     public static func open(
         _ settings: ConnectionSettings, _ options: Options = Options()
     ) async throws(EventLogError) -> EventLog {
-        let pool = PostgresPool(settings, limit: options.readersMax)
+        let pool = PostgresPool(settings, sessionsMax: options.readersMax)
         do {
-            let identity = try await pool.withSession { session in
+            let identity = try await pool.borrowing { session in
                 try await Migrator.identity(of: session)
             }
             return EventLog(pool, identity, settings, options)
@@ -100,7 +100,7 @@ public final class EventLog: Sendable {
         _ action: String, _ body: @Sendable (PostgresSession) async throws -> Value
     ) async throws(EventLogError) -> Value {
         do {
-            return try await pool.withSession(body)
+            return try await pool.borrowing(body)
         } catch {
             throw EventLog.error(error, doing: action)
         }

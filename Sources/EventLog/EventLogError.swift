@@ -62,7 +62,7 @@ extension EventLogError {
                     + "(ledger_writer to append, ledger_reader to read)")
         default:
             self.init(
-                error.isConnectionFailure || error.isRetryable ? .databaseUnavailable : .database,
+                error.isRetryable ? .databaseUnavailable : .database,
                 "\(action): \(error)")
         }
     }

@@ -10,12 +10,12 @@ enum EventRows {
         """
 
     /// The event in a row of `columns`.
-    static func event(in rows: PostgresRows, _ row: Int) throws -> Event {
+    static func event(in row: borrowing some PostgresFields & ~Copyable) throws -> Event {
         let position = Position(
-            lane: Int(try rows.int4(row, 0)), offset: try rows.int8(row, 1))
-        guard let kind = Kind(rawValue: try rows.text(row, 8)),
-            let evidence = Digest(bytes: try rows.bytea(row, 10)),
-            let content = Content(canonicalBytes: try rows.bytea(row, 11))
+            lane: Int(try row.int4(0)), offset: try row.int8(1))
+        guard let kind = Kind(rawValue: try row.text(8)),
+            let evidence = Digest(bytes: try row.bytea(10)),
+            let content = Content(canonicalBytes: try row.bytea(11))
         else {
             throw EventLogError(
                 .malformedLog,
@@ -24,15 +24,15 @@ enum EventRows {
         }
         let fact = Fact(
             stream: StreamID(
-                environment: Environment(try rows.text(row, 6)),
-                originalTransactionId: try rows.text(row, 7)),
-            bundleId: try rows.text(row, 9), kind: kind,
-            purchaseDate: Instant(milliseconds: try rows.int8(row, 4)),
-            expiresDate: Instant(milliseconds: try rows.int8(row, 5)),
-            asOf: Instant(milliseconds: try rows.int8(row, 3)), content: content)
+                environment: Environment(try row.text(6)),
+                originalTransactionId: try row.text(7)),
+            bundleId: try row.text(9), kind: kind,
+            purchaseDate: Instant(milliseconds: try row.int8(4)),
+            expiresDate: Instant(milliseconds: try row.int8(5)),
+            asOf: Instant(milliseconds: try row.int8(3)), content: content)
         return Event(
             position: position,
-            recordedAt: Instant(microseconds: try rows.timestamptz(row, 2)),
+            recordedAt: Instant(microseconds: try row.timestamptz(2)),
             fact: fact, evidence: evidence)
     }
 
@@ -41,12 +41,12 @@ enum EventRows {
 
     /// The confirmation in a row of `confirmationColumns`.
     static func confirmation(
-        in rows: PostgresRows, _ row: Int
+        in row: borrowing some PostgresFields & ~Copyable
     ) throws(PostgresError) -> Confirmation {
         Confirmation(
-            position: Position(lane: Int(try rows.int4(row, 0)), offset: try rows.int8(row, 1)),
-            asOf: Instant(milliseconds: try rows.int8(row, 2)),
-            fields: FieldSet(rawValue: UInt64(bitPattern: try rows.int8(row, 3))),
-            transactionId: try rows.text(row, 4))
+            position: Position(lane: Int(try row.int4(0)), offset: try row.int8(1)),
+            asOf: Instant(milliseconds: try row.int8(2)),
+            fields: FieldSet(rawValue: UInt64(bitPattern: try row.int8(3))),
+            transactionId: try row.text(4))
     }
 }

@@ -37,7 +37,7 @@ struct EvidenceVault {
                 FROM ledger.evidence WHERE lane = $1 AND digest = ANY ($2)
                 """, [.int4(Int32(lane)), .byteaArray(group.map(\.bytes))])
             for row in 0..<rows.count {
-                guard let digest = Digest(bytes: try rows.bytea(row, 0)) else { continue }
+                guard let digest = Digest(bytes: try rows[row].bytea(0)) else { continue }
                 findings[digest] = try await finding(for: digest, in: rows, row)
             }
         }
@@ -51,7 +51,7 @@ struct EvidenceVault {
             [.int4(Int32(lane)), .bytea(digest.bytes)])
         guard rows.count == 1 else { return nil }
         let payload = try await unpack(
-            try rows.bytea(0, 0), byteCount: Int(try rows.int4(0, 1)))
+            try rows[0].bytea(0), byteCount: Int(try rows[0].int4(1)))
         return payload.flatMap { Digest.of($0) == digest ? $0 : nil }
     }
 
@@ -66,13 +66,13 @@ struct EvidenceVault {
         var groups: [[Digest]] = []
         var bytes = EvidenceVault.groupBytesMax
         for row in 0..<rows.count {
-            guard let digest = Digest(bytes: try rows.bytea(row, 0)) else { continue }
+            guard let digest = Digest(bytes: try rows[row].bytea(0)) else { continue }
             if bytes >= EvidenceVault.groupBytesMax {
                 groups.append([])
                 bytes = 0
             }
             groups[groups.count - 1].append(digest)
-            bytes += Int(try rows.int4(row, 1))
+            bytes += Int(try rows[row].int4(1))
         }
         return groups
     }
@@ -81,20 +81,20 @@ struct EvidenceVault {
         for digest: Digest, in rows: PostgresRows, _ row: Int
     ) async throws -> Finding {
         let payload = try await unpack(
-            try rows.bytea(row, 2), byteCount: Int(try rows.int4(row, 1)))
+            try rows[row].bytea(2), byteCount: Int(try rows[row].int4(1)))
         guard let payload else { return .damaged("the payload cannot be put together") }
         guard Digest.of(payload) == digest else {
             return .damaged("the payload's SHA-256 is \(Digest.of(payload))")
         }
-        guard let root = Digest(bytes: try rows.bytea(row, 7)) else {
+        guard let root = Digest(bytes: try rows[row].bytea(7)) else {
             return .damaged("root_digest is malformed")
         }
         return .whole(
             record: Evidence.recordDigest(
                 payload: digest,
-                receivedAt: Instant(microseconds: try rows.timestamptz(row, 3)),
-                kind: try rows.text(row, 4), source: try rows.text(row, 5),
-                verification: try rows.text(row, 6), root: root))
+                receivedAt: Instant(microseconds: try rows[row].timestamptz(3)),
+                kind: try rows[row].text(4), source: try rows[row].text(5),
+                verification: try rows[row].text(6), root: root))
     }
 
     private mutating func unpack(_ body: [UInt8], byteCount: Int) async throws -> [UInt8]? {
@@ -119,8 +119,8 @@ struct EvidenceVault {
             "SELECT digest, body FROM ledger.evidence_segment WHERE lane = $1 AND digest = ANY ($2)",
             [.int4(Int32(lane)), .byteaArray(missing.map(\.bytes))])
         for row in 0..<rows.count {
-            guard let digest = Digest(bytes: try rows.bytea(row, 0)) else { continue }
-            segments[digest] = try rows.bytea(row, 1)
+            guard let digest = Digest(bytes: try rows[row].bytea(0)) else { continue }
+            segments[digest] = try rows[row].bytea(1)
         }
         return rows.count == missing.count
     }

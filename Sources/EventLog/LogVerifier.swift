@@ -86,7 +86,7 @@ extension LogVerifier {
     private func headNow() async throws -> (commit: Int64, offset: Int64) {
         let rows = try await session.query(
             AppendSQL.readHead, [.int4(Int32(lane))])
-        return rows.count == 0 ? (0, 0) : (try rows.int8(0, 0), try rows.int8(0, 1))
+        return rows.count == 0 ? (0, 0) : (try rows[0].int8(0), try rows[0].int8(1))
     }
 
     private mutating func readPage(upTo last: Int64) async throws -> Page {
@@ -101,10 +101,10 @@ extension LogVerifier {
         var events = 0
         for row in 0..<rows.count where events < LogVerifier.pageEventsMax {
             let commit = Commit(
-                lane: lane, number: try rows.int8(row, 0), firstOffset: try rows.int8(row, 1),
-                count: Int(try rows.int4(row, 2)), confirmations: Int(try rows.int4(row, 3)),
-                committedAt: Instant(microseconds: try rows.timestamptz(row, 4)))
-            page.commits.append((commit, try rows.bytea(row, 5)))
+                lane: lane, number: try rows[row].int8(0), firstOffset: try rows[row].int8(1),
+                count: Int(try rows[row].int4(2)), confirmations: Int(try rows[row].int4(3)),
+                committedAt: Instant(microseconds: try rows[row].timestamptz(4)))
+            page.commits.append((commit, try rows[row].bytea(5)))
             events += commit.count
         }
         try await readEvents(into: &page, count: events)
@@ -123,9 +123,9 @@ extension LogVerifier {
             """, [.int4(Int32(lane)), .int8(nextOffset), .int8(nextOffset + Int64(count))])
         var evidence: Set<Digest> = []
         for row in 0..<rows.count {
-            let offset = try rows.int8(row, 1)
+            let offset = try rows[row].int8(1)
             do {
-                let event = try EventRows.event(in: rows, row)
+                let event = try EventRows.event(in: rows[row])
                 let agrees = try columns(in: rows, row, agreeWith: event.fact.content)
                 page.events[offset] =
                     agrees ? .event(event) : .malformed("its columns differ from its content")
@@ -146,10 +146,10 @@ extension LogVerifier {
         ]
         for (index, field) in fields.enumerated() {
             let column = 13 + index
-            let stored = try rows.isNull(row, column) ? nil : try rows.text(row, column)
+            let stored = try rows[row].isNull(column) ? nil : try rows[row].text(column)
             guard stored == content.text(field) else { return false }
         }
-        return try rows.bytea(row, 12) == content.digest
+        return try rows[row].bytea(12) == content.digest
     }
 
     private func readConfirmations(into page: inout Page) async throws {
@@ -167,9 +167,9 @@ extension LogVerifier {
             WHERE c.lane = $1 AND c.commit_no >= $2 AND c.commit_no <= $3
             """, [.int4(Int32(lane)), .int8(first.number), .int8(last.number)])
         for row in 0..<rows.count {
-            let number = try rows.int8(row, 5)
-            let confirmation = try EventRows.confirmation(in: rows, row)
-            guard try !rows.isNull(row, 6), try rows.bool(row, 6) else {
+            let number = try rows[row].int8(5)
+            let confirmation = try EventRows.confirmation(in: rows[row])
+            guard try !rows[row].isNull(6), try rows[row].bool(6) else {
                 throw mismatch(
                     number, "a confirmation does not belong to the stream of its event",
                     offset: confirmation.position.offset)
@@ -265,19 +265,19 @@ extension LogVerifier {
                 (SELECT count(*) FROM ledger.confirmation WHERE lane = $1 AND commit_no <= $2),
                 (SELECT min(commit_no) FROM ledger.commit WHERE lane = $1 AND commit_no < 1)
             """, [.int4(Int32(lane)), .int8(head.commit), .int8(head.offset)])
-        if try !rows.isNull(0, 0) {
-            let offset = try rows.int8(0, 0)
+        if try !rows[0].isNull(0) {
+            let offset = try rows[0].int8(0)
             throw mismatch(
                 head.commit + 1, "event \(offset) belongs to no commit", offset: offset)
         }
-        let found = try rows.int8(0, 1)
+        let found = try rows[0].int8(1)
         guard found == confirmations else {
             throw mismatch(
                 head.commit,
                 "\(found) confirmations are stored, the commits account for \(confirmations)")
         }
-        if try !rows.isNull(0, 2) {
-            throw mismatch(try rows.int8(0, 2), "commits are numbered from 1")
+        if try !rows[0].isNull(2) {
+            throw mismatch(try rows[0].int8(2), "commits are numbered from 1")
         }
     }
 }

@@ -63,8 +63,7 @@ public enum Migrator {
         do {
             let session = try await PostgresSession.connect(settings)
             do {
-                let applied = try await session.transaction {
-                    session throws(any Error) -> Int in
+                let applied = try await session.atomically { session -> Int in
                     guard try isThere("ledger.migration", in: session) else { return 0 }
                     return try checkedVersion(of: session)
                 }
@@ -83,7 +82,7 @@ public enum Migrator {
 
     /// The identity of a ledger whose schema is exactly this program's.
     static func identity(of session: PostgresSession) async throws -> LedgerIdentity {
-        try await session.transaction { session throws(any Error) -> LedgerIdentity in
+        try await session.atomically { session -> LedgerIdentity in
             guard try isThere("ledger.migration", in: session),
                 try isThere("ledger.ledger_config", in: session)
             else {
@@ -108,7 +107,7 @@ extension Migrator {
         _ layout: Layout, isDryRun: Bool, in session: PostgresSession
     ) async throws -> [Step] {
         do {
-            return try await session.transaction { session throws(any Error) -> [Step] in
+            return try await session.atomically { session -> [Step] in
                 // One migrator of a database at a time; the number spells "Subled".
                 try session.execute("SELECT pg_advisory_xact_lock(x'5375626c6564'::bigint)")
                 try session.execute(Schema.bootstrap)
@@ -192,7 +191,7 @@ extension Migrator {
     private static func partitionCount(_ session: isolated PostgresSession) throws -> Int {
         let rows = try session.query(
             "SELECT count(*) FROM pg_inherits WHERE inhparent = 'ledger.event'::regclass", [])
-        return Int(try rows.int8(0, 0))
+        return Int(try rows[0].int8(0))
     }
 
     private static func laneCount(
@@ -215,21 +214,21 @@ extension Migrator {
             SELECT decode(replace(ledger_id::text, '-', ''), 'hex'), lanes, format_version
             FROM ledger.ledger_config
             """, [])
-        guard rows.count == 1, let lanes = LaneCount(Int(try rows.int4(0, 1))),
-            try rows.int4(0, 2) == Int32(LedgerIdentity.formatVersion)
+        guard rows.count == 1, let lanes = LaneCount(Int(try rows[0].int4(1))),
+            try rows[0].int4(2) == Int32(LedgerIdentity.formatVersion)
         else {
             throw EventLogError(
                 .malformedLog,
                 "ledger.ledger_config must hold one row of format \(LedgerIdentity.formatVersion)")
         }
-        return LedgerIdentity(ledgerId: try rows.bytea(0, 0), lanes: lanes)
+        return LedgerIdentity(ledgerId: try rows[0].bytea(0), lanes: lanes)
     }
 
     private static func isThere(
         _ table: String, in session: isolated PostgresSession
     ) throws -> Bool {
         let rows = try session.query("SELECT to_regclass($1) IS NOT NULL", [.text(table)])
-        return try rows.bool(0, 0)
+        return try rows[0].bool(0)
     }
 
     /// The number of migrations that were applied, after comparing each with ours.
@@ -237,7 +236,7 @@ extension Migrator {
         let rows = try session.query(
             "SELECT version, name, checksum FROM ledger.migration ORDER BY version", [])
         for row in 0..<rows.count {
-            let (version, name) = (Int(try rows.int4(row, 0)), try rows.text(row, 1))
+            let (version, name) = (Int(try rows[row].int4(0)), try rows[row].text(1))
             guard version <= newestVersion else {
                 throw EventLogError(
                     .schemaTooNew,
@@ -246,7 +245,7 @@ extension Migrator {
             }
             let ours = Schema.migrations[row]
             guard version == ours.version, name == ours.name,
-                try rows.text(row, 2) == checksum(of: ours)
+                try rows[row].text(2) == checksum(of: ours)
             else {
                 throw EventLogError(
                     .migrationEdited,
