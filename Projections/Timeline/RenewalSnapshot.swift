@@ -4,8 +4,10 @@ public import Events
 public struct RenewalSnapshot: Sendable {
     /// When Apple said it.
     public let asOf: Instant
-    /// The date of the renewal as this snapshot says it, in whole seconds: the expiry of the
-    /// purchase it is about. Nil in snapshots from before 2023-06, which do not carry it.
+    /// The date of the renewal as this snapshot says it, in whole seconds.
+    ///
+    /// It is the expiry of the purchase the snapshot is about. Nil in snapshots from before
+    /// 2023-06, which do not carry it.
     public let renewalDate: Instant?
     /// The end of the billing grace period as this snapshot says it: a value, none, or unknown
     /// where it is silent.

@@ -17,8 +17,9 @@ public struct Timeline: Sendable {
     public let renewals: Assertions
     /// What Apple announced, by as-of; see `notifications`.
     public let announcements: Assertions
-    /// The greatest as-of of anything asserted, repetitions included: nothing is known of the time
-    /// after it. Nil where nothing was asserted.
+    /// The greatest as-of of anything asserted, repetitions included; nil where nothing was.
+    ///
+    /// Nothing is known of the time after it.
     public let horizon: Instant?
 
     /// The fold of a subscription's history.
