@@ -58,8 +58,9 @@ extension Property {
         Property("previousOriginalTransactionId", .previousOriginalTransactionId, .identifier),
     ]
 
-    /// What stands in a transaction but not in its content: identity, key, as-of, and values that
-    /// change with every signing. They stay in the evidence.
+    /// What stands in a transaction but not in its content.
+    ///
+    /// Identity, key, as-of, and values that change with every signing: they stay in the evidence.
     static let transactionLeftOut: [StaticString] = [
         "originalTransactionId", "bundleId", "environment", "purchaseDate", "expiresDate",
         "originalPurchaseDate", "signedDate", "deviceVerification", "deviceVerificationNonce",

@@ -15,7 +15,9 @@ public struct Rejection: Error, Sendable {
         self.message = message
     }
 
-    /// The reasons, one for each way to fail. Raw values are a contract: added, never renamed.
+    /// The reasons, one for each way to fail.
+    ///
+    /// Raw values are a contract: added, never renamed.
     public enum Code: String, CaseIterable, Sendable {
         /// No bytes but white space.
         case payloadEmpty = "payload-empty"
@@ -104,5 +106,6 @@ extension Rejection: Equatable {
 }
 
 extension Rejection: CustomStringConvertible {
+    /// The machine word, then the message.
     public var description: String { "\(code.rawValue): \(message)" }
 }
