@@ -66,6 +66,11 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
+        .target(
+            name: "Projector",
+            dependencies: ["Events", "EventLog", "Postgres", "Projections"],
+            swiftSettings: strict
+        ),
         .testTarget(name: "EventsTests", dependencies: ["Events"], swiftSettings: strict),
         .testTarget(
             name: "ProjectionsTests",

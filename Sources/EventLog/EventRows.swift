@@ -17,10 +17,7 @@ enum EventRows {
             let evidence = Digest(bytes: try row.bytea(10)),
             let content = Content(canonicalBytes: try row.bytea(11))
         else {
-            throw EventLogError(
-                .malformedLog,
-                "event \(position.lane):\(position.offset) does not have the form that this "
-                    + "program writes; run `subledger verify`")
+            throw malformed(position)
         }
         let fact = Fact(
             stream: StreamID(
@@ -34,6 +31,14 @@ enum EventRows {
             position: position,
             recordedAt: Instant(microseconds: try row.timestamptz(2)),
             fact: fact, evidence: evidence)
+    }
+
+    /// The error for an event whose columns cannot be read back.
+    static func malformed(_ position: Position) -> EventLogError {
+        EventLogError(
+            .malformedLog,
+            "event \(position.lane):\(position.offset) does not have the form that this program "
+                + "writes; run `subledger verify`")
     }
 
     /// The columns of a confirmation, from table alias `c`.

@@ -1,7 +1,7 @@
 internal import Postgres
 
 /// Lets a body throw anything where the database asks for one type: its own error comes out again.
-private struct Thrown: PostgresErrorConvertible {
+struct Thrown: PostgresErrorConvertible {
     let error: any Error
 
     init(_ error: PostgresError) { self.error = error }
