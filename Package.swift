@@ -71,6 +71,11 @@ let package = Package(
             dependencies: ["Events", "EventLog", "Postgres", "Projections"],
             swiftSettings: strict
         ),
+        .target(
+            name: "Subledger",
+            dependencies: ["AppStore", "EventLog", "Events", "Postgres", "Projections"],
+            swiftSettings: strict
+        ),
         .testTarget(name: "EventsTests", dependencies: ["Events"], swiftSettings: strict),
         .testTarget(
             name: "ProjectionsTests",
