@@ -23,6 +23,12 @@ public final class PostgresPool: Sendable {
     private struct Waiter {
         let number: UInt64
         let continuation: CheckedContinuation<Grant, Never>
+        let timer: Task<Void, Never>
+
+        func resume(_ grant: Grant) {
+            timer.cancel()
+            continuation.resume(returning: grant)
+        }
     }
 
     private struct State {
@@ -91,7 +97,7 @@ public final class PostgresPool: Sendable {
             }
             return (state.idle, state.waiters)
         }
-        for waiter in waiters { waiter.continuation.resume(returning: .closed) }
+        for waiter in waiters { waiter.resume(.closed) }
         for session in idle { await session.close() }
     }
 }
@@ -139,18 +145,8 @@ extension PostgresPool {
             state.lastNumber += 1
             return state.lastNumber
         }
-        let timer = Task { [weak self, acquireTimeout] in
-            do {
-                try await Task.sleep(for: acquireTimeout)
-                self?.giveUp(number, .timedOut)
-            } catch {
-                // The wait ended first and cancelled its timer.
-                return
-            }
-        }
-        defer { timer.cancel() }
         return await withTaskCancellationHandler {
-            await withCheckedContinuation { enqueue(Waiter(number: number, continuation: $0)) }
+            await withCheckedContinuation { enqueue(number, $0) }
         } onCancel: {
             giveUp(number, .cancelled)
         }
@@ -164,15 +160,29 @@ extension PostgresPool {
         return .place
     }
 
-    private func enqueue(_ waiter: Waiter) {
+    private func enqueue(_ number: UInt64, _ continuation: CheckedContinuation<Grant, Never>) {
         let grant: Grant? = state.withLock { state in
             // Something may have become free, and the task may have been cancelled, meanwhile.
             if let grant = takeNow(&state) { return grant }
             if Task.isCancelled { return .cancelled }
-            state.waiters.append(waiter)
+            state.waiters.append(
+                Waiter(number: number, continuation: continuation, timer: startTimer(number))
+            )
             return nil
         }
-        if let grant { waiter.continuation.resume(returning: grant) }
+        if let grant { continuation.resume(returning: grant) }
+    }
+
+    private func startTimer(_ number: UInt64) -> Task<Void, Never> {
+        Task { [weak self, acquireTimeout] in
+            do {
+                try await Task.sleep(for: acquireTimeout)
+                self?.giveUp(number, .timedOut)
+            } catch {
+                // The wait ended first and cancelled its timer.
+                return
+            }
+        }
     }
 
     private func giveUp(_ number: UInt64, _ grant: Grant) {
@@ -182,7 +192,7 @@ extension PostgresPool {
             }
             return state.waiters.remove(at: index)
         }
-        waiter?.continuation.resume(returning: grant)
+        waiter?.resume(grant)
     }
 
     private func release(_ session: PostgresSession) async {
@@ -206,7 +216,7 @@ extension PostgresPool {
             return .keep
         }
         switch next {
-        case .lend(let waiter): waiter.continuation.resume(returning: .session(session))
+        case .lend(let waiter): waiter.resume(.session(session))
         case .keep: return
         case .close: await session.close()
         }
@@ -219,6 +229,6 @@ extension PostgresPool {
             state.places -= 1
             return nil
         }
-        waiter?.continuation.resume(returning: .place)
+        waiter?.resume(.place)
     }
 }
