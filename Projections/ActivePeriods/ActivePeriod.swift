@@ -25,6 +25,29 @@ public struct ActivePeriod: Hashable, Sendable {
     /// ledgers, for they depend on the order of arrival.
     public let positions: [Position]
 
+    /// A row of these values.
+    public init(
+        stream: StreamID,
+        productId: String,
+        purchaseDate: Instant,
+        expiresDate: Instant,
+        validFrom: Instant,
+        validTo: Instant,
+        kind: Kind,
+        endReason: EndReason,
+        positions: [Position]
+    ) {
+        self.stream = stream
+        self.productId = productId
+        self.purchaseDate = purchaseDate
+        self.expiresDate = expiresDate
+        self.validFrom = validFrom
+        self.validTo = validTo
+        self.kind = kind
+        self.endReason = endReason
+        self.positions = positions
+    }
+
     /// Why there is access.
     public enum Kind: String, CaseIterable, Sendable {
         /// A free introductory offer.

@@ -46,6 +46,19 @@ import Testing
         }
     }
 
+    @Test(arguments: UInt64(1)...2000)
+    func `a plain model without any log predicts the rows`(seed: UInt64) {
+        var random = RandomFacts(seed: seed)
+        let facts = random.facts(Int.random(in: 1...14, using: &random.random))
+        let ledger = MemoryLedger([facts])
+        for stream in ledger.streams {
+            let rows = ActivePeriods(ledger.timeline(of: stream)).rows.map(\.canonicalBytes)
+            let predicted = PlainActivePeriods(facts.filter { $0.stream == stream })
+            let isSame = Set(rows) == predicted.rowBytes(of: stream)
+            #expect(isSame, "seed \(seed)")
+        }
+    }
+
     @Test(arguments: UInt64(1)...200)
     func `folding twice gives the same bytes`(seed: UInt64) {
         var random = RandomFacts(seed: seed)
