@@ -54,11 +54,9 @@ extension JSON {
             hasFraction = digits.dropFirst(max(0, wholeCount)).contains { $0 != 0 }
         }
 
-        // Four digits are more than any `Int64` needs; a longer exponent is refused unless the
-        // rest is zeros, which nobody writes.
+        // The parser lets no exponent through that has more than three digits.
         private static func exponent(_ text: ArraySlice<UInt8>) -> Int? {
-            guard !text.isEmpty else { return 0 }
-            return text.count <= 5 ? Int(String(decoding: text, as: UTF8.self)) : nil
+            text.isEmpty ? 0 : Int(String(decoding: text, as: UTF8.self))
         }
 
         private static func whole(_ digits: [UInt8], count: Int, isNegative: Bool) -> Int64? {

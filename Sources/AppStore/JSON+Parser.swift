@@ -122,7 +122,11 @@ extension JSON {
                 position += 1
                 let sign = try byte()
                 if sign == UInt8(ascii: "+") || sign == UInt8(ascii: "-") { position += 1 }
+                let exponent = position
                 try digits()
+                guard position - exponent <= JSON.exponentDigitCountMax else {
+                    throw Failure(reason: .numberTooLong, offset: start)
+                }
             }
             guard position - start <= JSON.numberByteCountMax else {
                 throw Failure(reason: .numberTooLong, offset: start)

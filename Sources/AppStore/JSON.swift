@@ -15,6 +15,8 @@ package struct JSON: Sendable {
     package static let byteCountMax = AppStoreVerifier.payloadByteCountMax
     /// Longest number accepted, in bytes: no quantity of Apple's needs half of it.
     package static let numberByteCountMax = 64
+    /// Most digits of an exponent: with more, PostgreSQL could not store the number as jsonb.
+    package static let exponentDigitCountMax = 3
 
     /// Parses a text.
     ///
@@ -41,7 +43,7 @@ package struct JSON: Sendable {
         case invalidUTF8 = "bytes that are not UTF-8"
         case invalidEscape = "an escape that names no character"
         case duplicateName = "a name that the object already has"
-        case numberTooLong = "a number of more than 64 characters"
+        case numberTooLong = "a number of more than 64 characters, or 3 in its exponent"
         case tooDeep = "nesting deeper than 32 levels"
         case tooLarge = "more than 16 MiB"
     }

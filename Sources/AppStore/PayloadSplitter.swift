@@ -68,7 +68,9 @@ public struct PayloadSplitter: Sendable {
         let seen = piece
         piece = []
         mode = decided
-        for byte in seen.dropFirst(seen.starts(with: PayloadSplitter.byteOrderMark) ? 3 : 0) { take(byte) }
+        for byte in seen.dropFirst(seen.starts(with: PayloadSplitter.byteOrderMark) ? 3 : 0) {
+            take(byte)
+        }
     }
 
     // Nil where more bytes are needed. What tells lines from one object over many lines is the

@@ -13,13 +13,17 @@ struct RealDataTests {
     private static let xcode = "apple__app-store-server-library-swift/xcode/"
 
     private func mockVerifier(
-        bundleIds: Set<String> = [], environments: Set<Events.Environment> = [.sandbox]
+        bundleIds: Set<String> = [],
+        environments: Set<Events.Environment> = [.sandbox]
     ) throws -> AppStoreVerifier {
         let root = try RealData.bytes("certificates/apple-library-testCA-MOCK.der")
         return AppStoreVerifier(
             policy: VerificationPolicy(
-                roots: try RootCertificate.read(root), bundleIds: bundleIds,
-                environments: environments))
+                roots: try RootCertificate.read(root),
+                bundleIds: bundleIds,
+                environments: environments
+            )
+        )
     }
 
     @Test(arguments: [
@@ -32,13 +36,17 @@ struct RealDataTests {
         let path = RealDataTests.session + file
         let payload = try RealData.bytes(path)
         let verified = try apple.verify(
-            payload: payload, source: "file", receivedAt: receivedAt)
+            payload: payload,
+            source: "file",
+            receivedAt: receivedAt
+        )
         let facts = verified.value
         #expect(verified.evidence.payload == payload)
         #expect(verified.evidence.kind == .signedNotification)
         #expect(
             verified.evidence.verification.root.hex
-                == "63343abfb89a6a03ebb57e9b3f5fa7be7c4f5c756f3017b3a8c488c3653e9179")
+                == "63343abfb89a6a03ebb57e9b3f5fa7be7c4f5c756f3017b3a8c488c3653e9179"
+        )
         #expect(facts.map(\.kind) == [.transaction, .renewal, .notification])
         let expected = try Expectation(path)
         for fact in facts {
@@ -50,7 +58,9 @@ struct RealDataTests {
         expected.compare(facts[0], expected.transaction, Property.transaction)
         expected.compare(facts[1], expected.renewal, Property.renewal)
         expected.compare(facts[2], expected.outer, Property.notification)
-        #expect(facts[0].purchaseDate.milliseconds == expected.transaction["purchaseDate"] as? Int64)
+        #expect(
+            facts[0].purchaseDate.milliseconds == expected.transaction["purchaseDate"] as? Int64
+        )
         #expect(facts[0].expiresDate.milliseconds == expected.transaction["expiresDate"] as? Int64)
         #expect(facts[2].purchaseDate == facts[0].purchaseDate)
         #expect(facts[2].content.integer(.status) == expected.status)
@@ -67,7 +77,8 @@ struct RealDataTests {
         #expect(facts[0].content.text(.notificationType) == "TEST")
         #expect(facts[0].asOf.milliseconds == 1_662_122_492_884)
         let copy = try apple.facts(
-            try RealData.bytes("aporat__store-receipt-validator/v2-TEST.json"))
+            try RealData.bytes("aporat__store-receipt-validator/v2-TEST.json")
+        )
         #expect(copy == facts)
     }
 
@@ -80,7 +91,8 @@ struct RealDataTests {
         #expect(verified.value[0].bundleId.isEmpty)
         #expect(
             verified.value[0].content.instant(.recentSubscriptionStartDate)
-                == Instant(milliseconds: 1_684_822_738_000))
+                == Instant(milliseconds: 1_684_822_738_000)
+        )
         let text = String(decoding: payload, as: UTF8.self)
             .trimmingCharacters(in: .whitespacesAndNewlines)
         #expect(apple.refusal("{\"signedPayload\":\"\(text)\"}") == .nestedMismatch)
@@ -88,7 +100,8 @@ struct RealDataTests {
 
     @Test func `of a response with another app's name on it the signed name counts`() throws {
         let payload = try RealData.bytes(
-            "Omnimind-Ltd__app-store-server-sdk/get_all_subscription_statuses.json")
+            "Omnimind-Ltd__app-store-server-sdk/get_all_subscription_statuses.json"
+        )
         let policy = VerificationPolicy(bundleIds: ["club.omnichess.ios"])
         let facts = try AppStoreVerifier(policy: policy).facts(payload)
         #expect(facts.map(\.kind) == [.transaction, .renewal])
@@ -103,7 +116,8 @@ struct RealDataTests {
 
     @Test func `an edited notification under Apple's own certificates is refused`() throws {
         let payload = try RealData.bytes(
-            "alexalok__AppStoreServerNotificationsV2/v2-tampered-Sandbox_Resubscription.json")
+            "alexalok__AppStoreServerNotificationsV2/v2-tampered-Sandbox_Resubscription.json"
+        )
         #expect(apple.refusal(payload) == .signatureInvalid)
     }
 
@@ -113,10 +127,12 @@ struct RealDataTests {
         #expect(apple.refusal(broken) == .chainUntrusted)
         #expect(try mockVerifier().refusal(broken) == .signatureInvalid)
         #expect(
-            apple.refusal(try RealData.bytes(folder + "Nox5cParameter_Fails.jws")) == .x5cMissing)
+            apple.refusal(try RealData.bytes(folder + "Nox5cParameter_Fails.jws")) == .x5cMissing
+        )
         #expect(
             apple.refusal(try RealData.bytes(folder + "JWSIsMissingAPart_Fails.jws"))
-                == .jwsMalformed)
+                == .jwsMalformed
+        )
     }
 
     @Test func `Apple's mock payloads verify under their mock root and no other`() throws {
@@ -132,11 +148,13 @@ struct RealDataTests {
         #expect(verifier.refusal(wrong) == .bundleIdMismatch)
         #expect(
             try mockVerifier(environments: [.production, .sandbox]).refusal(wrong)
-                == .environmentUnknown)
+                == .environmentUnknown
+        )
         #expect(try mockVerifier().refusal(wrong) == .dateMissing)
         #expect(
             verifier.refusal(try RealData.bytes(RealDataTests.mock + "missingX5CHeaderClaim"))
-                == .x5cMissing)
+                == .x5cMissing
+        )
     }
 
     @Test func `what Xcode signed is refused, unless its certificate was given as a root`() throws {
@@ -151,7 +169,8 @@ struct RealDataTests {
         let closed = AppStoreVerifier(policy: VerificationPolicy(roots: [root]))
         #expect(closed.refusal(transaction) == .xcodeSigned)
         let open = AppStoreVerifier(
-            policy: VerificationPolicy(roots: [root], environments: [.xcode]))
+            policy: VerificationPolicy(roots: [root], environments: [.xcode])
+        )
         let fact = try open.facts(transaction)[0]
         #expect(fact.stream == StreamID(environment: .xcode, originalTransactionId: "0"))
         #expect(fact.asOf.milliseconds == 1_697_679_936_056)
@@ -166,7 +185,9 @@ struct RealDataTests {
         let folder = "emindeniz99__apple-purchase-receipt-verifier/generated/"
         let verifier = AppStoreVerifier(
             policy: VerificationPolicy(
-                roots: try RootCertificate.read(try RealData.bytes(folder + "jws-root.der"))))
+                roots: try RootCertificate.read(try RealData.bytes(folder + "jws-root.der"))
+            )
+        )
         let fact = try verifier.facts(try RealData.bytes(folder + "transaction.jws"))[0]
         #expect(fact.content.text(.productId) == "com.example.app.pro")
         #expect(fact.expiresDate == Instant(milliseconds: 0))
@@ -211,7 +232,8 @@ struct RealDataTests {
                 "63343abfb89a6a03ebb57e9b3f5fa7be7c4f5c756f3017b3a8c488c3653e9179",
                 "c2b9b042dd57830e7d117dac55ac8ae19407d38e41d88f3215bc3a890444a050",
                 "b0b1730ecbc7ff4505142c49f1295e6eda6bcaed7e2c68c5be91b5a11001f024",
-            ])
+            ]
+        )
         let files = ["AppleRootCA-G3.cer", "AppleRootCA-G2.cer", "AppleIncRootCertificate.cer"]
         for (root, file) in zip(RootCertificate.apple, files) {
             #expect(root.der == (try RealData.bytes("certificates/" + file)))
@@ -252,7 +274,8 @@ private struct Expectation {
             case .instant:
                 #expect(
                     found == (value as? Int64).map { .instant(Instant(milliseconds: $0)) },
-                    "\(property.name)")
+                    "\(property.name)"
+                )
             }
         }
     }

@@ -43,11 +43,19 @@ struct TestPKI {
             Critical(BasicConstraints.isCertificateAuthority(maxPathLength: flaws.rootPathLength))
         }
         root = try TestPKI.certificate(
-            subject: rootName, key: rootKey.publicKey, issuer: rootName, issuerKey: rootKey,
-            extensions: rootExtensions)
+            subject: rootName,
+            key: rootKey.publicKey,
+            issuer: rootName,
+            issuerKey: rootKey,
+            extensions: rootExtensions
+        )
         intermediate = try TestPKI.certificate(
-            subject: intermediateName, key: intermediateKey.publicKey, issuer: rootName,
-            issuerKey: rootKey, extensions: try TestPKI.intermediateExtensions(flaws))
+            subject: intermediateName,
+            key: intermediateKey.publicKey,
+            issuer: rootName,
+            issuerKey: rootKey,
+            extensions: try TestPKI.intermediateExtensions(flaws)
+        )
         let leafPublicKey =
             flaws.leafIsOnP384
             ? Certificate.PublicKey(leafKeyP384.publicKey)
@@ -55,23 +63,30 @@ struct TestPKI {
         let stranger = Certificate.PrivateKey(P256.Signing.PrivateKey())
         let edwards = Certificate.PrivateKey(Curve25519.Signing.PrivateKey())
         leaf = try TestPKI.certificate(
-            subject: try DistinguishedName { CommonName("Test Leaf") }, key: leafPublicKey,
+            subject: try DistinguishedName { CommonName("Test Leaf") },
+            key: leafPublicKey,
             issuer: flaws.leafNamesOtherIssuer ? rootName : intermediateName,
             issuerKey: flaws.isLeafSignedWithEd25519
                 ? edwards : flaws.isLeafSignedByStranger ? stranger : intermediateKey,
             extensions: try TestPKI.leafExtensions(flaws),
-            from: flaws.leafNotBefore, to: flaws.leafNotAfter,
-            algorithm: flaws.isLeafSignedWithEd25519 ? .ed25519 : .ecdsaWithSHA256)
+            from: flaws.leafNotBefore,
+            to: flaws.leafNotAfter,
+            algorithm: flaws.isLeafSignedWithEd25519 ? .ed25519 : .ecdsaWithSHA256
+        )
     }
 
     /// The policy that trusts this authority alone.
     func policy(
-        bundleIds: Set<String> = [], appAppleId: Int64? = nil,
+        bundleIds: Set<String> = [],
+        appAppleId: Int64? = nil,
         environments: Set<Events.Environment> = [.production, .sandbox]
     ) throws -> VerificationPolicy {
         VerificationPolicy(
-            roots: [try RootCertificate(der: try root.der)], bundleIds: bundleIds,
-            appAppleId: appAppleId, environments: environments)
+            roots: [try RootCertificate(der: try root.der)],
+            bundleIds: bundleIds,
+            appAppleId: appAppleId,
+            environments: environments
+        )
     }
 
     /// The chain as Apple sends it.
@@ -79,7 +94,9 @@ struct TestPKI {
 
     /// A JWS of that payload; the header has ES256 and the chain unless told otherwise.
     func sign(
-        _ payload: String, header: String? = nil, chain: [Certificate]? = nil
+        _ payload: String,
+        header: String? = nil,
+        chain: [Certificate]? = nil
     ) throws -> String {
         let header = try header ?? TestPKI.header(chain ?? self.chain)
         let input = base64URL(Array(header.utf8)) + "." + base64URL(Array(payload.utf8))
@@ -97,7 +114,9 @@ struct TestPKI {
             if flaws.intermediateIsCA {
                 Critical(
                     BasicConstraints.isCertificateAuthority(
-                        maxPathLength: flaws.intermediatePathLength))
+                        maxPathLength: flaws.intermediatePathLength
+                    )
+                )
             } else {
                 Critical(BasicConstraints.notCertificateAuthority)
             }
@@ -125,7 +144,8 @@ struct TestPKI {
         if flaws.hasLeafMarker { try extensions.append(marker(SigningChain.leafMarker)) }
         if flaws.leafHasUnknownCriticalExtension {
             try extensions.append(
-                Certificate.Extension(oid: [1, 2, 3, 4], critical: true, value: [0x05, 0x00]))
+                Certificate.Extension(oid: [1, 2, 3, 4], critical: true, value: [0x05, 0x00])
+            )
         }
         return extensions
     }
@@ -135,16 +155,27 @@ struct TestPKI {
     }
 
     private static func certificate(
-        subject: DistinguishedName, key: Certificate.PublicKey, issuer: DistinguishedName,
-        issuerKey: Certificate.PrivateKey, extensions: Certificate.Extensions,
-        from: String = "2015-01-01T00:00:00Z", to: String = "2040-01-01T00:00:00Z",
+        subject: DistinguishedName,
+        key: Certificate.PublicKey,
+        issuer: DistinguishedName,
+        issuerKey: Certificate.PrivateKey,
+        extensions: Certificate.Extensions,
+        from: String = "2015-01-01T00:00:00Z",
+        to: String = "2040-01-01T00:00:00Z",
         algorithm: Certificate.SignatureAlgorithm = .ecdsaWithSHA256
     ) throws -> Certificate {
         try Certificate(
-            version: .v3, serialNumber: Certificate.SerialNumber(), publicKey: key,
+            version: .v3,
+            serialNumber: Certificate.SerialNumber(),
+            publicKey: key,
             notValidBefore: try Date(from, strategy: .iso8601),
-            notValidAfter: try Date(to, strategy: .iso8601), issuer: issuer, subject: subject,
-            signatureAlgorithm: algorithm, extensions: extensions, issuerPrivateKey: issuerKey)
+            notValidAfter: try Date(to, strategy: .iso8601),
+            issuer: issuer,
+            subject: subject,
+            signatureAlgorithm: algorithm,
+            extensions: extensions,
+            issuerPrivateKey: issuerKey
+        )
     }
 }
 
