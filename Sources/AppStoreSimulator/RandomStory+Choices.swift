@@ -21,7 +21,7 @@ extension RandomStory {
     /// One change in the current period.
     mutating func tellChange(_ current: LifeState.Purchase, at: Instant) {
         if identity.isFamilyShared {
-            tellFamilyChange(at: at)
+            tellFamilyChange(current, at: at)
             return
         }
         let number = machine.state.purchases.count - 1
@@ -43,11 +43,12 @@ extension RandomStory {
         }
     }
 
-    private mutating func tellFamilyChange(at: Instant) {
+    private mutating func tellFamilyChange(_ current: LifeState.Purchase, at: Instant) {
         switch generator.integer(in: 0...9) {
         case 0..<2: tell(.stopSharing(at: at))
         case 2..<4: tellAutoRenewSwitch(at: at)
-        case 4..<5: tell(.extend(days: generator.integer(in: 1...90), at: at))
+        case 4..<5 where current.offer?.discount != .freeTrial:
+            tell(.extend(days: generator.integer(in: 1...90), at: at))
         default: tell(.restore(at: at))
         }
     }

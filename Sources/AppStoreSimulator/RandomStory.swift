@@ -25,7 +25,8 @@ struct RandomStory {
         now = Instant(
             milliseconds: Self.earliestStart
                 + generator.integer(in: 0...Self.startSpreadSeconds) * SimulatedCalendar.second)
-        stepsLeft = generator.integer(in: 3...24)
+        // Most lives are short; a few fill more than one page of history.
+        stepsLeft = generator.integer(in: generator.chance(percent: 6) ? 30...70 : 3...24)
         self.generator = generator
         subscribeFirst()
         while stepsLeft > 0, tellNext() {}
@@ -36,8 +37,17 @@ struct RandomStory {
     private static let earliestStart: Int64 = 1_704_067_200_000
     private static let startSpreadSeconds: Int64 = 700 * 86_400
 
-    /// Carries out a step and keeps it.
+    // Nothing happens later than 2026-11-01: a simulated history has a present too, at which some
+    // lives are still running.
+    private static let present = Instant(milliseconds: 1_793_491_200_000)
+
+    /// Carries out a step and keeps it; one that would happen after the present ends the story.
     mutating func tell(_ step: LifeStep) {
+        guard step.at < Self.present else {
+            stepsLeft = 0
+            return
+        }
+        guard stepsLeft > 0 else { return }
         do {
             let signedAt = identity.signedAt(step: script.count, at: step.at)
             _ = try machine.apply(step, signedAt: signedAt)

@@ -74,6 +74,10 @@ public struct SubscriptionLife: Sendable {
 
     /// The rows for somebody who knows all that had happened by an instant, from payloads of which
     /// the newest was signed at that instant.
+    ///
+    /// Exact where something was signed at the instant (`SimulatedEvent.signedAt`): a grace period
+    /// that the customer cancels ends when Apple first says so, and this assumes that it was heard
+    /// at once.
     public func periods(asOf instant: Instant) -> [SimulatedPeriod] {
         state(asOf: instant)?.periods(horizon: instant) ?? []
     }
