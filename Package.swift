@@ -20,6 +20,10 @@ let argumentParser = Target.Dependency.product(
 let package = Package(
     name: "subledger",
     platforms: [.macOS(.v15)],
+    products: [
+        .executable(name: "subledger", targets: ["SubledgerCommand"]),
+        .library(name: "Subledger", targets: ["Subledger"]),
+    ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-crypto.git", "3.12.3"..<"5.0.0"),
         .package(url: "https://github.com/apple/swift-certificates.git", from: "1.21.1"),
@@ -76,15 +80,44 @@ let package = Package(
             dependencies: ["AppStore", "EventLog", "Events", "Postgres", "Projections"],
             swiftSettings: strict
         ),
+        .target(
+            name: "AppStoreSimulator",
+            dependencies: ["Events", crypto, x509, asn1],
+            swiftSettings: strict
+        ),
+        .executableTarget(
+            name: "SubledgerCommand",
+            dependencies: [
+                "AppStore", "AppStoreSimulator", "EventLog", "Events", "Postgres", "Projections",
+                "Projector", "Subledger", argumentParser,
+            ],
+            swiftSettings: strict
+        ),
+        .target(
+            name: "TestSupport",
+            dependencies: ["Postgres"],
+            path: "Tests/TestSupport",
+            swiftSettings: strict
+        ),
         .testTarget(name: "EventsTests", dependencies: ["Events"], swiftSettings: strict),
         .testTarget(
+            name: "PostgresTests",
+            dependencies: ["Postgres", "TestSupport"],
+            swiftSettings: strict
+        ),
+        .testTarget(
             name: "ProjectionsTests",
-            dependencies: ["Projections", "Events"],
+            dependencies: ["Events", "Projections"],
             swiftSettings: strict
         ),
         .testTarget(
             name: "AppStoreTests",
             dependencies: ["AppStore", "Events", crypto, x509, asn1],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "AppStoreSimulatorTests",
+            dependencies: ["AppStoreSimulator", "Events", crypto, x509, asn1],
             swiftSettings: strict
         ),
     ]

@@ -19,6 +19,8 @@ public struct Rejection: Error, Sendable {
     ///
     /// Raw values are a contract: added, never renamed.
     public enum Code: String, CaseIterable, Sendable {
+        /// A file or folder that could not be read.
+        case unreadable = "unreadable"
         /// No bytes but white space.
         case payloadEmpty = "payload-empty"
         /// More bytes than a named limit allows.

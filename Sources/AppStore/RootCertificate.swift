@@ -11,6 +11,9 @@ public struct RootCertificate: Sendable {
 
     let certificate: Certificate
 
+    /// Largest file of certificates read, in bytes: a bundle of Apple's roots has five thousand.
+    public static let fileByteCountMax = 1 << 16
+
     /// Reads one certificate.
     ///
     /// Throws `root-certificate-malformed` unless the bytes are the DER of one X.509 certificate.

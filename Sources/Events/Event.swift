@@ -21,6 +21,11 @@ extension Position: Comparable {
     }
 }
 
+extension Position: CustomStringConvertible {
+    /// `offset` in lane 0, else `lane:offset`.
+    public var description: String { lane == 0 ? "\(offset)" : "\(lane):\(offset)" }
+}
+
 /// A fact that the log holds.
 public struct Event: Hashable, Sendable {
     /// Where it stands.

@@ -13,11 +13,21 @@ enum Terminal {
         FileHandle.standardOutput.write(Data((line + "\n").utf8))
     }
 
-    /// Prints a value as one JSON document, keys sorted, so that scripts can compare outputs.
+    /// Writes text to stdout as it is.
+    static func put(_ text: String) {
+        FileHandle.standardOutput.write(Data(text.utf8))
+    }
+
+    /// Prints a value as one JSON document.
     static func print(json value: some Encodable) throws {
+        print(try text(json: value))
+    }
+
+    /// A value as JSON, keys sorted, so that scripts can compare outputs.
+    static func text(json value: some Encodable) throws -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        print(String(decoding: try encoder.encode(value), as: UTF8.self))
+        return String(decoding: try encoder.encode(value), as: UTF8.self)
     }
 }
 
