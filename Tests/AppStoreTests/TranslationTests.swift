@@ -57,7 +57,8 @@ struct TranslationTests {
     @Test func `unknown properties and odd types are kept as they were written`() throws {
         let fact = try fact(
             transaction(
-                ",\"price\":\"1.99\",\"quantity\":1.5,\"offerType\":1.0,\"z\":{\"b\":1.50,\"a\":[]},"
+                ",\"price\":\"1.99\",\"quantity\":1.5,\"offerType\":1.0,"
+                    + "\"z\":{\"b\":1.50,\"a\":[]},"
                     + "\"type\":\"Lifetime\",\"billingPlanType\":\"MONTHLY\",\"isUpgraded\":\"no\","
                     + "\"currency\":\"A\\u0001\",\"storefront\":\"\",\"offerPeriod\":null"
             )
@@ -154,7 +155,8 @@ struct TranslationTests {
         )
         #expect(summary.0.stream == StreamID(environment: .production, originalTransactionId: ""))
         let token = try extra(
-            "\"externalPurchaseToken\":{\"externalPurchaseId\":\"SANDBOX_1\",\"bundleId\":\"app.t\"}"
+            "\"externalPurchaseToken\":{\"externalPurchaseId\":\"SANDBOX_1\","
+                + "\"bundleId\":\"app.t\"}"
         )
         #expect(token.0.stream.environment == .sandbox)
         #expect(token.0.bundleId == "app.t")
@@ -162,7 +164,8 @@ struct TranslationTests {
         let real = try extra("\"externalPurchaseToken\":{\"externalPurchaseId\":\"1\"}")
         #expect(real.0.stream.environment == .production)
         let app = try pki.sign(
-            "{\"receiptType\":\"Sandbox\",\"bundleId\":\"app.a\",\"receiptCreationDate\":1700000000000}"
+            "{\"receiptType\":\"Sandbox\",\"bundleId\":\"app.a\","
+                + "\"receiptCreationDate\":1700000000000}"
         )
         let consent = try extra(
             "\"appData\":{\"environment\":\"Sandbox\",\"bundleId\":\"app.a\",\"appAppleId\":3,"
@@ -291,7 +294,8 @@ struct TranslationTests {
     @Test func `a retention message is no renewal info`() throws {
         let payload =
             "{\"originalTransactionId\":\"7\",\"productId\":\"p\",\"userLocale\":\"de\","
-            + "\"requestIdentifier\":\"r\",\"environment\":\"Sandbox\",\"signedDate\":1700000001234}"
+            + "\"requestIdentifier\":\"r\",\"environment\":\"Sandbox\","
+            + "\"signedDate\":1700000001234}"
         #expect(verifier.refusal(try pki.sign(payload)) == .unsupportedFormat)
     }
 
