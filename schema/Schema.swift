@@ -30,9 +30,11 @@ public enum Schema {
     /// The migrations, oldest first.
     public static let migrations = [
         Migration(
-            version: 1, name: "v001-event-log",
+            version: 1,
+            name: "v001-event-log",
             sql: text(PackageResources.v001_event_log_sql),
-            check: text(PackageResources.check_v001_event_log_sql))
+            check: text(PackageResources.check_v001_event_log_sql)
+        )
     ]
 
     private static func text(_ bytes: [UInt8]) -> String {

@@ -114,7 +114,10 @@ extension RandomStory {
         tell(
             .buyConsumable(
                 productId: "example.subledger." + (product ?? "lumen.credits.10"),
-                quantity: generator.integer(in: 1...3), at: at))
+                quantity: generator.integer(in: 1...3),
+                at: at
+            )
+        )
     }
 
     /// A refund of a paid purchase that is over, if there is one.
@@ -174,7 +177,8 @@ extension RandomStory {
         let seconds = (end - first) / SimulatedCalendar.second - 1
         guard seconds > 0 else { return nil }
         return Instant(
-            milliseconds: first + generator.integer(in: 0...seconds) * SimulatedCalendar.second)
+            milliseconds: first + generator.integer(in: 0...seconds) * SimulatedCalendar.second
+        )
     }
 
     /// An instant that many seconds after another one, and a minute or more after now.

@@ -63,8 +63,12 @@ struct AppendPlan: Sendable {
     /// The head of the lane once this is committed.
     var head: LaneHead {
         LaneHead(
-            lane: commit.lane, offset: commit.firstOffset + Int64(commit.count) - 1,
-            commitNumber: commit.number, committedAt: commit.committedAt, digest: digest)
+            lane: commit.lane,
+            offset: commit.firstOffset + Int64(commit.count) - 1,
+            commitNumber: commit.number,
+            committedAt: commit.committedAt,
+            digest: digest
+        )
     }
 }
 
@@ -106,46 +110,71 @@ struct AppendDecision {
         }
         confirmations.sort { $0.confirmation.precedes($1.confirmation) }
         let commit = Commit(
-            lane: head.lane, number: head.commitNumber + 1, firstOffset: head.offset + 1,
-            count: events.count, confirmations: confirmations.count, committedAt: recordedAt)
+            lane: head.lane,
+            number: head.commitNumber + 1,
+            firstOffset: head.offset + 1,
+            count: events.count,
+            confirmations: confirmations.count,
+            committedAt: recordedAt
+        )
         var hasher = CommitHasher(after: head.digest, commit: commit)
         for (new, record) in zip(events, recordDigests) {
             hasher.update(new.event.digest(evidenceRecord: record))
         }
         for new in confirmations { hasher.update(new.confirmation.digest) }
         return AppendPlan(
-            commit: commit, digest: hasher.digest(), events: events, confirmations: confirmations,
-            evidence: evidence, outcomes: outcomes)
+            commit: commit,
+            digest: hasher.digest(),
+            events: events,
+            confirmations: confirmations,
+            evidence: evidence,
+            outcomes: outcomes
+        )
     }
 
     private mutating func decide(
-        _ prepared: PreparedFact, of submission: Submission
+        _ prepared: PreparedFact,
+        of submission: Submission
     ) -> AppendOutcome {
         let fact = prepared.fact
         let judgement = knowledge[prepared.subject, default: Knowledge()].judge(fact)
         switch judgement {
         case .new:
             let position = Position(
-                lane: head.lane, offset: head.offset + Int64(events.count) + 1)
+                lane: head.lane,
+                offset: head.offset + Int64(events.count) + 1
+            )
             let event = Event(
-                position: position, recordedAt: recordedAt, fact: fact,
-                evidence: submission.evidence.digest)
+                position: position,
+                recordedAt: recordedAt,
+                fact: fact,
+                evidence: submission.evidence.digest
+            )
             events.append(
                 AppendPlan.NewEvent(
-                    event: event, contentBytes: prepared.contentBytes,
-                    contentDigest: prepared.contentDigest))
+                    event: event,
+                    contentBytes: prepared.contentBytes,
+                    contentDigest: prepared.contentDigest
+                )
+            )
             recordDigests.append(recordDigest(of: submission))
             knowledge[prepared.subject, default: Knowledge()].learn(
-                offset: position.offset, asOf: fact.asOf, content: fact.content)
+                offset: position.offset,
+                asOf: fact.asOf,
+                content: fact.content
+            )
             return .appended(position)
         case .known(let offset, let repetitions):
             for repetition in repetitions {
                 let confirmation = Confirmation(
                     position: Position(lane: head.lane, offset: repetition.offset),
-                    asOf: fact.asOf, fields: repetition.fields,
-                    transactionId: repetition.transactionId)
+                    asOf: fact.asOf,
+                    fields: repetition.fields,
+                    transactionId: repetition.transactionId
+                )
                 confirmations.append(
-                    AppendPlan.NewConfirmation(confirmation: confirmation, stream: fact.stream))
+                    AppendPlan.NewConfirmation(confirmation: confirmation, stream: fact.stream)
+                )
                 knowledge[prepared.subject]?.learn(confirmation)
             }
             return .duplicate(Position(lane: head.lane, offset: offset))

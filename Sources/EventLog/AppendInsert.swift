@@ -22,12 +22,17 @@ struct AppendInsert {
                 [
                     lane, .int8(commit.number), .int8(commit.firstOffset),
                     .int4(Int32(commit.count)), .int4(Int32(commit.confirmations)),
-                    .timestamptz(microseconds: commit.committedAt.microseconds), .bytea(plan.digest.bytes),
-                ]))
+                    .timestamptz(microseconds: commit.committedAt.microseconds),
+                    .bytea(plan.digest.bytes),
+                ]
+            )
+        )
     }
 
     private mutating func appendSegments(
-        of evidence: [Submission], lane: PostgresValue, stored: Set<Digest>
+        of evidence: [Submission],
+        lane: PostgresValue,
+        stored: Set<Digest>
     ) {
         var seen = stored
         var bodies: [[UInt8]] = []
@@ -40,7 +45,9 @@ struct AppendInsert {
         statements.append(
             PostgresStatement(
                 AppendInsert.segment,
-                [lane, .byteaArray(segments.map(\.bytes)), .byteaArray(bodies)]))
+                [lane, .byteaArray(segments.map(\.bytes)), .byteaArray(bodies)]
+            )
+        )
     }
 
     private mutating func appendEvidence(_ submissions: [Submission], lane: PostgresValue) {
@@ -59,11 +66,15 @@ struct AppendInsert {
                     .byteaArray(evidence.map(\.verification.root.bytes)),
                     .byteaArray(submissions.map { $0.packed.segments.first?.digest.bytes }),
                     .byteaArray(submissions.map(\.packed.body)),
-                ]))
+                ]
+            )
+        )
     }
 
     private mutating func appendEvents(
-        _ new: [AppendPlan.NewEvent], _ commit: Commit, lane: PostgresValue
+        _ new: [AppendPlan.NewEvent],
+        _ commit: Commit,
+        lane: PostgresValue
     ) {
         let facts = new.map(\.event.fact)
         let contents = facts.map(\.content)
@@ -88,11 +99,15 @@ struct AppendInsert {
                     .byteaArray(new.map(\.contentDigest)),
                     .byteaArray(new.map(\.event.evidence.bytes)),
                     .byteaArray(new.map(\.contentBytes)),
-                ]))
+                ]
+            )
+        )
     }
 
     private mutating func appendConfirmations(
-        _ new: [AppendPlan.NewConfirmation], _ commit: Commit, lane: PostgresValue
+        _ new: [AppendPlan.NewConfirmation],
+        _ commit: Commit,
+        lane: PostgresValue
     ) {
         let confirmations = new.map(\.confirmation)
         statements.append(
@@ -106,7 +121,9 @@ struct AppendInsert {
                     .textArray(new.map(\.stream.environment.word)),
                     .textArray(new.map(\.stream.originalTransactionId)),
                     .textArray(confirmations.map(\.transactionId)),
-                ]))
+                ]
+            )
+        )
     }
 
     // Content-addressed: whoever stored the segment stored these bytes.

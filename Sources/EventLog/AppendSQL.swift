@@ -3,7 +3,9 @@ internal import Postgres
 
 /// The texts of append, with the rows they give.
 enum AppendSQL {
-    /// Constraints that another writer's commit violates: their violation is a lost race. Any
+    /// Constraints that another writer's commit violates: their violation is a lost race.
+    ///
+    /// Any
     /// other unique violation is a bug and stays an error.
     static let raceConstraints: Set<String> = ["event_pkey", "commit_pkey"]
 
@@ -24,17 +26,26 @@ enum AppendSQL {
         """
 
     static func head(
-        in rows: PostgresRows, lane: Int, genesis: Digest
+        in rows: PostgresRows,
+        lane: Int,
+        genesis: Digest
     ) throws(PostgresError) -> LaneHead {
         guard rows.count > 0 else {
             return LaneHead(
-                lane: lane, offset: 0, commitNumber: 0, committedAt: Instant(milliseconds: 0),
-                digest: genesis)
+                lane: lane,
+                offset: 0,
+                commitNumber: 0,
+                committedAt: Instant(milliseconds: 0),
+                digest: genesis
+            )
         }
         return LaneHead(
-            lane: lane, offset: try rows[0].int8(1), commitNumber: try rows[0].int8(0),
+            lane: lane,
+            offset: try rows[0].int8(1),
+            commitNumber: try rows[0].int8(0),
             committedAt: Instant(microseconds: try rows[0].timestamptz(2)),
-            digest: Digest(bytes: try rows[0].bytea(3)) ?? .zero)
+            digest: Digest(bytes: try rows[0].bytea(3)) ?? .zero
+        )
     }
 }
 
@@ -74,7 +85,9 @@ struct AppendLookUp {
             PostgresStatement(AppendLookUp.events, parameters),
             PostgresStatement(AppendLookUp.confirmations, parameters),
             PostgresStatement(
-                AppendLookUp.evidence, [.int4(Int32(lane)), .byteaArray(digests)]),
+                AppendLookUp.evidence,
+                [.int4(Int32(lane)), .byteaArray(digests)]
+            ),
         ]
         self.keys = keys
     }
@@ -98,16 +111,23 @@ struct AppendLookUp {
 
     /// Decides what of the batch is news against `head`, given the answers to `statements`.
     func plan(
-        _ batch: [Submission], found: [PostgresRows], head: LaneHead, now: Instant
+        _ batch: [Submission],
+        found: [PostgresRows],
+        head: LaneHead,
+        now: Instant
     ) throws -> AppendPlan {
         var decision = AppendDecision(
-            head: head, knowledge: try knowledge(events: found[0], confirmations: found[1]),
-            storedEvidence: try storedEvidence(found[2]), now: now)
+            head: head,
+            knowledge: try knowledge(events: found[0], confirmations: found[1]),
+            storedEvidence: try storedEvidence(found[2]),
+            now: now
+        )
         return decision.plan(batch)
     }
 
     private func knowledge(
-        events: PostgresRows, confirmations: PostgresRows
+        events: PostgresRows,
+        confirmations: PostgresRows
     ) throws -> [Subject: Knowledge] {
         var knowledge: [Subject: Knowledge] = [:]
         var subjects: [Int64: Subject] = [:]
@@ -117,15 +137,24 @@ struct AppendLookUp {
             guard let content = Content(canonicalBytes: try events[row].bytea(3)) else {
                 throw EventLogError(
                     .malformedLog,
-                    "the content of event \(lane):\(offset) is not in canonical form; run verify")
+                    "the content of event \(lane):\(offset) is not in canonical form; run verify"
+                )
             }
             let fact = Fact(
-                stream: key.stream, bundleId: "", kind: key.kind, purchaseDate: key.purchaseDate,
+                stream: key.stream,
+                bundleId: "",
+                kind: key.kind,
+                purchaseDate: key.purchaseDate,
                 expiresDate: key.expiresDate,
-                asOf: Instant(milliseconds: try events[row].int8(2)), content: content)
+                asOf: Instant(milliseconds: try events[row].int8(2)),
+                content: content
+            )
             subjects[offset] = fact.subject
             knowledge[fact.subject, default: Knowledge()].learn(
-                offset: offset, asOf: fact.asOf, content: content)
+                offset: offset,
+                asOf: fact.asOf,
+                content: content
+            )
         }
         for row in 0..<confirmations.count {
             let offset = try confirmations[row].int8(0)
@@ -135,8 +164,11 @@ struct AppendLookUp {
                     position: Position(lane: lane, offset: offset),
                     asOf: Instant(milliseconds: try confirmations[row].int8(1)),
                     fields: FieldSet(
-                        rawValue: UInt64(bitPattern: try confirmations[row].int8(2))),
-                    transactionId: try confirmations[row].text(3)))
+                        rawValue: UInt64(bitPattern: try confirmations[row].int8(2))
+                    ),
+                    transactionId: try confirmations[row].text(3)
+                )
+            )
         }
         return knowledge
     }
@@ -150,8 +182,11 @@ struct AppendLookUp {
             records[payload] = Evidence.recordDigest(
                 payload: payload,
                 receivedAt: Instant(microseconds: try rows[row].timestamptz(1)),
-                kind: try rows[row].text(2), source: try rows[row].text(3),
-                verification: try rows[row].text(4), root: root)
+                kind: try rows[row].text(2),
+                source: try rows[row].text(3),
+                verification: try rows[row].text(4),
+                root: root
+            )
         }
         return records
     }

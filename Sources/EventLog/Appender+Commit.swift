@@ -10,7 +10,9 @@ extension Appender {
     /// One round trip to look up, one to commit; refused by the primary keys where another writer
     /// was faster.
     func commitOptimistic(
-        _ batch: [Submission], head: LaneHead, now: Instant
+        _ batch: [Submission],
+        head: LaneHead,
+        now: Instant
     ) async throws(AppenderFailure) -> AppendPlan {
         let session = try await connected()
         let lookUp = AppendLookUp(batch, lane: head.lane)
@@ -29,17 +31,23 @@ extension Appender {
 
     /// The same while holding the lane's row, for a writer that keeps losing the race.
     func commitLocked(
-        _ batch: [Submission], lane: Int, genesis: Digest, now: Instant
+        _ batch: [Submission],
+        lane: Int,
+        genesis: Digest,
+        now: Instant
     ) async throws(AppenderFailure) -> AppendPlan {
         let session = try await connected()
         let lookUp = AppendLookUp(batch, lane: lane)
         let stored = storedSegments[lane, default: []]
         do {
-            let (plan, segments) = try await session.atomically { session -> (AppendPlan, [Digest]) in
+            let (plan, segments) = try await session.atomically {
+                session -> (AppendPlan, [Digest]) in
                 _ = try session.query(AppendSQL.lockLane, [.int4(Int32(lane))])
                 let head = try AppendSQL.head(
-                    in: session.query(AppendSQL.readHead, [.int4(Int32(lane))]), lane: lane,
-                    genesis: genesis)
+                    in: session.query(AppendSQL.readHead, [.int4(Int32(lane))]),
+                    lane: lane,
+                    genesis: genesis
+                )
                 let found = try lookUp.statements.map { try session.query($0.sql, $0.parameters) }
                 let plan = try lookUp.plan(batch, found: found, head: head, now: now)
                 guard !plan.isEmpty else { return (plan, []) }
@@ -91,7 +99,8 @@ extension Appender {
             let known = error as? EventLogError
             return .refused(known ?? EventLogError(.database, "append: \(error)"))
         }
-        if error.sqlState == "23505", AppendSQL.raceConstraints.contains(error.constraintName ?? "") {
+        if error.sqlState == "23505", AppendSQL.raceConstraints.contains(error.constraintName ?? "")
+        {
             return .lostRace
         }
         let cause = EventLogError(error, doing: "append")

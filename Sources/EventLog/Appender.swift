@@ -52,7 +52,10 @@ actor Appender {
     }
 
     /// Appends what is news in the submission; returns when it is durable.
-    func append(_ submission: Submission, to lane: Int) async throws(EventLogError)
+    func append(
+        _ submission: Submission,
+        to lane: Int
+    ) async throws(EventLogError)
         -> [AppendOutcome]
     {
         guard !isClosed else {
@@ -119,14 +122,18 @@ actor Appender {
     }
 
     private func outcomes(
-        of batch: [Submission], in lane: Int
+        of batch: [Submission],
+        in lane: Int
     ) async -> Result<[[AppendOutcome]], EventLogError> {
         var lostRaces = 0
         var failure = EventLogError(.databaseUnavailable, "append: the database did not answer")
         for attempt in 0..<Appender.attemptsMax {
             do throws(AppenderFailure) {
                 let plan = try await attemptOnce(
-                    batch, in: lane, locking: lostRaces > Appender.lostRacesMax)
+                    batch,
+                    in: lane,
+                    locking: lostRaces > Appender.lostRacesMax
+                )
                 return .success(plan.outcomes)
             } catch {
                 heads[lane] = nil
@@ -145,11 +152,17 @@ actor Appender {
     }
 
     private func attemptOnce(
-        _ batch: [Submission], in lane: Int, locking: Bool
+        _ batch: [Submission],
+        in lane: Int,
+        locking: Bool
     ) async throws(AppenderFailure) -> AppendPlan {
         if locking {
             let plan = try await commitLocked(
-                batch, lane: lane, genesis: identity.genesis(lane: lane), now: clock())
+                batch,
+                lane: lane,
+                genesis: identity.genesis(lane: lane),
+                now: clock()
+            )
             heads[lane] = plan.head
             return plan
         }

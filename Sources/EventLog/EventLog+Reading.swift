@@ -20,7 +20,8 @@ public struct StreamSummary: Hashable, Sendable {
 extension EventLog {
     /// All that the log knew about one subscription; empty where it knew nothing.
     public func history(
-        of stream: StreamID, knownAt: KnownAt = .latest
+        of stream: StreamID,
+        knownAt: KnownAt = .latest
     ) async throws(EventLogError) -> StreamHistory {
         let lane = identity.lanes.lane(of: stream.originalTransactionId)
         let bound = KnowledgeBound(knownAt, lane: lane)
@@ -55,7 +56,9 @@ extension EventLog {
                 """
                 SELECT DISTINCT environment FROM ledger.event
                 WHERE lane = $1 AND original_transaction_id = $2 ORDER BY environment
-                """, [.int4(Int32(lane)), .text(originalTransactionId)])
+                """,
+                [.int4(Int32(lane)), .text(originalTransactionId)]
+            )
             return try (0..<rows.count).map { Environment(try rows[$0].text(0)) }
         }
     }
@@ -66,8 +69,11 @@ extension EventLog {
     /// - Parameters:
     ///   - after: The last line of the page before; nil for the first page.
     ///   - limit: Most lines of the page.
+    /// - Returns: The lines; fewer than `limit` on the last page.
+    /// - Throws: `databaseUnavailable`.
     public func streams(
-        after: StreamSummary? = nil, limit: Int = 1000
+        after: StreamSummary? = nil,
+        limit: Int = 1000
     ) async throws(EventLogError) -> [StreamSummary] {
         let parameters: [PostgresValue] = [
             .int4(Int32(after?.lane ?? -1)), .text(after?.stream.environment.word ?? ""),
@@ -79,11 +85,14 @@ extension EventLog {
                 StreamSummary(
                     stream: StreamID(
                         environment: Environment(try rows[row].text(1)),
-                        originalTransactionId: try rows[row].text(2)),
-                    lane: Int(try rows[row].int4(0)), events: try rows[row].int8(3),
+                        originalTransactionId: try rows[row].text(2)
+                    ),
+                    lane: Int(try rows[row].int4(0)),
+                    events: try rows[row].int8(3),
                     productIds: try rows[row].text(4).split(separator: "\n").map(String.init),
                     firstRecordedAt: Instant(microseconds: try rows[row].timestamptz(5)),
-                    lastRecordedAt: Instant(microseconds: try rows[row].timestamptz(6)))
+                    lastRecordedAt: Instant(microseconds: try rows[row].timestamptz(6))
+                )
             }
         }
     }
@@ -108,7 +117,9 @@ extension EventLog {
                 SELECT l.lane, h.head FROM ledger.lane l CROSS JOIN LATERAL (
                     SELECT first_offset + count - 1 AS head FROM ledger.commit c
                     WHERE c.lane = l.lane ORDER BY commit_no DESC LIMIT 1) h
-                """, [])
+                """,
+                []
+            )
             var heads: [Int: Int64] = [:]
             for row in 0..<rows.count { heads[Int(try rows[row].int4(0))] = try rows[row].int8(1) }
             return heads

@@ -12,6 +12,8 @@ extension EventLog {
     ///   - offset: The newest event to take into account.
     ///   - state: What the fold starts from.
     ///   - fold: Called once a stream; what it throws ends the scan.
+    /// - Returns: The state after the last stream.
+    /// - Throws: `databaseUnavailable`, or what `fold` threw.
     public func foldStreams<State: Sendable>(
         lane: Int,
         upTo offset: Int64,
@@ -28,7 +30,8 @@ extension EventLog {
                     } catch {
                         throw Thrown(any: error)
                     }
-                })
+                }
+            )
             return try scan.finish()
         }
     }
@@ -68,7 +71,9 @@ private struct StreamScan<State: Sendable>: Sendable {
 
     mutating func take(_ row: borrowing CopyBinaryRow, lane: Int) throws {
         let stream = StreamID(
-            environment: Environment(try row.text(0)), originalTransactionId: try row.text(1))
+            environment: Environment(try row.text(0)),
+            originalTransactionId: try row.text(1)
+        )
         if current?.stream != stream {
             try foldCurrent()
             current = StreamHistory(stream: stream, events: [], confirmations: [])
@@ -78,9 +83,12 @@ private struct StreamScan<State: Sendable>: Sendable {
         if let fields = try row.int8IfPresent(11) {
             current?.confirmations.append(
                 Confirmation(
-                    position: position, asOf: asOf,
+                    position: position,
+                    asOf: asOf,
                     fields: FieldSet(rawValue: UInt64(bitPattern: fields)),
-                    transactionId: try row.text(12)))
+                    transactionId: try row.text(12)
+                )
+            )
             return
         }
         guard let kind = Kind(rawValue: try row.text(7)),
@@ -88,14 +96,22 @@ private struct StreamScan<State: Sendable>: Sendable {
             let content = Content(canonicalBytes: try row.bytea(10))
         else { throw EventRows.malformed(position) }
         let fact = Fact(
-            stream: stream, bundleId: try row.text(8), kind: kind,
+            stream: stream,
+            bundleId: try row.text(8),
+            kind: kind,
             purchaseDate: Instant(milliseconds: try row.int8(5)),
-            expiresDate: Instant(milliseconds: try row.int8(6)), asOf: asOf, content: content)
+            expiresDate: Instant(milliseconds: try row.int8(6)),
+            asOf: asOf,
+            content: content
+        )
         current?.events.append(
             Event(
                 position: position,
-                recordedAt: Instant(microseconds: try row.timestamptz(4)), fact: fact,
-                evidence: evidence))
+                recordedAt: Instant(microseconds: try row.timestamptz(4)),
+                fact: fact,
+                evidence: evidence
+            )
+        )
     }
 
     func finish() throws -> State {

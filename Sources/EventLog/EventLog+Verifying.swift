@@ -7,6 +7,8 @@ extension EventLog {
     /// - Parameters:
     ///   - kept: Heads that an earlier verification printed; the log must still contain them.
     ///   - progress: Told the number of events verified so far, now and then.
+    /// - Returns: What matched, and the first thing that does not.
+    /// - Throws: `databaseUnavailable`; a mismatch is a result, not an error.
     public func verify(
         kept: [VerificationReport.Head] = [],
         progress: @escaping @Sendable (Int64) -> Void = { _ in }
@@ -16,7 +18,11 @@ extension EventLog {
             var report = VerificationReport()
             for lane in 0..<identity.lanes.value {
                 var verifier = LogVerifier(
-                    lane: lane, identity: identity, session: session, kept: heads[lane])
+                    lane: lane,
+                    identity: identity,
+                    session: session,
+                    kept: heads[lane]
+                )
                 do {
                     try await verifier.run(into: &report, progress: progress)
                 } catch let mismatch as VerificationReport.Mismatch {

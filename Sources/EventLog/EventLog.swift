@@ -14,7 +14,9 @@ public final class EventLog: Sendable {
     public struct Options: Sendable {
         /// Connections for reading, at most.
         public var readersMax = 4
-        /// Connections that append. Lanes are dealt out among them; more than one pays off above
+        /// Connections that append.
+        ///
+        /// Lanes are dealt out among them; more than one pays off above
         /// some sixty concurrent callers on several lanes.
         public var writers = 1
         /// Our clock.
@@ -29,7 +31,8 @@ public final class EventLog: Sendable {
 
     /// Opens the ledger of a database; throws `notMigrated` where there is none.
     public static func open(
-        _ settings: ConnectionSettings, _ options: Options = Options()
+        _ settings: ConnectionSettings,
+        _ options: Options = Options()
     ) async throws(EventLogError) -> EventLog {
         let pool = PostgresPool(settings, sessionsMax: options.readersMax)
         do {
@@ -69,7 +72,8 @@ public final class EventLog: Sendable {
             throw EventLogError(
                 .tooManyFacts,
                 "payload \(verified.evidence.digest) brings \(facts.count) facts; "
-                    + "at most \(EventLog.factsPerPayloadMax) are taken at once")
+                    + "at most \(EventLog.factsPerPayloadMax) are taken at once"
+            )
         }
         let packed = EvidencePacking.pack(verified.evidence.payload)
         var indexes: [Int: [Int]] = [:]
@@ -80,10 +84,14 @@ public final class EventLog: Sendable {
         var outcomes = [AppendOutcome?](repeating: nil, count: facts.count)
         for (lane, indexes) in indexes.sorted(by: { $0.key < $1.key }) {
             let submission = Submission(
-                evidence: verified.evidence, packed: packed,
-                facts: indexes.map { PreparedFact(facts[$0]) })
+                evidence: verified.evidence,
+                packed: packed,
+                facts: indexes.map { PreparedFact(facts[$0]) }
+            )
             let appended = try await appenders[lane % appenders.count].append(
-                submission, to: lane)
+                submission,
+                to: lane
+            )
             for (index, outcome) in zip(indexes, appended) { outcomes[index] = outcome }
         }
         return outcomes.compactMap { $0 }
@@ -97,7 +105,8 @@ public final class EventLog: Sendable {
 
     /// Runs a read on a pooled connection and turns refusals of the database into ours.
     func reading<Value: Sendable>(
-        _ action: String, _ body: @Sendable (PostgresSession) async throws -> Value
+        _ action: String,
+        _ body: @Sendable (PostgresSession) async throws -> Value
     ) async throws(EventLogError) -> Value {
         do {
             return try await pool.borrowing(body)

@@ -54,16 +54,19 @@ extension EventLogError {
         case "42P01", "3F000":
             self.init(
                 .notMigrated,
-                "\(action): this database has no ledger (or an older one); run `subledger migrate`")
+                "\(action): this database has no ledger (or an older one); run `subledger migrate`"
+            )
         case "42501":
             self.init(
                 .permissionDenied,
                 "\(action): \(error); grant the role that DESIGN names "
-                    + "(ledger_writer to append, ledger_reader to read)")
+                    + "(ledger_writer to append, ledger_reader to read)"
+            )
         default:
             self.init(
                 error.isRetryable ? .databaseUnavailable : .database,
-                "\(action): \(error)")
+                "\(action): \(error)"
+            )
         }
     }
 }

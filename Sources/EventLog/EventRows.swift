@@ -12,7 +12,9 @@ enum EventRows {
     /// The event in a row of `columns`.
     static func event(in row: borrowing some PostgresFields & ~Copyable) throws -> Event {
         let position = Position(
-            lane: Int(try row.int4(0)), offset: try row.int8(1))
+            lane: Int(try row.int4(0)),
+            offset: try row.int8(1)
+        )
         guard let kind = Kind(rawValue: try row.text(8)),
             let evidence = Digest(bytes: try row.bytea(10)),
             let content = Content(canonicalBytes: try row.bytea(11))
@@ -22,15 +24,21 @@ enum EventRows {
         let fact = Fact(
             stream: StreamID(
                 environment: Environment(try row.text(6)),
-                originalTransactionId: try row.text(7)),
-            bundleId: try row.text(9), kind: kind,
+                originalTransactionId: try row.text(7)
+            ),
+            bundleId: try row.text(9),
+            kind: kind,
             purchaseDate: Instant(milliseconds: try row.int8(4)),
             expiresDate: Instant(milliseconds: try row.int8(5)),
-            asOf: Instant(milliseconds: try row.int8(3)), content: content)
+            asOf: Instant(milliseconds: try row.int8(3)),
+            content: content
+        )
         return Event(
             position: position,
             recordedAt: Instant(microseconds: try row.timestamptz(2)),
-            fact: fact, evidence: evidence)
+            fact: fact,
+            evidence: evidence
+        )
     }
 
     /// The error for an event whose columns cannot be read back.
@@ -38,7 +46,8 @@ enum EventRows {
         EventLogError(
             .malformedLog,
             "event \(position.lane):\(position.offset) does not have the form that this program "
-                + "writes; run `subledger verify`")
+                + "writes; run `subledger verify`"
+        )
     }
 
     /// The columns of a confirmation, from table alias `c`.
@@ -52,6 +61,7 @@ enum EventRows {
             position: Position(lane: Int(try row.int4(0)), offset: try row.int8(1)),
             asOf: Instant(milliseconds: try row.int8(2)),
             fields: FieldSet(rawValue: UInt64(bitPattern: try row.int8(3))),
-            transactionId: try row.text(4))
+            transactionId: try row.text(4)
+        )
     }
 }

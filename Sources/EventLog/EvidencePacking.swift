@@ -43,7 +43,9 @@ public enum EvidencePacking {
     public static func pack(_ payload: [UInt8]) -> Packed {
         var packer = Packer()
         let packed = Packed(
-            body: [version] + packer.parts(of: payload[...], depth: 0), segments: packer.segments)
+            body: [version] + packer.parts(of: payload[...], depth: 0),
+            segments: packer.segments
+        )
         let bodies = Dictionary(uniqueKeysWithValues: packed.segments.map { ($0.digest, $0.body) })
         if unpack(packed.body, byteCountMax: payload.count, segment: { bodies[$0] }) == payload {
             return packed
@@ -59,18 +61,27 @@ public enum EvidencePacking {
     /// Nil where the body is malformed, a segment is missing, or the result would be longer than
     /// `byteCountMax`.
     public static func unpack(
-        _ body: [UInt8], byteCountMax: Int, segment: (Digest) throws -> [UInt8]?
+        _ body: [UInt8],
+        byteCountMax: Int,
+        segment: (Digest) throws -> [UInt8]?
     ) rethrows -> [UInt8]? {
         guard body.first == version else { return nil }
         var output: [UInt8] = []
         let isWhole = try append(
-            parts: body.dropFirst(), to: &output, byteCountMax: byteCountMax, depth: 0,
-            segment: segment)
+            parts: body.dropFirst(),
+            to: &output,
+            byteCountMax: byteCountMax,
+            depth: 0,
+            segment: segment
+        )
         return isWhole ? output : nil
     }
 
     private static func append(
-        parts: ArraySlice<UInt8>, to output: inout [UInt8], byteCountMax: Int, depth: Int,
+        parts: ArraySlice<UInt8>,
+        to output: inout [UInt8],
+        byteCountMax: Int,
+        depth: Int,
         segment: (Digest) throws -> [UInt8]?
     ) rethrows -> Bool {
         guard depth <= depthMax + 2 else { return false }
@@ -83,8 +94,12 @@ public enum EvidencePacking {
                 guard let bytes = reader.raw(Digest.byteCount), let digest = Digest(bytes: bytes),
                     let body = try segment(digest), body.first == version,
                     try append(
-                        parts: body.dropFirst(), to: &output, byteCountMax: byteCountMax,
-                        depth: depth + 1, segment: segment)
+                        parts: body.dropFirst(),
+                        to: &output,
+                        byteCountMax: byteCountMax,
+                        depth: depth + 1,
+                        segment: segment
+                    )
                 else { return false }
                 continue
             }
@@ -95,8 +110,12 @@ public enum EvidencePacking {
                 var decoded: [UInt8] = []
                 guard
                     try append(
-                        parts: inner, to: &decoded, byteCountMax: byteCountMax, depth: depth + 1,
-                        segment: segment)
+                        parts: inner,
+                        to: &decoded,
+                        byteCountMax: byteCountMax,
+                        depth: depth + 1,
+                        segment: segment
+                    )
                 else { return false }
                 Base64.encode(decoded[...], as: tag == .base64 ? .standard : .url, to: &output)
             }
@@ -131,7 +150,9 @@ private struct Packer {
     }
 
     static func write(
-        _ tag: EvidencePacking.Tag, _ bytes: ArraySlice<UInt8>, to writer: inout ByteWriter
+        _ tag: EvidencePacking.Tag,
+        _ bytes: ArraySlice<UInt8>,
+        to writer: inout ByteWriter
     ) {
         guard !bytes.isEmpty else { return }
         writer.integer(tag.rawValue)
@@ -186,7 +207,9 @@ private struct Packer {
     }
 
     private mutating func nested(
-        _ tag: EvidencePacking.Tag, _ decoded: ArraySlice<UInt8>, depth: Int
+        _ tag: EvidencePacking.Tag,
+        _ decoded: ArraySlice<UInt8>,
+        depth: Int
     ) -> [UInt8] {
         var writer = ByteWriter()
         let inner = parts(of: decoded, depth: depth + 1)
@@ -200,7 +223,8 @@ private struct Packer {
             // The certificates inside are base64 of their own; they hold no segments.
             let inner = nested(.base64URL, header[...], depth: EvidencePacking.depthMax - 2)
             segments.append(
-                EvidencePacking.Segment(digest: digest, body: [EvidencePacking.version] + inner))
+                EvidencePacking.Segment(digest: digest, body: [EvidencePacking.version] + inner)
+            )
         }
         return digest
     }

@@ -35,7 +35,9 @@ struct EvidenceVault {
                 SELECT digest, byte_count, body, received_at, kind, source, verification,
                     root_digest
                 FROM ledger.evidence WHERE lane = $1 AND digest = ANY ($2)
-                """, [.int4(Int32(lane)), .byteaArray(group.map(\.bytes))])
+                """,
+                [.int4(Int32(lane)), .byteaArray(group.map(\.bytes))]
+            )
             for row in 0..<rows.count {
                 guard let digest = Digest(bytes: try rows[row].bytea(0)) else { continue }
                 findings[digest] = try await finding(for: digest, in: rows, row)
@@ -48,10 +50,13 @@ struct EvidenceVault {
     mutating func payload(_ digest: Digest) async throws -> [UInt8]? {
         let rows = try await session.query(
             "SELECT body, byte_count FROM ledger.evidence WHERE lane = $1 AND digest = $2",
-            [.int4(Int32(lane)), .bytea(digest.bytes)])
+            [.int4(Int32(lane)), .bytea(digest.bytes)]
+        )
         guard rows.count == 1 else { return nil }
         let payload = try await unpack(
-            try rows[0].bytea(0), byteCount: Int(try rows[0].int4(1)))
+            try rows[0].bytea(0),
+            byteCount: Int(try rows[0].int4(1))
+        )
         return payload.flatMap { Digest.of($0) == digest ? $0 : nil }
     }
 
@@ -62,7 +67,9 @@ struct EvidenceVault {
             """
             SELECT digest, octet_length(body) FROM ledger.evidence
             WHERE lane = $1 AND digest = ANY ($2)
-            """, [.int4(Int32(lane)), .byteaArray(digests.map(\.bytes))])
+            """,
+            [.int4(Int32(lane)), .byteaArray(digests.map(\.bytes))]
+        )
         var groups: [[Digest]] = []
         var bytes = EvidenceVault.groupBytesMax
         for row in 0..<rows.count {
@@ -78,10 +85,14 @@ struct EvidenceVault {
     }
 
     private mutating func finding(
-        for digest: Digest, in rows: PostgresRows, _ row: Int
+        for digest: Digest,
+        in rows: PostgresRows,
+        _ row: Int
     ) async throws -> Finding {
         let payload = try await unpack(
-            try rows[row].bytea(2), byteCount: Int(try rows[row].int4(1)))
+            try rows[row].bytea(2),
+            byteCount: Int(try rows[row].int4(1))
+        )
         guard let payload else { return .damaged("the payload cannot be put together") }
         guard Digest.of(payload) == digest else {
             return .damaged("the payload's SHA-256 is \(Digest.of(payload))")
@@ -93,8 +104,12 @@ struct EvidenceVault {
             record: Evidence.recordDigest(
                 payload: digest,
                 receivedAt: Instant(microseconds: try rows[row].timestamptz(3)),
-                kind: try rows[row].text(4), source: try rows[row].text(5),
-                verification: try rows[row].text(6), root: root))
+                kind: try rows[row].text(4),
+                source: try rows[row].text(5),
+                verification: try rows[row].text(6),
+                root: root
+            )
+        )
     }
 
     private mutating func unpack(_ body: [UInt8], byteCount: Int) async throws -> [UInt8]? {
@@ -117,7 +132,8 @@ struct EvidenceVault {
         if segments.count > EvidenceVault.segmentsMax { segments = [:] }
         let rows = try await session.query(
             "SELECT digest, body FROM ledger.evidence_segment WHERE lane = $1 AND digest = ANY ($2)",
-            [.int4(Int32(lane)), .byteaArray(missing.map(\.bytes))])
+            [.int4(Int32(lane)), .byteaArray(missing.map(\.bytes))]
+        )
         for row in 0..<rows.count {
             guard let digest = Digest(bytes: try rows[row].bytea(0)) else { continue }
             segments[digest] = try rows[row].bytea(1)

@@ -41,7 +41,8 @@ struct LogVerifier {
     /// `report` holds what matched until then. What is committed while this runs is verified too,
     /// or not, but never called a mismatch.
     mutating func run(
-        into report: inout VerificationReport, progress: @Sendable (Int64) -> Void
+        into report: inout VerificationReport,
+        progress: @Sendable (Int64) -> Void
     ) async throws {
         let head = try await headNow()
         while nextCommit <= head.commit {
@@ -54,17 +55,25 @@ struct LogVerifier {
             throw mismatch(
                 kept.commit,
                 "the kept head names it, but the log ends at commit \(nextCommit - 1): commits "
-                    + "were removed, or an older copy was restored")
+                    + "were removed, or an older copy was restored"
+            )
         }
         if nextCommit > 1 {
             report.heads.append(
                 VerificationReport.Head(
-                    lane: lane, offset: nextOffset - 1, commit: nextCommit - 1, digest: previous))
+                    lane: lane,
+                    offset: nextOffset - 1,
+                    commit: nextCommit - 1,
+                    digest: previous
+                )
+            )
         }
     }
 
     private func mismatch(
-        _ commit: Int64, _ reason: String, offset: Int64? = nil
+        _ commit: Int64,
+        _ reason: String,
+        offset: Int64? = nil
     ) -> VerificationReport.Mismatch {
         VerificationReport.Mismatch(lane: lane, commit: commit, offset: offset, reason: reason)
     }
@@ -85,7 +94,9 @@ extension LogVerifier {
 
     private func headNow() async throws -> (commit: Int64, offset: Int64) {
         let rows = try await session.query(
-            AppendSQL.readHead, [.int4(Int32(lane))])
+            AppendSQL.readHead,
+            [.int4(Int32(lane))]
+        )
         return rows.count == 0 ? (0, 0) : (try rows[0].int8(0), try rows[0].int8(1))
     }
 
@@ -96,14 +107,20 @@ extension LogVerifier {
             SELECT commit_no, first_offset, count, confirmations, committed_at, digest
             FROM ledger.commit WHERE lane = $1 AND commit_no >= $2 AND commit_no <= $3
             ORDER BY commit_no LIMIT \(LogVerifier.pageEventsMax)
-            """, [.int4(Int32(lane)), .int8(nextCommit), .int8(last)])
+            """,
+            [.int4(Int32(lane)), .int8(nextCommit), .int8(last)]
+        )
         guard rows.count > 0 else { throw mismatch(nextCommit, "the commit is missing") }
         var events = 0
         for row in 0..<rows.count where events < LogVerifier.pageEventsMax {
             let commit = Commit(
-                lane: lane, number: try rows[row].int8(0), firstOffset: try rows[row].int8(1),
-                count: Int(try rows[row].int4(2)), confirmations: Int(try rows[row].int4(3)),
-                committedAt: Instant(microseconds: try rows[row].timestamptz(4)))
+                lane: lane,
+                number: try rows[row].int8(0),
+                firstOffset: try rows[row].int8(1),
+                count: Int(try rows[row].int4(2)),
+                confirmations: Int(try rows[row].int4(3)),
+                committedAt: Instant(microseconds: try rows[row].timestamptz(4))
+            )
             page.commits.append((commit, try rows[row].bytea(5)))
             events += commit.count
         }
@@ -120,7 +137,9 @@ extension LogVerifier {
             FROM ledger.event e
             WHERE e.lane = $1 AND e.lane_offset >= $2 AND e.lane_offset < $3
             ORDER BY e.lane_offset
-            """, [.int4(Int32(lane)), .int8(nextOffset), .int8(nextOffset + Int64(count))])
+            """,
+            [.int4(Int32(lane)), .int8(nextOffset), .int8(nextOffset + Int64(count))]
+        )
         var evidence: Set<Digest> = []
         for row in 0..<rows.count {
             let offset = try rows[row].int8(1)
@@ -139,7 +158,9 @@ extension LogVerifier {
 
     // The typed columns repeat parts of `content`, which the digest covers.
     private func columns(
-        in rows: PostgresRows, _ row: Int, agreeWith content: Content
+        in rows: PostgresRows,
+        _ row: Int,
+        agreeWith content: Content
     ) throws -> Bool {
         let fields: [Field] = [
             .productId, .transactionId, .appAccountToken, .notificationType, .subtype,
@@ -165,21 +186,26 @@ extension LogVerifier {
             JOIN ledger.commit k ON k.lane = c.lane AND k.commit_no = c.commit_no
             LEFT JOIN ledger.event e ON e.lane = c.lane AND e.lane_offset = c.lane_offset
             WHERE c.lane = $1 AND c.commit_no >= $2 AND c.commit_no <= $3
-            """, [.int4(Int32(lane)), .int8(first.number), .int8(last.number)])
+            """,
+            [.int4(Int32(lane)), .int8(first.number), .int8(last.number)]
+        )
         for row in 0..<rows.count {
             let number = try rows[row].int8(5)
             let confirmation = try EventRows.confirmation(in: rows[row])
             guard try !rows[row].isNull(6), try rows[row].bool(6) else {
                 throw mismatch(
-                    number, "a confirmation does not belong to the stream of its event",
-                    offset: confirmation.position.offset)
+                    number,
+                    "a confirmation does not belong to the stream of its event",
+                    offset: confirmation.position.offset
+                )
             }
             page.confirmations[number, default: []].append(confirmation)
         }
     }
 
     private mutating func verify(
-        _ page: Page, into report: inout VerificationReport
+        _ page: Page,
+        into report: inout VerificationReport
     ) throws(VerificationReport.Mismatch) {
         for (commit, digest) in page.commits {
             try verifyOrder(of: commit)
@@ -197,13 +223,15 @@ extension LogVerifier {
                     commit.number,
                     "its digest is \(hexadecimal(digest)), but its rows give \(computed): the "
                         + "commit, one of its events or confirmations, or a record of evidence "
-                        + "was changed")
+                        + "was changed"
+                )
             }
             if let kept, kept.commit == commit.number, kept.digest != computed {
                 throw mismatch(
                     commit.number,
                     "the kept head has digest \(kept.digest), this log \(computed): it is another "
-                        + "log, or was rewritten as a whole")
+                        + "log, or was rewritten as a whole"
+                )
             }
             previous = computed
             committedAt = commit.committedAt
@@ -221,7 +249,9 @@ extension LogVerifier {
         }
         guard commit.firstOffset == nextOffset else {
             throw mismatch(
-                commit.number, "it starts at offset \(commit.firstOffset), not \(nextOffset)")
+                commit.number,
+                "it starts at offset \(commit.firstOffset), not \(nextOffset)"
+            )
         }
         guard commit.committedAt >= committedAt else {
             throw mismatch(commit.number, "its time is before that of the commit before it")
@@ -229,7 +259,9 @@ extension LogVerifier {
     }
 
     private func digestOfEvent(
-        at offset: Int64, of commit: Commit, in page: Page
+        at offset: Int64,
+        of commit: Commit,
+        in page: Page
     ) throws(VerificationReport.Mismatch) -> Digest {
         let event: Event
         switch page.events[offset] {
@@ -239,17 +271,26 @@ extension LogVerifier {
         }
         guard event.recordedAt == commit.committedAt else {
             throw mismatch(
-                commit.number, "recorded_at differs from the commit's time", offset: offset)
+                commit.number,
+                "recorded_at differs from the commit's time",
+                offset: offset
+            )
         }
         switch page.records[event.evidence] {
         case .whole(let record):
             return event.digest(evidenceRecord: record)
         case .damaged(let reason):
             throw mismatch(
-                commit.number, "evidence \(event.evidence): \(reason)", offset: offset)
+                commit.number,
+                "evidence \(event.evidence): \(reason)",
+                offset: offset
+            )
         case nil:
             throw mismatch(
-                commit.number, "evidence \(event.evidence) is missing", offset: offset)
+                commit.number,
+                "evidence \(event.evidence) is missing",
+                offset: offset
+            )
         }
     }
 
@@ -264,17 +305,23 @@ extension LogVerifier {
                                     WHERE lane = $1 AND commit_no > $2)),
                 (SELECT count(*) FROM ledger.confirmation WHERE lane = $1 AND commit_no <= $2),
                 (SELECT min(commit_no) FROM ledger.commit WHERE lane = $1 AND commit_no < 1)
-            """, [.int4(Int32(lane)), .int8(head.commit), .int8(head.offset)])
+            """,
+            [.int4(Int32(lane)), .int8(head.commit), .int8(head.offset)]
+        )
         if try !rows[0].isNull(0) {
             let offset = try rows[0].int8(0)
             throw mismatch(
-                head.commit + 1, "event \(offset) belongs to no commit", offset: offset)
+                head.commit + 1,
+                "event \(offset) belongs to no commit",
+                offset: offset
+            )
         }
         let found = try rows[0].int8(1)
         guard found == confirmations else {
             throw mismatch(
                 head.commit,
-                "\(found) confirmations are stored, the commits account for \(confirmations)")
+                "\(found) confirmations are stored, the commits account for \(confirmations)"
+            )
         }
         if try !rows[0].isNull(2) {
             throw mismatch(try rows[0].int8(2), "commits are numbered from 1")

@@ -18,8 +18,9 @@ public enum Migrator {
     public struct Layout: Hashable, Sendable {
         /// Lanes of a new ledger; an existing one keeps its own.
         public var lanes: LaneCount?
-        /// Hash partitions by lane of every table that has a lane; 0 for plain tables. The same
-        /// schema, on which PostgreSQL itself refuses a key without lane.
+        /// Hash partitions by lane of every table that has a lane; 0 for plain tables.
+        ///
+        /// It is the same schema, on which PostgreSQL itself refuses a key without lane.
         public var partitions: Int
 
         /// A layout; one lane and plain tables unless asked otherwise.
@@ -38,8 +39,12 @@ public enum Migrator {
     ///   - settings: A database whose user may create roles and schemas, or owns the ledger.
     ///   - layout: Used for a new ledger. Asking an existing one for other lanes is an error.
     ///   - isDryRun: Do all of it and roll back.
+    /// - Returns: The migrations that were missing.
+    /// - Throws: `schemaTooNew`, `migrationEdited`, `laneCountFixed`, `permissionDenied` ….
     public static func migrate(
-        _ settings: ConnectionSettings, _ layout: Layout = Layout(), isDryRun: Bool = false
+        _ settings: ConnectionSettings,
+        _ layout: Layout = Layout(),
+        isDryRun: Bool = false
     ) async throws(EventLogError) -> [Step] {
         do {
             let session = try await PostgresSession.connect(settings)
@@ -87,14 +92,17 @@ public enum Migrator {
                 try isThere("ledger.ledger_config", in: session)
             else {
                 throw EventLogError(
-                    .notMigrated, "this database has no ledger; run `subledger migrate`")
+                    .notMigrated,
+                    "this database has no ledger; run `subledger migrate`"
+                )
             }
             let version = try checkedVersion(of: session)
             guard version == newestVersion else {
                 throw EventLogError(
                     .schemaTooOld,
                     "the schema has version \(version), this program needs \(newestVersion); "
-                        + "run `subledger migrate`")
+                        + "run `subledger migrate`"
+                )
             }
             return try readIdentity(session)
         }
@@ -104,7 +112,9 @@ public enum Migrator {
 extension Migrator {
 
     private static func apply(
-        _ layout: Layout, isDryRun: Bool, in session: PostgresSession
+        _ layout: Layout,
+        isDryRun: Bool,
+        in session: PostgresSession
     ) async throws -> [Step] {
         do {
             return try await session.atomically { session -> [Step] in
@@ -142,7 +152,9 @@ extension Migrator {
     }
 
     private static func apply(
-        _ migration: Schema.Migration, lanes: LaneCount, partitions: Int,
+        _ migration: Schema.Migration,
+        lanes: LaneCount,
+        partitions: Int,
         in session: isolated PostgresSession
     ) throws {
         let byLane = partitions > 0 ? "PARTITION BY HASH (lane)" : ""
@@ -153,16 +165,20 @@ extension Migrator {
                 """
                 INSERT INTO ledger.ledger_config (ledger_id, lanes, format_version, created_at)
                 VALUES (gen_random_uuid(), $1, $2, date_trunc('milliseconds', now()))
-                """, [.int4(Int32(lanes.value)), .int4(Int32(LedgerIdentity.formatVersion))])
+                """,
+                [.int4(Int32(lanes.value)), .int4(Int32(LedgerIdentity.formatVersion))]
+            )
             try session.execute(
-                "INSERT INTO ledger.lane SELECT generate_series(0, \(lanes.value - 1))")
+                "INSERT INTO ledger.lane SELECT generate_series(0, \(lanes.value - 1))"
+            )
         }
         _ = try session.query(
             "INSERT INTO ledger.migration (version, name, checksum) VALUES ($1, $2, $3)",
             [
                 .int4(Int32(migration.version)), .text(migration.name),
                 .text(checksum(of: migration)),
-            ])
+            ]
+        )
     }
 
     // Partitions carry the constraints and indexes of their parent; storage is their own.
@@ -190,12 +206,16 @@ extension Migrator {
 
     private static func partitionCount(_ session: isolated PostgresSession) throws -> Int {
         let rows = try session.query(
-            "SELECT count(*) FROM pg_inherits WHERE inhparent = 'ledger.event'::regclass", [])
+            "SELECT count(*) FROM pg_inherits WHERE inhparent = 'ledger.event'::regclass",
+            []
+        )
         return Int(try rows[0].int8(0))
     }
 
     private static func laneCount(
-        _ layout: Layout, isNew: Bool, in session: isolated PostgresSession
+        _ layout: Layout,
+        isNew: Bool,
+        in session: isolated PostgresSession
     ) throws -> LaneCount {
         if isNew { return layout.lanes ?? .one }
         let lanes = try readIdentity(session).lanes
@@ -203,7 +223,8 @@ extension Migrator {
         throw EventLogError(
             .laneCountFixed,
             "this ledger has \(lanes.value) lanes, and \(wanted.value) were asked for; the number "
-                + "is fixed for ever, because positions are. Make a new ledger and ingest into it")
+                + "is fixed for ever, because positions are. Make a new ledger and ingest into it"
+        )
     }
 
     private static func readIdentity(
@@ -213,19 +234,23 @@ extension Migrator {
             """
             SELECT decode(replace(ledger_id::text, '-', ''), 'hex'), lanes, format_version
             FROM ledger.ledger_config
-            """, [])
+            """,
+            []
+        )
         guard rows.count == 1, let lanes = LaneCount(Int(try rows[0].int4(1))),
             try rows[0].int4(2) == Int32(LedgerIdentity.formatVersion)
         else {
             throw EventLogError(
                 .malformedLog,
-                "ledger.ledger_config must hold one row of format \(LedgerIdentity.formatVersion)")
+                "ledger.ledger_config must hold one row of format \(LedgerIdentity.formatVersion)"
+            )
         }
         return LedgerIdentity(ledgerId: try rows[0].bytea(0), lanes: lanes)
     }
 
     private static func isThere(
-        _ table: String, in session: isolated PostgresSession
+        _ table: String,
+        in session: isolated PostgresSession
     ) throws -> Bool {
         let rows = try session.query("SELECT to_regclass($1) IS NOT NULL", [.text(table)])
         return try rows[0].bool(0)
@@ -234,14 +259,17 @@ extension Migrator {
     /// The number of migrations that were applied, after comparing each with ours.
     private static func checkedVersion(of session: isolated PostgresSession) throws -> Int {
         let rows = try session.query(
-            "SELECT version, name, checksum FROM ledger.migration ORDER BY version", [])
+            "SELECT version, name, checksum FROM ledger.migration ORDER BY version",
+            []
+        )
         for row in 0..<rows.count {
             let (version, name) = (Int(try rows[row].int4(0)), try rows[row].text(1))
             guard version <= newestVersion else {
                 throw EventLogError(
                     .schemaTooNew,
                     "the database has migration \(version) (\(name)), this program knows up to "
-                        + "\(newestVersion); use a newer subledger")
+                        + "\(newestVersion); use a newer subledger"
+                )
             }
             let ours = Schema.migrations[row]
             guard version == ours.version, name == ours.name,
@@ -250,7 +278,8 @@ extension Migrator {
                 throw EventLogError(
                     .migrationEdited,
                     "migration \(version) of the database (\(name)) is not the \(ours.name) that "
-                        + "this program knows; a migration is never edited once applied")
+                        + "this program knows; a migration is never edited once applied"
+                )
             }
         }
         return rows.count

@@ -34,7 +34,9 @@ public enum Base64 {
 
     /// Appends the text of some bytes.
     public static func encode(
-        _ bytes: ArraySlice<UInt8>, as alphabet: Alphabet, to output: inout [UInt8]
+        _ bytes: ArraySlice<UInt8>,
+        as alphabet: Alphabet,
+        to output: inout [UInt8]
     ) {
         let digits = alphabet == .standard ? standardDigits : urlDigits
         output.reserveCapacity(output.count + (bytes.count + 2) / 3 * 4)
@@ -98,9 +100,11 @@ public enum Base64 {
     // A value of six bits leaves this one free to mark what is no digit.
     private static let invalid: UInt8 = 0x80
     private static let standardDigits = Array(
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8
+    )
     private static let urlDigits = Array(
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8
+    )
     private static let standardValues = values(of: standardDigits)
     private static let urlValues = values(of: urlDigits)
 

@@ -8,7 +8,9 @@ extension PostgresSession {
         from state: State,
         chunks next: @Sendable (inout State) throws(E) -> [UInt8]?
     ) throws(E) -> Int64 {
-        let connection = try converting(to: E.self) { () throws(PostgresError) in try openConnection() }
+        let connection = try converting(to: E.self) { () throws(PostgresError) in
+            try openConnection()
+        }
         var state = state
         return try connection.copyIn(sql, .obeyed) { (buffer) throws(E) in
             guard let chunk = try next(&state) else { return false }
@@ -26,7 +28,9 @@ extension PostgresSession {
         from state: State,
         rows fill: @Sendable (inout State, inout CopyBinaryWriter) throws(E) -> Bool
     ) throws(E) -> Int64 {
-        let connection = try converting(to: E.self) { () throws(PostgresError) in try openConnection() }
+        let connection = try converting(to: E.self) { () throws(PostgresError) in
+            try openConnection()
+        }
         var state = state
         var writer = CopyBinaryWriter()
         return try connection.copyIn(sql, .obeyed) { (buffer) throws(E) in
@@ -46,7 +50,9 @@ extension PostgresSession {
         into state: State,
         _ fold: @Sendable (inout State, UnsafeRawBufferPointer) throws(E) -> Void
     ) throws(E) -> State {
-        let connection = try converting(to: E.self) { () throws(PostgresError) in try openConnection() }
+        let connection = try converting(to: E.self) { () throws(PostgresError) in
+            try openConnection()
+        }
         var state = state
         try connection.copyOut(sql, .obeyed) { (bytes) throws(E) in try fold(&state, bytes) }
         return state
@@ -60,7 +66,9 @@ extension PostgresSession {
         into state: State,
         rows fold: @Sendable (inout State, borrowing CopyBinaryRow) throws(E) -> Void
     ) throws(E) -> State {
-        let connection = try converting(to: E.self) { () throws(PostgresError) in try openConnection() }
+        let connection = try converting(to: E.self) { () throws(PostgresError) in
+            try openConnection()
+        }
         var state = state
         var reader = CopyBinaryReader()
         try connection.copyOut(sql, .obeyed) { (bytes) throws(E) in

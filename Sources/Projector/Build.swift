@@ -18,7 +18,8 @@ struct Build: Sendable {
 
     /// Makes the schema and its empty tables.
     static func begin(
-        _ projections: [any Projection], settings: ConnectionSettings
+        _ projections: [any Projection],
+        settings: ConnectionSettings
     ) async throws -> Build {
         let session = try await PostgresSession.connect(settings)
         defer { Task { await session.close() } }
@@ -27,7 +28,8 @@ struct Build: Sendable {
             """
             SELECT coalesce(max(substr(nspname, 12)::int), 0) + 1 FROM pg_namespace
             WHERE nspname ~ '^projection_[0-9]{1,9}$'
-            """)
+            """
+        )
         let schema = "projection_\(try rows[0].int4(0))"
         let tables = projections.map { $0.tableSQL.replacing("{{schema}}", with: schema) }
         try await session.execute(
@@ -38,13 +40,16 @@ struct Build: Sendable {
             COMMENT ON SCHEMA \(schema) IS 'Tables of one rebuild; what people read are the views in schema projection.';
             \(tables.joined(separator: ";\n"));
             COMMIT
-            """)
+            """
+        )
         return Build(projections: projections, settings: settings, schema: schema)
     }
 
     /// Folds the log up to `heads` into the tables, then builds their indexes.
     func load(
-        log: EventLog, heads: [Int: Int64], progress: @escaping @Sendable (Int) -> Void
+        log: EventLog,
+        heads: [Int: Int64],
+        progress: @escaping @Sendable (Int) -> Void
     ) async throws -> Folded {
         let channels = projections.map { _ in ChunkChannel() }
         let folded = try await withThrowingTaskGroup(of: Void.self) { group in
@@ -76,13 +81,16 @@ struct Build: Sendable {
     }
 
     private func fold(
-        _ log: EventLog, _ heads: [Int: Int64], into channels: [ChunkChannel],
+        _ log: EventLog,
+        _ heads: [Int: Int64],
+        into channels: [ChunkChannel],
         _ progress: @escaping @Sendable (Int) -> Void
     ) async throws -> Folded {
         var folding = Folding(projections, channels, progress)
         for (lane, head) in heads.sorted(by: { $0.key < $1.key }) {
             folding = try await log.foldStreams(lane: lane, upTo: head, into: folding) {
-                folding, history in
+                folding,
+                history in
                 try folding.take(history)
             }
         }
@@ -95,8 +103,10 @@ struct Build: Sendable {
         let table = "\(schema).\(projection.name)"
         do {
             _ = try await session.copyIn(
-                "COPY \(table) (\(columns)) FROM STDIN (FORMAT BINARY)", from: channel,
-                chunks: { channel throws(PostgresError) in channel.receive() })
+                "COPY \(table) (\(columns)) FROM STDIN (FORMAT BINARY)",
+                from: channel,
+                chunks: { channel throws(PostgresError) in channel.receive() }
+            )
             await session.close()
         } catch {
             channel.abandon()
@@ -124,7 +134,8 @@ private struct Folding: Sendable {
     private var folded: Build.Folded
 
     init(
-        _ projections: [any Projection], _ channels: [ChunkChannel],
+        _ projections: [any Projection],
+        _ channels: [ChunkChannel],
         _ progress: @escaping @Sendable (Int) -> Void
     ) {
         self.projections = projections

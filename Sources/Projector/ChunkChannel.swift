@@ -31,7 +31,9 @@ final class ChunkChannel: @unchecked Sendable {
         mutex.deallocate()
     }
 
-    /// Hands a chunk over; waits while the channel is full. False once the receiver has gone.
+    /// Hands a chunk over; waits while the channel is full.
+    ///
+    /// False once the receiver has gone.
     func send(_ chunk: [UInt8]) -> Bool {
         locked {
             while chunks.count >= ChunkChannel.chunksMax, !isAbandoned { wait() }
@@ -51,7 +53,9 @@ final class ChunkChannel: @unchecked Sendable {
         locked { isAbandoned = true }
     }
 
-    /// The next chunk; waits for it. Nil after the last.
+    /// The next chunk; waits for it.
+    ///
+    /// Nil after the last.
     func receive() -> [UInt8]? {
         locked {
             while chunks.isEmpty, !isFinished, !isAbandoned { wait() }

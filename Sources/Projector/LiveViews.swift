@@ -68,16 +68,24 @@ enum LiveViews {
 extension Build {
     /// Points the views at the new tables, in one short transaction, and drops the old tables.
     func promote(
-        _ folded: Folded, heads: [Int: Int64]
+        _ folded: Folded,
+        heads: [Int: Int64]
     ) async throws -> [Projector.Rebuilt] {
         let session = try await PostgresSession.connect(settings)
         let rebuilt = zip(projections, folded.digests).map { projection, digest in
             Projector.Rebuilt(
-                name: projection.name, version: projection.version, rows: digest.rowCount,
-                streams: folded.streams, events: folded.events, digest: digest.digest,
-                positions: heads)
+                name: projection.name,
+                version: projection.version,
+                rows: digest.rowCount,
+                streams: folded.streams,
+                events: folded.events,
+                digest: digest.digest,
+                positions: heads
+            )
         }
-        let positions = "{" + heads.sorted { $0.key < $1.key }
+        let positions =
+            "{"
+            + heads.sorted { $0.key < $1.key }
             .map { "\"\($0.key)\":\($0.value)" }.joined(separator: ",") + "}"
         try await session.transaction { session throws(PostgresError) in
             try session.execute("SET LOCAL ROLE ledger_owner")
@@ -88,14 +96,16 @@ extension Build {
                     CREATE VIEW projection.\(projection.name) AS
                         SELECT * FROM \(schema).\(projection.name);
                     GRANT SELECT ON projection.\(projection.name) TO ledger_writer, ledger_reader
-                    """)
+                    """
+                )
                 try session.query(
                     LiveViews.record,
                     [
                         .text(projection.name), .int4(Int32(projection.version)), .text(schema),
                         .int8(Int64(projection.rows)), .bytea(projection.digest.bytes),
                         .jsonb(positions),
-                    ])
+                    ]
+                )
             }
         }
         try await session.execute(LiveViews.dropUnused)

@@ -46,7 +46,9 @@ public struct Projector: Sendable {
             guard let projection = allProjections.first(where: { $0.name == name }) else {
                 let known = allProjections.map(\.name).joined(separator: ", ")
                 throw ProjectorError(
-                    .unknownProjection, "there is no projection `\(name)`; there are: \(known)")
+                    .unknownProjection,
+                    "there is no projection `\(name)`; there are: \(known)"
+                )
             }
             chosen.append(projection)
         }
@@ -61,6 +63,8 @@ public struct Projector: Sendable {
     /// - Parameters:
     ///   - projections: What to build.
     ///   - progress: Told the number of events folded so far, now and then.
+    /// - Returns: What became of each projection.
+    /// - Throws: `databaseUnavailable`; the live tables are then as they were.
     public func rebuild(
         _ projections: [any Projection] = allProjections,
         progress: @escaping @Sendable (Int) -> Void = { _ in }

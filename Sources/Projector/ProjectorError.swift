@@ -31,7 +31,9 @@ public struct ProjectorError: Error, Sendable {
         case let error as EventLogError: self.init(.log(error.code), error.message)
         case let error as PostgresError:
             self.init(
-                error.isRetryable ? .databaseUnavailable : .database, "\(action): \(error)")
+                error.isRetryable ? .databaseUnavailable : .database,
+                "\(action): \(error)"
+            )
         default: self.init(.database, "\(action): \(error)")
         }
     }

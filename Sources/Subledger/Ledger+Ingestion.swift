@@ -22,6 +22,8 @@ extension Ledger {
     ///   - clock: Our clock.
     ///   - isStopped: Asked before each payload; true finishes what is under way and returns.
     ///   - progress: Told the report so far, after each payload.
+    /// - Returns: What became of all of them.
+    /// - Throws: `EventLogError`, or what `next` threw.
     public func ingest(
         next: () throws -> LocatedPayload?,
         source: String,

@@ -32,13 +32,13 @@ public struct Ledger: Sendable {
 
     /// Verifies a payload and appends what is news in it; returns when that is durable.
     ///
-    /// Throws `Rejection` where nothing of the payload can be taken, now or later, and
-    /// `EventLogError` where the log could not take it.
-    ///
     /// - Parameters:
     ///   - payload: The exact bytes that arrived.
     ///   - source: The channel they came by; kept with the evidence.
     ///   - receivedAt: When they arrived, on our clock.
+    /// - Returns: What became of each fact.
+    /// - Throws: `Rejection` where nothing of the payload can be taken, now or later;
+    ///   `EventLogError` where the log could not take it.
     public func ingest(
         _ payload: [UInt8],
         source: String,

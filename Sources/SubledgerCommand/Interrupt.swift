@@ -1,7 +1,9 @@
 import Foundation
 import Synchronization
 
-/// Ctrl-C, once: finish what is under way and stop. Twice: stop at once.
+/// Ctrl-C, once: finish what is under way and stop.
+///
+/// Twice: stop at once.
 ///
 /// The log is consistent either way, because a commit is one transaction; the first way also tells
 /// what was done.

@@ -20,7 +20,9 @@ struct MigrateCommand: AsyncParsableCommand {
         @OptionGroup var database: DatabaseOptions
         @OptionGroup var output: OutputOptions
 
-        @Option(help: "Lanes of a new ledger: a power of two up to 1024; fixed for ever. Default 1.")
+        @Option(
+            help: "Lanes of a new ledger: a power of two up to 1024; fixed for ever. Default 1."
+        )
         var lanes: Int?
 
         @Option(help: "Hash partitions of the tables of a new ledger; 0 for plain tables.")

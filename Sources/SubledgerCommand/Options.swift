@@ -63,7 +63,10 @@ struct StreamOptions: ParsableArguments {
     @Option(help: "Production, Sandbox, Xcode …; needed where the id is known in several.")
     var environment: String?
 
-    @Option(help: "Use only what the log knew then: an offset, lane:offset pairs, or an instant.")
+    @Option(
+        help: "Use only what the log knew then: an offset, lane:offset pairs, or an instant.",
+        transform: Clock.knownAt
+    )
     var knownAt: KnownAt = .latest
 
     /// The stream; an error where there is none or more than one.
@@ -93,17 +96,26 @@ struct StreamOptions: ParsableArguments {
     }
 }
 
-extension KnownAt: ExpressibleByArgument {
-    /// An offset, `lane:offset` pairs, or an instant.
-    public init?(argument: String) {
-        self.init(argument)
+/// Reads the two clocks of a question.
+enum Clock {
+    static func knownAt(_ text: String) throws -> KnownAt {
+        guard let value = KnownAt(text) else {
+            throw ValidationError(
+                "'\(text)' is neither an offset (1391877), nor lane:offset pairs (0:17,1:4), nor "
+                    + "an instant (2026-03-03T09:00:00Z)"
+            )
+        }
+        return value
     }
-}
 
-extension Instant: ExpressibleByArgument {
-    /// RFC 3339, or a bare date: midnight UTC.
-    public init?(argument: String) {
-        self.init(argument)
+    static func instant(_ text: String) throws -> Instant {
+        guard let value = Instant(text) else {
+            throw ValidationError(
+                "'\(text)' is no instant; expected 2026-03-03T09:00:00Z, or 2026-03-03 for "
+                    + "midnight UTC"
+            )
+        }
+        return value
     }
 }
 
@@ -136,7 +148,8 @@ struct TrustOptions: ParsableArguments {
         for path in rootCertificate {
             guard let bytes = FileManager.default.contents(atPath: path) else {
                 throw Failure(
-                    Exit.inputMissing, "the root certificate \(path) cannot be read"
+                    Exit.inputMissing,
+                    "the root certificate \(path) cannot be read"
                 )
             }
             do throws(Rejection) {

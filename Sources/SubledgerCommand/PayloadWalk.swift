@@ -6,8 +6,10 @@ import Subledger
 ///
 /// Holds one payload and the names of the folders it is in, whatever the number of files.
 struct PayloadWalk {
-    /// Files that were passed over because they plainly are something else: certificates, Xcode's
-    /// `.storekit` files, Markdown, hidden files. Only inside folders; a named file is always read.
+    /// Files that were passed over because they plainly are something else.
+    ///
+    /// Certificates, Xcode's `.storekit` files, Markdown and hidden files; only inside folders: a
+    /// file that is named is always read.
     private(set) var skipped = 0
 
     private var pending: [Entry]
@@ -19,7 +21,7 @@ struct PayloadWalk {
     /// Deepest nesting of folders; a link that leads back to its parent ends here.
     static let depthMax = 64
 
-    private static let chunkByteCount = 1 << 16
+    fileprivate static let chunkByteCount = 1 << 16
 
     private enum Entry {
         case named(String)
@@ -27,7 +29,7 @@ struct PayloadWalk {
         case folder(FolderReader, depth: Int)
     }
 
-    private struct OpenFile {
+    fileprivate struct OpenFile {
         let path: String
         let handle: FileHandle
         var splitter = PayloadSplitter()
@@ -123,25 +125,36 @@ struct PayloadWalk {
 
     private mutating func nextOfOpenFile() throws -> LocatedPayload? {
         guard var file = open else { return nil }
-        defer { open = file.isAtEnd && file.ready.isEmpty ? nil : file }
-        while file.ready.isEmpty {
-            guard !file.isAtEnd else { return nil }
-            let chunk = try file.handle.read(upToCount: PayloadWalk.chunkByteCount) ?? Data()
-            if chunk.isEmpty {
-                file.isAtEnd = true
-                file.ready = file.splitter.finish().reversed()
-                if file.path != "-" { try file.handle.close() }
-            } else {
-                file.ready = file.splitter.append(chunk).reversed()
-            }
-        }
-        let piece = file.ready.removeLast()
+        defer { open = file.isDone ? nil : file }
+        try file.fill()
+        guard let piece = file.ready.popLast() else { return nil }
         file.delivered += 1
-        let isOnly = file.delivered == 1 && file.isAtEnd && file.ready.isEmpty
+        // Whether the first payload is the only one shows when the rest has been looked at; stdin
+        // may be a pipe whose next payload is an hour away.
+        if file.delivered == 1, file.path != "-" { try file.fill() }
+        let isOnly = file.delivered == 1 && file.isDone
         return LocatedPayload(
             path: isOnly ? file.path : "\(file.path)#\(file.delivered)",
             payload: piece
         )
+    }
+}
+
+extension PayloadWalk.OpenFile {
+    fileprivate var isDone: Bool { isAtEnd && ready.isEmpty }
+
+    /// Reads until a payload is ready or the file ends.
+    fileprivate mutating func fill() throws {
+        while ready.isEmpty, !isAtEnd {
+            let chunk = try handle.read(upToCount: PayloadWalk.chunkByteCount) ?? Data()
+            if chunk.isEmpty {
+                isAtEnd = true
+                ready = splitter.finish().reversed()
+                if path != "-" { try handle.close() }
+            } else {
+                ready = splitter.append(chunk).reversed()
+            }
+        }
     }
 }
 

@@ -14,7 +14,7 @@ struct PeriodsCommand: AsyncParsableCommand {
 
     @OptionGroup var question: StreamOptions
 
-    @Option(help: "Only the periods that hold this instant.")
+    @Option(help: "Only the periods that hold this instant.", transform: Clock.instant)
     var at: Instant?
 
     @OptionGroup var database: DatabaseOptions
@@ -165,7 +165,9 @@ struct HistoryDocument: Encodable {
 
     /// The same for people.
     static func printTable(_ history: StreamHistory) {
-        Terminal.print("\(history.stream.originalTransactionId) · \(history.stream.environment) · UTC")
+        Terminal.print(
+            "\(history.stream.originalTransactionId) · \(history.stream.environment) · UTC"
+        )
         var table = TextTable(["position", "as of", "recorded", "lag", "kind", "what it says"])
         for event in history.events {
             table.add([

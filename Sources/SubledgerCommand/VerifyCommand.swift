@@ -68,7 +68,9 @@ struct VerifyCommand: AsyncParsableCommand {
             return try JSONDecoder().decode(KeptHeads.self, from: data).heads.map { head in
                 guard let digest = Digest(hex: head.digest) else {
                     throw Failure(
-                        Exit.badInput, "\(path): \(head.digest) is no SHA-256 in hexadecimal")
+                        Exit.badInput,
+                        "\(path): \(head.digest) is no SHA-256 in hexadecimal"
+                    )
                 }
                 return VerificationReport.Head(
                     lane: head.lane,
@@ -118,11 +120,19 @@ struct VerifyCommand: AsyncParsableCommand {
             commits = report.commits
             heads = report.heads.map {
                 Head(
-                    lane: $0.lane, offset: $0.offset, commit: $0.commit, digest: $0.digest.hex)
+                    lane: $0.lane,
+                    offset: $0.offset,
+                    commit: $0.commit,
+                    digest: $0.digest.hex
+                )
             }
             firstMismatch = report.firstMismatch.map {
                 Mismatch(
-                    lane: $0.lane, commit: $0.commit, offset: $0.offset, reason: $0.reason)
+                    lane: $0.lane,
+                    commit: $0.commit,
+                    offset: $0.offset,
+                    reason: $0.reason
+                )
             }
         }
 

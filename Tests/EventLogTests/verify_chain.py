@@ -25,10 +25,9 @@ def rows(conninfo, query):
     """Streams the rows of a query; every column is text, \\x-hex or \\N."""
     command = ["psql", "-X", "-q", "-v", "ON_ERROR_STOP=1"] + ([conninfo] if conninfo else [])
     process = subprocess.Popen(
-        command + ["-c", f"COPY ({query}) TO STDOUT"], stdout=subprocess.PIPE, text=True,
-        encoding="utf-8", newline="\n")
+        command + ["-c", f"COPY ({query}) TO STDOUT"], stdout=subprocess.PIPE)
     for line in process.stdout:
-        yield [unescape(column) for column in line.rstrip("\n").split("\t")]
+        yield [unescape(column) for column in line.decode().rstrip("\n").split("\t")]
     if process.wait() != 0:
         sys.exit(69)
 
