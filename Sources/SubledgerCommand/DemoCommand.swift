@@ -32,9 +32,13 @@ struct DemoCommand: AsyncParsableCommand {
 
     func run() async throws {
         Terminal.write("1/5  starting PostgreSQL")
-        let settings = try await freshDatabase(try await database.settings())
-        Terminal.write("2/5  migrating \(DemoCommand.databaseName)")
-        _ = try await Migrator.migrate(settings)
+        let scratch = ScratchDatabase(
+            server: try await database.settings(),
+            name: DemoCommand.databaseName
+        )
+        Terminal.write("2/5  making and migrating database \(scratch.name)")
+        try await scratch.make()
+        let settings = scratch.settings
         let simulator = AppStoreSimulator(seed: seed)
         let ledger = try await Ledger.open(
             settings,
@@ -59,23 +63,6 @@ struct DemoCommand: AsyncParsableCommand {
         if !report.isOK { throw Exit.mismatch }
     }
 
-    private func freshDatabase(
-        _ settings: ConnectionSettings
-    ) async throws -> ConnectionSettings {
-        let session = try await PostgresSession.connect(settings)
-        try await session.execute(
-            "DROP DATABASE IF EXISTS \(DemoCommand.databaseName) WITH (FORCE)"
-        )
-        try await session.execute(
-            "CREATE DATABASE \(DemoCommand.databaseName) TEMPLATE template0 "
-                + "ENCODING 'UTF8' LOCALE 'C'"
-        )
-        await session.close()
-        var demo = settings
-        demo.database = DemoCommand.databaseName
-        return demo
-    }
-
     private func ingest(_ simulator: AppStoreSimulator, into ledger: Ledger) async throws {
         let deliveries = Array(simulator.sampleHistory(count: subscriptions))
             .disordered(seed: seed)
@@ -98,7 +85,7 @@ struct DemoCommand: AsyncParsableCommand {
         )
     }
 
-    /// The first life of each kind that shows something, and what the ledger makes of it.
+    /// The shortest life of each kind that shows something, and what the ledger makes of it.
     private func show(_ simulator: AppStoreSimulator, in log: EventLog) async throws {
         let wanted: [(kind: LifeKind, story: String)] = [
             (.recoveredInGrace, "a renewal failed and was recovered inside the grace period"),
@@ -107,9 +94,9 @@ struct DemoCommand: AsyncParsableCommand {
         ]
         var shown: Set<String> = []
         for (kind, story) in wanted {
-            let life = simulator.lives(subscriptions).first {
-                $0.kinds.contains(kind) && !shown.contains($0.originalTransactionId)
-            }
+            let life = simulator.lives(subscriptions)
+                .filter { $0.kinds.contains(kind) && !shown.contains($0.originalTransactionId) }
+                .min { $0.events.count < $1.events.count }
             guard let life else { continue }
             shown.insert(life.originalTransactionId)
             let stream = StreamID(
