@@ -26,7 +26,9 @@ extension Connection {
             while hasMore {
                 hasMore = try fill(&buffer)
                 guard !hasMore || buffer.count >= Self.copyBufferBytes else { continue }
-                try converting(to: E.self) { () throws(PostgresError) in try put(buffer, cancellation) }
+                try converting(to: E.self) { () throws(PostgresError) in
+                    try put(buffer, cancellation)
+                }
                 buffer.removeAll(keepingCapacity: true)
             }
         } catch {
@@ -50,9 +52,12 @@ extension Connection {
             try startCopy(sql, expecting: .copyOut, cancellation)
         }
         do throws(E) {
-            while let chunk = try converting(to: E.self, { () throws(PostgresError) in
-                try nextChunk(cancellation)
-            }) {
+            while let chunk = try converting(
+                to: E.self,
+                { () throws(PostgresError) in
+                    try nextChunk(cancellation)
+                }
+            ) {
                 try take(chunk.bytes)
             }
         } catch {

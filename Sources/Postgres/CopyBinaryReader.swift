@@ -89,7 +89,11 @@ public struct CopyBinaryReader: Sendable {
         case .header: try header(bytes, start).map { ($0, false) }
         case .rows: try tuple(bytes, start)
         case .finished:
-            if start == bytes.count { nil } else { throw Self.violation("bytes follow its trailer") }
+            if start == bytes.count {
+                nil
+            } else {
+                throw Self.violation("bytes follow its trailer")
+            }
         }
     }
 

@@ -3,12 +3,15 @@ extension PostgresSession {
     ///
     /// `next` yields chunks of any size until it returns nil; an empty chunk is allowed. What it
     /// throws ends the COPY, which then has no effect, and is thrown on.
+    @discardableResult
     public func copyIn<State: Sendable, E: PostgresErrorConvertible>(
         _ sql: String,
         from state: State,
         chunks next: @Sendable (inout State) throws(E) -> [UInt8]?
     ) throws(E) -> Int64 {
-        let connection = try converting(to: E.self) { () throws(PostgresError) in try openConnection() }
+        let connection = try converting(to: E.self) { () throws(PostgresError) in
+            try openConnection()
+        }
         var state = state
         return try connection.copyIn(sql, .obeyed) { (buffer) throws(E) in
             guard let chunk = try next(&state) else { return false }
@@ -21,12 +24,15 @@ extension PostgresSession {
     ///
     /// `fill` writes whole rows, at least one, and returns false when there are no more; header and
     /// trailer are written for it. Memory stays near 64 kB plus the rows of one call.
+    @discardableResult
     public func copyIn<State: Sendable, E: PostgresErrorConvertible>(
         _ sql: String,
         from state: State,
         rows fill: @Sendable (inout State, inout CopyBinaryWriter) throws(E) -> Bool
     ) throws(E) -> Int64 {
-        let connection = try converting(to: E.self) { () throws(PostgresError) in try openConnection() }
+        let connection = try converting(to: E.self) { () throws(PostgresError) in
+            try openConnection()
+        }
         var state = state
         var writer = CopyBinaryWriter()
         return try connection.copyIn(sql, .obeyed) { (buffer) throws(E) in
@@ -46,7 +52,9 @@ extension PostgresSession {
         into state: State,
         _ fold: @Sendable (inout State, UnsafeRawBufferPointer) throws(E) -> Void
     ) throws(E) -> State {
-        let connection = try converting(to: E.self) { () throws(PostgresError) in try openConnection() }
+        let connection = try converting(to: E.self) { () throws(PostgresError) in
+            try openConnection()
+        }
         var state = state
         try connection.copyOut(sql, .obeyed) { (bytes) throws(E) in try fold(&state, bytes) }
         return state
@@ -60,7 +68,9 @@ extension PostgresSession {
         into state: State,
         rows fold: @Sendable (inout State, borrowing CopyBinaryRow) throws(E) -> Void
     ) throws(E) -> State {
-        let connection = try converting(to: E.self) { () throws(PostgresError) in try openConnection() }
+        let connection = try converting(to: E.self) { () throws(PostgresError) in
+            try openConnection()
+        }
         var state = state
         var reader = CopyBinaryReader()
         try connection.copyOut(sql, .obeyed) { (bytes) throws(E) in

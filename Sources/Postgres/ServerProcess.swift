@@ -40,7 +40,10 @@ enum ServerProcess: Equatable {
         let length = readlink("/proc/\(pid)/cwd", &folder, folder.count)
         // A process we may not look into is given the benefit of the doubt.
         guard length > 0 else { return true }
-        let path = String(decoding: folder.prefix(length).map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        let path = String(
+            decoding: folder.prefix(length).map { UInt8(bitPattern: $0) },
+            as: UTF8.self
+        )
         return path == URL(fileURLWithPath: folders.data).resolvingSymlinksInPath().path
         #else
         return true

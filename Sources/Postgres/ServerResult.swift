@@ -52,7 +52,8 @@ struct ServerResult: ~Copyable {
         let code = state.map { PostgresError.Code.server($0) } ?? .protocolViolation
         var error = PostgresError(code, "The database refused the statement.")
         error.sqlState = state
-        error.primaryMessage = field(subledger_diag_message_primary)
+        error.primaryMessage =
+            field(subledger_diag_message_primary)
             ?? String(cString: PQresultErrorMessage(pointer))
         error.detail = field(subledger_diag_message_detail)
         error.hint = field(subledger_diag_message_hint)
