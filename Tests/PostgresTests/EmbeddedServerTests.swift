@@ -181,7 +181,8 @@ struct EmbeddedServerTests {
         )
         let odd = "\(closed)/it's $(odd) \"home\""
         for home in ["\(closed)/home", odd] {
-            let session = try await PostgresSession.connect(try await Self.server(home).start())
+            let server = Self.server(home)
+            let session = try await PostgresSession.connect(try await server.start())
             let row = try await session.query("SELECT current_setting('data_directory')").single()
             let data = try row.text(0)
             let isElsewhere = data.hasPrefix("/var/tmp/subledger-")
@@ -191,7 +192,9 @@ struct EmbeddedServerTests {
                 let text = String(decoding: try #require(note), as: UTF8.self)
                 #expect(text.contains(data))
             }
+            try await server.stop()
         }
+        try FileManager.default.removeItem(atPath: closed)
     }
 
     @Test func `a home whose path is long keeps its socket in a short one`() async throws {
@@ -216,6 +219,20 @@ struct EmbeddedServerTests {
             #expect(ending.output == "\(user.uid)\n-D $a", "\(way)")
             #expect(ending.succeeded)
         }
+    }
+
+    @Test func `a program inherits no descriptor, folder or PG variable`() throws {
+        var ends: [Int32] = [0, 0]
+        try #require(pipe(&ends) == 0)
+        defer { for end in ends { close(end) } }
+        let script = "pwd; for fd in $1 $2; do test -e /dev/fd/$fd && echo open; done; env"
+        let ending = try ChildProcess(
+            command: ["/bin/sh", "-c", script, "x", "\(ends[0])", "\(ends[1])"]
+        ).run()
+        let lines = ending.output.split(separator: "\n")
+        #expect(lines.first == "/")
+        #expect(!lines.contains("open"))
+        #expect(!lines.contains { $0.hasPrefix("PG") })
     }
 
     @Test func `failures say what to do`() async throws {

@@ -88,14 +88,19 @@ struct PoolTests {
                 try await session.execute("BEGIN")
                 return try await Self.backend(session)
             }
+            let watcher = try await PostgresSession.connect(settings)
+            // The locks of the forgotten transaction must not last until the next borrower.
+            try await waitUntil(
+                watcher,
+                "SELECT count(*) = 0 FROM pg_stat_activity WHERE pid = \(first)"
+            )
             let second = try await pool.withSession { session throws(PostgresError) in
                 try await Self.backend(session)
             }
             #expect(first != second)
-            let killer = try await PostgresSession.connect(settings)
-            try await killer.query("SELECT pg_terminate_backend($1)", [.int4(Int32(second))])
+            try await watcher.query("SELECT pg_terminate_backend($1)", [.int4(Int32(second))])
             try await waitUntil(
-                killer,
+                watcher,
                 "SELECT count(*) = 0 FROM pg_stat_activity WHERE pid = \(second)"
             )
             let third = try await pool.withSession { session throws(PostgresError) in

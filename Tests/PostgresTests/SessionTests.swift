@@ -57,6 +57,9 @@ struct SessionTests {
             for column in 0..<3 { #expect(try row.bool(column)) }
             #expect(try row.text(3) == "")
             #expect(try row.bytea(4) == [])
+            // Alone, so that the buffer of the parameters has no other byte to point at.
+            let alone = try await session.query("SELECT $1 IS NULL", [.text("")]).single()
+            #expect(try alone.bool(0) == false)
         }
     }
 
@@ -92,11 +95,10 @@ struct SessionTests {
     @Test func `an accessor of another type throws and does not trap`() async throws {
         try await TestServer.shared.withDatabase { settings in
             let session = try await PostgresSession.connect(settings)
-            let row = try await session.query("SELECT 1, 'x', NULL::int8, 1.5::float8").single()
+            let row = try await session.query("SELECT 1, 'x', NULL::int8, 5000000000").single()
             #expect(try row.int8(0) == 1)
             #expect(code { try row.bool(0) } == .typeMismatch)
             #expect(code { try row.int8(1) } == .typeMismatch)
-            #expect(code { try row.int8(3) } == .typeMismatch)
             #expect(code { try row.timestamptz(0) } == .typeMismatch)
             #expect(code { try row.int8Array(0) } == .typeMismatch)
             #expect(code { try row.int8(2) } == .unexpectedNull)
