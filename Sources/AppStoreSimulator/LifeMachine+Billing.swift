@@ -1,0 +1,234 @@
+internal import Events
+
+/// How periods begin, renew, fail and end.
+extension LifeMachine {
+    mutating func subscribe(
+        to product: SimulatedProduct,
+        offer: SimulatedOffer?,
+        at: Instant
+    ) throws(ScriptError) -> [Notice] {
+        let isFirst = state.phase == .neverBought
+        switch state.phase {
+        case .neverBought, .expired, .revoked: break
+        default: try require(false, .wrongState, "nothing may be running")
+        }
+        try require(
+            state.newest.map { $0.product.group == product.group } ?? true,
+            .wrongProduct,
+            "\(product.id) must be of the group of the products bought before"
+        )
+        try require(
+            isFirst || offer?.category != .introductory,
+            .wrongProduct,
+            "an introductory offer is for the first purchase"
+        )
+        if let newest = state.newest {
+            let gap = at.milliseconds - newest.expiresDate.milliseconds
+            if gap > Self.retryDuration { state.runStart = at }
+            let isRefunded = at < newest.expiresDate
+            kinds.insert(isRefunded ? .resubscribedAfterRefund : .resubscribed)
+        } else {
+            state.runStart = at
+        }
+        if isFamilyShared { kinds.insert(.familyShared) }
+        state.billingDay = SimulatedCalendar.dayOfMonth(at)
+        let number = buy(product, offer: offer, start: at, isRenewal: false, chargedAt: at)
+        state.phase = .active
+        state.isAutoRenewOn = true
+        return [notice("SUBSCRIBED", isFirst ? "INITIAL_BUY" : "RESUBSCRIBE", about: number)]
+    }
+
+    mutating func renew(at: Instant) throws(ScriptError) -> [Notice] {
+        let current = try activePurchase().purchase
+        let end = current.expiresDate
+        try require(
+            state.isAutoRenewOn && state.isPriceIncreaseAccepted != false,
+            .wrongState,
+            "automatic renewal must be on, and a higher price accepted"
+        )
+        try require(
+            at <= end && at.milliseconds >= end.milliseconds - Self.earlyChargeMax,
+            .wrongTime,
+            "a renewal is charged within the 24 hours before \(end)"
+        )
+        if at < end { kinds.insert(.chargedEarly) }
+        return [notice("DID_RENEW", about: renewPurchase(from: end, after: current, chargedAt: at))]
+    }
+
+    mutating func failToRenew(
+        graceUntil: Instant?,
+        at: Instant
+    ) throws(ScriptError) -> [Notice] {
+        let (number, current) = try activePurchase()
+        try require(state.isAutoRenewOn, .wrongState, "automatic renewal must be on")
+        try requireEnd(current.expiresDate, at: at)
+        guard let graceUntil else {
+            state.phase = .retry(graceUntil: nil)
+            return [notice("DID_FAIL_TO_RENEW", about: number)]
+        }
+        try require(
+            graceUntil.milliseconds >= at.milliseconds + Self.stepSpacing
+                && graceUntil == graceUntil.flooredToSecond,
+            .wrongTime,
+            "grace must end on a whole second, a minute or more after \(at)"
+        )
+        state.phase = .grace(until: graceUntil)
+        state.graces.append(
+            LifeState.Grace(purchase: number, from: current.expiresDate, to: graceUntil)
+        )
+        return [notice("DID_FAIL_TO_RENEW", "GRACE_PERIOD", about: number)]
+    }
+
+    mutating func recover(at: Instant) throws(ScriptError) -> [Notice] {
+        let current = try newestPurchase().purchase
+        let start: Instant
+        switch state.phase {
+        case .grace:
+            // The billing cycle stays, so the period that was paid late covers the grace.
+            state.graces.removeLast()
+            start = current.expiresDate
+            kinds.insert(.recoveredInGrace)
+        case .retry(let graceUntil):
+            start = at
+            state.billingDay = SimulatedCalendar.dayOfMonth(at)
+            if graceUntil == nil { kinds.insert(.recoveredWithGap) }
+        default:
+            throw ScriptError(
+                code: .wrongState,
+                step: stepNumber,
+                expectation: "billing must have failed before it can recover"
+            )
+        }
+        let number = renewPurchase(from: start, after: current, chargedAt: at)
+        try require(
+            state.purchases[number].expiresDate > at,
+            .wrongTime,
+            "the recovered period must not be over at \(at)"
+        )
+        state.phase = .active
+        return [notice("DID_RENEW", "BILLING_RECOVERY", about: number)]
+    }
+
+    mutating func endGrace(at: Instant) throws(ScriptError) -> [Notice] {
+        guard case .grace(let until) = state.phase else {
+            throw ScriptError(
+                code: .wrongState,
+                step: stepNumber,
+                expectation: "a grace period must be running"
+            )
+        }
+        try requireEnd(until, at: at)
+        state.phase = .retry(graceUntil: until)
+        kinds.insert(.graceRanOut)
+        return [notice("GRACE_PERIOD_EXPIRED", about: try newestPurchase().number)]
+    }
+
+    mutating func giveUp(at: Instant) throws(ScriptError) -> [Notice] {
+        guard case .retry(let graceUntil) = state.phase else {
+            throw ScriptError(
+                code: .wrongState,
+                step: stepNumber,
+                expectation: "billing must be in retry"
+            )
+        }
+        state.phase = .expired(.billingRetry)
+        state.isAutoRenewOn = false
+        if graceUntil == nil { kinds.insert(.failedForGood) }
+        return [notice("EXPIRED", "BILLING_RETRY", about: try newestPurchase().number)]
+    }
+
+    mutating func expire(_ cause: ExpiryCause, at: Instant) throws(ScriptError) -> [Notice] {
+        let (number, current) = try activePurchase()
+        try requireEnd(current.expiresDate, at: at)
+        try require(
+            (cause == .voluntary) == !state.isAutoRenewOn && cause != .billingRetry,
+            .wrongState,
+            "a voluntary end needs automatic renewal off, any other needs it on; use giveUp"
+        )
+        state.phase = .expired(cause)
+        state.isAutoRenewOn = false
+        if cause == .voluntary { kinds.insert(.expiredVoluntarily) }
+        if cause == .priceIncrease { kinds.insert(.priceIncreaseRefused) }
+        return [notice("EXPIRED", cause.subtype, about: number)]
+    }
+
+    /// Adds a purchase, ends what it replaces, and returns its number.
+    mutating func buy(
+        _ product: SimulatedProduct,
+        offer: SimulatedOffer?,
+        start: Instant,
+        isRenewal: Bool,
+        chargedAt: Instant
+    ) -> Int {
+        if let last = state.purchases.indices.last, start < state.purchases[last].expiresDate {
+            state.purchases[last].successor = LifeState.Successor(
+                start: start,
+                productId: product.id
+            )
+        }
+        let isWholePeriod = offer.map { $0.discount != .payAsYouGo } ?? false
+        let duration = isWholePeriod ? offer?.duration ?? product.duration : product.duration
+        let end = SimulatedCalendar.end(of: duration, from: start, billingDay: state.billingDay)
+        if case .days = duration { state.billingDay = SimulatedCalendar.dayOfMonth(end) }
+        if case .weeks = duration { state.billingDay = SimulatedCalendar.dayOfMonth(end) }
+        state.purchases.append(
+            LifeState.Purchase(
+                product: product,
+                offer: offer,
+                price: storefront.price(of: product, offer: offer),
+                purchaseDate: start,
+                expiresDate: end,
+                isRenewal: isRenewal,
+                transactionNumber: state.takeTransactionNumber(),
+                lineItemNumber: state.lineItemsUsed,
+                modifiedAt: chargedAt
+            )
+        )
+        state.lineItemsUsed += 1
+        state.renewalProduct = product
+        state.isPriceIncreaseAccepted = nil
+        if let offer {
+            state.coming = LifeState.CurrentOffer(
+                offer: offer,
+                periodsLeft: isRenewal && state.coming?.offer == offer
+                    ? (state.coming?.periodsLeft ?? 1) - 1 : offer.periodCount - 1
+            )
+        }
+        if offer == nil || state.coming?.periodsLeft == 0 { state.coming = nil }
+        noteOffer(offer)
+        return state.purchases.count - 1
+    }
+
+    private mutating func noteOffer(_ offer: SimulatedOffer?) {
+        switch offer?.category {
+        case .introductory where offer?.discount != .freeTrial: kinds.insert(.introductoryOffer)
+        case .promotional: kinds.insert(.promotionalOffer)
+        case .offerCode: kinds.insert(.offerCode)
+        case .winBack: kinds.insert(.winBackOffer)
+        default: break
+        }
+    }
+
+    private mutating func renewPurchase(
+        from start: Instant,
+        after current: LifeState.Purchase,
+        chargedAt: Instant
+    ) -> Int {
+        let product = state.renewalProduct ?? current.product
+        let isTrial = current.offer.map {
+            $0.category == .introductory && $0.discount == .freeTrial
+        }
+        let offer = state.coming?.offer
+        if product != current.product { kinds.insert(.downgradeEffective) }
+        if offer == nil { kinds.insert(isTrial == true ? .trialThenPaid : .renewed) }
+        return buy(product, offer: offer, start: start, isRenewal: true, chargedAt: chargedAt)
+    }
+
+    private func requireEnd(_ end: Instant, at: Instant) throws(ScriptError) {
+        try require(
+            at >= end && at.milliseconds <= end.milliseconds + Self.endDelayMax,
+            .wrongTime,
+            "the end is told within a day after \(end)"
+        )
+    }
+}

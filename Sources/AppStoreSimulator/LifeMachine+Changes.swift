@@ -1,0 +1,192 @@
+internal import Events
+
+/// What the customer, the developer and the family change while a period runs.
+extension LifeMachine {
+    mutating func changeNow(
+        to product: SimulatedProduct,
+        offer: SimulatedOffer?,
+        at: Instant
+    ) throws(ScriptError) -> [Notice] {
+        let (number, current) = try activePurchase()
+        let old = current.product
+        try require(!isFamilyShared, .wrongState, "only the purchaser changes a subscription")
+        try require(
+            product.group == old.group && product != old
+                && (product.level < old.level
+                    || product.level == old.level && product.duration == old.duration),
+            .wrongProduct,
+            "only a higher level, or the same level and length, begins at once"
+        )
+        try require(
+            offer?.category != .introductory,
+            .wrongProduct,
+            "an introductory offer is for the first purchase"
+        )
+        try require(
+            at >= current.purchaseDate,
+            .wrongTime,
+            "the current period must have begun"
+        )
+        let isUpgrade = product.level < old.level
+        kinds.insert(isUpgrade ? .upgraded : .crossgraded)
+        if at == current.purchaseDate { kinds.insert(.upgradedInRenewalSecond) }
+        if current.offer?.discount == .freeTrial { kinds.insert(.upgradedInTrial) }
+        state.purchases[number].isUpgraded = isUpgrade
+        state.purchases[number].modifiedAt = at
+        state.coming = nil
+        state.isAutoRenewOn = true
+        state.billingDay = SimulatedCalendar.dayOfMonth(at)
+        let new = buy(product, offer: offer, start: at, isRenewal: false, chargedAt: at)
+        let type = offer == nil ? "DID_CHANGE_RENEWAL_PREF" : "OFFER_REDEEMED"
+        return [notice(type, "UPGRADE", about: new)]
+    }
+
+    mutating func changeAtRenewal(to product: SimulatedProduct) throws(ScriptError) -> [Notice] {
+        let (number, current) = try activePurchase()
+        let old = current.product
+        try require(!isFamilyShared, .wrongState, "only the purchaser changes a subscription")
+        try require(product != state.renewalProduct, .wrongProduct, "the wish must be a new one")
+        if product == old {
+            state.renewalProduct = product
+            kinds.insert(.downgradeWithdrawn)
+            return [notice("DID_CHANGE_RENEWAL_PREF", about: number)]
+        }
+        try require(
+            product.group == old.group
+                && (product.level > old.level
+                    || product.level == old.level && product.duration != old.duration),
+            .wrongProduct,
+            "only a lower level, or the same level at another length, can wait"
+        )
+        state.renewalProduct = product
+        state.coming = nil
+        kinds.insert(.downgradeRequested)
+        return [notice("DID_CHANGE_RENEWAL_PREF", "DOWNGRADE", about: number)]
+    }
+
+    mutating func turnAutoRenewOff(at: Instant) throws(ScriptError) -> [Notice] {
+        let number = try newestPurchase().number
+        try require(state.isAutoRenewOn, .wrongState, "automatic renewal must be on")
+        let disabled = notice("DID_CHANGE_RENEWAL_STATUS", "AUTO_RENEW_DISABLED", about: number)
+        state.isAutoRenewOn = false
+        switch state.phase {
+        case .active:
+            kinds.insert(.autoRenewOff)
+            return [disabled]
+        case .grace:
+            kinds.insert(.cancelledInGrace)
+            // Grace ends when Apple says so: the snapshot that denies it is all anybody can know.
+            let last = state.graces.count - 1
+            state.graces[last].to = min(state.graces[last].to, signedAt)
+        case .retry:
+            kinds.insert(.cancelledInRetry)
+        default:
+            throw ScriptError(
+                code: .wrongState,
+                step: stepNumber,
+                expectation: "the subscription must run"
+            )
+        }
+        state.phase = .expired(.voluntary)
+        return [disabled, notice("EXPIRED", "VOLUNTARY", about: number)]
+    }
+
+    mutating func turnAutoRenewOn() throws(ScriptError) -> [Notice] {
+        let number = try activePurchase().number
+        try require(!state.isAutoRenewOn, .wrongState, "automatic renewal must be off")
+        state.isAutoRenewOn = true
+        kinds.insert(.autoRenewOnAgain)
+        return [notice("DID_CHANGE_RENEWAL_STATUS", "AUTO_RENEW_ENABLED", about: number)]
+    }
+
+    mutating func redeem(_ offer: SimulatedOffer) throws(ScriptError) -> [Notice] {
+        let number = try activePurchase().number
+        try require(!isFamilyShared, .wrongState, "only the purchaser redeems an offer")
+        try require(state.isAutoRenewOn, .wrongState, "automatic renewal must be on")
+        try require(
+            offer.category == .promotional || offer.category == .offerCode,
+            .wrongProduct,
+            "a running subscription takes promotional offers and offer codes"
+        )
+        state.coming = LifeState.CurrentOffer(offer: offer, periodsLeft: offer.periodCount)
+        return [notice("OFFER_REDEEMED", about: number)]
+    }
+
+    mutating func extend(days: Int64, at: Instant) throws(ScriptError) -> [Notice] {
+        let (number, current) = try activePurchase()
+        try require(
+            (1...90).contains(days) && at >= current.purchaseDate
+                && current.offer?.discount != .freeTrial,
+            .wrongTime,
+            "1 to 90 days, in a period that has begun and is not free"
+        )
+        let end = Instant(
+            milliseconds: current.expiresDate.milliseconds + days * SimulatedCalendar.day
+        )
+        state.purchases[number].expiresDate = end
+        state.purchases[number].modifiedAt = at
+        state.billingDay = SimulatedCalendar.dayOfMonth(end)
+        kinds.insert(.extended)
+        return [notice("RENEWAL_EXTENDED", about: number)]
+    }
+
+    mutating func announcePriceIncrease() throws(ScriptError) -> [Notice] {
+        let number = try activePurchase().number
+        try require(
+            state.isPriceIncreaseAccepted == nil,
+            .wrongState,
+            "it was announced already"
+        )
+        state.isPriceIncreaseAccepted = false
+        return [notice("PRICE_INCREASE", "PENDING", about: number)]
+    }
+
+    mutating func acceptPriceIncrease() throws(ScriptError) -> [Notice] {
+        let number = try activePurchase().number
+        try require(
+            state.isPriceIncreaseAccepted == false,
+            .wrongState,
+            "it must be announced before"
+        )
+        state.isPriceIncreaseAccepted = true
+        kinds.insert(.priceIncreaseAccepted)
+        return [notice("PRICE_INCREASE", "ACCEPTED", about: number)]
+    }
+
+    mutating func restore() throws(ScriptError) -> [Notice] {
+        _ = try newestPurchase()
+        // Every purchase gets a transaction id of the device that restores.
+        state.restores.append(
+            LifeState.Restore(
+                firstTransactionNumber: state.transactionsUsed,
+                count: state.purchases.count
+            )
+        )
+        state.transactionsUsed += Int64(state.purchases.count)
+        kinds.insert(.restored)
+        return []
+    }
+
+    mutating func buyConsumable(
+        _ productId: String,
+        quantity: Int64,
+        at: Instant
+    ) -> [Notice] {
+        state.consumables.append(
+            LifeState.Consumable(
+                productId: productId,
+                quantity: quantity,
+                purchaseDate: at,
+                transactionNumber: state.takeTransactionNumber()
+            )
+        )
+        kinds.insert(.consumable)
+        return [
+            Notice(
+                type: "ONE_TIME_CHARGE",
+                subtype: nil,
+                subject: .consumable(state.consumables.count - 1)
+            )
+        ]
+    }
+}

@@ -1,0 +1,119 @@
+internal import Events
+
+/// Money given back and taken again, and family sharing withdrawn.
+extension LifeMachine {
+    mutating func refund(
+        _ number: Int,
+        percentage: Int64?,
+        at: Instant
+    ) throws(ScriptError) -> [Notice] {
+        let purchase = try boughtPurchase(number)
+        try require(purchase.revocation == nil, .wrongState, "it must not be refunded already")
+        try require(
+            at >= purchase.purchaseDate,
+            .wrongTime,
+            "a renewal charged early is refunded after its period began"
+        )
+        try require(
+            percentage.map { (1...100_000).contains($0) } ?? true,
+            .wrongProduct,
+            "a part is 1 to 100000 thousandths of a percent"
+        )
+        if case .grace = state.phase {
+            try require(
+                number != state.purchases.count - 1,
+                .wrongState,
+                "what the grace period rests on is not refunded"
+            )
+        }
+        noteRefund(of: purchase, number: number, percentage: percentage, at: at)
+        state.purchases[number].revocation = LifeState.Revocation(
+            date: at,
+            reason: Int64(number % 2),
+            percentage: percentage,
+            isFamily: false
+        )
+        state.purchases[number].timesRefunded += 1
+        state.purchases[number].modifiedAt = at
+        let isCurrent = number == state.purchases.count - 1 && at < purchase.expiresDate
+        if isCurrent && state.phase == .active {
+            state.phase = .revoked(autoRenew: state.isAutoRenewOn)
+            state.isAutoRenewOn = false
+        }
+        return [notice("REFUND", about: number)]
+    }
+
+    mutating func reverseRefund(_ number: Int, at: Instant) throws(ScriptError) -> [Notice] {
+        let purchase = try boughtPurchase(number)
+        try require(purchase.revocation != nil, .wrongState, "it must be refunded")
+        state.purchases[number].revocation = nil
+        state.purchases[number].modifiedAt = at
+        kinds.insert(.refundReversed)
+        if case .revoked(let autoRenew) = state.phase, number == state.purchases.count - 1 {
+            let isRunning = at < purchase.expiresDate
+            state.phase = isRunning ? .active : .expired(.voluntary)
+            state.isAutoRenewOn = isRunning && autoRenew
+        }
+        return [notice("REFUND_REVERSED", about: number)]
+    }
+
+    mutating func declineRefund(_ number: Int) throws(ScriptError) -> [Notice] {
+        let purchase = try boughtPurchase(number)
+        try require(purchase.revocation == nil, .wrongState, "it must not be refunded already")
+        kinds.insert(.refundDeclined)
+        return [
+            notice("CONSUMPTION_REQUEST", about: number), notice("REFUND_DECLINED", about: number),
+        ]
+    }
+
+    mutating func stopSharing(at: Instant) throws(ScriptError) -> [Notice] {
+        let (number, current) = try activePurchase()
+        try require(isFamilyShared, .wrongState, "the life must be that of a family member")
+        try require(
+            at >= current.purchaseDate,
+            .wrongTime,
+            "the current period must have begun"
+        )
+        state.purchases[number].revocation = LifeState.Revocation(
+            date: at,
+            reason: 0,
+            percentage: nil,
+            isFamily: true
+        )
+        state.purchases[number].modifiedAt = at
+        state.phase = .revoked(autoRenew: false)
+        state.isAutoRenewOn = false
+        kinds.insert(.familyRevoked)
+        return [notice("REVOKE", about: number)]
+    }
+
+    private func boughtPurchase(_ number: Int) throws(ScriptError) -> LifeState.Purchase {
+        try require(!isFamilyShared, .wrongState, "a family member has paid nothing")
+        try require(
+            state.purchases.indices.contains(number),
+            .noSuchPurchase,
+            "there are \(state.purchases.count) purchases, numbered from 0"
+        )
+        return state.purchases[number]
+    }
+
+    private mutating func noteRefund(
+        of purchase: LifeState.Purchase,
+        number: Int,
+        percentage: Int64?,
+        at: Instant
+    ) {
+        if percentage != nil { kinds.insert(.refundedInPart) }
+        if purchase.timesRefunded > 0 { kinds.insert(.refundedAgain) }
+        let isNewest = number == state.purchases.count - 1
+        if isNewest && at < purchase.expiresDate {
+            kinds.insert(.refundedCurrent)
+            let replaced = number > 0 ? state.purchases[number - 1] : nil
+            if replaced?.isUpgraded == true { kinds.insert(.upgradeRefunded) }
+        } else if state.phase == .active {
+            kinds.insert(.refundedOlder)
+        } else {
+            kinds.insert(.refundedAfterExpiry)
+        }
+    }
+}

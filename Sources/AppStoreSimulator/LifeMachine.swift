@@ -1,0 +1,166 @@
+internal import Events
+
+/// Carries a script out, step by step: the rules of the App Store.
+///
+/// Each step changes the state and tells which notifications Apple sends about it. A step that the
+/// App Store would not allow is refused, so that the truth of a script is never in doubt.
+struct LifeMachine: Sendable {
+    /// What Apple says about a step (app-store.md §C.3).
+    struct Notice: Sendable {
+        /// The transaction a notification carries.
+        enum Subject: Sendable {
+            case purchase(Int)
+            case consumable(Int)
+        }
+
+        let type: String
+        let subtype: String?
+        let subject: Subject
+    }
+
+    let storefront: SimulatedStorefront
+    let isFamilyShared: Bool
+    var state = LifeState()
+    var kinds: Set<LifeKind> = []
+    var stepNumber = 0
+    /// When Apple signs what it says about the present step.
+    var signedAt = Instant(milliseconds: 0)
+    private var previous: Instant?
+
+    /// A machine before the first step.
+    init(storefront: SimulatedStorefront, isFamilyShared: Bool) {
+        self.storefront = storefront
+        self.isFamilyShared = isFamilyShared
+    }
+
+    /// Steps are at least this far apart, longer than the latest notification takes to be signed.
+    static let stepSpacing = SimulatedCalendar.minute
+    /// A renewal is charged at most this long before its period begins (app-store.md §G-14).
+    static let earlyChargeMax = SimulatedCalendar.day
+    /// The end of a period is told at most this long after it.
+    static let endDelayMax = SimulatedCalendar.day
+    /// Billing is retried this long (app-store.md §G-18).
+    static let retryDuration = 60 * SimulatedCalendar.day
+    /// Each life has a range of a thousand transaction ids.
+    static let transactionCountMax: Int64 = 1000
+    /// Enough for any story, and few enough to keep a life's snapshots small.
+    static let stepCountMax = 500
+
+    /// Carries out the next step; the state is unchanged where it throws.
+    mutating func apply(
+        _ step: LifeStep,
+        signedAt: Instant
+    ) throws(ScriptError) -> [Notice] {
+        var next = self
+        next.signedAt = signedAt
+        let notices = try next.carryOut(step)
+        next.previous = step.at
+        next.stepNumber += 1
+        self = next
+        return notices
+    }
+
+    private mutating func carryOut(_ step: LifeStep) throws(ScriptError) -> [Notice] {
+        try checkTime(of: step)
+        switch step {
+        case .subscribe(let product, let offer, let at):
+            return try subscribe(to: product, offer: offer, at: at)
+        case .renew(let at): return try renew(at: at)
+        case .failToRenew(let grace, let at): return try failToRenew(graceUntil: grace, at: at)
+        case .recover(let at): return try recover(at: at)
+        case .endGrace(let at): return try endGrace(at: at)
+        case .giveUp(let at): return try giveUp(at: at)
+        case .expire(let cause, let at): return try expire(cause, at: at)
+        case .changeNow(let product, let offer, let at):
+            return try changeNow(to: product, offer: offer, at: at)
+        case .changeAtRenewal(let product, _): return try changeAtRenewal(to: product)
+        case .turnAutoRenewOff(let at): return try turnAutoRenewOff(at: at)
+        case .turnAutoRenewOn: return try turnAutoRenewOn()
+        case .redeem(let offer, _): return try redeem(offer)
+        case .refund(let number, let percentage, let at):
+            return try refund(number, percentage: percentage, at: at)
+        case .reverseRefund(let number, let at): return try reverseRefund(number, at: at)
+        case .declineRefund(let number, _): return try declineRefund(number)
+        case .extend(let days, let at): return try extend(days: days, at: at)
+        case .announcePriceIncrease: return try announcePriceIncrease()
+        case .acceptPriceIncrease: return try acceptPriceIncrease()
+        case .stopSharing(let at): return try stopSharing(at: at)
+        case .restore: return try restore()
+        case .buyConsumable(let productId, let quantity, let at):
+            return buyConsumable(productId, quantity: quantity, at: at)
+        }
+    }
+
+    private func checkTime(of step: LifeStep) throws(ScriptError) {
+        let at = step.at
+        try require(
+            at.isPlausible && at.milliseconds < 4_100_000_000_000 && at == at.flooredToSecond,
+            .implausibleInstant,
+            "\(at) must be a whole second between 2008 and 2099"
+        )
+        if let previous {
+            try require(
+                at.milliseconds >= previous.milliseconds + Self.stepSpacing,
+                .tooSoon,
+                "\(at) must be a minute or more after \(previous)"
+            )
+        }
+        try require(
+            stepNumber < Self.stepCountMax
+                && state.transactionsUsed + Int64(state.purchases.count) + 1
+                    < Self.transactionCountMax,
+            .tooLong,
+            "a life has at most \(Self.stepCountMax) steps and 1000 transaction ids"
+        )
+        guard let end = endOfPhase else { return }
+        switch step {
+        case .expire, .failToRenew, .endGrace, .renew: return
+        default:
+            try require(
+                at < end,
+                .endIsMissing,
+                "what happened at \(end), when the period or its grace ended, must be told first"
+            )
+        }
+    }
+
+    // The instant up to which the present phase lasts by itself.
+    private var endOfPhase: Instant? {
+        switch state.phase {
+        case .active: state.newest?.expiresDate
+        case .grace(let until): until
+        default: nil
+        }
+    }
+
+    func require(
+        _ condition: Bool,
+        _ code: ScriptError.Code,
+        _ expectation: @autoclosure () -> String
+    ) throws(ScriptError) {
+        guard condition else {
+            throw ScriptError(code: code, step: stepNumber, expectation: expectation())
+        }
+    }
+
+    /// The newest purchase and its number, in a life that runs as paid or offered.
+    func activePurchase() throws(ScriptError) -> (number: Int, purchase: LifeState.Purchase) {
+        try require(state.phase == .active, .wrongState, "the subscription must be active")
+        return try newestPurchase()
+    }
+
+    func newestPurchase() throws(ScriptError) -> (number: Int, purchase: LifeState.Purchase) {
+        guard let purchase = state.newest else {
+            throw ScriptError(
+                code: .wrongState,
+                step: stepNumber,
+                expectation: "something must be bought first"
+            )
+        }
+        return (state.purchases.count - 1, purchase)
+    }
+
+    func notice(_ type: String, _ subtype: String? = nil, about number: Int) -> Notice {
+        Notice(type: type, subtype: subtype, subject: .purchase(number))
+    }
+}

@@ -1,0 +1,114 @@
+internal import Events
+
+/// What the simulated App Store knows of a subscription at one moment.
+struct LifeState: Sendable {
+    /// One purchase of a period, as it stands.
+    struct Purchase: Sendable {
+        let product: SimulatedProduct
+        let offer: SimulatedOffer?
+        let price: Int64
+        let purchaseDate: Instant
+        var expiresDate: Instant
+        let isRenewal: Bool
+        /// The numbers behind `transactionId` and `webOrderLineItemId`, in order of purchase.
+        let transactionNumber: Int64
+        let lineItemNumber: Int64
+        /// Whether the customer moved to a higher level; Apple's flag.
+        var isUpgraded = false
+        var revocation: Revocation?
+        /// The purchase that began before this one was over, if any did.
+        var successor: Successor?
+        /// When Apple last changed the transaction: the order of the history.
+        var modifiedAt: Instant
+        var timesRefunded = 0
+    }
+
+    /// Money given back, or family sharing withdrawn.
+    struct Revocation: Hashable, Sendable {
+        let date: Instant
+        /// Apple's reason: 0 other, 1 an issue with the app.
+        let reason: Int64
+        /// Thousandths of a percent of a prorated refund; nil for a full one.
+        let percentage: Int64?
+        let isFamily: Bool
+    }
+
+    /// The begin and product of the purchase that replaced another one.
+    struct Successor: Hashable, Sendable {
+        let start: Instant
+        let productId: String
+    }
+
+    /// Access granted after a failed renewal.
+    struct Grace: Sendable {
+        let purchase: Int
+        let from: Instant
+        /// The end as granted, or when the customer cancelled.
+        var to: Instant
+    }
+
+    /// A consumable: a stream of its own.
+    struct Consumable: Sendable {
+        let productId: String
+        let quantity: Int64
+        let purchaseDate: Instant
+        let transactionNumber: Int64
+    }
+
+    /// The transaction ids another device got for the purchases there were.
+    struct Restore: Sendable {
+        let firstTransactionNumber: Int64
+        let count: Int
+    }
+
+    /// Where the subscription stands.
+    enum Phase: Hashable, Sendable {
+        case neverBought
+        case active
+        case grace(until: Instant)
+        case retry(graceUntil: Instant?)
+        case expired(ExpiryCause)
+        /// The current period was taken back; a reversal brings the renewal status back.
+        case revoked(autoRenew: Bool)
+    }
+
+    /// An offer that the coming renewals will use.
+    struct CurrentOffer: Sendable {
+        let offer: SimulatedOffer
+        var periodsLeft: Int
+    }
+
+    var phase = Phase.neverBought
+    var purchases: [Purchase] = []
+    var graces: [Grace] = []
+    var consumables: [Consumable] = []
+    var restores: [Restore] = []
+    var isAutoRenewOn = false
+    var renewalProduct: SimulatedProduct?
+    var coming: CurrentOffer?
+    var billingDay: Int64 = 1
+    var runStart = Instant(milliseconds: 0)
+    var isPriceIncreaseAccepted: Bool?
+    var transactionsUsed: Int64 = 0
+    var lineItemsUsed: Int64 = 0
+
+    var newest: Purchase? { purchases.last }
+
+    /// Apple's `status` (app-store.md §C.2) at an instant not before the last step.
+    func status(at instant: Instant) -> Int64? {
+        switch phase {
+        case .neverBought: nil
+        case .active: newest.map { $0.expiresDate > instant } == true ? 1 : 2
+        case .expired: 2
+        case .retry: 3
+        case .grace: 4
+        case .revoked: 5
+        }
+    }
+
+    /// The number of the next transaction.
+    mutating func takeTransactionNumber() -> Int64 {
+        transactionsUsed += 1
+        return transactionsUsed - 1
+    }
+}

@@ -1,0 +1,126 @@
+public import Events
+
+/// One thing that happens in the life of a subscription, at Apple's instant.
+///
+/// A script is a list of steps in order, at least a minute apart, so that every notification is
+/// signed before the next step. Instants are whole seconds. Purchases are named by their number,
+/// from 0, in the order they were bought.
+public enum LifeStep: Hashable, Sendable {
+    /// The customer buys: the first time, or again after everything ended.
+    case subscribe(SimulatedProduct, offer: SimulatedOffer?, at: Instant)
+    /// The renewal is charged, at most 24 hours before the current period ends.
+    case renew(at: Instant)
+    /// The renewal could not be charged when the period ended, with a grace period or without.
+    case failToRenew(graceUntil: Instant?, at: Instant)
+    /// The charge went through after all: inside grace contiguous, later from this instant on.
+    case recover(at: Instant)
+    /// The grace period is over, billing is still retried.
+    case endGrace(at: Instant)
+    /// The App Store stops retrying.
+    case giveUp(at: Instant)
+    /// The period ended and is not renewed.
+    case expire(ExpiryCause, at: Instant)
+    /// The customer changes now: to a higher level, or to another product of the same level and
+    /// length.
+    case changeNow(to: SimulatedProduct, offer: SimulatedOffer?, at: Instant)
+    /// The customer wants another product from the next renewal on; the current one withdraws.
+    case changeAtRenewal(to: SimulatedProduct, at: Instant)
+    /// The customer turns automatic renewal off; in grace and retry this ends everything.
+    case turnAutoRenewOff(at: Instant)
+    /// The customer turns automatic renewal on again before the period ends.
+    case turnAutoRenewOn(at: Instant)
+    /// The customer redeems an offer that applies from the next renewal on.
+    case redeem(SimulatedOffer, at: Instant)
+    /// A purchase is refunded, in full or by that many thousandths of a percent.
+    case refund(purchase: Int, percentage: Int64?, at: Instant)
+    /// The refund of a purchase is undone.
+    case reverseRefund(purchase: Int, at: Instant)
+    /// The customer asks for a refund and does not get it.
+    case declineRefund(purchase: Int, at: Instant)
+    /// The developer moves the end of the current period, by 1 to 90 days.
+    case extend(days: Int64, at: Instant)
+    /// The developer raises the price and asks for consent.
+    case announcePriceIncrease(at: Instant)
+    /// The customer agrees to the higher price.
+    case acceptPriceIncrease(at: Instant)
+    /// The purchaser stops sharing with this member of the family.
+    case stopSharing(at: Instant)
+    /// The customer restores on another device, which sees new transaction ids.
+    case restore(at: Instant)
+    /// The customer buys a consumable beside the subscription.
+    case buyConsumable(productId: String, quantity: Int64, at: Instant)
+
+    /// When it happens.
+    public var at: Instant {
+        switch self {
+        case .subscribe(_, _, let at), .renew(let at), .failToRenew(_, let at), .recover(let at),
+            .endGrace(let at), .giveUp(let at), .expire(_, let at), .changeNow(_, _, let at),
+            .changeAtRenewal(_, let at), .turnAutoRenewOff(let at), .turnAutoRenewOn(let at),
+            .redeem(_, let at), .refund(_, _, let at), .reverseRefund(_, let at),
+            .declineRefund(_, let at), .extend(_, let at), .announcePriceIncrease(let at),
+            .acceptPriceIncrease(let at), .stopSharing(let at), .restore(let at),
+            .buyConsumable(_, _, let at):
+            at
+        }
+    }
+}
+
+/// Why a subscription ended at the end of a period; the raw values are Apple's `expirationIntent`.
+public enum ExpiryCause: Int64, CaseIterable, Hashable, Sendable {
+    /// The customer had turned automatic renewal off.
+    case voluntary = 1
+    /// The App Store could not charge.
+    case billingRetry = 2
+    /// The customer did not agree to a higher price.
+    case priceIncrease = 3
+    /// The product was no longer sold.
+    case productNotForSale = 4
+    /// Something Apple does not name.
+    case other = 5
+
+    /// Apple's `subtype` of the EXPIRED notification; nil where it has none.
+    var subtype: String? {
+        switch self {
+        case .voluntary: "VOLUNTARY"
+        case .billingRetry: "BILLING_RETRY"
+        case .priceIncrease: "PRICE_INCREASE"
+        case .productNotForSale: "PRODUCT_NOT_FOR_SALE"
+        case .other: nil
+        }
+    }
+}
+
+/// A script that no App Store would have let happen.
+public struct ScriptError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// What is wrong with a step.
+    public enum Code: String, Hashable, Sendable {
+        /// The step comes less than a minute after the one before it.
+        case tooSoon
+        /// The current period or grace had ended before, and no step said how.
+        case endIsMissing
+        /// The step happens outside of the time it is bound to.
+        case wrongTime
+        /// The subscription is not in a state that allows the step.
+        case wrongState
+        /// No purchase has that number.
+        case noSuchPurchase
+        /// The product or offer does not fit the step.
+        case wrongProduct
+        /// An instant is not in whole seconds, or not between 2008 and 2099.
+        case implausibleInstant
+        /// The life has more steps or transactions than its range of ids holds.
+        case tooLong
+    }
+
+    /// What is wrong.
+    public let code: Code
+    /// The number of the step, from 0.
+    public let step: Int
+    /// What was expected instead.
+    public let expectation: String
+
+    /// A sentence for the writer of the script.
+    public var description: String {
+        "step \(step) is impossible (\(code.rawValue)): \(expectation)"
+    }
+}

@@ -1,0 +1,79 @@
+internal import Events
+
+/// What a customer really had, told from what happened and never from payloads.
+extension LifeState {
+    /// The rows of the stream for somebody whose newest payload was signed at the horizon.
+    ///
+    /// Only the last row can be open: everything before it has ended, as the script said how.
+    func periods(horizon: Instant) -> [SimulatedPeriod] {
+        var rows = purchases.map { row(of: $0) }
+        for grace in graces where grace.from < grace.to {
+            let purchase = purchases[grace.purchase]
+            rows.append(
+                SimulatedPeriod(
+                    productId: purchase.product.id,
+                    purchaseDate: purchase.purchaseDate,
+                    expiresDate: purchase.expiresDate,
+                    validFrom: grace.from,
+                    validTo: grace.to,
+                    kind: .grace,
+                    endReason: .expired
+                )
+            )
+        }
+        rows.sort()
+        let end = rows.map(\.validTo).max()
+        return rows.map { row in
+            guard row.validTo == end, row.endReason == .expired, horizon < row.validTo else {
+                return row
+            }
+            return row.ending(at: row.validTo, .open)
+        }
+    }
+
+    private func row(of purchase: Purchase) -> SimulatedPeriod {
+        let whole = SimulatedPeriod(
+            productId: purchase.product.id,
+            purchaseDate: purchase.purchaseDate,
+            expiresDate: purchase.expiresDate,
+            validFrom: purchase.purchaseDate,
+            validTo: purchase.expiresDate,
+            kind: kind(of: purchase),
+            endReason: .expired
+        )
+        let replaced = purchase.successor.map { successor in
+            whole.ending(
+                at: successor.start,
+                successor.productId == purchase.product.id ? .expired : .upgraded
+            )
+        }
+        let result = replaced ?? whole
+        guard let revocation = purchase.revocation, revocation.date < result.validTo else {
+            return result
+        }
+        return result.ending(
+            at: max(result.validFrom, revocation.date),
+            revocation.isFamily ? .revoked : .refunded
+        )
+    }
+
+    private func kind(of purchase: Purchase) -> SimulatedPeriod.Kind {
+        guard let offer = purchase.offer else { return .paid }
+        guard offer.category == .introductory else { return .offer }
+        return offer.discount == .freeTrial ? .trial : .intro
+    }
+}
+
+extension SimulatedPeriod {
+    fileprivate func ending(at end: Instant, _ reason: EndReason) -> SimulatedPeriod {
+        SimulatedPeriod(
+            productId: productId,
+            purchaseDate: purchaseDate,
+            expiresDate: expiresDate,
+            validFrom: validFrom,
+            validTo: end,
+            kind: kind,
+            endReason: reason
+        )
+    }
+}

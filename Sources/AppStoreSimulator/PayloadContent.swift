@@ -1,0 +1,166 @@
+internal import Events
+
+/// The JSON that Apple signs, for one life: transactions and renewal info as of a signing date.
+///
+/// Field names, units and presence are those of app-store.md §D.1 and §D.2; a field that Apple
+/// introduced later than the signing date is left out.
+struct PayloadContent {
+    let identity: LifeIdentity
+    let store: SimulatedStore
+
+    // When Apple added fields that old payloads lack (app-store.md §D.1).
+    private static let offerPeriodSince = Instant(milliseconds: 1_738_368_000_000)  // 2025-02-01
+    private static let revocationTypeSince = Instant(milliseconds: 1_764_547_200_000)  // 2025-12-01
+
+    /// A transaction; the number may be that of a restore instead of its own.
+    func transaction(
+        _ purchase: LifeState.Purchase,
+        of state: LifeState,
+        number: Int64? = nil,
+        signedAt: Instant
+    ) -> [UInt8] {
+        var json = JSONWriter()
+        json.add("transactionId", identity.transactionId(number ?? purchase.transactionNumber))
+        json.add("originalTransactionId", identity.originalTransactionId)
+        json.add("webOrderLineItemId", identity.webOrderLineItemId(purchase.lineItemNumber))
+        json.add("bundleId", store.bundleId)
+        json.add("productId", purchase.product.id)
+        json.add("subscriptionGroupIdentifier", purchase.product.group)
+        json.add("purchaseDate", purchase.purchaseDate)
+        json.add("originalPurchaseDate", originalPurchaseDate(of: state))
+        json.add("expiresDate", purchase.expiresDate)
+        json.add("quantity", 1)
+        json.add("type", "Auto-Renewable Subscription")
+        json.add("appAccountToken", identity.appAccountToken)
+        json.add("inAppOwnershipType", identity.isFamilyShared ? "FAMILY_SHARED" : "PURCHASED")
+        json.add("signedDate", signedAt)
+        add(purchase.revocation, to: &json, signedAt: signedAt)
+        if purchase.isUpgraded { json.add("isUpgraded", true) }
+        if let offer = purchase.offer { add(offer, to: &json, signedAt: signedAt) }
+        json.add("environment", store.environment.word)
+        json.add("transactionReason", purchase.isRenewal ? "RENEWAL" : "PURCHASE")
+        json.add("storefront", identity.storefront.country)
+        json.add("storefrontId", identity.storefront.id)
+        if !identity.isFamilyShared {
+            json.add("price", purchase.price)
+            json.add("currency", identity.storefront.currency)
+        }
+        addAppTransactionId(to: &json, signedAt: signedAt)
+        return json.object
+    }
+
+    /// A consumable, which is a stream of its own and never expires.
+    func transaction(_ consumable: LifeState.Consumable, signedAt: Instant) -> [UInt8] {
+        let id = identity.transactionId(consumable.transactionNumber)
+        var json = JSONWriter()
+        json.add("transactionId", id)
+        json.add("originalTransactionId", id)
+        json.add("bundleId", store.bundleId)
+        json.add("productId", consumable.productId)
+        json.add("purchaseDate", consumable.purchaseDate)
+        json.add("originalPurchaseDate", consumable.purchaseDate)
+        json.add("quantity", consumable.quantity)
+        json.add("type", "Consumable")
+        json.add("appAccountToken", identity.appAccountToken)
+        json.add("inAppOwnershipType", "PURCHASED")
+        json.add("signedDate", signedAt)
+        json.add("environment", store.environment.word)
+        json.add("transactionReason", "PURCHASE")
+        json.add("storefront", identity.storefront.country)
+        json.add("storefrontId", identity.storefront.id)
+        json.add("price", identity.storefront.milliunitsPerDollar * consumable.quantity)
+        json.add("currency", identity.storefront.currency)
+        addAppTransactionId(to: &json, signedAt: signedAt)
+        return json.object
+    }
+
+    /// What will happen at the next renewal; nil before anything was bought.
+    func renewalInfo(of state: LifeState, signedAt: Instant) -> [UInt8]? {
+        guard let newest = state.newest else { return nil }
+        let product = state.renewalProduct ?? newest.product
+        var json = JSONWriter()
+        json.add("originalTransactionId", identity.originalTransactionId)
+        json.add("autoRenewProductId", product.id)
+        json.add("productId", newest.product.id)
+        json.add("autoRenewStatus", state.isAutoRenewOn ? 1 : 0)
+        addBilling(of: state, to: &json)
+        json.add("priceIncreaseStatus", state.isPriceIncreaseAccepted.map { $0 ? 1 : 0 })
+        json.add("signedDate", signedAt)
+        json.add("environment", store.environment.word)
+        json.add("recentSubscriptionStartDate", state.runStart)
+        json.add("renewalDate", newest.expiresDate)
+        let offer = state.coming?.offer
+        if state.isAutoRenewOn {
+            if !identity.isFamilyShared {
+                json.add("currency", identity.storefront.currency)
+                json.add("renewalPrice", identity.storefront.price(of: product, offer: offer))
+            }
+            if let offer { add(offer, to: &json, signedAt: signedAt) }
+        }
+        json.add("appAccountToken", identity.appAccountToken)
+        addAppTransactionId(to: &json, signedAt: signedAt)
+        return json.object
+    }
+
+    // §G-13: the original purchase date is often a second or two after the first purchase date.
+    private func originalPurchaseDate(of state: LifeState) -> Instant? {
+        state.purchases.first.map {
+            Instant(milliseconds: $0.purchaseDate.milliseconds + identity.index % 3 * 1000)
+        }
+    }
+
+    private func addBilling(of state: LifeState, to json: inout JSONWriter) {
+        switch state.phase {
+        case .grace(let until):
+            json.add("expirationIntent", ExpiryCause.billingRetry.rawValue)
+            json.add("isInBillingRetryPeriod", true)
+            json.add("gracePeriodExpiresDate", until)
+        case .retry(let graceUntil):
+            json.add("expirationIntent", ExpiryCause.billingRetry.rawValue)
+            json.add("isInBillingRetryPeriod", true)
+            json.add("gracePeriodExpiresDate", graceUntil)
+        case .expired(let cause):
+            json.add("expirationIntent", cause.rawValue)
+            json.add("isInBillingRetryPeriod", false)
+        case .neverBought, .active, .revoked:
+            break
+        }
+    }
+
+    private func add(
+        _ revocation: LifeState.Revocation?,
+        to json: inout JSONWriter,
+        signedAt: Instant
+    ) {
+        guard let revocation else { return }
+        json.add("revocationReason", revocation.reason)
+        json.add("revocationDate", revocation.date)
+        guard signedAt >= Self.revocationTypeSince else { return }
+        if revocation.isFamily {
+            json.add("revocationType", "FAMILY_REVOKE")
+        } else {
+            json.add(
+                "revocationType",
+                revocation.percentage == nil ? "REFUND_FULL" : "REFUND_PRORATED"
+            )
+            json.add("revocationPercentage", revocation.percentage ?? 100_000)
+        }
+    }
+
+    private func add(
+        _ offer: SimulatedOffer,
+        to json: inout JSONWriter,
+        signedAt: Instant
+    ) {
+        json.add("offerType", offer.category.rawValue)
+        json.add("offerIdentifier", offer.identifier)
+        json.add("offerDiscountType", offer.discount.rawValue)
+        if signedAt >= Self.offerPeriodSince { json.add("offerPeriod", offer.duration.iso8601) }
+    }
+
+    private func addAppTransactionId(to json: inout JSONWriter, signedAt: Instant) {
+        if signedAt >= Self.offerPeriodSince {
+            json.add("appTransactionId", identity.appTransactionId)
+        }
+    }
+}

@@ -1,0 +1,91 @@
+internal import Events
+
+/// The length of a period or of an offer, in the units App Store Connect offers.
+public enum SubscriptionDuration: Hashable, Sendable {
+    /// Days of 24 hours; only offers are this short.
+    case days(Int64)
+    /// Weeks of seven days.
+    case weeks(Int64)
+    /// Calendar months.
+    case months(Int64)
+    /// Calendar years.
+    case years(Int64)
+
+    /// The ISO 8601 text of it, such as `P1M` (app-store.md §D.1, `offerPeriod`).
+    public var iso8601: String {
+        switch self {
+        case .days(let count): "P\(count)D"
+        case .weeks(let count): "P\(count)W"
+        case .months(let count): "P\(count)M"
+        case .years(let count): "P\(count)Y"
+        }
+    }
+}
+
+/// The Gregorian calendar in UTC, as far as billing needs it.
+///
+/// The App Store bills by the calendar: a subscription of 31 January renews on the last day of
+/// February and then on 31 March, as the billing day is remembered.
+enum SimulatedCalendar {
+    static let second: Int64 = 1000
+    static let minute: Int64 = 60 * second
+    static let hour: Int64 = 60 * minute
+    static let day: Int64 = 24 * hour
+
+    /// The end of a period of that length; the billing day is the day of month aimed at.
+    static func end(
+        of duration: SubscriptionDuration,
+        from start: Instant,
+        billingDay: Int64
+    ) -> Instant {
+        switch duration {
+        case .days(let count):
+            Instant(milliseconds: start.milliseconds + count * day)
+        case .weeks(let count):
+            Instant(milliseconds: start.milliseconds + count * 7 * day)
+        case .months(let count):
+            adding(months: count, to: start, billingDay: billingDay)
+        case .years(let count):
+            adding(months: 12 * count, to: start, billingDay: billingDay)
+        }
+    }
+
+    /// The day of the month of an instant, 1 to 31.
+    static func dayOfMonth(_ instant: Instant) -> Int64 {
+        civil(daysSinceEpoch: instant.milliseconds / day).day
+    }
+
+    private static func adding(
+        months: Int64,
+        to start: Instant,
+        billingDay: Int64
+    ) -> Instant {
+        let timeOfDay = start.milliseconds % day
+        let month = civil(daysSinceEpoch: start.milliseconds / day).month + months
+        let length =
+            daysSinceEpoch(month: month + 1, day: 1) - daysSinceEpoch(month: month, day: 1)
+        let days = daysSinceEpoch(month: month, day: min(billingDay, length))
+        return Instant(milliseconds: days * day + timeOfDay)
+    }
+
+    // Counting from 1 March puts the leap day last, so that the days before a month are a linear
+    // function of its number. Months are counted from January of the year 0; dates are after 1970.
+    private static func daysSinceEpoch(month: Int64, day: Int64) -> Int64 {
+        let (year, marchMonth) = ((month - 2) / 12, (month - 2) % 12)
+        return year * 365 + year / 4 - year / 100 + year / 400 + (153 * marchMonth + 2) / 5
+            + day - 1 - 719_468
+    }
+
+    // The calendar repeats every 146 097 days, which are 400 years.
+    private static func civil(daysSinceEpoch days: Int64) -> (month: Int64, day: Int64) {
+        let (era, dayOfEra) = (days + 719_468).quotientAndRemainder(dividingBy: 146_097)
+        let yearOfEra =
+            (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+        let marchMonth = (5 * dayOfYear + 2) / 153
+        return (
+            (era * 400 + yearOfEra) * 12 + marchMonth + 2,
+            dayOfYear - (153 * marchMonth + 2) / 5 + 1
+        )
+    }
+}

@@ -1,0 +1,105 @@
+internal import Crypto
+internal import FoundationEssentials
+internal import SwiftASN1
+internal import X509
+
+/// The certificates and keys of a simulated App Store: root, intermediate and leaf.
+///
+/// Everything follows from the seed, signatures included. The chain has the shape of Apple's
+/// (app-store.md §F.1): the intermediate is a CA marked 1.2.840.113635.100.6.2.1, the leaf is
+/// marked 1.2.840.113635.100.6.11.1, and a JWS carries leaf, intermediate and root. All three are
+/// valid from 2008 to the end of 2099, so that every plausible `signedDate` lies inside. Keys are
+/// P-256 throughout; Apple's root and intermediate are P-384.
+public struct SimulatedPKI: Sendable {
+    /// What is wrong with a chain on purpose, so that verifiers can be seen to refuse it.
+    ///
+    /// The root of a seed is the same with and without flaws: only the flaw is the reason for a
+    /// refusal.
+    public struct Flaws: OptionSet, Hashable, Sendable {
+        /// One bit per flaw.
+        public let rawValue: Int
+
+        /// The flaws of those bits.
+        public init(rawValue: Int) {
+            self.rawValue = rawValue
+        }
+
+        /// The leaf lacks the marker of receipt and JWS signing.
+        public static let leafWithoutMarker = Flaws(rawValue: 1)
+        /// The intermediate lacks the marker of Apple's developer relations authority.
+        public static let intermediateWithoutMarker = Flaws(rawValue: 2)
+        /// The leaf was valid only in 2008, before anything was signed with it.
+        public static let expiredLeaf = Flaws(rawValue: 4)
+        /// The header leaves the root out: leaf and intermediate only.
+        public static let twoCertificates = Flaws(rawValue: 8)
+        /// The intermediate is not allowed to issue certificates.
+        public static let intermediateWithoutAuthority = Flaws(rawValue: 16)
+    }
+
+    /// The trust anchor in DER: what a verifier is to be given.
+    public let rootDER: [UInt8]
+    /// The certificates of the `x5c` header in DER, the leaf first.
+    public let chainDER: [[UInt8]]
+    /// What is wrong with it.
+    public let flaws: Flaws
+
+    private let leafKey: DeterministicSigningKey
+    private let header: [UInt8]
+    // The header is the same in every JWS and longer than most payloads; it is hashed once.
+    private let hashOfHeader: SHA256
+
+    /// The keys and certificates of a seed.
+    public init(seed: UInt64, flaws: Flaws = []) {
+        var generator = SeededGenerator(seed: seed, branch: Self.branch)
+        let rootKey = DeterministicSigningKey(from: &generator)
+        let intermediateKey = DeterministicSigningKey(from: &generator)
+        leafKey = DeterministicSigningKey(from: &generator)
+        let issuer = CertificateIssuer(serialNumbers: generator)
+        let chain: [[UInt8]]
+        do {
+            chain = try issuer.chain(
+                root: rootKey,
+                intermediate: intermediateKey,
+                leaf: leafKey,
+                flaws: flaws
+            )
+        } catch {
+            preconditionFailure("the certificates of seed \(seed) could not be made: \(error)")
+        }
+        rootDER = chain[2]
+        chainDER = flaws.contains(.twoCertificates) ? Array(chain.prefix(2)) : chain
+        self.flaws = flaws
+        let certificates = chainDER.map { "\"" + Data($0).base64EncodedString() + "\"" }
+        let json = #"{"alg":"ES256","x5c":["# + certificates.joined(separator: ",") + "]}"
+        header = base64URL(Array(json.utf8)) + [UInt8(ascii: ".")]
+        var hash = SHA256()
+        hash.update(data: header)
+        hashOfHeader = hash
+    }
+
+    /// A compact JWS over a JSON payload, as ASCII bytes.
+    ///
+    /// The same payload always gives the same bytes (RFC 6979).
+    public func sign(payloadJSON: [UInt8]) -> [UInt8] {
+        let payload = base64URL(payloadJSON)
+        var hash = hashOfHeader
+        hash.update(data: payload)
+        let signature = base64URL(leafKey.signature(for: hash.finalize()))
+        var compact = header
+        compact.reserveCapacity(header.count + payload.count + 1 + signature.count)
+        compact.append(contentsOf: payload)
+        compact.append(UInt8(ascii: "."))
+        compact.append(contentsOf: signature)
+        return compact
+    }
+
+    // A number of no other meaning than to keep the keys apart from the lives of the same seed,
+    // whose branches are their indices.
+    private static let branch: UInt64 = 0x504b_4900_0000_0000
+}
+
+private func base64URL(_ bytes: [UInt8]) -> [UInt8] {
+    Array(
+        Data(bytes).base64EncodedData(options: [.base64URLAlphabet, .omitPaddingCharacter])
+    )
+}

@@ -1,0 +1,115 @@
+public import Events
+
+/// One row of truth: what `active_periods` must hold for a purchase or a grace period.
+public struct SimulatedPeriod: Hashable, Sendable {
+    /// What the access rests on; the raw values are those of the command line's JSON.
+    public enum Kind: String, Hashable, Sendable {
+        /// A free introductory period.
+        case trial
+        /// A paid introductory period.
+        case intro
+        /// Any other offer.
+        case offer
+        /// The full price.
+        case paid
+        /// The billing grace period after a failed renewal.
+        case grace
+    }
+
+    /// Why the access ended; the raw values are those of the command line's JSON.
+    public enum EndReason: String, Hashable, Sendable {
+        /// The period was over, or another purchase of the same product took its place.
+        case expired
+        /// Another product took its place.
+        case upgraded
+        /// The money was given back before the end.
+        case refunded
+        /// Family sharing was withdrawn before the end.
+        case revoked
+        /// As far as anybody knows it has not ended.
+        case open
+    }
+
+    /// The product.
+    public let productId: String
+    /// When the period was bought, or began if it was charged early.
+    public let purchaseDate: Instant
+    /// When it ends by itself.
+    public let expiresDate: Instant
+    /// When access begins.
+    public let validFrom: Instant
+    /// When access ends; never before it begins, and equal to it in an empty row.
+    public let validTo: Instant
+    /// What the access rests on.
+    public let kind: Kind
+    /// Why it ended.
+    public let endReason: EndReason
+
+    /// A row.
+    public init(
+        productId: String,
+        purchaseDate: Instant,
+        expiresDate: Instant,
+        validFrom: Instant,
+        validTo: Instant,
+        kind: Kind,
+        endReason: EndReason
+    ) {
+        self.productId = productId
+        self.purchaseDate = purchaseDate
+        self.expiresDate = expiresDate
+        self.validFrom = validFrom
+        self.validTo = validTo
+        self.kind = kind
+        self.endReason = endReason
+    }
+}
+
+extension SimulatedPeriod: Comparable {
+    /// By begin, end, kind and product: the order of every listing.
+    public static func < (left: Self, right: Self) -> Bool {
+        if left.validFrom != right.validFrom { return left.validFrom < right.validFrom }
+        if left.validTo != right.validTo { return left.validTo < right.validTo }
+        if left.kind != right.kind {
+            return left.kind.rawValue.utf8.lexicographicallyPrecedes(right.kind.rawValue.utf8)
+        }
+        return left.productId.utf8.lexicographicallyPrecedes(right.productId.utf8)
+    }
+}
+
+extension SimulatedPeriod: CustomStringConvertible {
+    /// One line: from, to, kind, product, reason.
+    public var description: String {
+        "\(validFrom) … \(validTo) \(kind.rawValue) \(productId) \(endReason.rawValue)"
+    }
+}
+
+/// A span of time with access, half open: it begins at `from` and is over at `to`.
+public struct AccessInterval: Hashable, Sendable {
+    /// The first instant with access.
+    public let from: Instant
+    /// The first instant without.
+    public let to: Instant
+
+    /// A span.
+    public init(from: Instant, to: Instant) {
+        self.from = from
+        self.to = to
+    }
+
+    /// The spans covered by any of the rows, in order; touching ones are one, empty ones none.
+    static func union(of periods: [SimulatedPeriod]) -> [AccessInterval] {
+        var result: [AccessInterval] = []
+        for period in periods.sorted() where period.validFrom < period.validTo {
+            if let last = result.last, period.validFrom <= last.to {
+                result[result.count - 1] = AccessInterval(
+                    from: last.from,
+                    to: max(last.to, period.validTo)
+                )
+            } else {
+                result.append(AccessInterval(from: period.validFrom, to: period.validTo))
+            }
+        }
+        return result
+    }
+}

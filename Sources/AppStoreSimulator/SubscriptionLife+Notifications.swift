@@ -1,0 +1,77 @@
+internal import Events
+
+/// What Apple pushes: one POST body per notification.
+extension SubscriptionLife {
+    /// The notifications about the life, by signing date; alone they tell the whole truth.
+    public func notifications() -> [Delivery] {
+        chapters.enumerated().flatMap { number, chapter in
+            notifications(about: chapter, number: number)
+        }
+    }
+
+    private func notifications(about chapter: Chapter, number: Int) -> [Delivery] {
+        var generator = identity.generator(step: number)
+        _ = generator.next()
+        return chapter.notices.enumerated().map { noticeNumber, notice in
+            let signedAt = Self.signedAt(chapter, notice: noticeNumber)
+            let body = notificationBody(
+                notice,
+                state: chapter.state,
+                uuid: generator.uuid(),
+                signedAt: signedAt
+            )
+            return Delivery(channel: .notification, payload: body, signedAt: signedAt)
+        }
+    }
+
+    private func notificationBody(
+        _ notice: LifeMachine.Notice,
+        state: LifeState,
+        uuid: String,
+        signedAt: Instant
+    ) -> [UInt8] {
+        var json = JSONWriter()
+        json.add("notificationType", notice.type)
+        json.add("subtype", notice.subtype)
+        json.add("notificationUUID", uuid)
+        json.add("data", object: data(of: notice, state: state, signedAt: signedAt))
+        json.add("version", "2.0")
+        json.add("signedDate", signedAt)
+        var body = JSONWriter()
+        body.add("signedPayload", plain: store.pki.sign(payloadJSON: json.object))
+        return body.object
+    }
+
+    private func data(
+        of notice: LifeMachine.Notice,
+        state: LifeState,
+        signedAt: Instant
+    ) -> [UInt8] {
+        let content = PayloadContent(identity: identity, store: store)
+        var json = JSONWriter()
+        json.add("appAppleId", store.appAppleId)
+        json.add("bundleId", store.bundleId)
+        json.add("bundleVersion", "42")
+        json.add("environment", store.environment.word)
+        switch notice.subject {
+        case .purchase(let number):
+            let transaction = content.transaction(
+                state.purchases[number],
+                of: state,
+                signedAt: signedAt
+            )
+            json.add("signedTransactionInfo", plain: store.pki.sign(payloadJSON: transaction))
+            if let renewal = content.renewalInfo(of: state, signedAt: signedAt) {
+                json.add("signedRenewalInfo", plain: store.pki.sign(payloadJSON: renewal))
+            }
+            json.add("status", state.status(at: signedAt))
+        case .consumable(let number):
+            let transaction = content.transaction(state.consumables[number], signedAt: signedAt)
+            json.add("signedTransactionInfo", plain: store.pki.sign(payloadJSON: transaction))
+        }
+        if notice.type == "CONSUMPTION_REQUEST" {
+            json.add("consumptionRequestReason", "UNINTENDED_PURCHASE")
+        }
+        return json.object
+    }
+}

@@ -1,0 +1,110 @@
+public import Events
+
+/// What the App Store Server API answers when asked at an instant.
+extension SubscriptionLife {
+    /// A page of history holds at most this many transactions (app-store.md §E.2).
+    public static let historyPageMax = 20
+
+    /// The pages of Get Transaction History at an instant, by last modification.
+    ///
+    /// Each transaction stands as of then and is signed then. At least one page, possibly empty.
+    public func history(asOf instant: Instant) -> [Delivery] {
+        let content = PayloadContent(identity: identity, store: store)
+        guard let state = state(asOf: instant) else { return pages(of: [], signedAt: instant) }
+        let periods = state.purchases.map { purchase in
+            (
+                purchase.modifiedAt, purchase.transactionNumber,
+                content.transaction(purchase, of: state, signedAt: instant)
+            )
+        }
+        let consumables = state.consumables.map { consumable in
+            (
+                consumable.purchaseDate, consumable.transactionNumber,
+                content.transaction(consumable, signedAt: instant)
+            )
+        }
+        let entries = (periods + consumables).sorted { ($0.0, $0.1) < ($1.0, $1.1) }
+        return pages(of: entries.map(\.2), signedAt: instant)
+    }
+
+    /// The answer of Get All Subscription Statuses at an instant.
+    public func statuses(asOf instant: Instant) -> Delivery {
+        let content = PayloadContent(identity: identity, store: store)
+        var groups: [[UInt8]] = []
+        if let state = state(asOf: instant), let newest = state.newest,
+            let renewal = content.renewalInfo(of: state, signedAt: instant)
+        {
+            let transaction = content.transaction(newest, of: state, signedAt: instant)
+            var last = JSONWriter()
+            last.add("originalTransactionId", identity.originalTransactionId)
+            last.add("status", state.status(at: instant))
+            last.add("signedTransactionInfo", plain: store.pki.sign(payloadJSON: transaction))
+            last.add("signedRenewalInfo", plain: store.pki.sign(payloadJSON: renewal))
+            var group = JSONWriter()
+            group.add("subscriptionGroupIdentifier", newest.product.group)
+            group.add("lastTransactions", objects: [last.object])
+            groups.append(group.object)
+        }
+        var json = JSONWriter()
+        json.add("environment", store.environment.word)
+        json.add("bundleId", store.bundleId)
+        json.add("appAppleId", store.appAppleId)
+        json.add("data", objects: groups)
+        return Delivery(channel: .statuses, payload: json.object, signedAt: instant)
+    }
+
+    /// History and statuses asked for whenever something had changed, at the instants at which the
+    /// notifications were signed.
+    ///
+    /// Together they tell the whole truth, as the notifications do. History alone knows no grace.
+    public func polls() -> [Delivery] {
+        chapters.flatMap { chapter in
+            chapter.notices.indices.flatMap { number -> [Delivery] in
+                let instant = Self.signedAt(chapter, notice: number)
+                return history(asOf: instant) + [statuses(asOf: instant)]
+            }
+        }
+    }
+
+    /// What other devices sent after a restore: the same purchases under other transaction ids.
+    public func restores() -> [Delivery] {
+        chapters.flatMap { chapter -> [Delivery] in
+            guard case .restore = chapter.step, let restore = chapter.state.restores.last else {
+                return []
+            }
+            let content = PayloadContent(identity: identity, store: store)
+            let transactions = chapter.state.purchases.enumerated().map { number, purchase in
+                content.transaction(
+                    purchase,
+                    of: chapter.state,
+                    number: restore.firstTransactionNumber + Int64(number),
+                    signedAt: chapter.signedAt
+                )
+            }
+            return pages(of: transactions, signedAt: chapter.signedAt)
+        }
+    }
+
+    /// Notifications and restores, by signing date: everything that arrives unasked.
+    public func deliveries() -> [Delivery] {
+        (notifications() + restores()).sorted { $0.signedAt < $1.signedAt }
+    }
+
+    private func pages(of transactions: [[UInt8]], signedAt: Instant) -> [Delivery] {
+        let size = Self.historyPageMax
+        return stride(from: 0, to: max(1, transactions.count), by: size).map { first in
+            let end = min(first + size, transactions.count)
+            var json = JSONWriter()
+            json.add("revision", "\(signedAt.milliseconds)_\(identity.index)_\(end)")
+            json.add("hasMore", end < transactions.count)
+            json.add("bundleId", store.bundleId)
+            json.add("appAppleId", store.appAppleId)
+            json.add("environment", store.environment.word)
+            json.add(
+                "signedTransactions",
+                plainTexts: transactions[first..<end].map { store.pki.sign(payloadJSON: $0) }
+            )
+            return Delivery(channel: .history, payload: json.object, signedAt: signedAt)
+        }
+    }
+}

@@ -1,0 +1,120 @@
+public import Events
+
+/// The whole life of one subscription: what happened, what Apple says about it, and the truth.
+///
+/// A life is made from a script, which is either written by hand or drawn from a seed. The truth is
+/// computed from the script alone, never by reading payloads back: so that a fold can be compared
+/// with it.
+public struct SubscriptionLife: Sendable {
+    /// Whose life it is.
+    public let identity: LifeIdentity
+    /// The store that signs.
+    public let store: SimulatedStore
+    /// What happened, in true order.
+    public let events: [SimulatedEvent]
+    /// The turns the life took.
+    public let kinds: Set<LifeKind>
+
+    let chapters: [Chapter]
+
+    /// A step, what Apple said about it, and how things stood after it.
+    struct Chapter: Sendable {
+        let step: LifeStep
+        let signedAt: Instant
+        let notices: [LifeMachine.Notice]
+        let state: LifeState
+    }
+
+    /// The life of a script.
+    ///
+    /// Throws `ScriptError` for the first step that the App Store would not have let happen.
+    public init(
+        identity: LifeIdentity,
+        store: SimulatedStore,
+        script: [LifeStep]
+    ) throws(ScriptError) {
+        var machine = LifeMachine(
+            storefront: identity.storefront,
+            isFamilyShared: identity.isFamilyShared
+        )
+        var chapters: [Chapter] = []
+        for (number, step) in script.enumerated() {
+            let signedAt = identity.signedAt(step: number, at: step.at)
+            let notices = try machine.apply(step, signedAt: signedAt)
+            chapters.append(
+                Chapter(step: step, signedAt: signedAt, notices: notices, state: machine.state)
+            )
+        }
+        self.identity = identity
+        self.store = store
+        self.chapters = chapters
+        kinds = machine.kinds
+        events = chapters.map { chapter in
+            SimulatedEvent(
+                step: chapter.step,
+                happenedAt: chapter.step.at,
+                signedAt: chapter.signedAt,
+                status: chapter.state.status(at: chapter.signedAt)
+            )
+        }
+    }
+
+    /// Apple's id of the subscription.
+    public var originalTransactionId: String { identity.originalTransactionId }
+
+    /// The greatest `signedDate` of any payload about the subscription; nil if there is none.
+    ///
+    /// Consumables are streams of their own and do not count.
+    public var horizon: Instant? {
+        chapters.last { !$0.isAboutConsumable }.map { chapter in
+            Self.signedAt(chapter, notice: max(0, chapter.notices.count - 1))
+        }
+    }
+
+    /// The rows that `active_periods` must have once everything was delivered.
+    public var periods: [SimulatedPeriod] {
+        guard let horizon, let last = chapters.last else { return [] }
+        return last.state.periods(horizon: horizon)
+    }
+
+    /// The intervals with access once everything was delivered.
+    public var active: [AccessInterval] { AccessInterval.union(of: periods) }
+
+    /// The rows for somebody who knows all that had happened by an instant, from payloads of which
+    /// the newest was signed at that instant.
+    ///
+    /// Exact where something was signed at the instant (`SimulatedEvent.signedAt`): a grace period
+    /// that the customer cancels ends when Apple first says so, and this assumes that it was heard
+    /// at once.
+    public func periods(asOf instant: Instant) -> [SimulatedPeriod] {
+        state(asOf: instant)?.periods(horizon: instant) ?? []
+    }
+
+    /// How things stood at an instant; nil before anything happened.
+    func state(asOf instant: Instant) -> LifeState? {
+        chapters.last { $0.step.at <= instant }?.state
+    }
+
+    /// When a notification of a chapter is signed: the second one twenty seconds after the first.
+    static func signedAt(_ chapter: Chapter, notice number: Int) -> Instant {
+        Instant(milliseconds: chapter.signedAt.milliseconds + Int64(number) * 20_000)
+    }
+}
+
+extension SubscriptionLife.Chapter {
+    var isAboutConsumable: Bool {
+        if case .buyConsumable = step { true } else { false }
+    }
+}
+
+/// Something that happened, with both of Apple's instants.
+public struct SimulatedEvent: Hashable, Sendable {
+    /// What.
+    public let step: LifeStep
+    /// When.
+    public let happenedAt: Instant
+    /// When Apple signed the first payload about it.
+    public let signedAt: Instant
+    /// Apple's status of the subscription then, 1 to 5; nil before the first purchase.
+    public let status: Int64?
+}
