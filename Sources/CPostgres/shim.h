@@ -4,6 +4,7 @@
 #include <libpq-fe.h>
 
 /* The PG_DIAG_* macros are character literals, which Swift does not import. */
+static const int subledger_diag_severity = PG_DIAG_SEVERITY_NONLOCALIZED;
 static const int subledger_diag_sqlstate = PG_DIAG_SQLSTATE;
 static const int subledger_diag_message_primary = PG_DIAG_MESSAGE_PRIMARY;
 static const int subledger_diag_message_detail = PG_DIAG_MESSAGE_DETAIL;

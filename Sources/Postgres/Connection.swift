@@ -32,7 +32,7 @@ final class Connection {
 
     init(_ settings: ConnectionSettings) throws(PostgresError) {
         handle = try Self.connect(settings)
-        PQsetNoticeReceiver(handle, { _, _ in }, nil)
+        receiveNotices()
         guard PQsetnonblocking(handle, 1) == 0 else { throw lost() }
         if let role = settings.role {
             try execute("SET ROLE \(try quotedIdentifier(role))", .obeyed)
@@ -62,6 +62,19 @@ final class Connection {
             // Parses what has come, a farewell or a notice, for nobody.
             _ = PQisBusy(handle)
         }
+    }
+
+    /// Keeps notices from stderr, and notices one: the server's farewell to an idle session.
+    private func receiveNotices() {
+        let receiver: PQnoticeReceiver = { connection, notice in
+            guard let connection, let notice,
+                let severity = PQresultErrorField(notice, subledger_diag_severity),
+                ["FATAL", "PANIC"].contains(String(cString: severity))
+            else { return }
+            Unmanaged<Connection>.fromOpaque(connection).takeUnretainedValue().abandon()
+        }
+        // Unretained, because libpq calls it only from calls that this object makes.
+        PQsetNoticeReceiver(handle, receiver, Unmanaged.passUnretained(self).toOpaque())
     }
 
     /// Begins a statement: refuses at once on a connection or for a task that is at its end.

@@ -3,6 +3,7 @@ extension PostgresSession {
     ///
     /// `next` yields chunks of any size until it returns nil; an empty chunk is allowed. What it
     /// throws ends the COPY, which then has no effect, and is thrown on.
+    @discardableResult
     public func copyIn<State: Sendable, E: PostgresErrorConvertible>(
         _ sql: String,
         from state: State,
@@ -23,6 +24,7 @@ extension PostgresSession {
     ///
     /// `fill` writes whole rows, at least one, and returns false when there are no more; header and
     /// trailer are written for it. Memory stays near 64 kB plus the rows of one call.
+    @discardableResult
     public func copyIn<State: Sendable, E: PostgresErrorConvertible>(
         _ sql: String,
         from state: State,

@@ -64,6 +64,7 @@ public actor PostgresSession {
     /// A failure names its statement in `statementIndex`, and all of them are rolled back. Without
     /// an index it was the commit that was refused, by a deferred constraint for example.
     /// `misuse` for more than 10 000 statements, and for COPY, which also ends the session.
+    @discardableResult
     public func pipeline(
         _ statements: [PostgresStatement]
     ) throws(PostgresError) -> [PostgresRows] {
@@ -102,6 +103,7 @@ extension PostgresSession {
     /// comes between. Whatever it throws rolls everything back. `rolledBack` when the body swallowed
     /// a statement's failure, because then the server commits nothing; `misuse` inside another
     /// transaction. Cancellation stops the body's statements but never COMMIT or ROLLBACK.
+    @discardableResult
     public func transaction<R: Sendable, E: PostgresErrorConvertible>(
         _ mode: TransactionMode = .readCommitted,
         _ body: @Sendable (isolated PostgresSession) throws(E) -> R
