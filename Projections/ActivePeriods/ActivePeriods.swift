@@ -37,7 +37,7 @@ public struct ActivePeriods: Sendable {
 
 /// A row before it is known which row of the stream is the last.
 private struct PeriodDraft {
-    let purchase: Purchase
+    let purchase: Int
     let validFrom: Instant
     let validTo: Instant
     let kind: ActivePeriod.Kind
@@ -48,9 +48,9 @@ private struct PeriodDraft {
     func row(in timeline: Timeline, lasting: ActivePeriod.EndReason) -> ActivePeriod {
         ActivePeriod(
             stream: timeline.stream,
-            productId: purchase.productId,
-            purchaseDate: purchase.purchaseDate,
-            expiresDate: purchase.expiresDate,
+            productId: timeline.purchases[purchase].productId,
+            purchaseDate: timeline.purchases[purchase].purchaseDate,
+            expiresDate: timeline.purchases[purchase].expiresDate,
             validFrom: validFrom,
             validTo: validTo,
             kind: kind,
@@ -71,10 +71,15 @@ extension Timeline {
             let dated = purchase.citedDates
             var citations = dated
             let kind = purchase.kind(citing: &citations)
-            let end = PeriodEnd(of: purchase, cut: cuts[index], citing: &citations)
+            let end = PeriodEnd(
+                of: purchase,
+                among: purchases,
+                cut: cuts[index],
+                citing: &citations
+            )
             drafts.append(
                 PeriodDraft(
-                    purchase: purchase,
+                    purchase: index,
                     validFrom: purchase.purchaseDate,
                     validTo: end.validTo,
                     kind: kind,
@@ -87,7 +92,7 @@ extension Timeline {
             if let graceEnd = graces.end(after: index, citing: &citations) {
                 drafts.append(
                     PeriodDraft(
-                        purchase: purchase,
+                        purchase: index,
                         validFrom: purchase.expiresDate,
                         validTo: graceEnd,
                         kind: .grace,

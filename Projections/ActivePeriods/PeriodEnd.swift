@@ -13,23 +13,31 @@ struct PeriodEnd {
 /// What takes a purchase's place before its natural end.
 struct Cut {
     let at: Instant
-    /// Nil where Apple called the purchase upgraded and the successor is not known.
-    let successor: Purchase?
+    /// Index of the purchase that does; nil where Apple called the purchase upgraded and the
+    /// successor is not known.
+    let successor: Int?
 }
 
 extension PeriodEnd {
-    /// The end of a purchase with that cut.
+    /// The end of a purchase of these with that cut.
     ///
     /// A refunded successor cuts too: an upgraded period is never revived (app-store.md §G-27).
     /// A revocation takes the access from its date on, and changes nothing at or after the end.
-    init(of purchase: Purchase, cut: Cut?, citing citations: inout Citations) {
+    init(
+        of purchase: Purchase,
+        among purchases: [Purchase],
+        cut: Cut?,
+        citing citations: inout Citations
+    ) {
         let isUpgraded = purchase.boolean(.isUpgraded, citing: &citations) == true
         let cut = cut ?? (isUpgraded ? purchase.upgradeMarkCut(citing: &citations) : nil)
         let revocation = purchase.instant(.revocationDate, citing: &citations)
         let end = cut?.at ?? purchase.expiresDate
         let isRevokedBefore = revocation.map { $0 < end } ?? false
         if let successor = cut?.successor, !isRevokedBefore {
-            citations.cite(successor.firstOffset)
+
+            citations.cite(purchases[successor].firstOffset)
+
         }
 
         validTo = max(purchase.purchaseDate, min(end, revocation ?? end))
@@ -39,7 +47,7 @@ extension PeriodEnd {
         } else if isRevokedBefore {
             reason = purchase.isOfFamily(citing: &citations) ? .revoked : .refunded
         } else if let successor = cut?.successor,
-            byBytes(successor.productId, purchase.productId) != nil
+            byBytes(purchases[successor].productId, purchase.productId) != nil
         {
             reason = .upgraded
         } else {
@@ -79,15 +87,13 @@ extension Timeline {
         var next: Cut?
         var last = purchases.count - 1
         for index in purchases.indices.reversed() {
-            let purchase = purchases[index]
-            if purchase.purchaseDate != purchases[last].purchaseDate {
-                next = Cut(at: purchases[last].purchaseDate, successor: purchases[last])
+            if purchases[index].purchaseDate != purchases[last].purchaseDate {
+                next = Cut(at: purchases[last].purchaseDate, successor: last)
                 last = index
             }
-            let cut =
-                index == last
-                ? next : Cut(at: purchase.purchaseDate, successor: purchases[last])
-            if let cut, cut.at < purchase.expiresDate { cuts[index] = cut }
+            let own = Cut(at: purchases[index].purchaseDate, successor: last)
+            let cut = index == last ? next : own
+            if let cut, cut.at < purchases[index].expiresDate { cuts[index] = cut }
         }
         return cuts
     }

@@ -177,9 +177,3 @@ extension Purchase {
         return byBytes(left.productId, right.productId) ?? false
     }
 }
-
-/// Whether the first text comes first by its UTF-8 bytes; nil where they are the same.
-func byBytes(_ left: String, _ right: String) -> Bool? {
-    if left.utf8.elementsEqual(right.utf8) { return nil }
-    return left.utf8.lexicographicallyPrecedes(right.utf8)
-}

@@ -163,8 +163,8 @@ struct Alphabet: CustomTestStringConvertible, Sendable {
         Alphabet(
             "canonically equivalent texts",
             upTo: 5,
-            base: { $0[.productId] = .text("\u{E9}") }
-        ) { content, _ in content[.productId] = .text("e\u{301}") },
+            base: { $0[.offerIdentifier] = .text("\u{E9}") }
+        ) { content, _ in content[.offerIdentifier] = .text("e\u{301}") },
         Alphabet("two expiries of one line item", upTo: 5, expiries: [5, 7]) { _, _ in },
         Alphabet("two line items and two prices", upTo: 4, values: 4) { content, value in
             content[.webOrderLineItemId] = .text("\(value & 1)1")
