@@ -2,30 +2,63 @@ public import Events
 
 /// The digest of a projection's content: equal for two ledgers that hold the same facts.
 ///
-/// SHA-256 over the canonical bytes of all rows, each after its 32-bit byte count, in the order of
-/// streams (environment's word, then id, by bytes) and of rows within a stream.
+/// The sum, modulo 2^256, of one SHA-256 a stream, over the canonical bytes of its rows. A sum does
+/// not depend on the order of streams, so lanes can be folded in any order and apart, and a stream
+/// that changes is replaced by subtracting its old rows and adding its new ones. It tells whether
+/// two contents differ; it is no proof against forgery, which is the chain's part.
 public struct ProjectionDigest: Sendable {
-    /// How many rows were added.
+    /// How many rows were added, less those removed.
     public private(set) var rowCount = 0
 
-    private var running = RunningDigest()
-    private var last: StreamID?
+    // Least significant first.
+    private var limbs: [UInt64] = [0, 0, 0, 0]
 
-    /// The digest of no row yet.
+    /// The digest of no row.
     public init() {}
 
-    /// Adds all rows of a stream, which must come after every stream added before.
-    public mutating func add(_ rows: [ProjectionRow], of stream: StreamID) {
-        if let last, !(last < stream) {
-            preconditionFailure("rows of \(stream) were added to a digest after those of \(last)")
-        }
-        last = stream
-        var writer = ByteWriter()
-        for row in rows { writer.prefixed(row.canonicalBytes) }
-        running.add(writer.bytes)
+    /// Adds all rows of a stream; a stream without rows changes nothing.
+    public mutating func add(_ rows: [ProjectionRow]) {
+        guard !rows.isEmpty else { return }
         rowCount += rows.count
+        let term = ProjectionDigest.limbs(of: rows)
+        var carry = false
+        for index in limbs.indices {
+            let (sum, overflow) = limbs[index].addingReportingOverflow(term[index])
+            let (total, overflowAgain) = sum.addingReportingOverflow(carry ? 1 : 0)
+            limbs[index] = total
+            carry = overflow || overflowAgain
+        }
     }
 
-    /// The digest of what was added so far.
-    public var digest: Digest { running.digest }
+    /// Takes away all rows of a stream that were added before.
+    public mutating func remove(_ rows: [ProjectionRow]) {
+        guard !rows.isEmpty else { return }
+        rowCount -= rows.count
+        let term = ProjectionDigest.limbs(of: rows)
+        var borrow = false
+        for index in limbs.indices {
+            let (difference, overflow) = limbs[index].subtractingReportingOverflow(term[index])
+            let (total, overflowAgain) = difference.subtractingReportingOverflow(borrow ? 1 : 0)
+            limbs[index] = total
+            borrow = overflow || overflowAgain
+        }
+    }
+
+    /// The digest of what is in it now.
+    public var digest: Digest {
+        var writer = ByteWriter()
+        for limb in limbs.reversed() { writer.integer(limb) }
+        guard let digest = Digest(bytes: writer.bytes) else {
+            preconditionFailure("four limbs are \(Digest.byteCount) bytes")
+        }
+        return digest
+    }
+
+    // The rows of a stream carry its identity, so equal rows of two streams do not cancel out.
+    private static func limbs(of rows: [ProjectionRow]) -> [UInt64] {
+        var writer = ByteWriter()
+        for row in rows { writer.prefixed(row.canonicalBytes) }
+        var reader = ByteReader(Digest.of(writer.bytes).bytes[...])
+        return (0..<4).compactMap { _ in reader.integer(UInt64.self) }.reversed()
+    }
 }

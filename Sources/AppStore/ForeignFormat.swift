@@ -1,3 +1,5 @@
+internal import Events
+
 /// Forms that are recognised in order to say what they are, but cannot be decoded here.
 enum ForeignFormat {
     /// The rejection of a JSON object that is no notification and no server response.

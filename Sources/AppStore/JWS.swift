@@ -1,4 +1,5 @@
 import Crypto
+import Events
 
 /// A JWS in compact form (RFC 7515 §7.1): header, payload and signature, still base64url.
 struct JWS {

@@ -1,3 +1,5 @@
+internal import Events
+
 /// Takes the bytes of a file or stream apart into payloads.
 ///
 /// A JSON array gives its elements, a file of lines (NDJSON, or one bare JWS per line) its lines,

@@ -117,7 +117,11 @@ public enum EvidencePacking {
                         segment: segment
                     )
                 else { return false }
-                Base64.encode(decoded[...], as: tag == .base64 ? .standard : .url, to: &output)
+                if tag == .base64 {
+                    Base64.encodeStandard(decoded[...], to: &output)
+                } else {
+                    Base64.encodeURLUnpadded(decoded[...], to: &output)
+                }
             }
             guard output.count <= byteCountMax else { return false }
         }
@@ -181,7 +185,7 @@ private struct Packer {
 
     private mutating func packed(run: ArraySlice<UInt8>, depth: Int) -> [UInt8]? {
         if run.starts(with: "eyJ".utf8), let jws = packedJWS(run, depth: depth) { return jws }
-        guard run.count % 4 == 0, let decoded = Base64.decode(run, as: .standard) else {
+        guard run.count % 4 == 0, let decoded = Base64.decodeStandard(run) else {
             return nil
         }
         return nested(.base64, decoded[...], depth: depth)
@@ -190,9 +194,9 @@ private struct Packer {
     private mutating func packedJWS(_ run: ArraySlice<UInt8>, depth: Int) -> [UInt8]? {
         let pieces = run.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         guard pieces.count == 3,
-            let header = Base64.decode(pieces[0], as: .url),
-            let payload = Base64.decode(pieces[1], as: .url),
-            let signature = Base64.decode(pieces[2], as: .url)
+            let header = Base64.decodeURLUnpadded(pieces[0]),
+            let payload = Base64.decodeURLUnpadded(pieces[1]),
+            let signature = Base64.decodeURLUnpadded(pieces[2])
         else { return nil }
         var writer = ByteWriter()
         writer.integer(EvidencePacking.Tag.segment.rawValue)

@@ -1,116 +1,130 @@
-/// Strict base64 over bytes.
+/// Strict base64 over bytes, table-driven: Foundation's takes milliseconds for a notification.
 ///
-/// Foundation's takes milliseconds for an 18 kB notification; this is table-driven. A text is
-/// accepted only if encoding its bytes gives the same text back, so that a payload has one form.
-public enum Base64 {
-    /// Which of the two alphabets of RFC 4648, and with it the padding.
-    public enum Alphabet: Sendable {
-        /// `+` and `/`, padded with `=` (certificates, receipts).
-        case standard
-        /// `-` and `_`, never padded (JWS).
-        case url
+/// Strict means: one alphabet, no white space, padding exactly as the form demands, and zero in
+/// the bits that carry no data, so that a text has one decoding and bytes have one text.
+package enum Base64 {
+    /// The bytes of unpadded base64url (RFC 7515 §2); nil unless the text is canonical.
+    package static func decodeURLUnpadded(_ text: ArraySlice<UInt8>) -> [UInt8]? {
+        decode(text, with: urlTable)
     }
 
-    /// The bytes that a text stands for; nil unless it is exactly what `encode` would write.
-    public static func decode(_ text: ArraySlice<UInt8>, as alphabet: Alphabet) -> [UInt8]? {
-        var digits = text
-        if alphabet == .standard {
-            guard text.count % 4 == 0 else { return nil }
-            for _ in 0..<2 where digits.last == UInt8(ascii: "=") { digits = digits.dropLast() }
+    /// The bytes of padded standard base64 (RFC 4648 §4); nil unless the text is canonical.
+    package static func decodeStandard(_ text: ArraySlice<UInt8>) -> [UInt8]? {
+        guard text.count % 4 == 0 else { return nil }
+        var body = text
+        for _ in 0..<2 where body.last == UInt8(ascii: "=") { body.removeLast() }
+        return decode(body, with: standardTable)
+    }
+
+    /// Whether a byte belongs to the base64url alphabet.
+    package static func isURLCharacter(_ byte: UInt8) -> Bool {
+        urlTable[Int(byte)] != invalid
+    }
+
+    private static let invalid: UInt8 = 0xff
+    private static let urlTable = table("-", "_")
+    private static let standardTable = table("+", "/")
+
+    private static func table(_ sixtyTwo: Unicode.Scalar, _ sixtyThree: Unicode.Scalar) -> [UInt8] {
+        var table = [UInt8](repeating: invalid, count: 256)
+        for (value, character) in letters.utf8.enumerated() {
+            table[Int(character)] = UInt8(value)
         }
-        let tail = digits.count % 4
+        table[Int(sixtyTwo.value)] = 62
+        table[Int(sixtyThree.value)] = 63
+        return table
+    }
+
+    private static func decode(_ text: ArraySlice<UInt8>, with table: [UInt8]) -> [UInt8]? {
+        let tail = text.count % 4
         guard tail != 1 else { return nil }
-        let table = alphabet == .standard ? standardValues : urlValues
-        let byteCount = digits.count / 4 * 3 + (tail == 0 ? 0 : tail - 1)
         var isValid = true
-        let bytes = [UInt8](unsafeUninitializedCapacity: byteCount) { output, initialized in
-            isValid = digits.withUnsafeBufferPointer { input in
-                table.withUnsafeBufferPointer { decode(input, $0, into: output) }
+        let count = text.count / 4 * 3 + (tail == 0 ? 0 : tail - 1)
+        let bytes = [UInt8](unsafeUninitializedCapacity: count) { output, written in
+            text.withUnsafeBufferPointer { input in
+                table.withUnsafeBufferPointer { table in
+                    isValid = decodeBlocks(input, table, into: output)
+                }
             }
-            initialized = isValid ? byteCount : 0
+            written = isValid ? count : 0
         }
         return isValid ? bytes : nil
     }
 
-    /// Appends the text of some bytes.
-    public static func encode(
+    // A valid character maps to six bits and an invalid one to 0xff, so or-ing all of them and
+    // looking at the top bits once finds any invalid character without a branch in the loop.
+    private static func decodeBlocks(
+        _ input: UnsafeBufferPointer<UInt8>,
+        _ table: UnsafeBufferPointer<UInt8>,
+        into output: UnsafeMutableBufferPointer<UInt8>
+    ) -> Bool {
+        var seen: UInt8 = 0
+        var (read, write) = (0, 0)
+        let whole = input.count & ~3
+        while read < whole {
+            let first = table[Int(input[read])], second = table[Int(input[read + 1])]
+            let third = table[Int(input[read + 2])], fourth = table[Int(input[read + 3])]
+            seen |= first | second | third | fourth
+            output[write] = first << 2 | second >> 4
+            output[write + 1] = second << 4 | third >> 2
+            output[write + 2] = third << 6 | fourth
+            read += 4
+            write += 3
+        }
+        guard seen < 64 else { return false }
+        guard read < input.count else { return true }
+        let first = table[Int(input[read])], second = table[Int(input[read + 1])]
+        guard first | second < 64 else { return false }
+        output[write] = first << 2 | second >> 4
+        guard input.count - read == 3 else { return second & 0x0f == 0 }
+        let third = table[Int(input[read + 2])]
+        guard third < 64 else { return false }
+        output[write + 1] = second << 4 | third >> 2
+        return third & 0x03 == 0
+    }
+}
+
+extension Base64 {
+    /// Appends the unpadded base64url text of some bytes.
+    package static func encodeURLUnpadded(_ bytes: ArraySlice<UInt8>, to text: inout [UInt8]) {
+        encode(bytes, with: urlDigits, padding: false, to: &text)
+    }
+
+    /// Appends the padded standard base64 text of some bytes.
+    package static func encodeStandard(_ bytes: ArraySlice<UInt8>, to text: inout [UInt8]) {
+        encode(bytes, with: standardDigits, padding: true, to: &text)
+    }
+
+    private static let letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+    private static let urlDigits = Array((letters + "-_").utf8)
+    private static let standardDigits = Array((letters + "+/").utf8)
+
+    private static func encode(
         _ bytes: ArraySlice<UInt8>,
-        as alphabet: Alphabet,
-        to output: inout [UInt8]
+        with digits: [UInt8],
+        padding: Bool,
+        to text: inout [UInt8]
     ) {
-        let digits = alphabet == .standard ? standardDigits : urlDigits
-        output.reserveCapacity(output.count + (bytes.count + 2) / 3 * 4)
+        text.reserveCapacity(text.count + (bytes.count + 2) / 3 * 4)
         var rest = bytes
         while rest.count >= 3 {
             let index = rest.startIndex
             let group =
                 UInt32(rest[index]) << 16 | UInt32(rest[index + 1]) << 8 | UInt32(rest[index + 2])
-            output.append(digits[Int(group >> 18)])
-            output.append(digits[Int(group >> 12 & 63)])
-            output.append(digits[Int(group >> 6 & 63)])
-            output.append(digits[Int(group & 63)])
+            text.append(digits[Int(group >> 18)])
+            text.append(digits[Int(group >> 12 & 63)])
+            text.append(digits[Int(group >> 6 & 63)])
+            text.append(digits[Int(group & 63)])
             rest = rest.dropFirst(3)
         }
         guard let first = rest.first else { return }
         let second = rest.count == 2 ? rest[rest.startIndex + 1] : 0
         let group = UInt32(first) << 16 | UInt32(second) << 8
-        output.append(digits[Int(group >> 18)])
-        output.append(digits[Int(group >> 12 & 63)])
-        if rest.count == 2 { output.append(digits[Int(group >> 6 & 63)]) }
-        if alphabet == .standard {
-            output.append(contentsOf: repeatElement(UInt8(ascii: "="), count: 3 - rest.count))
+        text.append(digits[Int(group >> 18)])
+        text.append(digits[Int(group >> 12 & 63)])
+        if rest.count == 2 { text.append(digits[Int(group >> 6 & 63)]) }
+        if padding {
+            text.append(contentsOf: repeatElement(UInt8(ascii: "="), count: 3 - rest.count))
         }
-    }
-
-    private static func decode(
-        _ input: UnsafeBufferPointer<UInt8>,
-        _ table: UnsafeBufferPointer<UInt8>,
-        into output: UnsafeMutableBufferPointer<UInt8>
-    ) -> Bool {
-        var read = 0
-        var write = 0
-        var seen: UInt8 = 0
-        while input.count - read >= 4 {
-            let (a, b) = (table[Int(input[read])], table[Int(input[read + 1])])
-            let (c, d) = (table[Int(input[read + 2])], table[Int(input[read + 3])])
-            seen |= a | b | c | d
-            output[write] = a << 2 | b >> 4
-            output[write + 1] = b << 4 | c >> 2
-            output[write + 2] = c << 6 | d
-            read += 4
-            write += 3
-        }
-        if input.count - read >= 2 {
-            let (a, b) = (table[Int(input[read])], table[Int(input[read + 1])])
-            seen |= a | b
-            output[write] = a << 2 | b >> 4
-            if input.count - read == 3 {
-                let c = table[Int(input[read + 2])]
-                seen |= c
-                output[write + 1] = b << 4 | c >> 2
-                // Bits that belong to no byte must be zero: else two texts would mean the same.
-                guard c & 0x03 == 0 else { return false }
-            } else {
-                guard b & 0x0f == 0 else { return false }
-            }
-        }
-        return seen & invalid == 0
-    }
-
-    // A value of six bits leaves this one free to mark what is no digit.
-    private static let invalid: UInt8 = 0x80
-    private static let standardDigits = Array(
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8
-    )
-    private static let urlDigits = Array(
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8
-    )
-    private static let standardValues = values(of: standardDigits)
-    private static let urlValues = values(of: urlDigits)
-
-    private static func values(of digits: [UInt8]) -> [UInt8] {
-        var values = [UInt8](repeating: invalid, count: 256)
-        for (value, digit) in digits.enumerated() { values[Int(digit)] = UInt8(value) }
-        return values
     }
 }

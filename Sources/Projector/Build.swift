@@ -150,7 +150,7 @@ private struct Folding: Sendable {
         for (index, projection) in projections.enumerated() {
             let rows = projection.rows(of: timeline)
             for row in rows { writers[index].row(row.values.map(PostgresValue.init)) }
-            folded.digests[index].add(rows, of: history.stream)
+            folded.digests[index].add(rows)
             if writers[index].readyByteCount >= Folding.chunkBytesMax { try flush(index) }
         }
         folded.streams += 1

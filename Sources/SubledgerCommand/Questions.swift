@@ -31,7 +31,9 @@ struct PeriodsCommand: AsyncParsableCommand {
         }
         let active = periods.active.filter { interval in at.map(interval.contains) ?? true }
         if output.json {
-            try Terminal.print(json: PeriodsDocument(stream, rows, active))
+            try Terminal.print(
+                json: PeriodsDocument(stream, rows, active, lanes: log.identity.lanes)
+            )
         } else {
             PeriodsDocument.printTable(stream, rows, active)
         }
@@ -53,10 +55,15 @@ struct PeriodsDocument: Encodable {
         let validTo: Int64
         let kind: String
         let endReason: String
-        let positions: [String]
+        let positions: [PositionValue]
     }
 
-    init(_ stream: StreamID, _ rows: [ActivePeriod], _ active: [Range<Instant>]) {
+    init(
+        _ stream: StreamID,
+        _ rows: [ActivePeriod],
+        _ active: [Range<Instant>],
+        lanes: LaneCount
+    ) {
         originalTransactionId = stream.originalTransactionId
         environment = stream.environment.word
         periods = rows.map { row in
@@ -68,7 +75,7 @@ struct PeriodsDocument: Encodable {
                 validTo: row.validTo.milliseconds,
                 kind: row.kind.rawValue,
                 endReason: row.endReason.rawValue,
-                positions: row.positions.map(\.description)
+                positions: row.positions.map { PositionValue($0, lanes: lanes) }
             )
         }
         self.active = active.map { [$0.lowerBound.milliseconds, $0.upperBound.milliseconds] }
@@ -112,7 +119,7 @@ struct HistoryCommand: AsyncParsableCommand {
         let history = try await log.history(of: stream, knownAt: question.knownAt)
         await log.close()
         if output.json {
-            try Terminal.print(json: HistoryDocument(history))
+            try Terminal.print(json: HistoryDocument(history, lanes: log.identity.lanes))
         } else {
             HistoryDocument.printTable(history)
         }
@@ -126,7 +133,7 @@ struct HistoryDocument: Encodable {
     let events: [Line]
 
     struct Line: Encodable {
-        let position: String
+        let position: PositionValue
         let recordedAt: Int64
         let asOf: Int64
         let kind: String
@@ -138,14 +145,14 @@ struct HistoryDocument: Encodable {
         let confirmations: Int
     }
 
-    init(_ history: StreamHistory) {
+    init(_ history: StreamHistory, lanes: LaneCount) {
         originalTransactionId = history.stream.originalTransactionId
         environment = history.stream.environment.word
         let confirmations = Dictionary(grouping: history.confirmations, by: \.position)
         events = history.events.map { event in
             let fact = event.fact
             return Line(
-                position: event.position.description,
+                position: PositionValue(event.position, lanes: lanes),
                 recordedAt: event.recordedAt.milliseconds,
                 asOf: fact.asOf.milliseconds,
                 kind: fact.kind.rawValue,
@@ -189,6 +196,26 @@ struct HistoryDocument: Encodable {
         case ..<7200: "\(seconds / 60)m"
         case ..<172_800: "\(seconds / 3600)h"
         default: "\(seconds / 86_400)d"
+        }
+    }
+}
+
+/// A position as JSON: a number where there is one lane, else `"lane:offset"`.
+struct PositionValue: Encodable {
+    private let position: Position
+    private let lanes: LaneCount
+
+    init(_ position: Position, lanes: LaneCount) {
+        self.position = position
+        self.lanes = lanes
+    }
+
+    func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        if lanes == .one {
+            try container.encode(position.offset)
+        } else {
+            try container.encode("\(position.lane):\(position.offset)")
         }
     }
 }

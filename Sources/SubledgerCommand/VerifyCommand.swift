@@ -26,17 +26,22 @@ struct VerifyCommand: AsyncParsableCommand {
 
     func run() async throws {
         let kept = try against.map(VerifyCommand.readHeads) ?? []
-        let log = try await database.openLog()
-        let progress = SharedProgress("verify", isQuiet: output.quiet)
-        let report = try await log.verify(kept: kept) { progress.report(Int($0), "events") }
-        progress.finish()
-        await log.close()
+        let report = try await verify(kept)
         if output.json {
             try Terminal.print(json: Document(report))
         } else {
             print(report)
         }
         if !report.isOK { throw Exit.mismatch }
+    }
+
+    private func verify(_ kept: [VerificationReport.Head]) async throws -> VerificationReport {
+        let log = try await database.openLog()
+        let progress = SharedProgress("verify", isQuiet: output.quiet)
+        let report = try await log.verify(kept: kept) { progress.report(Int($0), "events") }
+        progress.finish()
+        await log.close()
+        return report
     }
 
     private func print(_ report: VerificationReport) {

@@ -118,7 +118,7 @@ import Testing
         var digest = ProjectionDigest()
         for stream in ledger.streams {
             for projection in allProjections {
-                digest.add(projection.rows(of: ledger.timeline(of: stream)), of: stream)
+                digest.add(projection.rows(of: ledger.timeline(of: stream)))
             }
         }
         return digest.digest

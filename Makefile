@@ -1,0 +1,62 @@
+# Two commands for a newcomer: `make demo` and `make test`. Everything CI does, a laptop can do.
+.PHONY: help demo test lint build release snapshot format dependencies clean-database
+
+SUBLEDGER = .build/debug/subledger
+SOURCES = Sources Tests Projections schema Package.swift
+
+# Homebrew keeps libpq out of the default paths.
+ifeq ($(shell uname),Darwin)
+export PKG_CONFIG_PATH := $(shell brew --prefix libpq 2>/dev/null)/lib/pkgconfig:$(PKG_CONFIG_PATH)
+endif
+
+help: ## Show this list.
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1|/' | column -t -s '|'
+
+demo: dependencies build ## Fill a ledger with a synthetic App Store and ask it three questions.
+	@$(SUBLEDGER) demo
+
+test: dependencies ## Run all tests; a PostgreSQL of their own is started and stopped.
+	swift build --build-tests
+	swift test --skip-build --disable-xctest
+
+lint: ## Check layout and documentation of the sources, and that imports follow the arrows.
+	swift format lint --strict -r -p $(SOURCES)
+	swift build --explicit-target-dependency-import-check error
+
+build: ## Build the command line, debug.
+	swift build --product subledger
+
+release: dependencies ## Build the command line, optimised.
+	swift build -c release --product subledger
+
+snapshot: dependencies ## Write schema/snapshot.sql anew after a migration.
+	SNAPSHOT_UPDATE=1 swift test --disable-xctest --filter 'snapshot'
+
+format: ## Lay the sources out.
+	swift format -i -r -p $(SOURCES)
+
+clean-database: ## Stop this folder's private PostgreSQL and delete its data.
+	-$(SUBLEDGER) database stop
+	rm -rf .subledger
+
+# Installs what is missing: libpq to build with, a PostgreSQL server to run.
+dependencies:
+	@if command -v apt-get >/dev/null; then \
+	    missing=; \
+	    pkg-config --exists libpq 2>/dev/null || missing="$$missing libpq-dev pkg-config"; \
+	    ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null \
+	        || missing="$$missing postgresql"; \
+	    command -v python3 >/dev/null || missing="$$missing python3"; \
+	    if [ -n "$$missing" ]; then \
+	        echo "installing$$missing"; \
+	        as_root=; [ "$$(id -u)" = 0 ] || as_root=sudo; \
+	        $$as_root apt-get update -qq && \
+	        $$as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq $$missing; \
+	    fi; \
+	elif command -v brew >/dev/null; then \
+	    pkg-config --exists libpq 2>/dev/null || brew install libpq pkgconf; \
+	    command -v initdb >/dev/null || ls "$$(brew --prefix)"/opt/postgresql*/bin/initdb \
+	        >/dev/null 2>&1 || brew install postgresql@17; \
+	else \
+	    echo "install libpq (with headers), pkg-config and a PostgreSQL server by hand"; \
+	fi
