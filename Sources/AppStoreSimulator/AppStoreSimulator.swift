@@ -16,12 +16,17 @@ public struct AppStoreSimulator: Sendable {
 
     /// The simulation of a seed; flaws make chains that a verifier must refuse.
     public init(
-        seed: UInt64, environment: Environment = .production, flaws: SimulatedPKI.Flaws = []
+        seed: UInt64,
+        environment: Environment = .production,
+        flaws: SimulatedPKI.Flaws = []
     ) {
         self.init(
             seed: seed,
             store: SimulatedStore(
-                pki: SimulatedPKI(seed: seed, flaws: flaws), environment: environment))
+                pki: SimulatedPKI(seed: seed, flaws: flaws),
+                environment: environment
+            )
+        )
     }
 
     /// The simulation of a seed in a store of its own.
@@ -34,8 +39,10 @@ public struct AppStoreSimulator: Sendable {
     public func life(_ index: Int) -> SubscriptionLife {
         var generator = SeededGenerator(seed: seed, branch: UInt64(index))
         let identity = LifeIdentity(
-            seed: seed, index: Int64(index),
-            isFamilyShared: generator.chance(percent: Self.familySharePercent))
+            seed: seed,
+            index: Int64(index),
+            isFamilyShared: generator.chance(percent: Self.familySharePercent)
+        )
         let story = RandomStory(identity: identity, generator: generator)
         do {
             return try SubscriptionLife(identity: identity, store: store, script: story.script)

@@ -18,8 +18,10 @@ struct CertificateIssuer {
 
     /// Leaf, intermediate and root in DER.
     func chain(
-        root: DeterministicSigningKey, intermediate: DeterministicSigningKey,
-        leaf: DeterministicSigningKey, flaws: SimulatedPKI.Flaws
+        root: DeterministicSigningKey,
+        intermediate: DeterministicSigningKey,
+        leaf: DeterministicSigningKey,
+        flaws: SimulatedPKI.Flaws
     ) throws -> [[UInt8]] {
         let rootName = try name("Subledger Simulated Root CA")
         let intermediateName = try name("Subledger Simulated Developer Relations CA")
@@ -27,29 +29,51 @@ struct CertificateIssuer {
         let authority = !flaws.contains(.intermediateWithoutAuthority)
         return try [
             der(
-                serial: serials[0], subject: leafName, key: leaf,
+                serial: serials[0],
+                subject: leafName,
+                key: leaf,
                 notValidAfter: flaws.contains(.expiredLeaf) ? Self.endOf2008 : Self.endOf2099,
-                issuer: intermediateName, issuerKey: intermediate,
+                issuer: intermediateName,
+                issuerKey: intermediate,
                 extensions: extensions(
-                    of: leaf, issuer: intermediate, isAuthority: false,
-                    marker: flaws.contains(.leafWithoutMarker) ? nil : Self.leafMarker)),
+                    of: leaf,
+                    issuer: intermediate,
+                    isAuthority: false,
+                    marker: flaws.contains(.leafWithoutMarker) ? nil : Self.leafMarker
+                )
+            ),
             der(
-                serial: serials[1], subject: intermediateName, key: intermediate,
-                notValidAfter: Self.endOf2099, issuer: rootName, issuerKey: root,
+                serial: serials[1],
+                subject: intermediateName,
+                key: intermediate,
+                notValidAfter: Self.endOf2099,
+                issuer: rootName,
+                issuerKey: root,
                 extensions: extensions(
-                    of: intermediate, issuer: root, isAuthority: authority,
+                    of: intermediate,
+                    issuer: root,
+                    isAuthority: authority,
                     marker: flaws.contains(.intermediateWithoutMarker)
-                        ? nil : Self.intermediateMarker)),
+                        ? nil : Self.intermediateMarker
+                )
+            ),
             der(
-                serial: serials[2], subject: rootName, key: root,
-                notValidAfter: Self.endOf2099, issuer: rootName, issuerKey: root,
-                extensions: extensions(of: root, issuer: root, isAuthority: true, marker: nil)),
+                serial: serials[2],
+                subject: rootName,
+                key: root,
+                notValidAfter: Self.endOf2099,
+                issuer: rootName,
+                issuerKey: root,
+                extensions: extensions(of: root, issuer: root, isAuthority: true, marker: nil)
+            ),
         ]
     }
 
     // Apple's markers (app-store.md §F.1): presence counts, the value is NULL.
     private static let leafMarker: ASN1ObjectIdentifier = [1, 2, 840, 113_635, 100, 6, 11, 1]
-    private static let intermediateMarker: ASN1ObjectIdentifier = [1, 2, 840, 113_635, 100, 6, 2, 1]
+    private static let intermediateMarker: ASN1ObjectIdentifier = [
+        1, 2, 840, 113_635, 100, 6, 2, 1,
+    ]
     private static let null: ArraySlice<UInt8> = [0x05, 0x00]
     private static let startOf2008 = Date(timeIntervalSince1970: 1_199_145_600)
     private static let endOf2008 = Date(timeIntervalSince1970: 1_230_767_999)
@@ -64,7 +88,9 @@ struct CertificateIssuer {
     }
 
     private func extensions(
-        of key: DeterministicSigningKey, issuer: DeterministicSigningKey, isAuthority: Bool,
+        of key: DeterministicSigningKey,
+        issuer: DeterministicSigningKey,
+        isAuthority: Bool,
         marker: ASN1ObjectIdentifier?
     ) throws -> Certificate.Extensions {
         let constraints: BasicConstraints =
@@ -76,13 +102,18 @@ struct CertificateIssuer {
             Certificate.Extension(constraints, critical: true),
             Certificate.Extension(usage, critical: true),
             Certificate.Extension(
-                SubjectKeyIdentifier(keyIdentifier: identifier(of: key)), critical: false),
+                SubjectKeyIdentifier(keyIdentifier: identifier(of: key)),
+                critical: false
+            ),
             Certificate.Extension(
-                AuthorityKeyIdentifier(keyIdentifier: identifier(of: issuer)), critical: false),
+                AuthorityKeyIdentifier(keyIdentifier: identifier(of: issuer)),
+                critical: false
+            ),
         ])
         if let marker {
             try extensions.append(
-                Certificate.Extension(oid: marker, critical: false, value: Self.null))
+                Certificate.Extension(oid: marker, critical: false, value: Self.null)
+            )
         }
         return extensions
     }
@@ -93,15 +124,26 @@ struct CertificateIssuer {
     }
 
     private func der(
-        serial: Certificate.SerialNumber, subject: DistinguishedName, key: DeterministicSigningKey,
-        notValidAfter: Date, issuer: DistinguishedName, issuerKey: DeterministicSigningKey,
+        serial: Certificate.SerialNumber,
+        subject: DistinguishedName,
+        key: DeterministicSigningKey,
+        notValidAfter: Date,
+        issuer: DistinguishedName,
+        issuerKey: DeterministicSigningKey,
         extensions: Certificate.Extensions
     ) throws -> [UInt8] {
         let certificate = try Certificate(
-            version: .v3, serialNumber: serial, publicKey: key.publicKey,
-            notValidBefore: Self.startOf2008, notValidAfter: notValidAfter, issuer: issuer,
-            subject: subject, signatureAlgorithm: .ecdsaWithSHA256, extensions: extensions,
-            issuerPrivateKey: Certificate.PrivateKey(issuerKey))
+            version: .v3,
+            serialNumber: serial,
+            publicKey: key.publicKey,
+            notValidBefore: Self.startOf2008,
+            notValidAfter: notValidAfter,
+            issuer: issuer,
+            subject: subject,
+            signatureAlgorithm: .ecdsaWithSHA256,
+            extensions: extensions,
+            issuerPrivateKey: Certificate.PrivateKey(issuerKey)
+        )
         var serializer = DER.Serializer()
         try certificate.serialize(into: &serializer)
         return serializer.serializedBytes

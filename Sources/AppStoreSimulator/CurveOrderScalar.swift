@@ -94,13 +94,21 @@ extension CurveOrderScalar {
     private static let one = CurveOrderScalar(1, 0, 0, 0)
     // n of SEC 2, secp256r1.
     private static let order = CurveOrderScalar(
-        0xf3b9_cac2_fc63_2551, 0xbce6_faad_a717_9e84, 0xffff_ffff_ffff_ffff, 0xffff_ffff_0000_0000)
+        0xf3b9_cac2_fc63_2551,
+        0xbce6_faad_a717_9e84,
+        0xffff_ffff_ffff_ffff,
+        0xffff_ffff_0000_0000
+    )
     private static let orderMinusTwo: [UInt64] = [
         0xffff_ffff_0000_0000, 0xffff_ffff_ffff_ffff, 0xbce6_faad_a717_9e84, 0xf3b9_cac2_fc63_254f,
     ]
     // 2^512 mod n, and -1/n mod 2^64: the constants of Montgomery's product for this modulus.
     private static let radixSquared = CurveOrderScalar(
-        0x8324_4c95_be79_eea2, 0x4699_799c_49bd_6fa6, 0x2845_b239_2b6b_ec59, 0x66e1_2d94_f3d9_5620)
+        0x8324_4c95_be79_eea2,
+        0x4699_799c_49bd_6fa6,
+        0x2845_b239_2b6b_ec59,
+        0x66e1_2d94_f3d9_5620
+    )
     private static let negativeInverse: UInt64 = 0xccd1_c8aa_ee00_bc4f
 
     private var inMontgomeryForm: Self { montgomeryProduct(Self.radixSquared) }
@@ -164,7 +172,10 @@ extension CurveOrderScalar {
 // left · right + first + second, which always fits into two limbs.
 @inline(__always)
 private func multiplyAdd(
-    _ left: UInt64, _ right: UInt64, _ first: UInt64, _ second: UInt64
+    _ left: UInt64,
+    _ right: UInt64,
+    _ first: UInt64,
+    _ second: UInt64
 ) -> (high: UInt64, low: UInt64) {
     let product = left.multipliedFullWidth(by: right)
     let (sum, carry) = product.low.addingReportingOverflow(first)

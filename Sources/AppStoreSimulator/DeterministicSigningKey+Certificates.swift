@@ -17,7 +17,8 @@ extension DeterministicSigningKey: CustomPrivateKey {
     var supportedSignatureAlgorithms: [Certificate.SignatureAlgorithm] { [.ecdsaWithSHA256] }
 
     func signSynchronously(
-        bytes: some DataProtocol, signatureAlgorithm: Certificate.SignatureAlgorithm
+        bytes: some DataProtocol,
+        signatureAlgorithm: Certificate.SignatureAlgorithm
     ) throws -> Certificate.Signature {
         guard signatureAlgorithm == .ecdsaWithSHA256 else {
             throw UnsupportedAlgorithm(algorithm: signatureAlgorithm)
@@ -26,12 +27,14 @@ extension DeterministicSigningKey: CustomPrivateKey {
         let der = try P256.Signing.ECDSASignature(rawRepresentation: raw).derRepresentation
         return try Certificate.Signature(
             signatureAlgorithm: signatureAlgorithm,
-            signatureBytes: ASN1BitString(bytes: ArraySlice(der)))
+            signatureBytes: ASN1BitString(bytes: ArraySlice(der))
+        )
     }
 
     func serialize(into coder: inout DER.Serializer) throws {
         coder.serializeRawBytes(
-            try P256.Signing.PrivateKey(rawRepresentation: rawRepresentation).derRepresentation)
+            try P256.Signing.PrivateKey(rawRepresentation: rawRepresentation).derRepresentation
+        )
     }
 
     static func == (left: Self, right: Self) -> Bool {

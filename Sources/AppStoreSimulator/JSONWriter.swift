@@ -61,7 +61,8 @@ struct JSONWriter {
     }
 
     private mutating func list(
-        _ items: [[UInt8]], write: (inout JSONWriter, [UInt8]) -> Void
+        _ items: [[UInt8]],
+        write: (inout JSONWriter, [UInt8]) -> Void
     ) {
         bytes.append(UInt8(ascii: "["))
         for (index, item) in items.enumerated() {

@@ -3,7 +3,9 @@ internal import Events
 /// How periods begin, renew, fail and end.
 extension LifeMachine {
     mutating func subscribe(
-        to product: SimulatedProduct, offer: SimulatedOffer?, at: Instant
+        to product: SimulatedProduct,
+        offer: SimulatedOffer?,
+        at: Instant
     ) throws(ScriptError) -> [Notice] {
         let isFirst = state.phase == .neverBought
         switch state.phase {
@@ -11,11 +13,15 @@ extension LifeMachine {
         default: try require(false, .wrongState, "nothing may be running")
         }
         try require(
-            state.newest.map { $0.product.group == product.group } ?? true, .wrongProduct,
-            "\(product.id) must be of the group of the products bought before")
+            state.newest.map { $0.product.group == product.group } ?? true,
+            .wrongProduct,
+            "\(product.id) must be of the group of the products bought before"
+        )
         try require(
-            isFirst || offer?.category != .introductory, .wrongProduct,
-            "an introductory offer is for the first purchase")
+            isFirst || offer?.category != .introductory,
+            .wrongProduct,
+            "an introductory offer is for the first purchase"
+        )
         if let newest = state.newest {
             let gap = at.milliseconds - newest.expiresDate.milliseconds
             if gap > Self.retryDuration { state.runStart = at }
@@ -36,17 +42,22 @@ extension LifeMachine {
         let current = try activePurchase().purchase
         let end = current.expiresDate
         try require(
-            state.isAutoRenewOn && state.isPriceIncreaseAccepted != false, .wrongState,
-            "automatic renewal must be on, and a higher price accepted")
+            state.isAutoRenewOn && state.isPriceIncreaseAccepted != false,
+            .wrongState,
+            "automatic renewal must be on, and a higher price accepted"
+        )
         try require(
-            at <= end && at.milliseconds >= end.milliseconds - Self.earlyChargeMax, .wrongTime,
-            "a renewal is charged within the 24 hours before \(end)")
+            at <= end && at.milliseconds >= end.milliseconds - Self.earlyChargeMax,
+            .wrongTime,
+            "a renewal is charged within the 24 hours before \(end)"
+        )
         if at < end { kinds.insert(.chargedEarly) }
         return [notice("DID_RENEW", about: renewPurchase(from: end, after: current, chargedAt: at))]
     }
 
     mutating func failToRenew(
-        graceUntil: Instant?, at: Instant
+        graceUntil: Instant?,
+        at: Instant
     ) throws(ScriptError) -> [Notice] {
         let (number, current) = try activePurchase()
         try require(state.isAutoRenewOn, .wrongState, "automatic renewal must be on")
@@ -57,11 +68,14 @@ extension LifeMachine {
         }
         try require(
             graceUntil.milliseconds >= at.milliseconds + Self.stepSpacing
-                && graceUntil == graceUntil.flooredToSecond, .wrongTime,
-            "grace must end on a whole second, a minute or more after \(at)")
+                && graceUntil == graceUntil.flooredToSecond,
+            .wrongTime,
+            "grace must end on a whole second, a minute or more after \(at)"
+        )
         state.phase = .grace(until: graceUntil)
         state.graces.append(
-            LifeState.Grace(purchase: number, from: current.expiresDate, to: graceUntil))
+            LifeState.Grace(purchase: number, from: current.expiresDate, to: graceUntil)
+        )
         return [notice("DID_FAIL_TO_RENEW", "GRACE_PERIOD", about: number)]
     }
 
@@ -80,13 +94,17 @@ extension LifeMachine {
             if graceUntil == nil { kinds.insert(.recoveredWithGap) }
         default:
             throw ScriptError(
-                code: .wrongState, step: stepNumber,
-                expectation: "billing must have failed before it can recover")
+                code: .wrongState,
+                step: stepNumber,
+                expectation: "billing must have failed before it can recover"
+            )
         }
         let number = renewPurchase(from: start, after: current, chargedAt: at)
         try require(
-            state.purchases[number].expiresDate > at, .wrongTime,
-            "the recovered period must not be over at \(at)")
+            state.purchases[number].expiresDate > at,
+            .wrongTime,
+            "the recovered period must not be over at \(at)"
+        )
         state.phase = .active
         return [notice("DID_RENEW", "BILLING_RECOVERY", about: number)]
     }
@@ -94,7 +112,10 @@ extension LifeMachine {
     mutating func endGrace(at: Instant) throws(ScriptError) -> [Notice] {
         guard case .grace(let until) = state.phase else {
             throw ScriptError(
-                code: .wrongState, step: stepNumber, expectation: "a grace period must be running")
+                code: .wrongState,
+                step: stepNumber,
+                expectation: "a grace period must be running"
+            )
         }
         try requireEnd(until, at: at)
         state.phase = .retry(graceUntil: until)
@@ -105,7 +126,10 @@ extension LifeMachine {
     mutating func giveUp(at: Instant) throws(ScriptError) -> [Notice] {
         guard case .retry(let graceUntil) = state.phase else {
             throw ScriptError(
-                code: .wrongState, step: stepNumber, expectation: "billing must be in retry")
+                code: .wrongState,
+                step: stepNumber,
+                expectation: "billing must be in retry"
+            )
         }
         state.phase = .expired(.billingRetry)
         state.isAutoRenewOn = false
@@ -117,8 +141,10 @@ extension LifeMachine {
         let (number, current) = try activePurchase()
         try requireEnd(current.expiresDate, at: at)
         try require(
-            (cause == .voluntary) == !state.isAutoRenewOn && cause != .billingRetry, .wrongState,
-            "a voluntary end needs automatic renewal off, any other needs it on; use giveUp")
+            (cause == .voluntary) == !state.isAutoRenewOn && cause != .billingRetry,
+            .wrongState,
+            "a voluntary end needs automatic renewal off, any other needs it on; use giveUp"
+        )
         state.phase = .expired(cause)
         state.isAutoRenewOn = false
         if cause == .voluntary { kinds.insert(.expiredVoluntarily) }
@@ -128,12 +154,17 @@ extension LifeMachine {
 
     /// Adds a purchase, ends what it replaces, and returns its number.
     mutating func buy(
-        _ product: SimulatedProduct, offer: SimulatedOffer?, start: Instant, isRenewal: Bool,
+        _ product: SimulatedProduct,
+        offer: SimulatedOffer?,
+        start: Instant,
+        isRenewal: Bool,
         chargedAt: Instant
     ) -> Int {
         if let last = state.purchases.indices.last, start < state.purchases[last].expiresDate {
             state.purchases[last].successor = LifeState.Successor(
-                start: start, productId: product.id)
+                start: start,
+                productId: product.id
+            )
         }
         let isWholePeriod = offer.map { $0.discount != .payAsYouGo } ?? false
         let duration = isWholePeriod ? offer?.duration ?? product.duration : product.duration
@@ -142,11 +173,17 @@ extension LifeMachine {
         if case .weeks = duration { state.billingDay = SimulatedCalendar.dayOfMonth(end) }
         state.purchases.append(
             LifeState.Purchase(
-                product: product, offer: offer,
-                price: storefront.price(of: product, offer: offer), purchaseDate: start,
-                expiresDate: end, isRenewal: isRenewal,
+                product: product,
+                offer: offer,
+                price: storefront.price(of: product, offer: offer),
+                purchaseDate: start,
+                expiresDate: end,
+                isRenewal: isRenewal,
                 transactionNumber: state.takeTransactionNumber(),
-                lineItemNumber: state.lineItemsUsed, modifiedAt: chargedAt))
+                lineItemNumber: state.lineItemsUsed,
+                modifiedAt: chargedAt
+            )
+        )
         state.lineItemsUsed += 1
         state.renewalProduct = product
         state.isPriceIncreaseAccepted = nil
@@ -154,7 +191,8 @@ extension LifeMachine {
             state.coming = LifeState.CurrentOffer(
                 offer: offer,
                 periodsLeft: isRenewal && state.coming?.offer == offer
-                    ? (state.coming?.periodsLeft ?? 1) - 1 : offer.periodCount - 1)
+                    ? (state.coming?.periodsLeft ?? 1) - 1 : offer.periodCount - 1
+            )
         }
         if offer == nil || state.coming?.periodsLeft == 0 { state.coming = nil }
         noteOffer(offer)
@@ -172,7 +210,9 @@ extension LifeMachine {
     }
 
     private mutating func renewPurchase(
-        from start: Instant, after current: LifeState.Purchase, chargedAt: Instant
+        from start: Instant,
+        after current: LifeState.Purchase,
+        chargedAt: Instant
     ) -> Int {
         let product = state.renewalProduct ?? current.product
         let isTrial = current.offer.map {
@@ -186,7 +226,9 @@ extension LifeMachine {
 
     private func requireEnd(_ end: Instant, at: Instant) throws(ScriptError) {
         try require(
-            at >= end && at.milliseconds <= end.milliseconds + Self.endDelayMax, .wrongTime,
-            "the end is told within a day after \(end)")
+            at >= end && at.milliseconds <= end.milliseconds + Self.endDelayMax,
+            .wrongTime,
+            "the end is told within a day after \(end)"
+        )
     }
 }

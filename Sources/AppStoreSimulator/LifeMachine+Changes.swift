@@ -3,7 +3,9 @@ internal import Events
 /// What the customer, the developer and the family change while a period runs.
 extension LifeMachine {
     mutating func changeNow(
-        to product: SimulatedProduct, offer: SimulatedOffer?, at: Instant
+        to product: SimulatedProduct,
+        offer: SimulatedOffer?,
+        at: Instant
     ) throws(ScriptError) -> [Notice] {
         let (number, current) = try activePurchase()
         let old = current.product
@@ -12,12 +14,19 @@ extension LifeMachine {
             product.group == old.group && product != old
                 && (product.level < old.level
                     || product.level == old.level && product.duration == old.duration),
-            .wrongProduct, "only a higher level, or the same level and length, begins at once")
+            .wrongProduct,
+            "only a higher level, or the same level and length, begins at once"
+        )
         try require(
-            offer?.category != .introductory, .wrongProduct,
-            "an introductory offer is for the first purchase")
+            offer?.category != .introductory,
+            .wrongProduct,
+            "an introductory offer is for the first purchase"
+        )
         try require(
-            at >= current.purchaseDate, .wrongTime, "the current period must have begun")
+            at >= current.purchaseDate,
+            .wrongTime,
+            "the current period must have begun"
+        )
         let isUpgrade = product.level < old.level
         kinds.insert(isUpgrade ? .upgraded : .crossgraded)
         if at == current.purchaseDate { kinds.insert(.upgradedInRenewalSecond) }
@@ -46,7 +55,9 @@ extension LifeMachine {
             product.group == old.group
                 && (product.level > old.level
                     || product.level == old.level && product.duration != old.duration),
-            .wrongProduct, "only a lower level, or the same level at another length, can wait")
+            .wrongProduct,
+            "only a lower level, or the same level at another length, can wait"
+        )
         state.renewalProduct = product
         state.coming = nil
         kinds.insert(.downgradeRequested)
@@ -71,7 +82,10 @@ extension LifeMachine {
             kinds.insert(.cancelledInRetry)
         default:
             throw ScriptError(
-                code: .wrongState, step: stepNumber, expectation: "the subscription must run")
+                code: .wrongState,
+                step: stepNumber,
+                expectation: "the subscription must run"
+            )
         }
         state.phase = .expired(.voluntary)
         return [disabled, notice("EXPIRED", "VOLUNTARY", about: number)]
@@ -90,8 +104,10 @@ extension LifeMachine {
         try require(!isFamilyShared, .wrongState, "only the purchaser redeems an offer")
         try require(state.isAutoRenewOn, .wrongState, "automatic renewal must be on")
         try require(
-            offer.category == .promotional || offer.category == .offerCode, .wrongProduct,
-            "a running subscription takes promotional offers and offer codes")
+            offer.category == .promotional || offer.category == .offerCode,
+            .wrongProduct,
+            "a running subscription takes promotional offers and offer codes"
+        )
         state.coming = LifeState.CurrentOffer(offer: offer, periodsLeft: offer.periodCount)
         return [notice("OFFER_REDEEMED", about: number)]
     }
@@ -101,9 +117,12 @@ extension LifeMachine {
         try require(
             (1...90).contains(days) && at >= current.purchaseDate
                 && current.offer?.discount != .freeTrial,
-            .wrongTime, "1 to 90 days, in a period that has begun and is not free")
+            .wrongTime,
+            "1 to 90 days, in a period that has begun and is not free"
+        )
         let end = Instant(
-            milliseconds: current.expiresDate.milliseconds + days * SimulatedCalendar.day)
+            milliseconds: current.expiresDate.milliseconds + days * SimulatedCalendar.day
+        )
         state.purchases[number].expiresDate = end
         state.purchases[number].modifiedAt = at
         state.billingDay = SimulatedCalendar.dayOfMonth(end)
@@ -114,7 +133,10 @@ extension LifeMachine {
     mutating func announcePriceIncrease() throws(ScriptError) -> [Notice] {
         let number = try activePurchase().number
         try require(
-            state.isPriceIncreaseAccepted == nil, .wrongState, "it was announced already")
+            state.isPriceIncreaseAccepted == nil,
+            .wrongState,
+            "it was announced already"
+        )
         state.isPriceIncreaseAccepted = false
         return [notice("PRICE_INCREASE", "PENDING", about: number)]
     }
@@ -122,7 +144,10 @@ extension LifeMachine {
     mutating func acceptPriceIncrease() throws(ScriptError) -> [Notice] {
         let number = try activePurchase().number
         try require(
-            state.isPriceIncreaseAccepted == false, .wrongState, "it must be announced before")
+            state.isPriceIncreaseAccepted == false,
+            .wrongState,
+            "it must be announced before"
+        )
         state.isPriceIncreaseAccepted = true
         kinds.insert(.priceIncreaseAccepted)
         return [notice("PRICE_INCREASE", "ACCEPTED", about: number)]
@@ -133,24 +158,35 @@ extension LifeMachine {
         // Every purchase gets a transaction id of the device that restores.
         state.restores.append(
             LifeState.Restore(
-                firstTransactionNumber: state.transactionsUsed, count: state.purchases.count))
+                firstTransactionNumber: state.transactionsUsed,
+                count: state.purchases.count
+            )
+        )
         state.transactionsUsed += Int64(state.purchases.count)
         kinds.insert(.restored)
         return []
     }
 
     mutating func buyConsumable(
-        _ productId: String, quantity: Int64, at: Instant
+        _ productId: String,
+        quantity: Int64,
+        at: Instant
     ) -> [Notice] {
         state.consumables.append(
             LifeState.Consumable(
-                productId: productId, quantity: quantity, purchaseDate: at,
-                transactionNumber: state.takeTransactionNumber()))
+                productId: productId,
+                quantity: quantity,
+                purchaseDate: at,
+                transactionNumber: state.takeTransactionNumber()
+            )
+        )
         kinds.insert(.consumable)
         return [
             Notice(
-                type: "ONE_TIME_CHARGE", subtype: nil,
-                subject: .consumable(state.consumables.count - 1))
+                type: "ONE_TIME_CHARGE",
+                subtype: nil,
+                subject: .consumable(state.consumables.count - 1)
+            )
         ]
     }
 }

@@ -3,24 +3,36 @@ internal import Events
 /// Money given back and taken again, and family sharing withdrawn.
 extension LifeMachine {
     mutating func refund(
-        _ number: Int, percentage: Int64?, at: Instant
+        _ number: Int,
+        percentage: Int64?,
+        at: Instant
     ) throws(ScriptError) -> [Notice] {
         let purchase = try boughtPurchase(number)
         try require(purchase.revocation == nil, .wrongState, "it must not be refunded already")
         try require(
-            at >= purchase.purchaseDate, .wrongTime,
-            "a renewal charged early is refunded after its period began")
+            at >= purchase.purchaseDate,
+            .wrongTime,
+            "a renewal charged early is refunded after its period began"
+        )
         try require(
-            percentage.map { (1...100_000).contains($0) } ?? true, .wrongProduct,
-            "a part is 1 to 100000 thousandths of a percent")
+            percentage.map { (1...100_000).contains($0) } ?? true,
+            .wrongProduct,
+            "a part is 1 to 100000 thousandths of a percent"
+        )
         if case .grace = state.phase {
             try require(
-                number != state.purchases.count - 1, .wrongState,
-                "what the grace period rests on is not refunded")
+                number != state.purchases.count - 1,
+                .wrongState,
+                "what the grace period rests on is not refunded"
+            )
         }
         noteRefund(of: purchase, number: number, percentage: percentage, at: at)
         state.purchases[number].revocation = LifeState.Revocation(
-            date: at, reason: Int64(number % 2), percentage: percentage, isFamily: false)
+            date: at,
+            reason: Int64(number % 2),
+            percentage: percentage,
+            isFamily: false
+        )
         state.purchases[number].timesRefunded += 1
         state.purchases[number].modifiedAt = at
         let isCurrent = number == state.purchases.count - 1 && at < purchase.expiresDate
@@ -49,16 +61,25 @@ extension LifeMachine {
         let purchase = try boughtPurchase(number)
         try require(purchase.revocation == nil, .wrongState, "it must not be refunded already")
         kinds.insert(.refundDeclined)
-        return [notice("CONSUMPTION_REQUEST", about: number), notice("REFUND_DECLINED", about: number)]
+        return [
+            notice("CONSUMPTION_REQUEST", about: number), notice("REFUND_DECLINED", about: number),
+        ]
     }
 
     mutating func stopSharing(at: Instant) throws(ScriptError) -> [Notice] {
         let (number, current) = try activePurchase()
         try require(isFamilyShared, .wrongState, "the life must be that of a family member")
         try require(
-            at >= current.purchaseDate, .wrongTime, "the current period must have begun")
+            at >= current.purchaseDate,
+            .wrongTime,
+            "the current period must have begun"
+        )
         state.purchases[number].revocation = LifeState.Revocation(
-            date: at, reason: 0, percentage: nil, isFamily: true)
+            date: at,
+            reason: 0,
+            percentage: nil,
+            isFamily: true
+        )
         state.purchases[number].modifiedAt = at
         state.phase = .revoked(autoRenew: false)
         state.isAutoRenewOn = false
@@ -69,13 +90,18 @@ extension LifeMachine {
     private func boughtPurchase(_ number: Int) throws(ScriptError) -> LifeState.Purchase {
         try require(!isFamilyShared, .wrongState, "a family member has paid nothing")
         try require(
-            state.purchases.indices.contains(number), .noSuchPurchase,
-            "there are \(state.purchases.count) purchases, numbered from 0")
+            state.purchases.indices.contains(number),
+            .noSuchPurchase,
+            "there are \(state.purchases.count) purchases, numbered from 0"
+        )
         return state.purchases[number]
     }
 
     private mutating func noteRefund(
-        of purchase: LifeState.Purchase, number: Int, percentage: Int64?, at: Instant
+        of purchase: LifeState.Purchase,
+        number: Int,
+        percentage: Int64?,
+        at: Instant
     ) {
         if percentage != nil { kinds.insert(.refundedInPart) }
         if purchase.timesRefunded > 0 { kinds.insert(.refundedAgain) }

@@ -48,7 +48,8 @@ struct LifeMachine: Sendable {
 
     /// Carries out the next step; the state is unchanged where it throws.
     mutating func apply(
-        _ step: LifeStep, signedAt: Instant
+        _ step: LifeStep,
+        signedAt: Instant
     ) throws(ScriptError) -> [Notice] {
         var next = self
         next.signedAt = signedAt
@@ -94,24 +95,32 @@ struct LifeMachine: Sendable {
         let at = step.at
         try require(
             at.isPlausible && at.milliseconds < 4_100_000_000_000 && at == at.flooredToSecond,
-            .implausibleInstant, "\(at) must be a whole second between 2008 and 2099")
+            .implausibleInstant,
+            "\(at) must be a whole second between 2008 and 2099"
+        )
         if let previous {
             try require(
-                at.milliseconds >= previous.milliseconds + Self.stepSpacing, .tooSoon,
-                "\(at) must be a minute or more after \(previous)")
+                at.milliseconds >= previous.milliseconds + Self.stepSpacing,
+                .tooSoon,
+                "\(at) must be a minute or more after \(previous)"
+            )
         }
         try require(
             stepNumber < Self.stepCountMax
                 && state.transactionsUsed + Int64(state.purchases.count) + 1
                     < Self.transactionCountMax,
-            .tooLong, "a life has at most \(Self.stepCountMax) steps and 1000 transaction ids")
+            .tooLong,
+            "a life has at most \(Self.stepCountMax) steps and 1000 transaction ids"
+        )
         guard let end = endOfPhase else { return }
         switch step {
         case .expire, .failToRenew, .endGrace, .renew: return
         default:
             try require(
-                at < end, .endIsMissing,
-                "what happened at \(end), when the period or its grace ended, must be told first")
+                at < end,
+                .endIsMissing,
+                "what happened at \(end), when the period or its grace ended, must be told first"
+            )
         }
     }
 
@@ -125,7 +134,9 @@ struct LifeMachine: Sendable {
     }
 
     func require(
-        _ condition: Bool, _ code: ScriptError.Code, _ expectation: @autoclosure () -> String
+        _ condition: Bool,
+        _ code: ScriptError.Code,
+        _ expectation: @autoclosure () -> String
     ) throws(ScriptError) {
         guard condition else {
             throw ScriptError(code: code, step: stepNumber, expectation: expectation())
@@ -141,7 +152,10 @@ struct LifeMachine: Sendable {
     func newestPurchase() throws(ScriptError) -> (number: Int, purchase: LifeState.Purchase) {
         guard let purchase = state.newest else {
             throw ScriptError(
-                code: .wrongState, step: stepNumber, expectation: "something must be bought first")
+                code: .wrongState,
+                step: stepNumber,
+                expectation: "something must be bought first"
+            )
         }
         return (state.purchases.count - 1, purchase)
     }

@@ -11,9 +11,15 @@ extension LifeState {
             let purchase = purchases[grace.purchase]
             rows.append(
                 SimulatedPeriod(
-                    productId: purchase.product.id, purchaseDate: purchase.purchaseDate,
-                    expiresDate: purchase.expiresDate, validFrom: grace.from, validTo: grace.to,
-                    kind: .grace, endReason: .expired))
+                    productId: purchase.product.id,
+                    purchaseDate: purchase.purchaseDate,
+                    expiresDate: purchase.expiresDate,
+                    validFrom: grace.from,
+                    validTo: grace.to,
+                    kind: .grace,
+                    endReason: .expired
+                )
+            )
         }
         rows.sort()
         let end = rows.map(\.validTo).max()
@@ -27,20 +33,28 @@ extension LifeState {
 
     private func row(of purchase: Purchase) -> SimulatedPeriod {
         let whole = SimulatedPeriod(
-            productId: purchase.product.id, purchaseDate: purchase.purchaseDate,
-            expiresDate: purchase.expiresDate, validFrom: purchase.purchaseDate,
-            validTo: purchase.expiresDate, kind: kind(of: purchase), endReason: .expired)
+            productId: purchase.product.id,
+            purchaseDate: purchase.purchaseDate,
+            expiresDate: purchase.expiresDate,
+            validFrom: purchase.purchaseDate,
+            validTo: purchase.expiresDate,
+            kind: kind(of: purchase),
+            endReason: .expired
+        )
         let replaced = purchase.successor.map { successor in
             whole.ending(
                 at: successor.start,
-                successor.productId == purchase.product.id ? .expired : .upgraded)
+                successor.productId == purchase.product.id ? .expired : .upgraded
+            )
         }
         let result = replaced ?? whole
         guard let revocation = purchase.revocation, revocation.date < result.validTo else {
             return result
         }
         return result.ending(
-            at: max(result.validFrom, revocation.date), revocation.isFamily ? .revoked : .refunded)
+            at: max(result.validFrom, revocation.date),
+            revocation.isFamily ? .revoked : .refunded
+        )
     }
 
     private func kind(of purchase: Purchase) -> SimulatedPeriod.Kind {
@@ -53,7 +67,13 @@ extension LifeState {
 extension SimulatedPeriod {
     fileprivate func ending(at end: Instant, _ reason: EndReason) -> SimulatedPeriod {
         SimulatedPeriod(
-            productId: productId, purchaseDate: purchaseDate, expiresDate: expiresDate,
-            validFrom: validFrom, validTo: end, kind: kind, endReason: reason)
+            productId: productId,
+            purchaseDate: purchaseDate,
+            expiresDate: expiresDate,
+            validFrom: validFrom,
+            validTo: end,
+            kind: kind,
+            endReason: reason
+        )
     }
 }

@@ -14,7 +14,9 @@ struct PayloadContent {
 
     /// A transaction; the number may be that of a restore instead of its own.
     func transaction(
-        _ purchase: LifeState.Purchase, of state: LifeState, number: Int64? = nil,
+        _ purchase: LifeState.Purchase,
+        of state: LifeState,
+        number: Int64? = nil,
         signedAt: Instant
     ) -> [UInt8] {
         var json = JSONWriter()
@@ -126,7 +128,9 @@ struct PayloadContent {
     }
 
     private func add(
-        _ revocation: LifeState.Revocation?, to json: inout JSONWriter, signedAt: Instant
+        _ revocation: LifeState.Revocation?,
+        to json: inout JSONWriter,
+        signedAt: Instant
     ) {
         guard let revocation else { return }
         json.add("revocationReason", revocation.reason)
@@ -136,13 +140,17 @@ struct PayloadContent {
             json.add("revocationType", "FAMILY_REVOKE")
         } else {
             json.add(
-                "revocationType", revocation.percentage == nil ? "REFUND_FULL" : "REFUND_PRORATED")
+                "revocationType",
+                revocation.percentage == nil ? "REFUND_FULL" : "REFUND_PRORATED"
+            )
             json.add("revocationPercentage", revocation.percentage ?? 100_000)
         }
     }
 
     private func add(
-        _ offer: SimulatedOffer, to json: inout JSONWriter, signedAt: Instant
+        _ offer: SimulatedOffer,
+        to json: inout JSONWriter,
+        signedAt: Instant
     ) {
         json.add("offerType", offer.category.rawValue)
         json.add("offerIdentifier", offer.identifier)

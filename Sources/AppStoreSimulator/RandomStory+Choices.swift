@@ -3,7 +3,8 @@ internal import Events
 /// What is drawn while a period runs, and which products and offers.
 extension RandomStory {
     mutating func subscribeFirst() {
-        let product = generator.element(of: products) ?? products[0]
+        let candidates = isSteady ? products.filter { $0.duration == .weeks(1) } : products
+        let product = generator.element(of: candidates) ?? products[0]
         let offer: SimulatedOffer?
         switch generator.integer(in: 0...99) {
         case _ where identity.isFamilyShared: offer = nil
@@ -114,7 +115,10 @@ extension RandomStory {
         tell(
             .buyConsumable(
                 productId: "example.subledger." + (product ?? "lumen.credits.10"),
-                quantity: generator.integer(in: 1...3), at: at))
+                quantity: generator.integer(in: 1...3),
+                at: at
+            )
+        )
     }
 
     /// A refund of a paid purchase that is over, if there is one.
@@ -174,7 +178,8 @@ extension RandomStory {
         let seconds = (end - first) / SimulatedCalendar.second - 1
         guard seconds > 0 else { return nil }
         return Instant(
-            milliseconds: first + generator.integer(in: 0...seconds) * SimulatedCalendar.second)
+            milliseconds: first + generator.integer(in: 0...seconds) * SimulatedCalendar.second
+        )
     }
 
     /// An instant that many seconds after another one, and a minute or more after now.

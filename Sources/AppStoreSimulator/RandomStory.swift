@@ -13,6 +13,8 @@ struct RandomStory {
     var machine: LifeMachine
     /// The instant of the last step; the next one is a minute or more later.
     var now: Instant
+    /// Whether the subscription mostly just renews.
+    let isSteady: Bool
     private var stepsLeft: Int64
 
     /// The script of that life.
@@ -21,12 +23,17 @@ struct RandomStory {
         self.identity = identity
         products = generator.element(of: SimulatedCatalogue.groups) ?? SimulatedCatalogue.lumen
         machine = LifeMachine(
-            storefront: identity.storefront, isFamilyShared: identity.isFamilyShared)
+            storefront: identity.storefront,
+            isFamilyShared: identity.isFamilyShared
+        )
         now = Instant(
             milliseconds: Self.earliestStart
-                + generator.integer(in: 0...Self.startSpreadSeconds) * SimulatedCalendar.second)
-        // Most lives are short; a few fill more than one page of history.
-        stepsLeft = generator.integer(in: generator.chance(percent: 6) ? 30...70 : 3...24)
+                + generator.integer(in: 0...Self.startSpreadSeconds) * SimulatedCalendar.second
+        )
+        // Most lives are short; a few begin with a weekly plan, which mostly just renews, and fill
+        // more than one page of history.
+        isSteady = generator.chance(percent: 6)
+        stepsLeft = generator.integer(in: isSteady ? 40...90 : 3...24)
         self.generator = generator
         subscribeFirst()
         while stepsLeft > 0, tellNext() {}
@@ -53,7 +60,8 @@ struct RandomStory {
             _ = try machine.apply(step, signedAt: signedAt)
         } catch {
             preconditionFailure(
-                "life \(identity.index) of seed \(identity.seed) drew an impossible step: \(error)")
+                "life \(identity.index) of seed \(identity.seed) drew an impossible step: \(error)"
+            )
         }
         script.append(step)
         now = step.at
@@ -76,17 +84,25 @@ struct RandomStory {
     private mutating func tellActive() {
         guard let current = machine.state.newest else { return }
         let soonest = now.milliseconds + LifeMachine.stepSpacing
-        if soonest <= current.purchaseDate.milliseconds, !identity.isFamilyShared, generator.chance(percent: 5),
+        if soonest <= current.purchaseDate.milliseconds, !identity.isFamilyShared,
+            generator.chance(percent: 5),
             let product = productForNow(than: current.product)
         {
             tell(.changeNow(to: product, offer: nil, at: current.purchaseDate))
             return
         }
+        if isSteady, machine.state.isAutoRenewOn, machine.state.isPriceIncreaseAccepted != false,
+            generator.chance(percent: 90)
+        {
+            tellRenewal(current.expiresDate)
+            return
+        }
         // The last day of a period belongs to the renewal.
         let end = current.expiresDate.milliseconds - SimulatedCalendar.day
         for _ in 0..<generator.integer(in: 0...2) {
-            guard machine.state.phase == .active, machine.state.newest?.purchaseDate
-                == current.purchaseDate
+            guard machine.state.phase == .active,
+                machine.state.newest?.purchaseDate
+                    == current.purchaseDate
             else { return }
             guard let at = instant(from: current.purchaseDate.milliseconds, before: end) else {
                 break
@@ -128,7 +144,8 @@ struct RandomStory {
     private mutating func tellRenewal(_ end: Instant) {
         let earliest = max(
             end.milliseconds - LifeMachine.earlyChargeMax,
-            now.milliseconds + LifeMachine.stepSpacing)
+            now.milliseconds + LifeMachine.stepSpacing
+        )
         guard earliest <= end.milliseconds else {
             // Recovered in the last minute of a grace period as long as a February.
             tell(.failToRenew(graceUntil: nil, at: later(end, 60...600)))
@@ -136,7 +153,8 @@ struct RandomStory {
         }
         let isEarly = generator.chance(percent: 70)
         let seconds = isEarly ? (end.milliseconds - earliest) / SimulatedCalendar.second : 0
-        let charge = end.milliseconds - generator.integer(in: 0...seconds) * SimulatedCalendar.second
+        let charge =
+            end.milliseconds - generator.integer(in: 0...seconds) * SimulatedCalendar.second
         tell(.renew(at: Instant(milliseconds: charge)))
     }
 
@@ -150,7 +168,8 @@ struct RandomStory {
     }
 
     private mutating func tellRetry() {
-        let end = (machine.state.newest?.expiresDate ?? now).milliseconds
+        let end =
+            (machine.state.newest?.expiresDate ?? now).milliseconds
             + LifeMachine.retryDuration
         let at = instant(from: now.milliseconds, before: end) ?? later(now, 60...600)
         switch generator.integer(in: 0...9) {
@@ -176,7 +195,9 @@ struct RandomStory {
     private mutating func tellRevoked() -> Bool {
         guard let newest = machine.state.newest else { return false }
         let window = max(
-            3600, (newest.expiresDate.milliseconds - now.milliseconds) / SimulatedCalendar.second)
+            3600,
+            (newest.expiresDate.milliseconds - now.milliseconds) / SimulatedCalendar.second
+        )
         let at = later(now, 3600...(window + 3600))
         switch generator.integer(in: 0...99) {
         case 0..<50 where !identity.isFamilyShared:

@@ -34,7 +34,9 @@ enum SimulatedCalendar {
 
     /// The end of a period of that length; the billing day is the day of month aimed at.
     static func end(
-        of duration: SubscriptionDuration, from start: Instant, billingDay: Int64
+        of duration: SubscriptionDuration,
+        from start: Instant,
+        billingDay: Int64
     ) -> Instant {
         switch duration {
         case .days(let count):
@@ -54,7 +56,9 @@ enum SimulatedCalendar {
     }
 
     private static func adding(
-        months: Int64, to start: Instant, billingDay: Int64
+        months: Int64,
+        to start: Instant,
+        billingDay: Int64
     ) -> Instant {
         let timeOfDay = start.milliseconds % day
         let month = civil(daysSinceEpoch: start.milliseconds / day).month + months

@@ -13,7 +13,10 @@ public struct SimulatedProduct: Hashable, Sendable {
 
     /// A product.
     public init(
-        id: String, group: String, level: Int, duration: SubscriptionDuration,
+        id: String,
+        group: String,
+        level: Int,
+        duration: SubscriptionDuration,
         dollarMilliunits: Int64
     ) {
         self.id = id
@@ -57,12 +60,19 @@ public enum SimulatedCatalogue {
     private static let atlasGroup = "21400002"
 
     private static func product(
-        _ name: String, _ group: String, _ level: Int, _ duration: SubscriptionDuration,
+        _ name: String,
+        _ group: String,
+        _ level: Int,
+        _ duration: SubscriptionDuration,
         _ dollarMilliunits: Int64
     ) -> SimulatedProduct {
         SimulatedProduct(
-            id: "example.subledger." + name, group: group, level: level, duration: duration,
-            dollarMilliunits: dollarMilliunits)
+            id: "example.subledger." + name,
+            group: group,
+            level: level,
+            duration: duration,
+            dollarMilliunits: dollarMilliunits
+        )
     }
 }
 
@@ -105,32 +115,51 @@ public struct SimulatedOffer: Hashable, Sendable {
 
     /// A free period.
     public static func free(
-        _ duration: SubscriptionDuration, _ category: Category = .introductory,
+        _ duration: SubscriptionDuration,
+        _ category: Category = .introductory,
         identifier: String? = nil
     ) -> SimulatedOffer {
         SimulatedOffer(
-            category: category, identifier: identifier, discount: .freeTrial, duration: duration,
-            periodCount: 1, pricePercent: 0)
+            category: category,
+            identifier: identifier,
+            discount: .freeTrial,
+            duration: duration,
+            periodCount: 1,
+            pricePercent: 0
+        )
     }
 
     /// One paid period of its own length at half the product's price.
     public static func payUpFront(
-        _ duration: SubscriptionDuration, _ category: Category = .introductory,
+        _ duration: SubscriptionDuration,
+        _ category: Category = .introductory,
         identifier: String? = nil
     ) -> SimulatedOffer {
         SimulatedOffer(
-            category: category, identifier: identifier, discount: .payUpFront, duration: duration,
-            periodCount: 1, pricePercent: 50)
+            category: category,
+            identifier: identifier,
+            discount: .payUpFront,
+            duration: duration,
+            periodCount: 1,
+            pricePercent: 50
+        )
     }
 
     /// That many periods of the product's own length at half its price.
     public static func payAsYouGo(
-        _ duration: SubscriptionDuration, periods: Int, _ category: Category = .introductory,
+        _ duration: SubscriptionDuration,
+        periods: Int,
+        _ category: Category = .introductory,
         identifier: String? = nil
     ) -> SimulatedOffer {
         SimulatedOffer(
-            category: category, identifier: identifier, discount: .payAsYouGo, duration: duration,
-            periodCount: periods, pricePercent: 50)
+            category: category,
+            identifier: identifier,
+            discount: .payAsYouGo,
+            duration: duration,
+            periodCount: periods,
+            pricePercent: 50
+        )
     }
 }
 
@@ -155,15 +184,42 @@ public struct SimulatedStorefront: Hashable, Sendable {
 
     /// The stores lives are spread over; rates are made up, round and constant.
     public static let all: [SimulatedStorefront] = [
-        SimulatedStorefront(country: "USA", id: "143441", currency: "USD", milliunitsPerDollar: 1000),
-        SimulatedStorefront(country: "GBR", id: "143444", currency: "GBP", milliunitsPerDollar: 800),
-        SimulatedStorefront(country: "DEU", id: "143443", currency: "EUR", milliunitsPerDollar: 900),
         SimulatedStorefront(
-            country: "JPN", id: "143462", currency: "JPY", milliunitsPerDollar: 150_000),
+            country: "USA",
+            id: "143441",
+            currency: "USD",
+            milliunitsPerDollar: 1000
+        ),
         SimulatedStorefront(
-            country: "TUR", id: "143480", currency: "TRY", milliunitsPerDollar: 34_000),
+            country: "GBR",
+            id: "143444",
+            currency: "GBP",
+            milliunitsPerDollar: 800
+        ),
         SimulatedStorefront(
-            country: "BRA", id: "143503", currency: "BRL", milliunitsPerDollar: 5_000),
+            country: "DEU",
+            id: "143443",
+            currency: "EUR",
+            milliunitsPerDollar: 900
+        ),
+        SimulatedStorefront(
+            country: "JPN",
+            id: "143462",
+            currency: "JPY",
+            milliunitsPerDollar: 150_000
+        ),
+        SimulatedStorefront(
+            country: "TUR",
+            id: "143480",
+            currency: "TRY",
+            milliunitsPerDollar: 34_000
+        ),
+        SimulatedStorefront(
+            country: "BRA",
+            id: "143503",
+            currency: "BRL",
+            milliunitsPerDollar: 5_000
+        ),
     ]
 
     /// What a period costs there, in milliunits of the currency: whole units for those without

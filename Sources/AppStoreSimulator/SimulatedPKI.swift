@@ -58,7 +58,11 @@ public struct SimulatedPKI: Sendable {
         let chain: [[UInt8]]
         do {
             chain = try issuer.chain(
-                root: rootKey, intermediate: intermediateKey, leaf: leafKey, flaws: flaws)
+                root: rootKey,
+                intermediate: intermediateKey,
+                leaf: leafKey,
+                flaws: flaws
+            )
         } catch {
             preconditionFailure("the certificates of seed \(seed) could not be made: \(error)")
         }
@@ -96,5 +100,6 @@ public struct SimulatedPKI: Sendable {
 
 private func base64URL(_ bytes: [UInt8]) -> [UInt8] {
     Array(
-        Data(bytes).base64EncodedData(options: [.base64URLAlphabet, .omitPaddingCharacter]))
+        Data(bytes).base64EncodedData(options: [.base64URLAlphabet, .omitPaddingCharacter])
+    )
 }

@@ -47,8 +47,13 @@ public struct SimulatedPeriod: Hashable, Sendable {
 
     /// A row.
     public init(
-        productId: String, purchaseDate: Instant, expiresDate: Instant, validFrom: Instant,
-        validTo: Instant, kind: Kind, endReason: EndReason
+        productId: String,
+        purchaseDate: Instant,
+        expiresDate: Instant,
+        validFrom: Instant,
+        validTo: Instant,
+        kind: Kind,
+        endReason: EndReason
     ) {
         self.productId = productId
         self.purchaseDate = purchaseDate
@@ -98,7 +103,9 @@ public struct AccessInterval: Hashable, Sendable {
         for period in periods.sorted() where period.validFrom < period.validTo {
             if let last = result.last, period.validFrom <= last.to {
                 result[result.count - 1] = AccessInterval(
-                    from: last.from, to: max(last.to, period.validTo))
+                    from: last.from,
+                    to: max(last.to, period.validTo)
+                )
             } else {
                 result.append(AccessInterval(from: period.validFrom, to: period.validTo))
             }

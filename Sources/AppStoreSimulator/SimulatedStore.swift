@@ -13,8 +13,10 @@ public struct SimulatedStore: Sendable {
 
     /// A store; the defaults are an app that exists nowhere else.
     public init(
-        pki: SimulatedPKI, environment: Environment = .production,
-        bundleId: String = "example.subledger", appAppleId: Int64 = 1_234_567_890
+        pki: SimulatedPKI,
+        environment: Environment = .production,
+        bundleId: String = "example.subledger",
+        appAppleId: Int64 = 1_234_567_890
     ) {
         self.pki = pki
         self.environment = environment
@@ -43,7 +45,9 @@ public struct LifeIdentity: Hashable, Sendable {
 
     /// The life of that number; store and token follow from the seed unless given.
     public init(
-        seed: UInt64, index: Int64, isFamilyShared: Bool = false,
+        seed: UInt64,
+        index: Int64,
+        isFamilyShared: Bool = false,
         storefront: SimulatedStorefront? = nil
     ) {
         precondition((0..<1_000_000_000).contains(index), "a life is numbered below 10^9: \(index)")
@@ -56,7 +60,8 @@ public struct LifeIdentity: Hashable, Sendable {
         let chosen = generator.element(of: SimulatedStorefront.all) ?? SimulatedStorefront.all[0]
         appAccountToken = generator.chance(percent: 60) ? generator.uuid() : nil
         appTransactionId = String(
-            704_000_000_000_000_000 + generator.integer(in: 0...999_999_999_999))
+            704_000_000_000_000_000 + generator.integer(in: 0...999_999_999_999)
+        )
         self.seed = seed
         self.index = index
         self.isFamilyShared = isFamilyShared

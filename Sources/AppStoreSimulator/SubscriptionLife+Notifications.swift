@@ -15,13 +15,20 @@ extension SubscriptionLife {
         return chapter.notices.enumerated().map { noticeNumber, notice in
             let signedAt = Self.signedAt(chapter, notice: noticeNumber)
             let body = notificationBody(
-                notice, state: chapter.state, uuid: generator.uuid(), signedAt: signedAt)
+                notice,
+                state: chapter.state,
+                uuid: generator.uuid(),
+                signedAt: signedAt
+            )
             return Delivery(channel: .notification, payload: body, signedAt: signedAt)
         }
     }
 
     private func notificationBody(
-        _ notice: LifeMachine.Notice, state: LifeState, uuid: String, signedAt: Instant
+        _ notice: LifeMachine.Notice,
+        state: LifeState,
+        uuid: String,
+        signedAt: Instant
     ) -> [UInt8] {
         var json = JSONWriter()
         json.add("notificationType", notice.type)
@@ -36,7 +43,9 @@ extension SubscriptionLife {
     }
 
     private func data(
-        of notice: LifeMachine.Notice, state: LifeState, signedAt: Instant
+        of notice: LifeMachine.Notice,
+        state: LifeState,
+        signedAt: Instant
     ) -> [UInt8] {
         let content = PayloadContent(identity: identity, store: store)
         var json = JSONWriter()
@@ -47,7 +56,10 @@ extension SubscriptionLife {
         switch notice.subject {
         case .purchase(let number):
             let transaction = content.transaction(
-                state.purchases[number], of: state, signedAt: signedAt)
+                state.purchases[number],
+                of: state,
+                signedAt: signedAt
+            )
             json.add("signedTransactionInfo", plain: store.pki.sign(payloadJSON: transaction))
             if let renewal = content.renewalInfo(of: state, signedAt: signedAt) {
                 json.add("signedRenewalInfo", plain: store.pki.sign(payloadJSON: renewal))

@@ -75,9 +75,11 @@ extension SubscriptionLife {
             let content = PayloadContent(identity: identity, store: store)
             let transactions = chapter.state.purchases.enumerated().map { number, purchase in
                 content.transaction(
-                    purchase, of: chapter.state,
+                    purchase,
+                    of: chapter.state,
                     number: restore.firstTransactionNumber + Int64(number),
-                    signedAt: chapter.signedAt)
+                    signedAt: chapter.signedAt
+                )
             }
             return pages(of: transactions, signedAt: chapter.signedAt)
         }
@@ -100,7 +102,8 @@ extension SubscriptionLife {
             json.add("environment", store.environment.word)
             json.add(
                 "signedTransactions",
-                plainTexts: transactions[first..<end].map { store.pki.sign(payloadJSON: $0) })
+                plainTexts: transactions[first..<end].map { store.pki.sign(payloadJSON: $0) }
+            )
             return Delivery(channel: .history, payload: json.object, signedAt: signedAt)
         }
     }

@@ -29,16 +29,21 @@ public struct SubscriptionLife: Sendable {
     ///
     /// Throws `ScriptError` for the first step that the App Store would not have let happen.
     public init(
-        identity: LifeIdentity, store: SimulatedStore, script: [LifeStep]
+        identity: LifeIdentity,
+        store: SimulatedStore,
+        script: [LifeStep]
     ) throws(ScriptError) {
         var machine = LifeMachine(
-            storefront: identity.storefront, isFamilyShared: identity.isFamilyShared)
+            storefront: identity.storefront,
+            isFamilyShared: identity.isFamilyShared
+        )
         var chapters: [Chapter] = []
         for (number, step) in script.enumerated() {
             let signedAt = identity.signedAt(step: number, at: step.at)
             let notices = try machine.apply(step, signedAt: signedAt)
             chapters.append(
-                Chapter(step: step, signedAt: signedAt, notices: notices, state: machine.state))
+                Chapter(step: step, signedAt: signedAt, notices: notices, state: machine.state)
+            )
         }
         self.identity = identity
         self.store = store
@@ -46,8 +51,11 @@ public struct SubscriptionLife: Sendable {
         kinds = machine.kinds
         events = chapters.map { chapter in
             SimulatedEvent(
-                step: chapter.step, happenedAt: chapter.step.at, signedAt: chapter.signedAt,
-                status: chapter.state.status(at: chapter.signedAt))
+                step: chapter.step,
+                happenedAt: chapter.step.at,
+                signedAt: chapter.signedAt,
+                status: chapter.state.status(at: chapter.signedAt)
+            )
         }
     }
 
