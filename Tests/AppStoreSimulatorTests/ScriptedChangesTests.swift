@@ -71,7 +71,8 @@ import Testing
     }
 
     private func upgradeMarks(_ life: ScriptedLife) throws -> [Bool?] {
-        let page = try #require(life.life.history(asOf: #require(life.life.horizon)).first)
+        let horizon = try #require(life.life.horizon)
+        let page = try #require(life.life.history(asOf: horizon).first)
         return try decode(HistoryJSON.self, json: page.payload).signedTransactions
             .map { try decode(TransactionJSON.self, jws: $0).isUpgraded }
     }
