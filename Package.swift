@@ -8,41 +8,117 @@ let strict: [SwiftSetting] = [
     .enableUpcomingFeature("MemberImportVisibility"),
 ]
 
+let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
+let x509 = Target.Dependency.product(name: "X509", package: "swift-certificates")
+let asn1 = Target.Dependency.product(name: "SwiftASN1", package: "swift-asn1")
+let argumentParser = Target.Dependency.product(
+    name: "ArgumentParser",
+    package: "swift-argument-parser"
+)
+
+// Arrows point down only (DESIGN §3); `make lint` builds with the dependency-import check.
 let package = Package(
     name: "subledger",
     platforms: [.macOS(.v15)],
+    products: [
+        .executable(name: "subledger", targets: ["SubledgerCommand"]),
+        .library(name: "Subledger", targets: ["Subledger"]),
+    ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-crypto.git", "3.12.3"..<"5.0.0"),
         .package(url: "https://github.com/apple/swift-certificates.git", from: "1.21.1"),
         .package(url: "https://github.com/apple/swift-asn1.git", from: "1.7.4"),
+        .package(url: "https://github.com/apple/swift-argument-parser.git", from: "1.8.2"),
     ],
     targets: [
+        .systemLibrary(
+            name: "CPostgres",
+            pkgConfig: "libpq",
+            providers: [.apt(["libpq-dev"]), .brew(["libpq"])]
+        ),
+        .target(name: "Postgres", dependencies: ["CPostgres"], swiftSettings: strict),
+        .target(name: "Events", dependencies: [crypto], swiftSettings: strict),
         .target(
-            name: "Events",
-            dependencies: [.product(name: "Crypto", package: "swift-crypto")],
+            name: "AppStore",
+            dependencies: ["Events", crypto, x509, asn1],
+            swiftSettings: strict
+        ),
+        .target(
+            name: "LedgerSchema",
+            path: "schema",
+            exclude: ["README.md", "snapshot.sql"],
+            resources: [
+                .embedInCode("bootstrap"),
+                .embedInCode("migrations"),
+                .embedInCode("functions"),
+                .embedInCode("checks"),
+            ],
+            swiftSettings: strict
+        ),
+        .target(
+            name: "EventLog",
+            dependencies: ["Events", "Postgres", "LedgerSchema"],
+            swiftSettings: strict
+        ),
+        .target(
+            name: "Projections",
+            dependencies: ["Events"],
+            path: "Projections",
+            resources: [
+                .embedInCode("ActivePeriods/active-periods.sql"),
+                .embedInCode("ActivePeriods/active-periods-indexes.sql"),
+            ],
+            swiftSettings: strict
+        ),
+        .target(
+            name: "Projector",
+            dependencies: ["Events", "EventLog", "Postgres", "Projections"],
+            swiftSettings: strict
+        ),
+        .target(
+            name: "Subledger",
+            dependencies: ["AppStore", "EventLog", "Events", "Postgres", "Projections"],
             swiftSettings: strict
         ),
         .target(
             name: "AppStoreSimulator",
+            dependencies: ["Events", crypto, x509, asn1],
+            swiftSettings: strict
+        ),
+        .executableTarget(
+            name: "SubledgerCommand",
             dependencies: [
-                "Events",
-                .product(name: "Crypto", package: "swift-crypto"),
-                .product(name: "X509", package: "swift-certificates"),
-                .product(name: "SwiftASN1", package: "swift-asn1"),
+                "AppStore", "AppStoreSimulator", "EventLog", "Events", "Postgres", "Projections",
+                "Projector", "Subledger", argumentParser,
             ],
+            swiftSettings: strict
+        ),
+        .target(
+            name: "TestSupport",
+            dependencies: ["Postgres"],
+            path: "Tests/TestSupport",
+            swiftSettings: strict
+        ),
+        .testTarget(name: "EventsTests", dependencies: ["Events"], swiftSettings: strict),
+        .testTarget(
+            name: "PostgresTests",
+            dependencies: ["Postgres", "TestSupport"],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "ProjectionsTests",
+            dependencies: ["Events", "Projections"],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "AppStoreTests",
+            dependencies: ["AppStore", "Events", crypto, x509, asn1],
             swiftSettings: strict
         ),
         .testTarget(
             name: "AppStoreSimulatorTests",
-            dependencies: [
-                "AppStoreSimulator",
-                "Events",
-                .product(name: "Crypto", package: "swift-crypto"),
-                .product(name: "X509", package: "swift-certificates"),
-                .product(name: "SwiftASN1", package: "swift-asn1"),
-            ],
+            dependencies: ["AppStoreSimulator", "Events", crypto, x509, asn1],
             swiftSettings: strict
         ),
-        .testTarget(name: "EventsTests", dependencies: ["Events"], swiftSettings: strict),
     ]
 )

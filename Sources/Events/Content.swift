@@ -162,7 +162,8 @@ extension Content {
 }
 
 extension ByteWriter {
-    mutating func leb128(_ number: UInt64) {
+    /// Appends a number in unsigned LEB128.
+    public mutating func leb128(_ number: UInt64) {
         var rest = number
         while rest >= 0x80 {
             integer(UInt8(truncatingIfNeeded: rest) | 0x80)
@@ -173,7 +174,8 @@ extension ByteWriter {
 }
 
 extension ByteReader {
-    mutating func leb128() -> Int? {
+    /// The next unsigned LEB128 number below 2^35, in its shortest form.
+    public mutating func leb128() -> Int? {
         var number: UInt64 = 0
         for shift in stride(from: UInt64(0), to: 35, by: 7) {
             guard let byte = integer(UInt8.self) else { return nil }

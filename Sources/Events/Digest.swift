@@ -1,4 +1,4 @@
-import Crypto
+internal import Crypto
 
 /// A SHA-256 digest: the address of a payload, the identity of a fact, a link of the chain.
 public struct Digest: Hashable, Sendable {
@@ -22,6 +22,17 @@ public struct Digest: Hashable, Sendable {
         self.bytes = array
     }
 
+    /// The digest that sixty-four hexadecimal digits name; nil for anything else.
+    public init?(hex: String) {
+        let digits = hex.utf8.compactMap { Character(Unicode.Scalar($0)).hexDigitValue }
+        guard digits.count == hex.utf8.count, digits.count == Digest.byteCount * 2 else {
+            return nil
+        }
+        bytes = stride(from: 0, to: digits.count, by: 2).map {
+            UInt8(digits[$0] << 4 | digits[$0 + 1])
+        }
+    }
+
     /// The SHA-256 of some bytes.
     public static func of(_ bytes: [UInt8]) -> Digest {
         bytes.withUnsafeBytes { buffer in
@@ -36,6 +47,7 @@ public struct Digest: Hashable, Sendable {
 }
 
 extension Digest: CustomStringConvertible {
+    /// The same as `hex`.
     public var description: String { hex }
 }
 

@@ -38,5 +38,6 @@ public enum Environment: Hashable, Sendable {
 }
 
 extension Environment: CustomStringConvertible {
+    /// Apple's word.
     public var description: String { word }
 }

@@ -13,10 +13,17 @@ public struct Position: Hashable, Sendable {
 }
 
 extension Position: Comparable {
-    /// By lane, then offset. Positions of two lanes have no order in time.
+    /// By lane, then offset.
+    ///
+    /// Positions of two lanes have no order in time.
     public static func < (left: Position, right: Position) -> Bool {
         (left.lane, left.offset) < (right.lane, right.offset)
     }
+}
+
+extension Position: CustomStringConvertible {
+    /// `offset` in lane 0, else `lane:offset`.
+    public var description: String { lane == 0 ? "\(offset)" : "\(lane):\(offset)" }
 }
 
 /// A fact that the log holds.

@@ -14,8 +14,10 @@ public enum Kind: String, CaseIterable, Sendable {
 public struct StreamID: Hashable, Sendable {
     /// Where the purchase was made.
     public let environment: Environment
-    /// Apple's id, as text; empty for statements that concern no transaction (a TEST
-    /// notification). At most `idByteCountMax` bytes.
+    /// Apple's id, as text.
+    ///
+    /// Empty for statements that concern no transaction (a TEST notification). At most
+    /// `idByteCountMax` bytes.
     public let originalTransactionId: String
 
     /// Longest id accepted, in UTF-8 bytes; Apple's have at most twenty digits.
@@ -31,10 +33,14 @@ public struct StreamID: Hashable, Sendable {
 extension StreamID: Comparable {
     /// By environment's word, then by the id's UTF-8 bytes: the order of every listing.
     public static func < (left: StreamID, right: StreamID) -> Bool {
-        let (first, second) = (left.environment.word, right.environment.word)
-        if first != second { return first.utf8.lexicographicallyPrecedes(second.utf8) }
+        if left.environment != right.environment {
+            return left.environment.word.utf8.lexicographicallyPrecedes(
+                right.environment.word.utf8
+            )
+        }
         return left.originalTransactionId.utf8.lexicographicallyPrecedes(
-            right.originalTransactionId.utf8)
+            right.originalTransactionId.utf8
+        )
     }
 }
 
@@ -84,8 +90,12 @@ public struct Fact: Hashable, Sendable {
             case .notification: content.text(.notificationUUID) ?? ""
             }
         return Subject(
-            stream: stream, kind: kind, purchaseDate: purchaseDate, expiresDate: expiresDate,
-            name: name)
+            stream: stream,
+            kind: kind,
+            purchaseDate: purchaseDate,
+            expiresDate: expiresDate,
+            name: name
+        )
     }
 }
 

@@ -26,6 +26,7 @@ public struct Instant: Hashable, Comparable, Sendable {
         milliseconds >= 1_199_145_600_000 && milliseconds < 7_258_118_400_000
     }
 
+    /// By time.
     public static func < (left: Instant, right: Instant) -> Bool {
         left.milliseconds < right.milliseconds
     }

@@ -14,17 +14,11 @@ public struct Knowledge: Sendable {
         case unknown
     }
 
-    private struct Assertion {
-        let asOf: Instant
-        let fields: FieldSet
-        let offset: Int64
-        let content: Int
-    }
-
-    private var contents: [Content] = []
-    private var contentOfOffset: [Int64: Int] = [:]
-    private var transactionIds: Set<String> = []
+    private var contentOfOffset: [Int64: Content] = [:]
     private var assertions: [Assertion] = []
+
+    // As field values, which compare by bytes, where Swift's strings do not.
+    private var aliases: Set<FieldValue> = []
 
     /// Nothing known.
     public init() {}
@@ -34,31 +28,21 @@ public struct Knowledge: Sendable {
 
     /// Takes in what an event at that offset asserts.
     public mutating func learn(offset: Int64, asOf: Instant, content: Content) {
-        contentOfOffset[offset] = contents.count
-        assertions.append(
-            Assertion(
-                asOf: asOf, fields: content.asserted, offset: offset, content: contents.count))
-        contents.append(content)
-        if let transactionId = content.text(.transactionId) {
-            transactionIds.insert(transactionId)
-        }
+        contentOfOffset[offset] = content
+        assertions.append(Assertion(offset: offset, asOf: asOf, content: content))
+        learnAlias(content.text(.transactionId) ?? "")
     }
 
     /// Takes in a repetition; one of an event that was not learnt is passed over.
     public mutating func learn(_ confirmation: Confirmation) {
         guard let content = contentOfOffset[confirmation.position.offset] else { return }
-        assertions.append(
-            Assertion(
-                asOf: confirmation.asOf, fields: confirmation.fields,
-                offset: confirmation.position.offset, content: content))
-        if !confirmation.transactionId.isEmpty {
-            transactionIds.insert(confirmation.transactionId)
-        }
+        assertions.append(Assertion(confirmation, content: content))
+        learnAlias(confirmation.transactionId)
     }
 
     /// The state of a field as asserted up to an instant; to the end of time where it is nil.
     public func state(of field: Field, upTo instant: Instant? = nil) -> State {
-        winner(of: field, upTo: instant).map { state(of: field, in: $0) } ?? .unknown
+        winner(of: field, upTo: instant)?.state(of: field) ?? .unknown
     }
 
     /// The offset of the event that decides a field; nil where nobody said anything.
@@ -66,27 +50,15 @@ public struct Knowledge: Sendable {
         winner(of: field, upTo: instant)?.offset
     }
 
-    private func state(of field: Field, in assertion: Assertion) -> State {
-        contents[assertion.content][field].map(State.value) ?? .none
+    private mutating func learnAlias(_ transactionId: String) {
+        if !transactionId.isEmpty { aliases.insert(.text(transactionId)) }
     }
 
-    // Two assertions of one as-of that differ cannot be told apart in time. The greater value
-    // wins, whichever event carries it: a tie-break by event would depend on which came first.
-    // Among equals the lowest offset is cited.
     private func winner(of field: Field, upTo instant: Instant?) -> Assertion? {
         var best: Assertion?
         for assertion in assertions where assertion.fields.contains(field) {
             if let instant, assertion.asOf > instant { continue }
-            guard let current = best else {
-                best = assertion
-                continue
-            }
-            if assertion.asOf != current.asOf {
-                if assertion.asOf > current.asOf { best = assertion }
-                continue
-            }
-            let (new, old) = (state(of: field, in: assertion), state(of: field, in: current))
-            if old < new || (old == new && assertion.offset < current.offset) { best = assertion }
+            if best.map({ assertion.outranks($0, on: field) }) ?? true { best = assertion }
         }
         return best
     }
@@ -145,33 +117,38 @@ extension Knowledge {
                 continue
             }
             guard let winner = winner(of: field, upTo: fact.asOf),
-                state(of: field, in: winner) == claim
+                winner.state(of: field) == claim
             else { return .new }
             supporters.insert(winner.offset)
             repeated[winner.offset, default: []].insert(field)
         }
         guard let cited = supporters.min() else { return .new }
         var alias = ""
-        if let transactionId = content.text(.transactionId),
-            !transactionIds.contains(transactionId)
+        if let transactionId = content.text(.transactionId), !transactionId.isEmpty,
+            !aliases.contains(.text(transactionId))
         {
             alias = transactionId
             repeated[cited, default: []].formUnion([])
         }
         let repetitions = repeated.sorted { $0.key < $1.key }.map {
             Repetition(
-                offset: $0.key, fields: $0.value, transactionId: $0.key == cited ? alias : "")
+                offset: $0.key,
+                fields: $0.value,
+                transactionId: $0.key == cited ? alias : ""
+            )
         }
         return .known(offset: cited, repetitions: repetitions)
     }
 
     private func offset(
-        asserting claim: State, of field: Field, exactlyAt instant: Instant
+        asserting claim: State,
+        of field: Field,
+        exactlyAt instant: Instant
     ) -> Int64? {
         var lowest: Int64?
         for assertion in assertions
         where assertion.asOf == instant && assertion.fields.contains(field) {
-            guard state(of: field, in: assertion) == claim else { continue }
+            guard assertion.state(of: field) == claim else { continue }
             lowest = min(lowest ?? assertion.offset, assertion.offset)
         }
         return lowest

@@ -19,8 +19,10 @@ public struct LaneCount: Hashable, Sendable {
         self.value = value
     }
 
-    /// The lane of a subscription: the first four bytes of SHA-256 of its id's UTF-8, most
-    /// significant first, modulo the number of lanes. The same as SQL's `ledger.lane_of`.
+    /// The lane of a subscription.
+    ///
+    /// The first four bytes of SHA-256 of its id's UTF-8, most significant first, modulo the number
+    /// of lanes: the same as SQL's `ledger.lane_of`.
     public func lane(of originalTransactionId: String) -> Int {
         guard value > 1 else { return 0 }
         let head = Digest.of(Array(originalTransactionId.utf8)).bytes.prefix(4)

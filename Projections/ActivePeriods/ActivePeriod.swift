@@ -1,0 +1,109 @@
+public import Events
+
+/// A stretch of time in which one purchase, or the grace after it, gave access.
+///
+/// Half-open: `validTo` is the first instant without. An empty one (`validFrom == validTo`) is a
+/// purchase that was taken back before it began; it stays in the history.
+public struct ActivePeriod: Hashable, Sendable {
+    /// The subscription.
+    public let stream: StreamID
+    /// The product.
+    public let productId: String
+    /// Start of the purchase, in whole seconds.
+    public let purchaseDate: Instant
+    /// Natural end of the purchase, in whole seconds.
+    public let expiresDate: Instant
+    /// Start of the access.
+    public let validFrom: Instant
+    /// End of the access; never before `validFrom`.
+    public let validTo: Instant
+    /// Why there was access.
+    public let kind: Kind
+    /// Why it ended.
+    public let endReason: EndReason
+    /// The events that caused the row, ascending, each once; in no digest and no comparison of
+    /// ledgers, for they depend on the order of arrival.
+    public let positions: [Position]
+
+    /// A row of these values.
+    public init(
+        stream: StreamID,
+        productId: String,
+        purchaseDate: Instant,
+        expiresDate: Instant,
+        validFrom: Instant,
+        validTo: Instant,
+        kind: Kind,
+        endReason: EndReason,
+        positions: [Position]
+    ) {
+        self.stream = stream
+        self.productId = productId
+        self.purchaseDate = purchaseDate
+        self.expiresDate = expiresDate
+        self.validFrom = validFrom
+        self.validTo = validTo
+        self.kind = kind
+        self.endReason = endReason
+        self.positions = positions
+    }
+
+    /// Why there is access.
+    public enum Kind: String, CaseIterable, Sendable {
+        /// A free introductory offer.
+        case trial
+        /// A paid introductory offer.
+        case intro
+        /// A promotional offer, an offer code, a win-back, or a kind of offer not known yet.
+        case offer
+        /// The standard price.
+        case paid
+        /// Billing grace after a failed renewal (app-store.md §G-20).
+        case grace
+    }
+
+    /// Why access ended.
+    public enum EndReason: String, CaseIterable, Sendable {
+        /// The period ran out.
+        case expired
+        /// Another purchase took its place.
+        case upgraded
+        /// Apple took it back: as if never bought (app-store.md §G-10).
+        case refunded
+        /// Family sharing ended (app-store.md §G-33).
+        case revoked
+        /// It had not ended when Apple last spoke of the subscription.
+        case open
+    }
+}
+
+extension ActivePeriod {
+    /// The row's bytes for digests: everything but the positions.
+    ///
+    /// Environment and id of the stream, product, purchase and expiry date, valid from and to,
+    /// kind, end reason; texts with a 32-bit byte count, instants as signed 64-bit milliseconds.
+    public var canonicalBytes: [UInt8] {
+        var writer = ByteWriter()
+        writer.prefixed(stream.environment.word)
+        writer.prefixed(stream.originalTransactionId)
+        writer.prefixed(productId)
+        writer.instant(purchaseDate)
+        writer.instant(expiresDate)
+        writer.instant(validFrom)
+        writer.instant(validTo)
+        writer.prefixed(kind.rawValue)
+        writer.prefixed(endReason.rawValue)
+        return writer.bytes
+    }
+
+    // Beyond the documented order the rest of the row decides, so that no order of arrival does.
+    static func areInOrder(_ left: ActivePeriod, _ right: ActivePeriod) -> Bool {
+        if left.validFrom != right.validFrom { return left.validFrom < right.validFrom }
+        if left.validTo != right.validTo { return left.validTo < right.validTo }
+        if let isFirst = byBytes(left.kind.rawValue, right.kind.rawValue) { return isFirst }
+        if let isFirst = byBytes(left.productId, right.productId) { return isFirst }
+        if left.purchaseDate != right.purchaseDate { return left.purchaseDate < right.purchaseDate }
+        if left.expiresDate != right.expiresDate { return left.expiresDate < right.expiresDate }
+        return byBytes(left.endReason.rawValue, right.endReason.rawValue) ?? false
+    }
+}

@@ -1,0 +1,118 @@
+public import Events
+
+/// When a subscription gave access, and why it stopped: the answer to "did this customer have
+/// access then?".
+public struct ActivePeriods: Sendable {
+    /// One row a purchase and one a grace period, by valid from, valid to, kind and product.
+    public let rows: [ActivePeriod]
+
+    /// The rows of a timeline.
+    public init(_ timeline: Timeline) {
+        let drafts = timeline.periodDrafts
+        let lastEnd = drafts.reduce(nil as Instant?) { max($0 ?? $1.validTo, $1.validTo) }
+        let isOpen = lastEnd.map { end in timeline.horizon.map { $0 < end } ?? false } ?? false
+        rows = drafts.indices.map { index in
+            drafts[index].row(
+                in: timeline,
+                lasting: isOpen && drafts[index].validTo == lastEnd ? .open : .expired
+            )
+        }.sorted(by: ActivePeriod.areInOrder)
+    }
+
+    /// The times with access: half-open, ascending, touching ones merged, none empty.
+    public var active: [Range<Instant>] {
+        var merged: [Range<Instant>] = []
+        // Rows are ordered by their start.
+        for row in rows where row.validFrom < row.validTo {
+            if let last = merged.last, row.validFrom <= last.upperBound {
+                let end = max(last.upperBound, row.validTo)
+                merged[merged.count - 1] = last.lowerBound..<end
+            } else {
+                merged.append(row.validFrom..<row.validTo)
+            }
+        }
+        return merged
+    }
+}
+
+/// A row before it is known which row of the stream is the last.
+private struct PeriodDraft {
+    let purchase: Int
+    let validFrom: Instant
+    let validTo: Instant
+    let kind: ActivePeriod.Kind
+    // Nil where the period runs out by itself, or has not yet.
+    let reason: ActivePeriod.EndReason?
+    let citations: Citations
+
+    func row(in timeline: Timeline, lasting: ActivePeriod.EndReason) -> ActivePeriod {
+        ActivePeriod(
+            stream: timeline.stream,
+            productId: timeline.purchases[purchase].productId,
+            purchaseDate: timeline.purchases[purchase].purchaseDate,
+            expiresDate: timeline.purchases[purchase].expiresDate,
+            validFrom: validFrom,
+            validTo: validTo,
+            kind: kind,
+            endReason: reason ?? lasting,
+            positions: citations.positions(lane: timeline.lane)
+        )
+    }
+}
+
+extension Timeline {
+    fileprivate var periodDrafts: [PeriodDraft] {
+        let graces = GracePeriods(self)
+        let cuts = self.cuts
+        var drafts: [PeriodDraft] = []
+        drafts.reserveCapacity(purchases.count)
+        for index in purchases.indices {
+            let purchase = purchases[index]
+            let dated = purchase.citedDates
+            var citations = dated
+            let kind = purchase.kind(citing: &citations)
+            let end = PeriodEnd(
+                of: purchase,
+                among: purchases,
+                cut: cuts[index],
+                citing: &citations
+            )
+            drafts.append(
+                PeriodDraft(
+                    purchase: index,
+                    validFrom: purchase.purchaseDate,
+                    validTo: end.validTo,
+                    kind: kind,
+                    reason: end.reason,
+                    citations: citations
+                )
+            )
+            guard end.isNatural, let graces else { continue }
+            citations = dated
+            if let graceEnd = graces.end(after: index, citing: &citations) {
+                drafts.append(
+                    PeriodDraft(
+                        purchase: index,
+                        validFrom: purchase.expiresDate,
+                        validTo: graceEnd,
+                        kind: .grace,
+                        reason: nil,
+                        citations: citations
+                    )
+                )
+            }
+        }
+        return drafts
+    }
+}
+
+extension Purchase {
+    fileprivate var citedDates: Citations {
+        var citations = Citations()
+        citations.cite(datesOffset)
+        if assertions.sorted.count > 1, let product = assertions.decision(on: .productId) {
+            citations.cite(product.offset)
+        }
+        return citations
+    }
+}

@@ -1,0 +1,100 @@
+internal import Events
+
+/// Where and why one purchase stops giving access, grace apart.
+struct PeriodEnd {
+    /// The first instant without access.
+    let validTo: Instant
+    /// Why; nil where the period runs out by itself, or has not yet.
+    let reason: ActivePeriod.EndReason?
+    /// Whether it is the natural end, so that a grace period may follow.
+    let isNatural: Bool
+}
+
+/// What takes a purchase's place before its natural end.
+struct Cut {
+    let at: Instant
+    /// Index of the purchase that does; nil where Apple called the purchase upgraded and the
+    /// successor is not known.
+    let successor: Int?
+}
+
+extension PeriodEnd {
+    /// The end of a purchase of these with that cut.
+    ///
+    /// A refunded successor cuts too: an upgraded period is never revived (app-store.md §G-27).
+    /// A revocation takes the access from its date on, and changes nothing at or after the end.
+    init(
+        of purchase: Purchase,
+        among purchases: [Purchase],
+        cut: Cut?,
+        citing citations: inout Citations
+    ) {
+        let isUpgraded = purchase.boolean(.isUpgraded, citing: &citations) == true
+        let cut = cut ?? (isUpgraded ? purchase.upgradeMarkCut(citing: &citations) : nil)
+        let revocation = purchase.instant(.revocationDate, citing: &citations)
+        let end = cut?.at ?? purchase.expiresDate
+        let isRevokedBefore = revocation.map { $0 < end } ?? false
+        if let successor = cut?.successor, !isRevokedBefore {
+
+            citations.cite(purchases[successor].firstOffset)
+
+        }
+
+        validTo = max(purchase.purchaseDate, min(end, revocation ?? end))
+        isNatural = cut == nil && !isRevokedBefore && !isUpgraded
+        if isUpgraded {
+            reason = .upgraded
+        } else if isRevokedBefore {
+            reason = purchase.isOfFamily(citing: &citations) ? .revoked : .refunded
+        } else if let successor = cut?.successor,
+            byBytes(purchases[successor].productId, purchase.productId) != nil
+        {
+            reason = .upgraded
+        } else {
+            reason = nil
+        }
+    }
+}
+
+extension Purchase {
+    fileprivate func upgradeMarkCut(citing citations: inout Citations) -> Cut? {
+        guard let mark = firstUpgradeMark, mark.asOf < expiresDate else { return nil }
+        citations.cite(mark.offset)
+        return Cut(at: mark.asOf, successor: nil)
+    }
+
+    fileprivate func isOfFamily(citing citations: inout Citations) -> Bool {
+        text(.inAppOwnershipType, citing: &citations) == "FAMILY_SHARED"
+            || text(.revocationType, citing: &citations) == "FAMILY_REVOKE"
+    }
+
+    /// Under which terms the purchase was made (app-store.md §D.1 `offerType`).
+    func kind(citing citations: inout Citations) -> ActivePeriod.Kind {
+        guard let offerType = integer(.offerType, citing: &citations) else { return .paid }
+        guard offerType == 1 else { return .offer }
+        if let discount = text(.offerDiscountType, citing: &citations) {
+            return discount == "FREE_TRIAL" ? .trial : .intro
+        }
+        // Payloads from before 2023-10 do not say which introductory offer it was.
+        return integer(.price, citing: &citations) == 0 ? .trial : .intro
+    }
+}
+
+extension Timeline {
+    /// For each purchase, what takes its place: the next start, or a purchase of its own second.
+    var cuts: [Cut?] {
+        var cuts = [Cut?](repeating: nil, count: purchases.count)
+        var next: Cut?
+        var last = purchases.count - 1
+        for index in purchases.indices.reversed() {
+            if purchases[index].purchaseDate != purchases[last].purchaseDate {
+                next = Cut(at: purchases[last].purchaseDate, successor: last)
+                last = index
+            }
+            let own = Cut(at: purchases[index].purchaseDate, successor: last)
+            let cut = index == last ? next : own
+            if let cut, cut.at < purchases[index].expiresDate { cuts[index] = cut }
+        }
+        return cuts
+    }
+}

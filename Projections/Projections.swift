@@ -1,0 +1,4 @@
+/// Every projection there is, in the order of listings.
+public let allProjections: [any Projection] = [
+    ActivePeriodsProjection()
+]

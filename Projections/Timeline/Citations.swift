@@ -1,0 +1,20 @@
+internal import Events
+
+/// The events that caused a row, gathered while it is decided.
+struct Citations {
+    private var offsets: [Int64] = []
+
+    /// Adds the event at that offset of the stream's lane.
+    mutating func cite(_ offset: Int64) {
+        if offsets.last != offset { offsets.append(offset) }
+    }
+
+    /// The cited positions, ascending, each once.
+    func positions(lane: Int) -> [Position] {
+        var unique: [Position] = []
+        for offset in offsets.count > 1 ? offsets.sorted() : offsets {
+            if unique.last?.offset != offset { unique.append(Position(lane: lane, offset: offset)) }
+        }
+        return unique
+    }
+}

@@ -1,0 +1,81 @@
+public import Events
+
+/// One paid period of a subscription: all that was ever asserted about one purchase.
+///
+/// A restore gives it new transaction ids, an extension a later expiry, a refund a revocation
+/// date; it stays one purchase (app-store.md §G-4, §G-7, §G-8).
+public struct Purchase: Sendable {
+    /// Start of the period, in whole seconds.
+    public let purchaseDate: Instant
+    /// Natural end of the period, in whole seconds, as asserted last.
+    public let expiresDate: Instant
+    /// The product as asserted last; empty where no format said it.
+    public let productId: String
+    /// Apple's id of the purchase over all devices; empty where no format carried one.
+    public let webOrderLineItemId: String
+    /// Everything asserted about it.
+    public let assertions: Assertions
+    /// The offset of the event that decides both dates.
+    public let datesOffset: Int64
+
+    /// The offset of the first event about this purchase.
+    public var firstOffset: Int64 {
+        assertions.sorted.reduce(datesOffset) { min($0, $1.offset) }
+    }
+
+    /// Every transaction id under which it was seen, by UTF-8 bytes (app-store.md §G-4).
+    public var transactionIds: [String] {
+        var ids: [String] = []
+        for assertion in assertions.sorted {
+            if let own = assertion.content.text(.transactionId), !own.isEmpty { ids.append(own) }
+            if !assertion.alias.isEmpty { ids.append(assertion.alias) }
+        }
+        ids.sort { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+        return ids.reduce(into: []) { unique, id in
+            if unique.last.map({ !$0.utf8.elementsEqual(id.utf8) }) ?? true { unique.append(id) }
+        }
+    }
+
+    /// Whether it is known to have been replaced by another one.
+    public var isUpgraded: Bool { assertions.state(of: .isUpgraded) == .value(.boolean(true)) }
+
+    /// The earliest as-of that called it upgraded, with the offset of the lowest such event.
+    public var firstUpgradeMark: (asOf: Instant, offset: Int64)? {
+        var first: (asOf: Instant, offset: Int64)?
+        for assertion in assertions.sorted where assertion.fields.contains(.isUpgraded) {
+            guard assertion.state(of: .isUpgraded) == .value(.boolean(true)) else { continue }
+            if let first, first.asOf < assertion.asOf { break }
+            first = (assertion.asOf, min(first?.offset ?? assertion.offset, assertion.offset))
+        }
+        return first
+    }
+}
+
+extension Purchase {
+    /// The text of a field as asserted last, citing the event that decides it.
+    func text(_ field: Field, citing citations: inout Citations) -> String? {
+        if case .text(let text)? = value(field, &citations) { text } else { nil }
+    }
+
+    /// The integer of a field as asserted last, citing the event that decides it.
+    func integer(_ field: Field, citing citations: inout Citations) -> Int64? {
+        if case .integer(let number)? = value(field, &citations) { number } else { nil }
+    }
+
+    /// The instant of a field as asserted last, citing the event that decides it.
+    func instant(_ field: Field, citing citations: inout Citations) -> Instant? {
+        if case .instant(let instant)? = value(field, &citations) { instant } else { nil }
+    }
+
+    /// The flag of a field as asserted last, citing the event that decides it.
+    func boolean(_ field: Field, citing citations: inout Citations) -> Bool? {
+        if case .boolean(let flag)? = value(field, &citations) { flag } else { nil }
+    }
+
+    private func value(_ field: Field, _ citations: inout Citations) -> FieldValue? {
+        guard let decision = assertions.decision(on: field) else { return nil }
+        citations.cite(decision.offset)
+        if case .value(let value) = decision.state { return value }
+        return nil
+    }
+}

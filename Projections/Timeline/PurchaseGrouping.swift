@@ -1,0 +1,179 @@
+internal import Events
+
+/// An assertion about a transaction, with the key it asserts.
+struct TransactionAssertion {
+    let assertion: Assertion
+    let purchaseDate: Instant
+    let expiresDate: Instant
+    let productId: String
+
+    init(_ assertion: Assertion, of fact: Fact) {
+        self.assertion = assertion
+        purchaseDate = fact.purchaseDate
+        expiresDate = fact.expiresDate
+        productId = fact.content.text(.productId) ?? ""
+    }
+}
+
+/// Finds which assertions speak of one purchase.
+///
+/// The unit is the subject of the log (purchase second, expiry second, product), never the single
+/// fact: the log keeps a repeated fact as a confirmation of fields, so only what is asserted about
+/// a subject is the same for every order of arrival. A subject belongs to the purchase of its
+/// `webOrderLineItemId`; one without joins a subject of the same second and product; else second
+/// and product are the purchase (app-store.md §G-5 to §G-7).
+struct PurchaseGrouping {
+    /// The purchases by start, then in the order in which they replace each other.
+    private(set) var purchases: [Purchase] = []
+
+    private var ordered: [TransactionAssertion]
+    private var members: [Member] = []
+
+    /// An assertion's place: the purchase it belongs to, and where it stands in `ordered`.
+    private struct Member {
+        let webOrderLineItemId: String
+        let family: Int
+        let index: Int
+    }
+
+    init(_ transactions: [TransactionAssertion]) {
+        ordered = transactions.sorted(by: PurchaseGrouping.subjectsAreInOrder)
+        members.reserveCapacity(ordered.count)
+        purchases.reserveCapacity(ordered.count)
+        var start = 0
+        while start < ordered.count {
+            var end = start + 1
+            while end < ordered.count, isSameFamily(start, end) { end += 1 }
+            placeFamily(start..<end)
+            start = end
+        }
+        makePurchases()
+        purchases.sort(by: Purchase.areInOrder)
+    }
+
+    private static func subjectsAreInOrder(
+        _ left: TransactionAssertion,
+        _ right: TransactionAssertion
+    ) -> Bool {
+        if left.purchaseDate != right.purchaseDate { return left.purchaseDate < right.purchaseDate }
+        if let isFirst = byBytes(left.productId, right.productId) { return isFirst }
+        return left.expiresDate < right.expiresDate
+    }
+
+    private func isSameFamily(_ left: Int, _ right: Int) -> Bool {
+        ordered[left].purchaseDate == ordered[right].purchaseDate
+            && byBytes(ordered[left].productId, ordered[right].productId) == nil
+    }
+
+    // A family is all that was asserted about one product bought in one second.
+    private mutating func placeFamily(_ family: Range<Int>) {
+        var subjects: [(range: Range<Int>, webOrderLineItemId: String)] = []
+        var start = family.lowerBound
+        while start < family.upperBound {
+            var end = start + 1
+            while end < family.upperBound, ordered[start].expiresDate == ordered[end].expiresDate {
+                end += 1
+            }
+            subjects.append((start..<end, webOrderLineItemId(of: start..<end)))
+            start = end
+        }
+        let known = subjects.map(\.webOrderLineItemId).filter { !$0.isEmpty }
+        let joined = known.min { byBytes($0, $1) ?? false } ?? ""
+        for subject in subjects {
+            let name = subject.webOrderLineItemId.isEmpty ? joined : subject.webOrderLineItemId
+            for index in subject.range {
+                members.append(
+                    Member(
+                        webOrderLineItemId: name,
+                        family: name.isEmpty ? family.lowerBound : -1,
+                        index: index
+                    )
+                )
+            }
+        }
+    }
+
+    // Xcode writes "0" for every purchase (app-store.md §D), which identifies none.
+    private func webOrderLineItemId(of subject: Range<Int>) -> String {
+        var best: (assertion: Assertion, id: String)?
+        for index in subject {
+            let assertion = ordered[index].assertion
+            guard assertion.fields.contains(.webOrderLineItemId),
+                let id = assertion.content.text(.webOrderLineItemId), !id.isEmpty, id != "0"
+            else { continue }
+            if best.map({ assertion.outranks($0.assertion, on: .webOrderLineItemId) }) ?? true {
+                best = (assertion, id)
+            }
+        }
+        return best?.id ?? ""
+    }
+
+    private mutating func makePurchases() {
+        members.sort { left, right in
+            if let isFirst = byBytes(left.webOrderLineItemId, right.webOrderLineItemId) {
+                return isFirst
+            }
+            if left.family != right.family { return left.family < right.family }
+            return Assertions.areInOrder(
+                ordered[left.index].assertion,
+                ordered[right.index].assertion
+            )
+        }
+        let assertions = members.map { ordered[$0.index].assertion }
+        var start = 0
+        while start < members.count {
+            var end = start + 1
+            while end < members.count, members[start].family == members[end].family,
+                byBytes(members[start].webOrderLineItemId, members[end].webOrderLineItemId) == nil
+            { end += 1 }
+            append(members[start..<end], Assertions(inOrder: assertions[start..<end]))
+            start = end
+        }
+    }
+
+    // Both dates come from one assertion: the latest, and of one as-of the later expiry.
+    private mutating func append(_ group: ArraySlice<Member>, _ assertions: Assertions) {
+        guard let first = group.first else { return }
+        var best = first.index
+        for member in group.dropFirst() where outranks(member.index, best) { best = member.index }
+        var productId = ordered[best].productId
+        if group.count > 1, case .value(.text(let text)) = assertions.state(of: .productId) {
+            productId = text
+        }
+        purchases.append(
+            Purchase(
+                purchaseDate: ordered[best].purchaseDate,
+                expiresDate: ordered[best].expiresDate,
+                productId: productId,
+                webOrderLineItemId: first.webOrderLineItemId,
+                assertions: assertions,
+                datesOffset: ordered[best].assertion.offset
+            )
+        )
+    }
+
+    private func outranks(_ left: Int, _ right: Int) -> Bool {
+        let (mine, theirs) = (ordered[left], ordered[right])
+        if mine.assertion.asOf != theirs.assertion.asOf {
+            return mine.assertion.asOf > theirs.assertion.asOf
+        }
+        if mine.expiresDate != theirs.expiresDate { return mine.expiresDate > theirs.expiresDate }
+        if mine.purchaseDate != theirs.purchaseDate {
+            return mine.purchaseDate > theirs.purchaseDate
+        }
+        return mine.assertion.offset < theirs.assertion.offset
+    }
+}
+
+extension Purchase {
+    // Of two purchases of one second, the one called upgraded is replaced first; if that does not
+    // tell them apart, Apple's later id, then the later product name stays (app-store.md §G-40).
+    fileprivate static func areInOrder(_ left: Purchase, _ right: Purchase) -> Bool {
+        if left.purchaseDate != right.purchaseDate { return left.purchaseDate < right.purchaseDate }
+        if left.isUpgraded != right.isUpgraded { return left.isUpgraded }
+        if let isFirst = byBytes(left.webOrderLineItemId, right.webOrderLineItemId) {
+            return isFirst
+        }
+        return byBytes(left.productId, right.productId) ?? false
+    }
+}

@@ -1,0 +1,93 @@
+public import Events
+
+/// All that one subscription's events say, interpreted: the single place where Apple's data gets
+/// its meaning, of which every projection is a view.
+///
+/// A function of the set of assertions: no clock, no randomness, no order of arrival. Only the
+/// offsets it cites depend on what came first.
+public struct Timeline: Sendable {
+    /// The subscription.
+    public let stream: StreamID
+    /// The lane of the log that holds its events; 0 where there are none.
+    public let lane: Int
+    /// Its paid periods, one each however often and in whatever form Apple told of them, by start;
+    /// those of one second in the order in which they replace each other (app-store.md §G-40).
+    public let purchases: [Purchase]
+    /// What Apple said about the next renewal, by as-of.
+    public let renewals: Assertions
+    /// What Apple announced, by as-of; see `notifications`.
+    public let announcements: Assertions
+    /// The greatest as-of of anything asserted, repetitions included; nil where nothing was.
+    ///
+    /// Nothing is known of the time after it.
+    public let horizon: Instant?
+
+    /// The fold of a subscription's history.
+    ///
+    /// Linear in the number of events but for sorting. Confirmations of events that the history
+    /// does not hold are passed over.
+    public init(_ history: StreamHistory) {
+        var gathered = GatheredAssertions(capacity: history.events.count)
+        for event in history.events {
+            gathered.take(
+                Assertion(
+                    offset: event.position.offset,
+                    asOf: event.fact.asOf,
+                    content: event.fact.content
+                ),
+                of: event.fact
+            )
+        }
+        for confirmation in history.confirmations {
+            guard let index = history.index(of: confirmation.position) else { continue }
+            gathered.take(
+                Assertion(confirmation, content: history.events[index].fact.content),
+                of: history.events[index].fact
+            )
+        }
+        stream = history.stream
+        lane = history.events.first?.position.lane ?? 0
+        purchases = PurchaseGrouping(gathered.transactions).purchases
+        renewals = Assertions(gathered.renewals)
+        announcements = Assertions(gathered.notifications)
+        horizon = gathered.horizon
+    }
+}
+
+/// The assertions of a history by what they are about.
+private struct GatheredAssertions {
+    var transactions: [TransactionAssertion] = []
+    var renewals: [Assertion] = []
+    var notifications: [Assertion] = []
+    var horizon: Instant?
+
+    init(capacity: Int) {
+        transactions.reserveCapacity(capacity)
+    }
+
+    mutating func take(_ assertion: Assertion, of fact: Fact) {
+        horizon = max(horizon ?? assertion.asOf, assertion.asOf)
+        switch fact.kind {
+        case .transaction:
+            // What never expires is no period (app-store.md §G-35).
+            guard fact.expiresDate != Instant(milliseconds: 0) else { return }
+            transactions.append(TransactionAssertion(assertion, of: fact))
+        case .renewal:
+            renewals.append(assertion)
+        case .notification:
+            notifications.append(assertion)
+        }
+    }
+}
+
+extension StreamHistory {
+    // Binary search: events are in the order of their positions.
+    fileprivate func index(of position: Position) -> Int? {
+        var (low, high) = (events.startIndex, events.endIndex)
+        while low < high {
+            let middle = (low + high) / 2
+            if events[middle].position < position { low = middle + 1 } else { high = middle }
+        }
+        return low < events.endIndex && events[low].position == position ? low : nil
+    }
+}

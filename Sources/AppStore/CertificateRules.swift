@@ -1,0 +1,140 @@
+import SwiftASN1
+import X509
+
+/// What RFC 5280 §6 demands of a chain as short as Apple's, without a path to search for.
+///
+/// Names, signatures, certification authority, path length, key usage and critical extensions are
+/// checked here; validity and Apple's markers by `SigningChain`.
+enum CertificateRules {
+    /// Refuses a certificate that the issuer did not sign, or that may not be used.
+    static func check(
+        _ certificate: Certificate,
+        _ role: String,
+        isIssuedBy issuer: Certificate
+    ) throws(Rejection) {
+        try checkUsable(certificate, role)
+        guard certificate.issuer == issuer.subject else {
+            throw Rejection(
+                .chainBroken,
+                "The \(role) certificate names \"\(certificate.issuer)\" as its issuer, but the"
+                    + " next in the chain is \"\(issuer.subject)\"."
+            )
+        }
+        guard issuer.publicKey.isValidSignature(certificate.signature, for: certificate) else {
+            throw Rejection(
+                .chainBroken,
+                "The \(role) certificate was not signed by the next certificate of the chain."
+            )
+        }
+        let named = try parsed(role) { try certificate.extensions.authorityKeyIdentifier }
+        let given = try parsed(role) { try issuer.extensions.subjectKeyIdentifier }
+        if let named = named?.keyIdentifier, let given, named != given.keyIdentifier {
+            throw Rejection(
+                .chainBroken,
+                "The \(role) certificate names another key than its issuer's."
+            )
+        }
+    }
+
+    /// Refuses an issuer that may not issue, or not with that many authorities below it.
+    static func checkIssuer(
+        _ issuer: Certificate,
+        _ role: String,
+        certificatesBelow: Int
+    ) throws(Rejection) {
+        // A version 1 certificate cannot say that it is an authority. As a root the operator says
+        // it; an intermediate must say it itself.
+        if role == "root", issuer.version == .v1 { return }
+        let constraints = try parsed(role) { try issuer.extensions.basicConstraints }
+        guard case .isCertificateAuthority(let pathLength) = constraints else {
+            throw Rejection(
+                .issuerNotCA,
+                "The \(role) certificate is no certification authority."
+            )
+        }
+        if let pathLength, pathLength < certificatesBelow {
+            throw Rejection(
+                .issuerNotCA,
+                "The \(role) certificate allows \(pathLength) authorities below it;"
+                    + " \(certificatesBelow) is there."
+            )
+        }
+        let usage = try parsed(role) { try issuer.extensions.keyUsage }
+        if let usage, !usage.keyCertSign {
+            throw Rejection(
+                .issuerNotCA,
+                "The \(role) certificate's key may not sign certificates."
+            )
+        }
+    }
+
+    /// Refuses a leaf that is an authority itself, or whose key may not sign data.
+    static func checkLeaf(_ leaf: Certificate) throws(Rejection) {
+        let constraints = try parsed("leaf") { try leaf.extensions.basicConstraints }
+        if case .isCertificateAuthority = constraints {
+            throw Rejection(
+                .certificateUnacceptable,
+                "The leaf certificate is a certification authority."
+            )
+        }
+        let usage = try parsed("leaf") { try leaf.extensions.keyUsage }
+        if let usage, !usage.digitalSignature {
+            throw Rejection(
+                .certificateUnacceptable,
+                "The leaf certificate's key may not sign data."
+            )
+        }
+    }
+
+    private static let understoodExtensions: [ASN1ObjectIdentifier] = [
+        .X509ExtensionID.basicConstraints, .X509ExtensionID.keyUsage,
+        SigningChain.leafMarker, SigningChain.intermediateMarker,
+    ]
+
+    // SHA-1 and MD5 signatures can be forged; Apple signs JWS chains with SHA-256 and SHA-384.
+    private static let strongAlgorithms: [Certificate.SignatureAlgorithm] = [
+        .ecdsaWithSHA256, .ecdsaWithSHA384, .ecdsaWithSHA512,
+        .sha256WithRSAEncryption, .sha384WithRSAEncryption, .sha512WithRSAEncryption,
+    ]
+
+    private static func checkUsable(
+        _ certificate: Certificate,
+        _ role: String
+    ) throws(Rejection) {
+        guard certificate.version == .v3 else {
+            throw Rejection(
+                .certificateUnacceptable,
+                "The \(role) certificate is not of X.509 version 3."
+            )
+        }
+        guard strongAlgorithms.contains(certificate.signatureAlgorithm) else {
+            throw Rejection(
+                .certificateUnacceptable,
+                "The \(role) certificate is signed with \(certificate.signatureAlgorithm);"
+                    + " SHA-256 or stronger is expected."
+            )
+        }
+        for found in certificate.extensions
+        where found.critical && !understoodExtensions.contains(found.oid) {
+            throw Rejection(
+                .certificateUnacceptable,
+                "The \(role) certificate has the critical extension \(found.oid), which is not"
+                    + " understood."
+            )
+        }
+    }
+
+    private static func parsed<Value>(
+        _ role: String,
+        _ read: () throws -> Value
+    ) throws(Rejection) -> Value {
+        do {
+            return try read()
+        } catch {
+            throw Rejection(
+                .certificateMalformed,
+                "An extension of the \(role) certificate cannot be read."
+            )
+        }
+    }
+}

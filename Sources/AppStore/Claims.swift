@@ -1,0 +1,68 @@
+import Events
+
+/// Reads the claims that identify a statement; these, unlike all others, must have their type.
+enum Claims {
+    /// Longest bundle id or other identifier accepted, in UTF-8 bytes: Apple allows 155 and 255.
+    static let identifierByteCountMax = 255
+
+    /// The app; nil where the claims name none.
+    static func bundleId(_ claims: JSON.Value) throws(Rejection) -> String? {
+        guard let value = claims["bundleId"], value.kind != .null else { return nil }
+        guard let text = value.text else { throw wrongType("bundleId", "a string", value) }
+        try checkIdentifier(text, "bundleId", byteCountMax: identifierByteCountMax)
+        return text.isEmpty ? nil : text
+    }
+
+    /// The environment; nil where the claims name none.
+    static func environment(_ claims: JSON.Value) throws(Rejection) -> Environment? {
+        guard let value = claims["environment"], value.kind != .null else { return nil }
+        guard let text = value.text else { throw wrongType("environment", "a string", value) }
+        try checkIdentifier(text, "environment", byteCountMax: StreamID.idByteCountMax)
+        return text.isEmpty ? nil : Environment(text)
+    }
+
+    /// An id: a string, or an integer as old payloads write it (app-store.md §G-48); nil where
+    /// there is none.
+    static func id(_ claims: JSON.Value, _ name: StaticString) throws(Rejection) -> String? {
+        guard let value = claims[name], value.kind != .null else { return nil }
+        guard let text = idText(value) else {
+            throw Rejection(.idMalformed, "\(name) is a string of digits; found \(value.kind).")
+        }
+        try checkIdentifier(text, name.description, byteCountMax: StreamID.idByteCountMax)
+        return text.isEmpty ? nil : text
+    }
+
+    /// The text of an id in either notation; nil for other values.
+    static func idText(_ value: JSON.Value) -> String? {
+        value.isPlainInteger ? String(decoding: value.bytes, as: UTF8.self) : value.text
+    }
+
+    /// Refuses an identifier that is too long or holds control characters.
+    static func checkIdentifier(
+        _ text: String,
+        _ name: String,
+        byteCountMax: Int
+    ) throws(Rejection) {
+        guard text.utf8.count <= byteCountMax else {
+            throw Rejection(
+                .idMalformed,
+                "\(name) has \(text.utf8.count) bytes; at most \(byteCountMax) are accepted."
+            )
+        }
+        guard !hasControlCharacters(text) else {
+            throw Rejection(.idMalformed, "\(name) holds control characters.")
+        }
+    }
+
+    static func hasControlCharacters(_ text: String) -> Bool {
+        text.utf8.contains { $0 < 0x20 || $0 == 0x7f }
+    }
+
+    private static func wrongType(
+        _ name: String,
+        _ expected: String,
+        _ value: JSON.Value
+    ) -> Rejection {
+        Rejection(.claimMalformed, "\(name) is \(expected); found \(value.kind).")
+    }
+}

@@ -1,0 +1,111 @@
+import Events
+
+/// Fills a content from claims: known properties into fields, everything else into `extra`.
+///
+/// Nothing is dropped but what says nothing: null, empty text, and a mark that is false. A property
+/// of an unexpected JSON type is kept in `extra` as it stands, so that no event is lost to a type.
+struct ContentBuilder {
+    private(set) var content: Content
+    private var extra = JSON.CanonicalObject()
+
+    init(format: Format) {
+        content = Content(format: format)
+    }
+
+    /// Takes in every member of an object.
+    mutating func take(
+        _ claims: JSON.Value,
+        _ properties: [Property],
+        leftOut: [StaticString]
+    ) throws(Rejection) {
+        for (name, value) in claims.members {
+            if leftOut.contains(where: { name.equals($0) }) { continue }
+            if let property = properties.first(where: { name.equals($0.name) }),
+                try take(value, as: property)
+            {
+                continue
+            }
+            keep(name, value)
+        }
+    }
+
+    /// Takes in a section of a notification; what has no field goes into `extra` under its name.
+    mutating func takeSection(
+        _ name: JSON.Value,
+        _ section: JSON.Value,
+        _ properties: [Property]
+    ) throws(Rejection) {
+        var rest = JSON.CanonicalObject()
+        for (key, value) in section.members {
+            if Property.sectionLeftOut.contains(where: { key.equals($0) }) { continue }
+            if let property = properties.first(where: { key.equals($0.name) }),
+                try take(value, as: property)
+            {
+                continue
+            }
+            rest.add(key.utf8 ?? [], value.canonicalText)
+        }
+        if !rest.isEmpty { extra.add(name.utf8 ?? [], rest.canonicalText) }
+    }
+
+    /// Keeps a member in `extra` as it stands.
+    mutating func keep(_ name: JSON.Value, _ value: JSON.Value) {
+        extra.add(name.utf8 ?? [], value.canonicalText)
+    }
+
+    /// The content; throws `content-too-large` above `Content.byteCountMax`.
+    func finished(claims: JSON.Value) throws(Rejection) -> Content {
+        var content = content
+        if !extra.isEmpty {
+            content[.extra] = .text(String(decoding: extra.canonicalText, as: UTF8.self))
+        }
+        // A field takes at most four times its JSON text (an integer of one digit takes ten bytes
+        // beside a name of four), so that small claims need not be written out to be measured.
+        if claims.bytes.count > Content.byteCountMax / 4 {
+            let count = content.canonicalBytes.count
+            guard count <= Content.byteCountMax else {
+                throw Rejection(
+                    .contentTooLarge,
+                    "The statement has \(count) bytes of content; at most \(Content.byteCountMax)"
+                        + " are accepted."
+                )
+            }
+        }
+        return content
+    }
+
+    // False where the value is not of the property's type.
+    private mutating func take(
+        _ value: JSON.Value,
+        as property: Property
+    ) throws(Rejection) -> Bool {
+        if value.kind == .null { return true }
+        switch property.shape {
+        case .identifier:
+            guard let text = Claims.idText(value) else { return false }
+            try Claims.checkIdentifier(
+                text,
+                property.name.description,
+                byteCountMax: Claims.identifierByteCountMax
+            )
+            if !text.isEmpty { content[property.field] = .text(text) }
+        case .word:
+            guard let text = value.text, !Claims.hasControlCharacters(text) else { return false }
+            if !text.isEmpty { content[property.field] = .text(text) }
+        case .integer:
+            guard let number = value.integer else { return false }
+            content[property.field] = .integer(number)
+        case .boolean:
+            guard let flag = value.boolean else { return false }
+            content[property.field] = .boolean(flag)
+        case .mark:
+            guard let flag = value.boolean else { return false }
+            if flag { content[property.field] = .boolean(true) }
+        case .instant:
+            guard value.kind == .number else { return false }
+            let instant = try AppleClock.instant(value, named: property.name.description)
+            content[property.field] = .instant(instant)
+        }
+        return true
+    }
+}

@@ -1,0 +1,137 @@
+import Events
+
+/// The outermost form of a payload, recognised by its bytes: which JWS it holds, and where.
+struct Envelope {
+    /// What the payload is; nil for a bare JWS, which says it only in its claims.
+    let kind: PayloadKind?
+    /// The JWS, in the payload's order.
+    let parts: [Part]
+    /// The unsigned word of a server response about its environment: for payloads from before
+    /// 2022-02-24, which carry none themselves (app-store.md §D.3).
+    let environmentHint: Environment?
+
+    /// One statement, or two that belong together.
+    enum Part {
+        case any(ArraySlice<UInt8>)
+        case notification(ArraySlice<UInt8>)
+        case transaction(ArraySlice<UInt8>)
+        case status(transaction: ArraySlice<UInt8>?, renewal: ArraySlice<UInt8>?)
+    }
+
+    /// Recognises the form; white space around it is tolerated.
+    init(_ payload: [UInt8]) throws(Rejection) {
+        guard payload.count <= AppStoreVerifier.payloadByteCountMax else {
+            throw Rejection.payloadTooLarge(payload.count)
+        }
+        let text = Envelope.trimmed(payload[...])
+        guard let first = text.first else {
+            throw Rejection(.payloadEmpty, "The payload is empty.")
+        }
+        if first == UInt8(ascii: "{") {
+            try self.init(object: text)
+        } else if text.contains(UInt8(ascii: ".")),
+            text.allSatisfy({ Base64.isURLCharacter($0) || $0 == UInt8(ascii: ".") })
+        {
+            self.init(kind: nil, parts: [.any(text)])
+        } else {
+            throw ForeignFormat.rejection(of: text)
+        }
+    }
+
+    private init(kind: PayloadKind?, parts: [Part], environmentHint: Environment? = nil) {
+        self.kind = kind
+        self.parts = parts
+        self.environmentHint = environmentHint
+    }
+
+    private init(object text: ArraySlice<UInt8>) throws(Rejection) {
+        let body: JSON.Value
+        do {
+            body = try JSON(Array(text)).root
+        } catch {
+            throw ForeignFormat.rejection(ofText: text)
+                ?? Rejection(error, in: "The payload")
+        }
+        if let compact = body["signedPayload"]?.utf8 {
+            self.init(kind: .signedNotification, parts: [.notification(compact)])
+            return
+        }
+        guard let parts = try Envelope.responseParts(body) else {
+            throw ForeignFormat.rejection(of: body)
+        }
+        // Nobody signed this word. It may say that purchases of 2021, whose payloads name no
+        // environment, were tests; it may not make test purchases real ones (promise 10).
+        let word = Environment(body["environment"]?.text ?? "")
+        self.init(
+            kind: .serverAPIResponse,
+            parts: parts,
+            environmentHint: word == .sandbox ? word : nil
+        )
+    }
+
+    // The responses of app-store.md §E.2; nil where the object is none of them.
+    private static func responseParts(_ body: JSON.Value) throws(Rejection) -> [Part]? {
+        if let transactions = body["signedTransactions"], transactions.kind == .array {
+            return try transactions.elements.map { element throws(Rejection) in
+                .transaction(try compact(element, "signedTransactions"))
+            }
+        }
+        if let transaction = body["signedTransactionInfo"] {
+            return [.transaction(try compact(transaction, "signedTransactionInfo"))]
+        }
+        if let history = body["notificationHistory"], history.kind == .array {
+            return try history.elements.map { element throws(Rejection) in
+                .notification(try compact(element["signedPayload"], "signedPayload"))
+            }
+        }
+        guard let groups = body["data"], groups.kind == .array else { return nil }
+        var parts: [Part] = []
+        for group in groups.elements {
+            for last in group["lastTransactions"]?.elements ?? [] {
+                parts.append(
+                    .status(
+                        transaction: try last["signedTransactionInfo"].map {
+                            value throws(Rejection) in
+                            try compact(value, "signedTransactionInfo")
+                        },
+                        renewal: try last["signedRenewalInfo"].map { value throws(Rejection) in
+                            try compact(value, "signedRenewalInfo")
+                        }
+                    )
+                )
+            }
+        }
+        return parts
+    }
+
+    private static func compact(
+        _ value: JSON.Value?,
+        _ name: String
+    ) throws(Rejection) -> ArraySlice<UInt8> {
+        guard let text = value?.utf8 else {
+            throw Rejection(.claimMalformed, "\(name) of a server response is not a JWS string.")
+        }
+        return text
+    }
+
+    static func trimmed(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+        var rest = bytes
+        while let first = rest.first, isWhitespace(first) { rest.removeFirst() }
+        while let last = rest.last, isWhitespace(last) { rest.removeLast() }
+        return rest
+    }
+
+    static func isWhitespace(_ byte: UInt8) -> Bool {
+        byte == 0x20 || byte == 0x0a || byte == 0x0d || byte == 0x09
+    }
+}
+
+extension Rejection {
+    static func payloadTooLarge(_ count: Int) -> Rejection {
+        Rejection(
+            .payloadTooLarge,
+            "The payload has \(count) bytes; at most \(AppStoreVerifier.payloadByteCountMax) are"
+                + " accepted."
+        )
+    }
+}

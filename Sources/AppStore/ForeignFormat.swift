@@ -1,0 +1,78 @@
+/// Forms that are recognised in order to say what they are, but cannot be decoded here.
+enum ForeignFormat {
+    /// The rejection of a JSON object that is no notification and no server response.
+    static func rejection(of body: JSON.Value) -> Rejection {
+        func has(_ names: StaticString...) -> Bool { names.contains { body[$0] != nil } }
+        if has("signedAppTransactionInfo") {
+            return Rejection(
+                .appTransaction,
+                "The payload is an app transaction; it carries no subscription data."
+            )
+        }
+        if has("errorCode") { return unsupported("an error response of the App Store Server API") }
+        if has("notification_type", "unified_receipt") {
+            return unsupported("a version 1 notification, which is not signed")
+        }
+        if has("receipt", "latest_receipt", "latest_receipt_info", "pending_renewal_info") {
+            return unsupported("a verifyReceipt response, which is not signed")
+        }
+        if has("status"), body.members.count <= 4 {
+            return unsupported("a verifyReceipt status without a receipt")
+        }
+        if has("receipt-data") { return unsupported("a verifyReceipt request") }
+        if has("subscriptionGroups", "nonRenewingSubscriptions") {
+            return unsupported("a .storekit configuration")
+        }
+        if has("notificationType", "notificationUUID", "transactionId", "originalTransactionId") {
+            return unsupported("decoded data without its signature; give the JWS it came from")
+        }
+        return unsupported("a JSON object of no form known")
+    }
+
+    /// The rejection of text in braces that is no JSON, where it is something else.
+    static func rejection(ofText text: ArraySlice<UInt8>) -> Rejection? {
+        contains(text.prefix(lookAheadByteCount), "\"purchase-info\"")
+            ? unsupported("an iOS 6 transaction receipt (property list)") : nil
+    }
+
+    /// The rejection of bytes that are neither JSON object nor JWS.
+    static func rejection(of text: ArraySlice<UInt8>) -> Rejection {
+        let head = text.prefix(lookAheadByteCount)
+        switch text.first {
+        case UInt8(ascii: "["):
+            return unsupported("a JSON array; take it apart first, each element is a payload")
+        case UInt8(ascii: "\""):
+            return unsupported("a JSON string; give its content")
+        case 0x30 where text.dropFirst().first ?? 0 >= 0x80:
+            return unsupported("an app receipt (PKCS#7, DER)")
+        default: break
+        }
+        let letters = head.filter { !Envelope.isWhitespace($0) }
+        let whole = letters.prefix(letters.count & ~3)
+        guard let decoded = Base64.decodeStandard(whole[...]) else {
+            return unsupported("bytes of no form known")
+        }
+        if decoded.first == 0x30, decoded.dropFirst().first ?? 0 >= 0x80 {
+            return unsupported("an app receipt (PKCS#7, base64)")
+        }
+        if contains(decoded[...], "purchase-info") || contains(decoded[...], "\"signature\"") {
+            return unsupported("an iOS 6 transaction receipt (base64)")
+        }
+        return unsupported("base64 of no form known")
+    }
+
+    /// How far into a payload is looked for a mark: each stands in the first lines.
+    private static let lookAheadByteCount = 4096
+
+    private static func unsupported(_ form: String) -> Rejection {
+        Rejection(
+            .unsupportedFormat,
+            "The payload is \(form). Accepted are notifications of version 2, JWS transactions and"
+                + " renewal info, and responses of the App Store Server API."
+        )
+    }
+
+    private static func contains(_ bytes: ArraySlice<UInt8>, _ word: StaticString) -> Bool {
+        String(decoding: bytes, as: UTF8.self).contains(word.description)
+    }
+}

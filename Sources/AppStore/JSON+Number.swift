@@ -1,0 +1,78 @@
+extension JSON.Value {
+    /// The whole number a number is; nil where it has a fraction, leaves `Int64` or is no number.
+    ///
+    /// `12`, `12.0` and `1.2e1` are twelve.
+    package var integer: Int64? {
+        guard kind == .number, let decimal = JSON.Decimal(bytes), !decimal.hasFraction else {
+            return nil
+        }
+        return decimal.whole
+    }
+
+    /// The number without its fraction; nil where it leaves `Int64` or is no number.
+    ///
+    /// Xcode writes milliseconds with a fraction: `1697679936049.7297` (app-store.md §D).
+    package var truncatedInteger: Int64? {
+        guard kind == .number else { return nil }
+        return JSON.Decimal(bytes)?.whole
+    }
+
+    /// Whether this is a number written as digits only, as an id might be.
+    package var isPlainInteger: Bool {
+        kind == .number && bytes.allSatisfy { $0 &- UInt8(ascii: "0") < 10 }
+    }
+}
+
+extension JSON {
+    /// A number's whole part, exactly, and whether anything follows it.
+    ///
+    /// Works on the digits: going through a `Double` would change ids and dates above 2^53.
+    struct Decimal {
+        let whole: Int64
+        let hasFraction: Bool
+
+        /// Reads the bytes of a JSON number; nil where the whole part leaves `Int64`.
+        init?(_ bytes: ArraySlice<UInt8>) {
+            var digits: [UInt8] = []
+            var pointPosition: Int?
+            var rest = bytes
+            let isNegative = rest.first == UInt8(ascii: "-")
+            if isNegative { rest.removeFirst() }
+            while let byte = rest.first, byte | 0x20 != UInt8(ascii: "e") {
+                if byte == UInt8(ascii: ".") {
+                    pointPosition = digits.count
+                } else {
+                    digits.append(byte - UInt8(ascii: "0"))
+                }
+                rest.removeFirst()
+            }
+            guard let exponent = Decimal.exponent(rest.dropFirst()) else { return nil }
+            let wholeCount = (pointPosition ?? digits.count) + exponent
+            guard let whole = Decimal.whole(digits, count: wholeCount, isNegative: isNegative)
+            else { return nil }
+            self.whole = whole
+            hasFraction = digits.dropFirst(max(0, wholeCount)).contains { $0 != 0 }
+        }
+
+        // The parser lets no exponent through that has more than three digits.
+        private static func exponent(_ text: ArraySlice<UInt8>) -> Int? {
+            text.isEmpty ? 0 : Int(String(decoding: text, as: UTF8.self))
+        }
+
+        private static func whole(_ digits: [UInt8], count: Int, isNegative: Bool) -> Int64? {
+            var number: Int64 = 0
+            guard digits.contains(where: { $0 != 0 }) else { return 0 }
+            for position in 0..<max(0, count) {
+                let digit = Int64(position < digits.count ? digits[position] : 0)
+                let (shifted, overflow) = number.multipliedReportingOverflow(by: 10)
+                let (sum, carry) =
+                    isNegative
+                    ? shifted.subtractingReportingOverflow(digit)
+                    : shifted.addingReportingOverflow(digit)
+                guard !overflow, !carry else { return nil }
+                number = sum
+            }
+            return number
+        }
+    }
+}

@@ -1,0 +1,184 @@
+/// A JSON text (RFC 8259), parsed into an index over its own bytes.
+///
+/// Nothing is copied: a node says where a value lies and where the next one starts. Strings are
+/// decoded when asked for and numbers stay the text they were, so that an id never goes through a
+/// floating-point number (app-store.md §G-48).
+///
+/// Stricter than RFC 8259 demands: input is valid UTF-8 without a byte order mark, no name occurs
+/// twice in an object, no escape names half a surrogate pair.
+package struct JSON: Sendable {
+    let storage: Storage
+
+    /// Deepest nesting accepted: Apple's payloads need six, and recursion stays shallow.
+    package static let depthMax = 32
+    /// Largest text accepted, in bytes: that of a payload.
+    package static let byteCountMax = AppStoreVerifier.payloadByteCountMax
+    /// Longest number accepted, in bytes: no quantity of Apple's needs half of it.
+    package static let numberByteCountMax = 64
+    /// Most digits of an exponent: with more, PostgreSQL could not store the number as jsonb.
+    package static let exponentDigitCountMax = 3
+
+    /// Parses a text.
+    ///
+    /// Throws `Failure`, with the offset of the byte that could not be accepted.
+    package init(_ bytes: [UInt8]) throws(Failure) {
+        storage = Storage(bytes: bytes, nodes: try Parser.parse(bytes))
+    }
+
+    /// The value that the text is.
+    package var root: Value { Value(storage: storage, index: 0) }
+
+    /// Why a text is no JSON, and where.
+    package struct Failure: Error, Hashable, Sendable {
+        /// What is wrong.
+        package let reason: Reason
+        /// Offset of the byte, from zero.
+        package let offset: Int
+    }
+
+    /// What can be wrong with a text.
+    package enum Reason: String, Sendable {
+        case unexpectedByte = "a byte that cannot stand there"
+        case unexpectedEnd = "the end of the text inside a value"
+        case invalidUTF8 = "bytes that are not UTF-8"
+        case invalidEscape = "an escape that names no character"
+        case duplicateName = "a name that the object already has"
+        case numberTooLong = "a number of more than 64 characters, or 3 in its exponent"
+        case tooDeep = "nesting deeper than 32 levels"
+        case tooLarge = "more than 16 MiB"
+    }
+
+    final class Storage: Sendable {
+        let bytes: [UInt8]
+        let nodes: [Node]
+
+        init(bytes: [UInt8], nodes: [Node]) {
+            self.bytes = bytes
+            self.nodes = nodes
+        }
+    }
+
+    struct Node: Sendable {
+        var kind: Kind
+        /// Whether a string has escapes and must be decoded.
+        var isEscaped = false
+        /// First byte; of a string, the first after the quote.
+        var start: UInt32
+        /// Byte after the last; of a string, the closing quote.
+        var end: UInt32 = 0
+        /// The node after this one and all inside it.
+        var next: UInt32 = 0
+    }
+
+    /// What a value is.
+    package enum Kind: UInt8, Sendable {
+        case null, `false`, `true`, number, string, array, object
+    }
+}
+
+extension JSON {
+    /// One value of a text; keeps the text alive.
+    package struct Value: Sendable {
+        let storage: Storage
+        let index: Int
+
+        private var node: Node { storage.nodes[index] }
+
+        /// What it is.
+        package var kind: Kind { node.kind }
+
+        /// The bytes of the value as they stand in the text; of a string without the quotes.
+        package var bytes: ArraySlice<UInt8> {
+            let node = node
+            return storage.bytes[Int(node.start)..<Int(node.end)]
+        }
+
+        /// Whether the bytes of a string hold escapes.
+        var isEscaped: Bool { node.isEscaped }
+
+        /// The text of a string; nil for other values.
+        package var text: String? {
+            let node = node
+            guard node.kind == .string else { return nil }
+            return node.isEscaped
+                ? String(decoding: JSON.unescaped(bytes), as: UTF8.self)
+                : String(decoding: bytes, as: UTF8.self)
+        }
+
+        /// The UTF-8 of a string, copied only where it has escapes; nil for other values.
+        package var utf8: ArraySlice<UInt8>? {
+            let node = node
+            guard node.kind == .string else { return nil }
+            return node.isEscaped ? JSON.unescaped(bytes)[...] : bytes
+        }
+
+        /// The flag of a boolean; nil for other values.
+        package var boolean: Bool? {
+            switch kind {
+            case .true: true
+            case .false: false
+            default: nil
+            }
+        }
+
+        /// The value of that name; nil where there is none or this is no object.
+        package subscript(name: StaticString) -> Value? {
+            guard kind == .object else { return nil }
+            let end = Int(node.next)
+            var position = index + 1
+            while position < end {
+                let key = Value(storage: storage, index: position)
+                if key.equals(name) { return Value(storage: storage, index: position + 1) }
+                position = Int(storage.nodes[position + 1].next)
+            }
+            return nil
+        }
+
+        /// Whether this is a string of exactly that ASCII text.
+        func equals(_ text: StaticString) -> Bool {
+            let node = node
+            guard node.kind == .string else { return false }
+            guard !node.isEscaped else { return self.text == text.description }
+            let count = Int(node.end - node.start)
+            guard count == text.utf8CodeUnitCount else { return false }
+            return storage.bytes.withUnsafeBufferPointer { bytes in
+                for offset in 0..<count
+                where bytes[Int(node.start) + offset] != text.utf8Start[offset] {
+                    return false
+                }
+                return true
+            }
+        }
+
+        /// Names and values of an object, in the order of the text; empty for other values.
+        package var members: [(name: Value, value: Value)] {
+            guard kind == .object else { return [] }
+            var members: [(name: Value, value: Value)] = []
+            let end = Int(node.next)
+            var position = index + 1
+            while position < end {
+                members.append(
+                    (
+                        Value(storage: storage, index: position),
+                        Value(storage: storage, index: position + 1)
+                    )
+                )
+                position = Int(storage.nodes[position + 1].next)
+            }
+            return members
+        }
+
+        /// The elements of an array; empty for other values.
+        package var elements: [Value] {
+            guard kind == .array else { return [] }
+            var elements: [Value] = []
+            let end = Int(node.next)
+            var position = index + 1
+            while position < end {
+                elements.append(Value(storage: storage, index: position))
+                position = Int(storage.nodes[position].next)
+            }
+            return elements
+        }
+    }
+}

@@ -1,0 +1,118 @@
+import Events
+
+/// Apple's name of a property, the field that holds it, and the JSON type it should have.
+struct Property {
+    let name: StaticString
+    let field: Field
+    let shape: Shape
+
+    /// How a property is written in JSON.
+    enum Shape {
+        /// Text that identifies something: a string, or an integer in old payloads.
+        case identifier
+        /// A string.
+        case word
+        /// A number without fraction.
+        case integer
+        /// A boolean that is kept either way.
+        case boolean
+        /// A boolean of which only true says something.
+        case mark
+        /// Milliseconds since 1970; a fraction is cut off.
+        case instant
+    }
+
+    init(_ name: StaticString, _ field: Field, _ shape: Shape) {
+        self.name = name
+        self.field = field
+        self.shape = shape
+    }
+}
+
+extension Property {
+    /// What a transaction carries (app-store.md §D.1).
+    static let transaction: [Property] = [
+        Property("transactionId", .transactionId, .identifier),
+        Property("webOrderLineItemId", .webOrderLineItemId, .identifier),
+        Property("productId", .productId, .identifier),
+        Property("subscriptionGroupIdentifier", .subscriptionGroupIdentifier, .identifier),
+        Property("type", .type, .word),
+        Property("inAppOwnershipType", .inAppOwnershipType, .word),
+        Property("transactionReason", .transactionReason, .word),
+        Property("quantity", .quantity, .integer),
+        Property("storefront", .storefront, .word),
+        Property("storefrontId", .storefrontId, .identifier),
+        Property("currency", .currency, .word),
+        Property("price", .price, .integer),
+        Property("isUpgraded", .isUpgraded, .mark),
+        Property("offerType", .offerType, .integer),
+        Property("offerIdentifier", .offerIdentifier, .word),
+        Property("offerDiscountType", .offerDiscountType, .word),
+        Property("offerPeriod", .offerPeriod, .word),
+        Property("revocationDate", .revocationDate, .instant),
+        Property("revocationReason", .revocationReason, .integer),
+        Property("revocationType", .revocationType, .word),
+        Property("revocationPercentage", .revocationPercentage, .integer),
+        Property("appAccountToken", .appAccountToken, .identifier),
+        Property("appTransactionId", .appTransactionId, .identifier),
+        Property("previousOriginalTransactionId", .previousOriginalTransactionId, .identifier),
+    ]
+
+    /// What stands in a transaction but not in its content.
+    ///
+    /// Identity, key, as-of, and values that change with every signing: they stay in the evidence.
+    static let transactionLeftOut: [StaticString] = [
+        "originalTransactionId", "bundleId", "environment", "purchaseDate", "expiresDate",
+        "originalPurchaseDate", "signedDate", "deviceVerification", "deviceVerificationNonce",
+    ]
+
+    /// What renewal info carries (app-store.md §D.2).
+    static let renewal: [Property] = [
+        Property("productId", .productId, .identifier),
+        Property("autoRenewProductId", .autoRenewProductId, .identifier),
+        Property("autoRenewStatus", .autoRenewStatus, .integer),
+        Property("expirationIntent", .expirationIntent, .integer),
+        Property("isInBillingRetryPeriod", .isInBillingRetryPeriod, .boolean),
+        Property("gracePeriodExpiresDate", .gracePeriodExpiresDate, .instant),
+        Property("priceIncreaseStatus", .priceIncreaseStatus, .integer),
+        Property("renewalDate", .renewalDate, .instant),
+        Property("renewalPrice", .renewalPrice, .integer),
+        Property("currency", .currency, .word),
+        Property("offerType", .offerType, .integer),
+        Property("offerIdentifier", .offerIdentifier, .word),
+        Property("offerDiscountType", .offerDiscountType, .word),
+        Property("offerPeriod", .offerPeriod, .word),
+        Property("recentSubscriptionStartDate", .recentSubscriptionStartDate, .instant),
+        Property("appAccountToken", .appAccountToken, .identifier),
+        Property("appTransactionId", .appTransactionId, .identifier),
+    ]
+
+    /// What stands in renewal info but not in its content.
+    static let renewalLeftOut: [StaticString] = [
+        "originalTransactionId", "bundleId", "environment", "signedDate", "deviceVerification",
+        "deviceVerificationNonce",
+    ]
+
+    /// What a notification carries outside of its sections (app-store.md §C.1).
+    static let notification: [Property] = [
+        Property("notificationType", .notificationType, .word),
+        Property("subtype", .subtype, .word),
+        Property("notificationUUID", .notificationUUID, .identifier),
+    ]
+
+    /// What stands in a notification but not in its content.
+    static let notificationLeftOut: [StaticString] = ["signedDate"]
+
+    /// What a notification's `data` carries beside the nested statements.
+    static let notificationData: [Property] = [
+        Property("status", .status, .integer),
+        Property("consumptionRequestReason", .consumptionRequestReason, .word),
+    ]
+
+    /// What stands in a section but not in the content: identity, the nested statements, which
+    /// become facts of their own, and the version of the app on one device.
+    static let sectionLeftOut: [StaticString] = [
+        "bundleId", "environment", "bundleVersion", "signedTransactionInfo", "signedRenewalInfo",
+        "signedAppTransactionInfo",
+    ]
+}

@@ -1,0 +1,113 @@
+/// Why a payload was refused: nothing of it enters the ledger.
+///
+/// Two rejections are equal when their codes are. The message names what was found, what was
+/// expected and what to do; it carries ids and machine words, never payload bytes, and is safe to
+/// log.
+public struct Rejection: Error, Sendable {
+    /// What callers switch on; its raw value is the machine word that `ingest --json` prints.
+    public let code: Code
+    /// One or two sentences for people.
+    public let message: String
+
+    /// A rejection with that reason.
+    public init(_ code: Code, _ message: String) {
+        self.code = code
+        self.message = message
+    }
+
+    /// The reasons, one for each way to fail.
+    ///
+    /// Raw values are a contract: added, never renamed.
+    public enum Code: String, CaseIterable, Sendable {
+        /// A file or folder that could not be read.
+        case unreadable = "unreadable"
+        /// No bytes but white space.
+        case payloadEmpty = "payload-empty"
+        /// More bytes than a named limit allows.
+        case payloadTooLarge = "payload-too-large"
+        /// A form that is known but not decodable here, or not known at all; the message names it.
+        case unsupportedFormat = "unsupported-format"
+        /// An app transaction: genuine, but it carries no subscription data.
+        case appTransaction = "app-transaction"
+        /// A server response that holds no signed statement, so there is nothing to verify.
+        case nothingSigned = "nothing-signed"
+
+        /// Not JSON as RFC 8259 defines it.
+        case jsonMalformed = "json-malformed"
+        /// JSON nested deeper than `JSON.depthMax`.
+        case jsonTooDeep = "json-too-deep"
+        /// A JSON object that has one name twice: which value was meant cannot be known.
+        case jsonDuplicateName = "json-duplicate-name"
+
+        /// Not three base64url segments with a JSON object in the first two.
+        case jwsMalformed = "jws-malformed"
+        /// `alg` is anything but ES256.
+        case algorithmNotES256 = "algorithm-not-es256"
+        /// The header has critical extensions, none of which is understood (RFC 7515 §4.1.11).
+        case jwsCriticalHeader = "jws-critical-header"
+        /// No `x5c`, or an empty one.
+        case x5cMissing = "x5c-missing"
+        /// `x5c` has neither three certificates nor Xcode's one.
+        case chainLength = "chain-length"
+        /// A certificate that is no X.509 DER.
+        case certificateMalformed = "certificate-malformed"
+        /// A certificate that may not be used as it is: weak signature, unknown critical
+        /// extension, wrong key usage.
+        case certificateUnacceptable = "certificate-unacceptable"
+        /// A certificate was not valid at the payload's date: expired, or not yet valid.
+        case certificateExpired = "certificate-expired"
+        /// A certificate was not issued by the next one.
+        case chainBroken = "chain-broken"
+        /// The chain ends at no pinned root.
+        case chainUntrusted = "chain-untrusted"
+        /// The issuer is no certification authority, or its path length forbids the chain.
+        case issuerNotCA = "issuer-not-ca"
+        /// The leaf lacks Apple's marker 1.2.840.113635.100.6.11.1.
+        case leafOIDMissing = "leaf-oid-missing"
+        /// The intermediate lacks Apple's marker 1.2.840.113635.100.6.2.1.
+        case intermediateOIDMissing = "intermediate-oid-missing"
+        /// The leaf's key is not on P-256.
+        case leafKeyUnsupported = "leaf-key-unsupported"
+        /// The signature is not 64 raw bytes.
+        case signatureMalformed = "signature-malformed"
+        /// The signature does not fit the signed bytes: the payload was changed.
+        case signatureInvalid = "signature-invalid"
+        /// Signed by Xcode on somebody's machine, and this verifier was not told to trust it.
+        case xcodeSigned = "xcode-signed"
+        /// A root certificate given by the operator cannot be read.
+        case rootCertificateMalformed = "root-certificate-malformed"
+
+        /// The payload is of another app.
+        case bundleIdMismatch = "bundle-id-mismatch"
+        /// A production notification of another App Store app id.
+        case appAppleIdMismatch = "app-apple-id-mismatch"
+        /// The environment is not among those accepted.
+        case environmentNotAccepted = "environment-not-accepted"
+        /// Nothing says in which environment the payload was made.
+        case environmentUnknown = "environment-unknown"
+        /// A nested statement contradicts what surrounds it.
+        case nestedMismatch = "nested-mismatch"
+        /// A claim that identifies the statement has the wrong JSON type.
+        case claimMalformed = "claim-malformed"
+        /// A date outside of what the App Store can have issued.
+        case dateImplausible = "date-implausible"
+        /// No date of Apple's at all: the statement has no place on Apple's clock.
+        case dateMissing = "date-missing"
+        /// An id that is too long, holds control characters or is no text.
+        case idMalformed = "id-malformed"
+        /// More than `Content.byteCountMax` bytes of content.
+        case contentTooLarge = "content-too-large"
+    }
+}
+
+extension Rejection: Equatable {
+    /// Equal when the codes are; the message is for people.
+    public static func == (left: Rejection, right: Rejection) -> Bool {
+        left.code == right.code
+    }
+}
+
+extension Rejection: CustomStringConvertible {
+    /// The machine word, then the message.
+    public var description: String { "\(code.rawValue): \(message)" }
+}

@@ -1,0 +1,85 @@
+public import Events
+import SwiftASN1
+import X509
+
+/// A certificate that the operator trusts: where every accepted chain must end.
+public struct RootCertificate: Sendable {
+    /// The certificate, as X.509 DER.
+    public let der: [UInt8]
+    /// The SHA-256 of the DER: the fingerprint by which people know it.
+    public let digest: Digest
+
+    let certificate: Certificate
+
+    /// Largest file of certificates read, in bytes: a bundle of Apple's roots has five thousand.
+    public static let fileByteCountMax = 1 << 16
+
+    /// Reads one certificate.
+    ///
+    /// Throws `root-certificate-malformed` unless the bytes are the DER of one X.509 certificate.
+    public init(der: [UInt8]) throws(Rejection) {
+        do {
+            certificate = try Certificate(derEncoded: der)
+        } catch {
+            throw Rejection(
+                .rootCertificateMalformed,
+                "The root certificate is not X.509 DER (\(der.count) bytes). Give a .cer or .pem"
+                    + " file as Apple or your test authority publishes it."
+            )
+        }
+        self.der = der
+        digest = Digest.of(der)
+    }
+
+    /// The roots built in: Apple Root CA - G3, Apple Root CA - G2, Apple Root CA.
+    public static let apple: [RootCertificate] = AppleRoots.base64.map { text in
+        guard let der = Base64.decodeStandard(Array(text.utf8)[...]) else {
+            preconditionFailure("A built-in root certificate is not base64.")
+        }
+        do {
+            return try RootCertificate(der: der)
+        } catch {
+            preconditionFailure("A built-in root certificate cannot be read: \(error)")
+        }
+    }
+
+    /// Reads the content of a certificate file: DER, or PEM with one or more certificates.
+    ///
+    /// Throws `root-certificate-malformed` where it holds none.
+    public static func read(_ file: [UInt8]) throws(Rejection) -> [RootCertificate] {
+        guard let text = String(validating: file, as: UTF8.self), text.contains("-----BEGIN ")
+        else { return [try RootCertificate(der: file)] }
+        let documents: [PEMDocument]
+        do {
+            documents = try PEMDocument.parseMultiple(pemString: text)
+        } catch {
+            throw Rejection(
+                .rootCertificateMalformed,
+                "The root certificate file looks like PEM but cannot be read as PEM."
+            )
+        }
+        var roots: [RootCertificate] = []
+        for document in documents where document.discriminator == "CERTIFICATE" {
+            roots.append(try RootCertificate(der: document.derBytes))
+        }
+        guard !roots.isEmpty else {
+            throw Rejection(
+                .rootCertificateMalformed,
+                "The PEM file holds no CERTIFICATE block. Give the root's certificate, not a key."
+            )
+        }
+        return roots
+    }
+}
+
+extension RootCertificate: Hashable {
+    /// Equal when the DER is.
+    public static func == (left: RootCertificate, right: RootCertificate) -> Bool {
+        left.digest == right.digest
+    }
+
+    /// Hashes the digest of the DER.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(digest)
+    }
+}

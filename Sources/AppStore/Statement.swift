@@ -1,0 +1,109 @@
+import Events
+
+/// One JWS whose signature was checked: what it says, and which root vouches for it.
+struct Statement {
+    /// What it is.
+    let kind: Kind
+    /// Its claims: an object.
+    let claims: JSON.Value
+    /// When Apple asserted it, on Apple's clock; nil where it carries no date at all.
+    let asOf: Instant?
+    /// The fingerprint of the root.
+    let root: Digest
+    /// Whether it was signed by Xcode rather than by the App Store.
+    let isLocal: Bool
+
+    /// The app it names; nil where it names none.
+    var bundleId: String? {
+        get throws(Rejection) { try Claims.bundleId(claims) }
+    }
+
+    /// The environment it names; nil where it names none.
+    var environment: Environment? {
+        get throws(Rejection) { try Claims.environment(claims) }
+    }
+
+    /// What a JWS is, by its claims; the header does not say.
+    enum Kind: String {
+        case notification = "a notification"
+        case transaction = "a transaction"
+        case renewalInfo = "renewal info"
+        case appTransaction = "an app transaction"
+        case retentionRequest = "a retention messaging request"
+
+        /// Looks for the claims that only one kind has, the surest first.
+        init(_ claims: JSON.Value) {
+            func has(_ names: StaticString...) -> Bool { names.contains { claims[$0] != nil } }
+            if has("notificationType", "notificationUUID") {
+                self = .notification
+            } else if has("receiptType", "receiptCreationDate") {
+                self = .appTransaction
+            } else if has("requestIdentifier"), has("userLocale") {
+                self = .retentionRequest
+            } else if has("transactionId") {
+                self = .transaction
+            } else if has(
+                "autoRenewProductId",
+                "autoRenewStatus",
+                "renewalDate",
+                "expirationIntent"
+            ) {
+                self = .renewalInfo
+            } else if has("bundleId", "purchaseDate") {
+                self = .transaction
+            } else {
+                self = .renewalInfo
+            }
+        }
+    }
+}
+
+/// Opens JWS: checks the signature and everything that vouches for it, and nothing of the content.
+final class StatementOpener: Sendable {
+    private let roots: [RootCertificate]
+    let cache = ChainCache()
+
+    /// An opener that trusts these roots and no others.
+    init(roots: [RootCertificate]) {
+        self.roots = roots
+    }
+
+    /// The statement of a compact JWS.
+    ///
+    /// The chain is judged at the payload's own date (app-store.md §F.1-5). Without any date of
+    /// Apple's it is judged at `receivedAt`, as Apple's libraries do with the present.
+    func open(
+        _ compact: ArraySlice<UInt8>,
+        receivedAt: Instant
+    ) throws(Rejection) -> Statement {
+        let jws = try JWS(compact)
+        let headerDigest = Digest.of(Array(jws.header))
+        let known = cache.chain(of: headerDigest)
+        let chain: SigningChain
+        if let known { chain = known } else { chain = try judge(jws) }
+        let claims = try jws.unverifiedClaims()
+        let asOf = try AppleClock.date(of: claims)
+        try chain.checkValidity(at: asOf ?? receivedAt)
+        try jws.checkSignature(with: chain.key)
+        if known == nil { cache.remember(chain, of: headerDigest) }
+        return Statement(
+            kind: Statement.Kind(claims),
+            claims: claims,
+            asOf: asOf,
+            root: chain.root,
+            isLocal: chain.isLocal
+        )
+    }
+
+    private func judge(_ jws: JWS) throws(Rejection) -> SigningChain {
+        let header = try JWSHeader(jws.header)
+        do throws(Rejection) {
+            return try SigningChain(header, roots: roots)
+        } catch {
+            guard error.code == .chainUntrusted,
+                try jws.unverifiedClaims()["environment"]?.equals("Xcode") == true
+            else { throw error }
+            throw Rejection.xcodeSigned("Its chain ends at no root that was given.")
+        }
+    }
+}

@@ -1,0 +1,92 @@
+import Events
+
+/// Where and for which app a statement was made, once everything around it was asked.
+struct Provenance {
+    let environment: Environment
+    /// Empty where nothing says.
+    let bundleId: String
+    let asOf: Instant
+}
+
+/// Turns the claims of verified statements into facts: pure, claims in, facts out.
+enum Translation {
+    /// The fact of a transaction (app-store.md §D.1).
+    static func transaction(
+        _ claims: JSON.Value,
+        _ provenance: Provenance
+    ) throws(Rejection) -> Fact {
+        var builder = ContentBuilder(format: .signedTransaction)
+        try builder.take(claims, Property.transaction, leftOut: Property.transactionLeftOut)
+        let transactionId = try Claims.id(claims, "transactionId")
+        let id = try Claims.id(claims, "originalTransactionId") ?? transactionId
+        return Fact(
+            stream: StreamID(
+                environment: provenance.environment,
+                originalTransactionId: id ?? ""
+            ),
+            bundleId: provenance.bundleId,
+            kind: .transaction,
+            purchaseDate: try AppleClock.instant(claims, "purchaseDate"),
+            expiresDate: try AppleClock.instant(claims, "expiresDate"),
+            asOf: provenance.asOf,
+            content: try builder.finished(claims: claims)
+        )
+    }
+
+    /// The fact of renewal info (app-store.md §D.2): about the subscription, not about a period.
+    static func renewal(
+        _ claims: JSON.Value,
+        _ provenance: Provenance
+    ) throws(Rejection) -> Fact {
+        var builder = ContentBuilder(format: .signedRenewalInfo)
+        try builder.take(claims, Property.renewal, leftOut: Property.renewalLeftOut)
+        let id = try Claims.id(claims, "originalTransactionId")
+        return Fact(
+            stream: StreamID(
+                environment: provenance.environment,
+                originalTransactionId: id ?? ""
+            ),
+            bundleId: provenance.bundleId,
+            kind: .renewal,
+            purchaseDate: nil,
+            expiresDate: nil,
+            asOf: provenance.asOf,
+            content: try builder.finished(claims: claims)
+        )
+    }
+
+    /// The fact of a notification (app-store.md §C.1), about what its nested statements are about.
+    ///
+    /// `nested` are the facts of the nested statements, the transaction first.
+    static func notification(
+        _ claims: JSON.Value,
+        _ provenance: Provenance,
+        nested: [Fact]
+    ) throws(Rejection) -> Fact {
+        var builder = ContentBuilder(format: .signedNotification)
+        var rest: [StaticString] = Property.notificationLeftOut
+        // The version is what the format says; any other than 2.0 is worth keeping.
+        if claims["version"]?.equals("2.0") == true { rest.append("version") }
+        for (name, value) in claims.members where value.kind == .object {
+            for section in NotificationParts.sections where name.equals(section) {
+                let properties = name.equals("data") ? Property.notificationData : []
+                try builder.takeSection(name, value, properties)
+                rest.append(section)
+            }
+        }
+        try builder.take(claims, Property.notification, leftOut: rest)
+        let subject = nested.first
+        return Fact(
+            stream: StreamID(
+                environment: provenance.environment,
+                originalTransactionId: subject?.stream.originalTransactionId ?? ""
+            ),
+            bundleId: provenance.bundleId,
+            kind: .notification,
+            purchaseDate: subject?.purchaseDate,
+            expiresDate: subject?.expiresDate,
+            asOf: provenance.asOf,
+            content: try builder.finished(claims: claims)
+        )
+    }
+}

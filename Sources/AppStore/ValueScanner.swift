@@ -1,0 +1,84 @@
+/// Finds where JSON values begin and end, byte by byte, without judging what is inside.
+///
+/// It only counts brackets outside of strings, so that a value that is no JSON is handed on whole
+/// and refused by whoever parses it.
+struct ValueScanner: Sendable {
+    /// What a byte is.
+    enum Mark {
+        /// Between values.
+        case outside
+        /// Part of a value that goes on.
+        case inside
+        /// The last byte of a value.
+        case end
+        /// No part of a value, and the value before it, a word or number, ends here.
+        case separator
+    }
+
+    private let isArray: Bool
+    private var isOpen = false
+    private var depth = 0
+    private var isInString = false
+    private var isEscaped = false
+    private var isInWord = false
+
+    /// A scanner of the elements of one array, or of values written one after the other.
+    init(isArray: Bool) {
+        self.isArray = isArray
+    }
+
+    mutating func take(_ byte: UInt8) -> Mark {
+        if isInString { return takeInString(byte) }
+        switch byte {
+        case UInt8(ascii: "\""):
+            isInString = true
+            return .inside
+        case UInt8(ascii: "{"), UInt8(ascii: "["):
+            if isArray, !isOpen, byte == UInt8(ascii: "[") {
+                isOpen = true
+                return .outside
+            }
+            depth += 1
+            return .inside
+        case UInt8(ascii: "}"), UInt8(ascii: "]"):
+            return takeClosing(byte)
+        default:
+            return takeOther(byte)
+        }
+    }
+
+    private mutating func takeInString(_ byte: UInt8) -> Mark {
+        if isEscaped {
+            isEscaped = false
+        } else if byte == UInt8(ascii: "\\") {
+            isEscaped = true
+        } else if byte == UInt8(ascii: "\"") {
+            isInString = false
+            return depth == 0 ? .end : .inside
+        }
+        return .inside
+    }
+
+    private mutating func takeClosing(_ byte: UInt8) -> Mark {
+        if depth == 0, isArray, isOpen, byte == UInt8(ascii: "]") {
+            isOpen = false
+            return endOfWord()
+        }
+        depth = max(0, depth - 1)
+        return depth == 0 ? .end : .inside
+    }
+
+    private mutating func takeOther(_ byte: UInt8) -> Mark {
+        guard depth == 0 else { return .inside }
+        if Envelope.isWhitespace(byte) || (isArray && byte == UInt8(ascii: ",")) {
+            return endOfWord()
+        }
+        isInWord = true
+        return .inside
+    }
+
+    private mutating func endOfWord() -> Mark {
+        defer { isInWord = false }
+        return isInWord ? .separator : .outside
+    }
+}

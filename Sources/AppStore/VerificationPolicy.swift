@@ -1,0 +1,99 @@
+public import Events
+
+/// What a verifier trusts and accepts; the operator's configuration, nothing else.
+public struct VerificationPolicy: Sendable {
+    /// Where every certificate chain must end.
+    ///
+    /// Apple's roots are not added by themselves: `RootCertificate.apple` are the default, and an
+    /// operator's own come after them.
+    public var roots: [RootCertificate]
+    /// The apps whose payloads are accepted; empty means any.
+    public var bundleIds: Set<String>
+    /// The App Store's id of the app, which production notifications must carry; nil means any.
+    public var appAppleId: Int64?
+    /// The environments accepted.
+    ///
+    /// Sandbox payloads are signed under the same roots as production ones, so that this list is
+    /// all that keeps them apart (app-store.md §F.1-10). `Xcode` needs its root as well.
+    public var environments: Set<Environment>
+
+    /// A policy; by default Apple's roots, any app, production and sandbox.
+    public init(
+        roots: [RootCertificate] = RootCertificate.apple,
+        bundleIds: Set<String> = [],
+        appAppleId: Int64? = nil,
+        environments: Set<Environment> = [.production, .sandbox]
+    ) {
+        self.roots = roots
+        self.bundleIds = bundleIds
+        self.appAppleId = appAppleId
+        self.environments = environments
+    }
+}
+
+extension VerificationPolicy {
+    /// Refuses a statement of another app.
+    func checkBundleId(_ bundleId: String?, of kind: Statement.Kind) throws(Rejection) {
+        guard !bundleIds.isEmpty else { return }
+        if let bundleId, bundleIds.contains(bundleId) { return }
+        let expected = bundleIds.sorted().joined(separator: ", ")
+        let found = bundleId.map { "is of the app \"\($0)\"" } ?? "names no app"
+        throw Rejection(
+            .bundleIdMismatch,
+            "The payload holds \(kind.rawValue) that \(found); expected"
+                + " \(expected). Add the app to the accepted bundle ids if it is yours."
+        )
+    }
+
+    /// Refuses an environment that is not accepted, or that the signer may not speak for.
+    func checkEnvironment(
+        _ environment: Environment,
+        of statement: Statement
+    ) throws(Rejection) {
+        if statement.isLocal {
+            guard environment == .xcode || environment == .localTesting else {
+                throw Rejection.xcodeSigned(
+                    "It claims the environment \(environment), for which only Apple signs."
+                )
+            }
+            guard environments.contains(environment) else {
+                throw Rejection.xcodeSigned(
+                    "The environment \(environment) is not among those accepted."
+                )
+            }
+        }
+        guard environments.contains(environment) else {
+            let accepted = environments.map(\.word).sorted().joined(separator: ", ")
+            throw Rejection(
+                .environmentNotAccepted,
+                "The payload was made in the environment \(environment); accepted: \(accepted)."
+            )
+        }
+    }
+
+    /// The first environment that a word names; if there is no word, the only one accepted.
+    func environment(_ words: Environment?...) throws(Rejection) -> Environment {
+        for word in words {
+            if let word { return word }
+        }
+        if environments.count == 1, let only = environments.first { return only }
+        throw Rejection(
+            .environmentUnknown,
+            "Nothing in the payload says in which environment it was made (payloads before"
+                + " 2022-02-24 do not). Accept exactly one environment to have it assumed."
+        )
+    }
+
+    /// Refuses a production notification of another App Store app id.
+    func checkAppAppleId(
+        _ found: Int64?,
+        in environment: Environment
+    ) throws(Rejection) {
+        guard let appAppleId, environment == .production, found != appAppleId else { return }
+        throw Rejection(
+            .appAppleIdMismatch,
+            "The notification is for the App Store app \(found.map(String.init) ?? "without id");"
+                + " expected \(appAppleId)."
+        )
+    }
+}

@@ -1,0 +1,119 @@
+internal import Events
+internal import Postgres
+
+/// The statements of one append: look up, decide, insert.
+extension Appender {
+    /// Most segments remembered a lane before the memory is emptied: each is 32 bytes, and a ledger
+    /// of one app meets a handful a year.
+    static let storedSegmentsMax = 10_000
+
+    /// One round trip to look up, one to commit; refused by the primary keys where another writer
+    /// was faster.
+    func commitOptimistic(
+        _ batch: [Submission],
+        head: LaneHead,
+        now: Instant
+    ) async throws(AppenderFailure) -> AppendPlan {
+        let session = try await connected()
+        let lookUp = AppendLookUp(batch, lane: head.lane)
+        do {
+            let found = try await session.pipeline(lookUp.statements)
+            let plan = try lookUp.plan(batch, found: found, head: head, now: now)
+            guard !plan.isEmpty else { return plan }
+            let insert = AppendInsert(plan, stored: storedSegments[head.lane, default: []])
+            _ = try await session.pipeline(insert.statements)
+            remember(insert.segments, of: head.lane)
+            return plan
+        } catch {
+            throw await failure(error)
+        }
+    }
+
+    /// The same while holding the lane's row, for a writer that keeps losing the race.
+    func commitLocked(
+        _ batch: [Submission],
+        lane: Int,
+        genesis: Digest,
+        now: Instant
+    ) async throws(AppenderFailure) -> AppendPlan {
+        let session = try await connected()
+        let lookUp = AppendLookUp(batch, lane: lane)
+        let stored = storedSegments[lane, default: []]
+        do {
+            let (plan, segments) = try await session.atomically {
+                session -> (AppendPlan, [Digest]) in
+                _ = try session.query(AppendSQL.lockLane, [.int4(Int32(lane))])
+                let head = try AppendSQL.head(
+                    in: session.query(AppendSQL.readHead, [.int4(Int32(lane))]),
+                    lane: lane,
+                    genesis: genesis
+                )
+                let found = try lookUp.statements.map { try session.query($0.sql, $0.parameters) }
+                let plan = try lookUp.plan(batch, found: found, head: head, now: now)
+                guard !plan.isEmpty else { return (plan, []) }
+                let insert = AppendInsert(plan, stored: stored)
+                for statement in insert.statements {
+                    _ = try session.query(statement.sql, statement.parameters)
+                }
+                return (plan, insert.segments)
+            }
+            remember(segments, of: lane)
+            return plan
+        } catch {
+            throw await failure(error)
+        }
+    }
+
+    /// The newest commit of a lane; the genesis where there is none.
+    func readHead(of lane: Int, genesis: Digest) async throws(AppenderFailure) -> LaneHead {
+        let session = try await connected()
+        do {
+            let rows = try await session.query(AppendSQL.readHead, [.int4(Int32(lane))])
+            return try AppendSQL.head(in: rows, lane: lane, genesis: genesis)
+        } catch {
+            throw await failure(error)
+        }
+    }
+
+    private func remember(_ segments: [Digest], of lane: Int) {
+        if storedSegments[lane, default: []].count > Appender.storedSegmentsMax {
+            storedSegments[lane] = []
+        }
+        storedSegments[lane, default: []].formUnion(segments)
+    }
+
+    private func connected() async throws(AppenderFailure) -> PostgresSession {
+        if let session { return session }
+        do {
+            let session = try await PostgresSession.connect(settings)
+            try await session.execute(AppendSQL.prepareSession)
+            self.session = session
+            return session
+        } catch {
+            throw await failure(error)
+        }
+    }
+
+    private func failure(_ error: any Error) async -> AppenderFailure {
+        guard let error = error as? PostgresError else {
+            let known = error as? EventLogError
+            return .refused(known ?? EventLogError(.database, "append: \(error)"))
+        }
+        if error.sqlState == "23505", AppendSQL.raceConstraints.contains(error.constraintName ?? "")
+        {
+            return .lostRace
+        }
+        let cause = EventLogError(error, doing: "append")
+        guard cause.isRetryable else { return .refused(cause) }
+        await session?.close()
+        session = nil
+        return .connectionLost(cause)
+    }
+
+    /// Waits before another attempt: a server that restarts needs seconds, not retries.
+    func backOff(attempt: Int) async {
+        let milliseconds = min(500, 10 << min(attempt, 6))
+        // A cancelled caller still learns the fate of its batch, so the wait may be cut short only.
+        do { try await Task.sleep(for: .milliseconds(milliseconds)) } catch { await Task.yield() }
+    }
+}

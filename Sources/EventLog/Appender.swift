@@ -1,0 +1,190 @@
+internal import Events
+internal import Postgres
+
+/// Writes the lanes it is given, one commit after another.
+///
+/// Group commit: whatever queued while the last commit was flushing is the next batch; there is no
+/// timer. Optimistic: it keeps each lane's head in memory, and the primary keys of `event` and
+/// `commit` refuse a batch that was decided against a head that is no longer the newest; then it
+/// reads the head and decides again (DESIGN §4).
+actor Appender {
+    let settings: ConnectionSettings
+    private let identity: LedgerIdentity
+    private let clock: @Sendable () -> Instant
+    /// The connection; nil before the first batch and after a loss.
+    var session: PostgresSession?
+    /// Segments of evidence that are known to be stored; emptied when it grows over a limit.
+    var storedSegments: [Int: Set<Digest>] = [:]
+    private var heads: [Int: LaneHead] = [:]
+    private var queues: [Int: [Waiting]] = [:]
+    private var order: [Int] = []
+    private var isDraining = false
+    private var isClosed = false
+    private var closing: [CheckedContinuation<Void, Never>] = []
+
+    private struct Waiting {
+        let submission: Submission
+        let answer: CheckedContinuation<Result<[AppendOutcome], EventLogError>, Never>
+    }
+
+    /// Most facts in a commit: above it the look-up and the insert gain nothing by being larger.
+    static let batchFactsMax = 2000
+
+    /// Most bytes in a commit, packed payloads included: what a waiting caller's commit may have
+    /// to be flushed together with.
+    static let batchBytesMax = 1 << 20
+
+    /// Lost races for the next offset after which a writer asks for the lane's row lock.
+    static let lostRacesMax = 2
+
+    /// Attempts at one batch, lost races and lost connections together, before its callers are
+    /// told that the database is unavailable.
+    static let attemptsMax = 60
+
+    init(
+        settings: ConnectionSettings,
+        identity: LedgerIdentity,
+        clock: @escaping @Sendable () -> Instant
+    ) {
+        self.settings = settings
+        self.identity = identity
+        self.clock = clock
+    }
+
+    /// Appends what is news in the submission; returns when it is durable.
+    func append(
+        _ submission: Submission,
+        to lane: Int
+    ) async throws(EventLogError)
+        -> [AppendOutcome]
+    {
+        guard !isClosed else {
+            throw EventLogError(.closed, "the event log was closed; open it again to append")
+        }
+        let result = await withCheckedContinuation { answer in
+            if queues[lane, default: []].isEmpty { order.append(lane) }
+            queues[lane, default: []].append(Waiting(submission: submission, answer: answer))
+            guard !isDraining else { return }
+            isDraining = true
+            Task { await self.drain() }
+        }
+        return try result.get()
+    }
+
+    /// Refuses new work, finishes what waits, and closes the connection.
+    func close() async {
+        isClosed = true
+        if isDraining { await withCheckedContinuation { closing.append($0) } }
+        await session?.close()
+        session = nil
+    }
+
+    private func drain() async {
+        while let lane = order.first {
+            order.removeFirst()
+            let batch = takeBatch(of: lane)
+            if queues[lane]?.isEmpty == false { order.append(lane) }
+            await commit(batch, to: lane)
+        }
+        isDraining = false
+        for waiting in closing { waiting.resume() }
+        closing = []
+    }
+
+    private func takeBatch(of lane: Int) -> [Waiting] {
+        let queue = queues[lane, default: []]
+        var facts = 0
+        var bytes = 0
+        var count = 0
+        for waiting in queue {
+            facts += waiting.submission.facts.count
+            bytes += waiting.submission.byteCount
+            if count > 0, facts > Appender.batchFactsMax || bytes > Appender.batchBytesMax { break }
+            count += 1
+        }
+        queues[lane]?.removeFirst(count)
+        return Array(queue.prefix(count))
+    }
+
+    private func commit(_ batch: [Waiting], to lane: Int) async {
+        let result = await outcomes(of: batch.map(\.submission), in: lane)
+        switch result {
+        case .success(let outcomes):
+            for (waiting, answer) in zip(batch, outcomes) {
+                waiting.answer.resume(returning: .success(answer))
+            }
+        case .failure(let error) where batch.count > 1 && !error.isRetryable:
+            // One bad payload must not fail its neighbours: each gets a commit of its own.
+            for waiting in batch { await commit([waiting], to: lane) }
+        case .failure(let error):
+            for waiting in batch { waiting.answer.resume(returning: .failure(error)) }
+        }
+    }
+
+    private func outcomes(
+        of batch: [Submission],
+        in lane: Int
+    ) async -> Result<[[AppendOutcome]], EventLogError> {
+        var lostRaces = 0
+        var failure = EventLogError(.databaseUnavailable, "append: the database did not answer")
+        for attempt in 0..<Appender.attemptsMax {
+            do throws(AppenderFailure) {
+                let plan = try await attemptOnce(
+                    batch,
+                    in: lane,
+                    locking: lostRaces > Appender.lostRacesMax
+                )
+                return .success(plan.outcomes)
+            } catch {
+                heads[lane] = nil
+                switch error {
+                case .lostRace:
+                    lostRaces += 1
+                case .connectionLost(let cause):
+                    failure = cause
+                    await backOff(attempt: attempt)
+                case .refused(let cause):
+                    return .failure(cause)
+                }
+            }
+        }
+        return .failure(failure)
+    }
+
+    private func attemptOnce(
+        _ batch: [Submission],
+        in lane: Int,
+        locking: Bool
+    ) async throws(AppenderFailure) -> AppendPlan {
+        if locking {
+            let plan = try await commitLocked(
+                batch,
+                lane: lane,
+                genesis: identity.genesis(lane: lane),
+                now: clock()
+            )
+            heads[lane] = plan.head
+            return plan
+        }
+        let head: LaneHead
+        if let known = heads[lane] {
+            head = known
+        } else {
+            head = try await readHead(of: lane, genesis: identity.genesis(lane: lane))
+            heads[lane] = head
+        }
+        let plan = try await commitOptimistic(batch, head: head, now: clock())
+        if !plan.isEmpty { heads[lane] = plan.head }
+        return plan
+    }
+}
+
+/// Why an attempt at a batch did not commit.
+enum AppenderFailure: Error {
+    /// Another writer took the next offset.
+    case lostRace
+    /// The connection went away; the batch may or may not be durable: the keys will decide.
+    case connectionLost(EventLogError)
+    /// The database will refuse it again.
+    case refused(EventLogError)
+}

@@ -1,0 +1,164 @@
+public import Events
+internal import Postgres
+
+/// A line in the list of streams.
+public struct StreamSummary: Hashable, Sendable {
+    /// The subscription.
+    public let stream: StreamID
+    /// Its lane.
+    public let lane: Int
+    /// Number of its events.
+    public let events: Int64
+    /// Products that were bought in it, sorted.
+    public let productIds: [String]
+    /// When its first event was committed.
+    public let firstRecordedAt: Instant
+    /// When its newest event was committed.
+    public let lastRecordedAt: Instant
+}
+
+extension EventLog {
+    /// All that the log knew about one subscription; empty where it knew nothing.
+    public func history(
+        of stream: StreamID,
+        knownAt: KnownAt = .latest
+    ) async throws(EventLogError) -> StreamHistory {
+        let lane = identity.lanes.lane(of: stream.originalTransactionId)
+        let bound = KnowledgeBound(knownAt, lane: lane)
+        let parameters: [PostgresValue] =
+            [
+                .int4(Int32(lane)), .text(stream.environment.word),
+                .text(stream.originalTransactionId),
+            ] + bound.parameters
+        return try await reading("read \(stream.originalTransactionId)") { session in
+            let found = try await session.pipeline([
+                PostgresStatement(bound.events, parameters),
+                PostgresStatement(bound.confirmations, parameters),
+            ])
+            var history = StreamHistory(stream: stream, events: [], confirmations: [])
+            for row in 0..<found[0].count {
+                history.events.append(try EventRows.event(in: found[0][row]))
+            }
+            for row in 0..<found[1].count {
+                history.confirmations.append(try EventRows.confirmation(in: found[1][row]))
+            }
+            return history
+        }
+    }
+
+    /// The environments in which an id has events, in the order of listings.
+    public func environments(
+        of originalTransactionId: String
+    ) async throws(EventLogError) -> [Environment] {
+        let lane = identity.lanes.lane(of: originalTransactionId)
+        return try await reading("look up \(originalTransactionId)") { session in
+            let rows = try await session.query(
+                """
+                SELECT DISTINCT environment FROM ledger.event
+                WHERE lane = $1 AND original_transaction_id = $2 ORDER BY environment
+                """,
+                [.int4(Int32(lane)), .text(originalTransactionId)]
+            )
+            return try (0..<rows.count).map { Environment(try rows[$0].text(0)) }
+        }
+    }
+
+    /// A page of the list of streams, by lane, environment and id; statements about no transaction
+    /// are no stream.
+    ///
+    /// - Parameters:
+    ///   - after: The last line of the page before; nil for the first page.
+    ///   - limit: Most lines of the page.
+    /// - Returns: The lines; fewer than `limit` on the last page.
+    /// - Throws: `databaseUnavailable`.
+    public func streams(
+        after: StreamSummary? = nil,
+        limit: Int = 1000
+    ) async throws(EventLogError) -> [StreamSummary] {
+        let parameters: [PostgresValue] = [
+            .int4(Int32(after?.lane ?? -1)), .text(after?.stream.environment.word ?? ""),
+            .text(after?.stream.originalTransactionId ?? ""), .int8(Int64(limit)),
+        ]
+        return try await reading("list the streams") { session in
+            let rows = try await session.query(EventLog.streamsSQL, parameters)
+            return try (0..<rows.count).map { row in
+                StreamSummary(
+                    stream: StreamID(
+                        environment: Environment(try rows[row].text(1)),
+                        originalTransactionId: try rows[row].text(2)
+                    ),
+                    lane: Int(try rows[row].int4(0)),
+                    events: try rows[row].int8(3),
+                    productIds: try rows[row].text(4).split(separator: "\n").map(String.init),
+                    firstRecordedAt: Instant(microseconds: try rows[row].timestamptz(5)),
+                    lastRecordedAt: Instant(microseconds: try rows[row].timestamptz(6))
+                )
+            }
+        }
+    }
+
+    private static let streamsSQL = """
+        SELECT lane, environment, original_transaction_id, count(*),
+            coalesce(string_agg(DISTINCT product_id, E'\\n' ORDER BY product_id), ''),
+            min(recorded_at), max(recorded_at)
+        FROM ledger.event
+        WHERE original_transaction_id <> ''
+            AND (lane, environment, original_transaction_id) > ($1, $2, $3)
+        GROUP BY lane, environment, original_transaction_id
+        ORDER BY lane, environment, original_transaction_id
+        LIMIT $4
+        """
+
+    /// The offset of the newest event of every lane that has any.
+    public func heads() async throws(EventLogError) -> [Int: Int64] {
+        try await reading("read the heads of the lanes") { session in
+            let rows = try await session.query(
+                """
+                SELECT l.lane, h.head FROM ledger.lane l CROSS JOIN LATERAL (
+                    SELECT first_offset + count - 1 AS head FROM ledger.commit c
+                    WHERE c.lane = l.lane ORDER BY commit_no DESC LIMIT 1) h
+                """,
+                []
+            )
+            var heads: [Int: Int64] = [:]
+            for row in 0..<rows.count { heads[Int(try rows[row].int4(0))] = try rows[row].int8(1) }
+            return heads
+        }
+    }
+}
+
+/// The two statements that read one stream up to a bound of knowledge.
+private struct KnowledgeBound {
+    let events: String
+    let confirmations: String
+    let parameters: [PostgresValue]
+
+    init(_ knownAt: KnownAt, lane: Int) {
+        let stream = "%.lane = $1 AND %.environment = $2 AND %.original_transaction_id = $3"
+        var (eventBound, confirmationBound) = ("", "")
+        switch knownAt {
+        case .latest:
+            parameters = []
+        case .offsets(let offsets):
+            parameters = [.int8(offsets[lane] ?? .max)]
+            eventBound = " AND e.lane_offset <= $4"
+            confirmationBound = " AND c.known_from_offset <= $4"
+        case .time(let instant):
+            parameters = [.timestamptz(microseconds: instant.microseconds)]
+            eventBound = " AND e.recorded_at <= $4"
+            confirmationBound = """
+                 AND EXISTS (SELECT FROM ledger.commit k WHERE k.lane = $1
+                    AND k.commit_no = c.commit_no AND k.committed_at <= $4)
+                """
+        }
+        events = """
+            SELECT \(EventRows.columns) FROM ledger.event e
+            WHERE \(stream.replacing("%", with: "e"))\(eventBound) ORDER BY e.lane_offset
+            """
+        confirmations = """
+            SELECT \(EventRows.confirmationColumns) FROM ledger.confirmation c
+            WHERE \(stream.replacing("%", with: "c"))\(confirmationBound)
+            ORDER BY c.lane_offset, c.as_of_ms, c.fields, c.transaction_id
+            """
+    }
+}

@@ -1,0 +1,44 @@
+public import Events
+internal import Postgres
+
+extension EventLog {
+    /// Recomputes every digest of the log from its rows, evidence included, in bounded memory.
+    ///
+    /// - Parameters:
+    ///   - kept: Heads that an earlier verification printed; the log must still contain them.
+    ///   - progress: Told the number of events verified so far, now and then.
+    /// - Returns: What matched, and the first thing that does not.
+    /// - Throws: `databaseUnavailable`; a mismatch is a result, not an error.
+    public func verify(
+        kept: [VerificationReport.Head] = [],
+        progress: @escaping @Sendable (Int64) -> Void = { _ in }
+    ) async throws(EventLogError) -> VerificationReport {
+        let (identity, heads) = (identity, Dictionary(kept.map { ($0.lane, $0) }) { $1 })
+        return try await reading("verify the log") { session in
+            var report = VerificationReport()
+            for lane in 0..<identity.lanes.value {
+                var verifier = LogVerifier(
+                    lane: lane,
+                    identity: identity,
+                    session: session,
+                    kept: heads[lane]
+                )
+                do {
+                    try await verifier.run(into: &report, progress: progress)
+                } catch let mismatch as VerificationReport.Mismatch {
+                    report.firstMismatch = mismatch
+                    return report
+                }
+            }
+            return report
+        }
+    }
+
+    /// The exact bytes of the payload that proves an event; nil where they are damaged or missing.
+    public func payload(of event: Event) async throws(EventLogError) -> [UInt8]? {
+        try await reading("read evidence \(event.evidence)") { session in
+            var vault = EvidenceVault(lane: event.position.lane, session: session)
+            return try await vault.payload(event.evidence)
+        }
+    }
+}

@@ -1,0 +1,72 @@
+internal import Postgres
+
+/// Why the event log did not do what it was asked.
+public struct EventLogError: Error, Sendable {
+    /// What happened, for callers to switch on.
+    public let code: Code
+    /// What happened, to which thing, and what to do next; safe to log.
+    public let message: String
+
+    /// The causes.
+    public enum Code: String, CaseIterable, Sendable {
+        /// The database has no ledger yet.
+        case notMigrated = "not-migrated"
+        /// The database's schema is newer than this program.
+        case schemaTooNew = "schema-too-new"
+        /// The database's schema is older than this program.
+        case schemaTooOld = "schema-too-old"
+        /// A migration that was applied is not the one this program knows.
+        case migrationEdited = "migration-edited"
+        /// `migrate` was asked for other lanes than the ledger has.
+        case laneCountFixed = "lane-count-fixed"
+        /// The role may not do this.
+        case permissionDenied = "permission-denied"
+        /// The database could not be reached, or went away and did not come back in time.
+        case databaseUnavailable = "database-unavailable"
+        /// The database refused for a reason that is not foreseen here.
+        case database = "database"
+        /// Rows of the log do not have the form that this program wrote.
+        case malformedLog = "malformed-log"
+        /// More facts came in one payload than a commit can take.
+        case tooManyFacts = "too-many-facts"
+        /// The log was closed.
+        case closed = "closed"
+    }
+
+    init(_ code: Code, _ message: String) {
+        self.code = code
+        self.message = message
+    }
+
+    /// Whether the same call may succeed later.
+    public var isRetryable: Bool { code == .databaseUnavailable }
+}
+
+extension EventLogError: CustomStringConvertible {
+    /// The code and the message.
+    public var description: String { "\(message) [\(code.rawValue)]" }
+}
+
+extension EventLogError {
+    /// The one place where refusals of the database become ours.
+    init(_ error: PostgresError, doing action: String) {
+        switch error.sqlState {
+        case "42P01", "3F000":
+            self.init(
+                .notMigrated,
+                "\(action): this database has no ledger (or an older one); run `subledger migrate`"
+            )
+        case "42501":
+            self.init(
+                .permissionDenied,
+                "\(action): \(error); grant the role that DESIGN names "
+                    + "(ledger_writer to append, ledger_reader to read)"
+            )
+        default:
+            self.init(
+                error.isRetryable ? .databaseUnavailable : .database,
+                "\(action): \(error)"
+            )
+        }
+    }
+}

@@ -1,0 +1,231 @@
+public import Events
+
+/// Packs payloads for storage: what repeats is kept once, base64 is kept as the bytes it stands for.
+///
+/// A version 2 notification nests two JWS in a third, and all three carry the same 4.4 kB header of
+/// certificates; an 18.7 kB body holds 1.5 kB of news. Unpacking gives the exact bytes back; `pack`
+/// proves it before it returns, and keeps a payload as it is where the proof fails. The form is
+/// written down in `schema/README.md`.
+public enum EvidencePacking {
+    /// A payload, ready to be stored.
+    public struct Packed: Sendable {
+        /// What goes into `evidence.body`.
+        public let body: [UInt8]
+        /// The segments it refers to, in order of first use.
+        public let segments: [Segment]
+    }
+
+    /// A part that repeats from payload to payload.
+    public struct Segment: Hashable, Sendable {
+        /// SHA-256 of the part as it stands in the payload.
+        public let digest: Digest
+        /// The part, packed.
+        public let body: [UInt8]
+    }
+
+    /// First byte of every packed body.
+    static let version: UInt8 = 1
+
+    /// Deepest nesting that is taken apart: a notification in an API response needs three.
+    static let depthMax = 5
+
+    /// Shortest run of base64 that is worth decoding, in characters.
+    static let runByteCountMin = 64
+
+    enum Tag: UInt8 {
+        case literal = 0
+        case base64URL = 1
+        case base64 = 2
+        case segment = 3
+    }
+
+    /// Packs a payload.
+    public static func pack(_ payload: [UInt8]) -> Packed {
+        var packer = Packer()
+        let packed = Packed(
+            body: [version] + packer.parts(of: payload[...], depth: 0),
+            segments: packer.segments
+        )
+        let bodies = Dictionary(uniqueKeysWithValues: packed.segments.map { ($0.digest, $0.body) })
+        if unpack(packed.body, byteCountMax: payload.count, segment: { bodies[$0] }) == payload {
+            return packed
+        }
+        var writer = ByteWriter()
+        writer.integer(version)
+        Packer.write(.literal, payload[...], to: &writer)
+        return Packed(body: writer.bytes, segments: [])
+    }
+
+    /// The exact bytes that were packed.
+    ///
+    /// Nil where the body is malformed, a segment is missing, or the result would be longer than
+    /// `byteCountMax`.
+    public static func unpack(
+        _ body: [UInt8],
+        byteCountMax: Int,
+        segment: (Digest) throws -> [UInt8]?
+    ) rethrows -> [UInt8]? {
+        guard body.first == version else { return nil }
+        var output: [UInt8] = []
+        let isWhole = try append(
+            parts: body.dropFirst(),
+            to: &output,
+            byteCountMax: byteCountMax,
+            depth: 0,
+            segment: segment
+        )
+        return isWhole ? output : nil
+    }
+
+    private static func append(
+        parts: ArraySlice<UInt8>,
+        to output: inout [UInt8],
+        byteCountMax: Int,
+        depth: Int,
+        segment: (Digest) throws -> [UInt8]?
+    ) rethrows -> Bool {
+        guard depth <= depthMax + 2 else { return false }
+        var reader = ByteReader(parts)
+        while !reader.isAtEnd {
+            guard let tag = reader.integer(UInt8.self).flatMap(Tag.init(rawValue:)) else {
+                return false
+            }
+            if tag == .segment {
+                guard let bytes = reader.raw(Digest.byteCount), let digest = Digest(bytes: bytes),
+                    let body = try segment(digest), body.first == version,
+                    try append(
+                        parts: body.dropFirst(),
+                        to: &output,
+                        byteCountMax: byteCountMax,
+                        depth: depth + 1,
+                        segment: segment
+                    )
+                else { return false }
+                continue
+            }
+            guard let count = reader.leb128(), let inner = reader.raw(count) else { return false }
+            if tag == .literal {
+                output.append(contentsOf: inner)
+            } else {
+                var decoded: [UInt8] = []
+                guard
+                    try append(
+                        parts: inner,
+                        to: &decoded,
+                        byteCountMax: byteCountMax,
+                        depth: depth + 1,
+                        segment: segment
+                    )
+                else { return false }
+                Base64.encode(decoded[...], as: tag == .base64 ? .standard : .url, to: &output)
+            }
+            guard output.count <= byteCountMax else { return false }
+        }
+        return true
+    }
+}
+
+/// Takes a payload apart.
+private struct Packer {
+    var segments: [EvidencePacking.Segment] = []
+
+    mutating func parts(of bytes: ArraySlice<UInt8>, depth: Int) -> [UInt8] {
+        var writer = ByteWriter()
+        var literalStart = bytes.startIndex
+        var position = bytes.startIndex
+        while position < bytes.endIndex {
+            let end = Packer.endOfRun(in: bytes, from: position)
+            let run = bytes[position..<end]
+            if run.count >= EvidencePacking.runByteCountMin, depth < EvidencePacking.depthMax,
+                let packed = packed(run: run, depth: depth)
+            {
+                Packer.write(.literal, bytes[literalStart..<position], to: &writer)
+                writer.raw(packed)
+                literalStart = end
+            }
+            position = end + 1
+        }
+        Packer.write(.literal, bytes[literalStart...], to: &writer)
+        return writer.bytes
+    }
+
+    static func write(
+        _ tag: EvidencePacking.Tag,
+        _ bytes: ArraySlice<UInt8>,
+        to writer: inout ByteWriter
+    ) {
+        guard !bytes.isEmpty else { return }
+        writer.integer(tag.rawValue)
+        writer.leb128(UInt64(bytes.count))
+        writer.raw(bytes)
+    }
+
+    private static func endOfRun(in bytes: ArraySlice<UInt8>, from start: Int) -> Int {
+        var end = start
+        while end < bytes.endIndex, isRunByte[Int(bytes[end])] { end += 1 }
+        return end
+    }
+
+    // Letters and digits, both alphabets' other two characters, padding, and the dots of a JWS.
+    private static let isRunByte: [Bool] = (0...255).map { (byte: Int) -> Bool in
+        switch UInt8(byte) {
+        case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"):
+            true
+        case UInt8(ascii: "+"), UInt8(ascii: "/"), UInt8(ascii: "="), UInt8(ascii: "-"),
+            UInt8(ascii: "_"), UInt8(ascii: "."):
+            true
+        default: false
+        }
+    }
+
+    private mutating func packed(run: ArraySlice<UInt8>, depth: Int) -> [UInt8]? {
+        if run.starts(with: "eyJ".utf8), let jws = packedJWS(run, depth: depth) { return jws }
+        guard run.count % 4 == 0, let decoded = Base64.decode(run, as: .standard) else {
+            return nil
+        }
+        return nested(.base64, decoded[...], depth: depth)
+    }
+
+    private mutating func packedJWS(_ run: ArraySlice<UInt8>, depth: Int) -> [UInt8]? {
+        let pieces = run.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        guard pieces.count == 3,
+            let header = Base64.decode(pieces[0], as: .url),
+            let payload = Base64.decode(pieces[1], as: .url),
+            let signature = Base64.decode(pieces[2], as: .url)
+        else { return nil }
+        var writer = ByteWriter()
+        writer.integer(EvidencePacking.Tag.segment.rawValue)
+        writer.raw(segment(text: pieces[0], header: header).bytes)
+        Packer.write(.literal, [UInt8(ascii: ".")], to: &writer)
+        writer.raw(nested(.base64URL, payload[...], depth: depth))
+        Packer.write(.literal, [UInt8(ascii: ".")], to: &writer)
+        var literal = ByteWriter()
+        Packer.write(.literal, signature[...], to: &literal)
+        Packer.write(.base64URL, literal.bytes[...], to: &writer)
+        return writer.bytes
+    }
+
+    private mutating func nested(
+        _ tag: EvidencePacking.Tag,
+        _ decoded: ArraySlice<UInt8>,
+        depth: Int
+    ) -> [UInt8] {
+        var writer = ByteWriter()
+        let inner = parts(of: decoded, depth: depth + 1)
+        Packer.write(tag, inner[...], to: &writer)
+        return writer.bytes
+    }
+
+    private mutating func segment(text: ArraySlice<UInt8>, header: [UInt8]) -> Digest {
+        let digest = Digest.of(Array(text))
+        if !segments.contains(where: { $0.digest == digest }) {
+            // The certificates inside are base64 of their own; they hold no segments.
+            let inner = nested(.base64URL, header[...], depth: EvidencePacking.depthMax - 2)
+            segments.append(
+                EvidencePacking.Segment(digest: digest, body: [EvidencePacking.version] + inner)
+            )
+        }
+        return digest
+    }
+}

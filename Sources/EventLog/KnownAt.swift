@@ -1,0 +1,44 @@
+public import Events
+
+/// How much of the log a question may use: the second clock.
+public enum KnownAt: Hashable, Sendable {
+    /// All that is committed.
+    case latest
+    /// What was committed up to these offsets, one a lane; a lane that is not named counts whole.
+    case offsets([Int: Int64])
+    /// What was committed up to an instant on our clock.
+    case time(Instant)
+}
+
+extension KnownAt: CustomStringConvertible {
+    /// `latest`, `lane:offset` pairs, or an instant.
+    public var description: String {
+        switch self {
+        case .latest: "latest"
+        case .offsets(let offsets):
+            offsets.sorted { $0.key < $1.key }.map { "\($0.key):\($0.value)" }
+                .joined(separator: ",")
+        case .time(let instant): instant.description
+        }
+    }
+
+    /// Reads an offset, `lane:offset` pairs separated by commas, or an instant; nil for else.
+    public init?(_ text: String) {
+        if let offset = Int64(text) {
+            self = .offsets([0: offset])
+            return
+        }
+        if let instant = Instant(text) {
+            self = .time(instant)
+            return
+        }
+        var offsets: [Int: Int64] = [:]
+        for pair in text.split(separator: ",", omittingEmptySubsequences: false) {
+            let parts = pair.split(separator: ":", omittingEmptySubsequences: false)
+            guard parts.count == 2, let lane = Int(parts[0]), let offset = Int64(parts[1]),
+                lane >= 0, offset >= 0, offsets.updateValue(offset, forKey: lane) == nil
+            else { return nil }
+        }
+        self = .offsets(offsets)
+    }
+}

@@ -1,0 +1,48 @@
+internal import Postgres
+
+/// Lets a body throw anything where the database asks for one type: its own error comes out again.
+struct Thrown: PostgresErrorConvertible {
+    let error: any Error
+
+    init(_ error: PostgresError) { self.error = error }
+
+    init(any error: any Error) { self.error = error }
+}
+
+extension PostgresSession {
+    /// Runs statements as one transaction; whatever the body throws rolls it back.
+    func atomically<R: Sendable>(
+        _ body: @Sendable (isolated PostgresSession) throws -> R
+    ) throws -> R {
+        do {
+            return try transaction(.readCommitted) { session throws(Thrown) in
+                do {
+                    return try body(session)
+                } catch {
+                    throw Thrown(any: error)
+                }
+            }
+        } catch {
+            throw error.error
+        }
+    }
+}
+
+extension PostgresPool {
+    /// Lends a session to a body that may throw anything.
+    func borrowing<R: Sendable>(
+        _ body: @Sendable (PostgresSession) async throws -> R
+    ) async throws -> R {
+        do {
+            return try await withSession { session throws(Thrown) in
+                do {
+                    return try await body(session)
+                } catch {
+                    throw Thrown(any: error)
+                }
+            }
+        } catch {
+            throw error.error
+        }
+    }
+}

@@ -1,0 +1,40 @@
+/// Assertions in the order of Apple's clock, made for folds: sorted once, asked many times.
+///
+/// Says the same as `Knowledge` about the same assertions.
+public struct Assertions: Sendable {
+    /// By ascending as-of, then offset.
+    public let sorted: ArraySlice<Assertion>
+
+    /// The history of these assertions, in whatever order they come.
+    public init(_ assertions: [Assertion]) {
+        sorted = assertions.sorted(by: Assertions.areInOrder)[...]
+    }
+
+    /// The history of assertions that are in order already; wrong answers where they are not.
+    public init(inOrder assertions: ArraySlice<Assertion>) {
+        sorted = assertions
+    }
+
+    /// The order that `init(inOrder:)` asks for: as-of, then offset.
+    public static func areInOrder(_ left: Assertion, _ right: Assertion) -> Bool {
+        (left.asOf, left.offset) < (right.asOf, right.offset)
+    }
+
+    /// The state of a field after all assertions.
+    public func state(of field: Field) -> Knowledge.State {
+        decision(on: field)?.state ?? .unknown
+    }
+
+    /// The state of a field after all assertions, with the offset of the event that decides it;
+    /// nil where nobody said anything.
+    public func decision(on field: Field) -> (state: Knowledge.State, offset: Int64)? {
+        guard var best = sorted.lastIndex(where: { $0.fields.contains(field) }) else { return nil }
+        var index = best
+        while index > sorted.startIndex, sorted[index - 1].asOf == sorted[best].asOf {
+            index -= 1
+            guard sorted[index].fields.contains(field) else { continue }
+            if sorted[index].outranks(sorted[best], on: field) { best = index }
+        }
+        return (sorted[best].state(of: field), sorted[best].offset)
+    }
+}

@@ -1,0 +1,58 @@
+// Swift's `==` on String holds canonically equivalent texts equal: "é" as one scalar and as two.
+// The log compares bytes (COLLATE "C", digests), and so must the domain: otherwise such a fact
+// would pass for known, and which of the two bytes are kept would depend on what came first.
+
+/// Whether two texts have the same UTF-8 bytes.
+func areSameBytes(_ left: String, _ right: String) -> Bool {
+    left.utf8.count == right.utf8.count && left.utf8.elementsEqual(right.utf8)
+}
+
+extension FieldValue {
+    /// Texts are equal when their UTF-8 is, whatever Unicode holds equivalent.
+    public static func == (left: FieldValue, right: FieldValue) -> Bool {
+        switch (left, right) {
+        case (.text(let first), .text(let second)): areSameBytes(first, second)
+        case (.integer(let first), .integer(let second)): first == second
+        case (.boolean(let first), .boolean(let second)): first == second
+        case (.instant(let first), .instant(let second)): first == second
+        default: false
+        }
+    }
+}
+
+extension Environment {
+    /// Equal when their words have the same UTF-8.
+    public static func == (left: Environment, right: Environment) -> Bool {
+        areSameBytes(left.word, right.word)
+    }
+
+    /// Hashes the word, of which every other part is a function.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(word)
+    }
+}
+
+extension StreamID {
+    /// Equal when environment and id have the same UTF-8.
+    public static func == (left: StreamID, right: StreamID) -> Bool {
+        left.environment == right.environment
+            && areSameBytes(left.originalTransactionId, right.originalTransactionId)
+    }
+}
+
+extension Subject {
+    /// Equal when every part is; names when their UTF-8 is.
+    public static func == (left: Subject, right: Subject) -> Bool {
+        left.purchaseDate == right.purchaseDate && left.expiresDate == right.expiresDate
+            && left.kind == right.kind && areSameBytes(left.name, right.name)
+            && left.stream == right.stream
+    }
+}
+
+extension Confirmation {
+    /// Equal when every part is; transaction ids when their UTF-8 is.
+    public static func == (left: Confirmation, right: Confirmation) -> Bool {
+        left.position == right.position && left.asOf == right.asOf && left.fields == right.fields
+            && areSameBytes(left.transactionId, right.transactionId)
+    }
+}

@@ -1,0 +1,63 @@
+/// Walks through assertions from one as-of to the next and knows, at each, the state of every
+/// field: what `Knowledge.state(of:upTo:)` says, for all instants in one pass.
+public struct Sweep: Sendable {
+    private let assertions: ArraySlice<Assertion>
+    private var winners: [Int]
+    private var next: Int
+
+    /// The as-of up to which everything was taken in; nil before the first step.
+    public private(set) var asOf: Instant?
+
+    /// A sweep before the first assertion.
+    public init(_ assertions: Assertions) {
+        self.assertions = assertions.sorted
+        winners = [Int](repeating: -1, count: FieldSet.RawValue.bitWidth)
+        next = assertions.sorted.startIndex
+    }
+
+    /// Takes in all assertions of the next as-of; false at the end.
+    public mutating func advance() -> Bool {
+        guard next < assertions.endIndex else { return false }
+        let asOf = assertions[next].asOf
+        self.asOf = asOf
+        while next < assertions.endIndex, assertions[next].asOf == asOf {
+            take(next)
+            next += 1
+        }
+        return true
+    }
+
+    /// The state of a field as of now.
+    public func state(of field: Field) -> Knowledge.State {
+        winner(of: field)?.state(of: field) ?? .unknown
+    }
+
+    /// The state of a field as asserted at exactly this as-of; unknown where it was not.
+    public func fresh(_ field: Field) -> Knowledge.State {
+        guard let winner = winner(of: field), winner.asOf == asOf else { return .unknown }
+        return winner.state(of: field)
+    }
+
+    /// The offset of the event that decides a field as of now; nil where nobody said anything.
+    public func decider(of field: Field) -> Int64? {
+        winner(of: field)?.offset
+    }
+
+    private func winner(of field: Field) -> Assertion? {
+        let index = winners[Int(field.rawValue)]
+        return index < 0 ? nil : assertions[index]
+    }
+
+    private mutating func take(_ index: Int) {
+        var bits = assertions[index].fields.rawValue
+        while bits != 0 {
+            let tag = bits.trailingZeroBitCount
+            bits &= bits - 1
+            guard let field = Field(rawValue: UInt8(tag)) else { continue }
+            let current = winners[tag]
+            if current < 0 || assertions[index].outranks(assertions[current], on: field) {
+                winners[tag] = index
+            }
+        }
+    }
+}

@@ -1,0 +1,207 @@
+import CPostgres
+
+/// Statements sent together, with one Sync: one round trip and one implicit transaction.
+extension Connection {
+    /// The results of one pipeline are held in memory together; work beyond this uses windows
+    /// inside a transaction, or COPY.
+    static let pipelineStatementsMax = 10_000
+
+    /// What one command of the pipeline does; a first use takes two commands.
+    private enum Step {
+        case prepare(StatementCache.Key, name: String, statement: Int)
+        case execute(statement: Int, name: String?)
+
+        var statement: Int {
+            switch self {
+            case .prepare(_, _, let statement), .execute(let statement, _): statement
+            }
+        }
+    }
+
+    /// Runs statements, again once if the server had dropped or invalidated what was prepared.
+    func pipeline(
+        _ statements: [PostgresStatement],
+        _ cancellation: Cancellation
+    ) throws(PostgresError) -> [PostgresRows] {
+        guard !statements.isEmpty else { return [] }
+        try check(statements)
+        let wasIdle = isIdle
+        do {
+            return try runPipeline(statements, cancellation)
+        } catch {
+            // Everything was rolled back, so outside a transaction nobody can see the repetition.
+            guard forgetStale(statements, error), wasIdle, isIdle else { throw error }
+            return try runPipeline(statements, cancellation)
+        }
+    }
+
+    private func check(_ statements: [PostgresStatement]) throws(PostgresError) {
+        guard statements.count <= Self.pipelineStatementsMax else {
+            throw PostgresError(
+                .misuse,
+                "A pipeline has \(statements.count) statements, of at most "
+                    + "\(Self.pipelineStatementsMax). Split it inside a transaction, or use COPY."
+            )
+        }
+        for statement in statements { try statement.check() }
+    }
+
+    private func runPipeline(
+        _ statements: [PostgresStatement],
+        _ cancellation: Cancellation
+    ) throws(PostgresError) -> [PostgresRows] {
+        try makeRoom(for: statements, cancellation)
+        try begin(cancellation)
+        guard PQenterPipelineMode(handle) == 1 else { throw lost() }
+        let steps = plan(statements)
+        for step in steps { try send(step, of: statements) }
+        guard PQpipelineSync(handle) == 1 else { throw lost() }
+        try flush(cancellation)
+        return try collect(steps, cancellation)
+    }
+
+    private func plan(_ statements: [PostgresStatement]) -> [Step] {
+        var steps: [Step] = []
+        steps.reserveCapacity(statements.count + 1)
+        var prepared: [StatementCache.Key: String] = [:]
+        for (index, statement) in statements.enumerated() {
+            let key = statement.cacheKey
+            var name = cache.name(for: key) ?? prepared[key]
+            if name == nil, cache.count + prepared.count < StatementCache.statementsMax {
+                let fresh = cache.makeName()
+                prepared[key] = fresh
+                steps.append(.prepare(key, name: fresh, statement: index))
+                name = fresh
+            }
+            steps.append(.execute(statement: index, name: name))
+        }
+        return steps
+    }
+
+    private func send(_ step: Step, of statements: [PostgresStatement]) throws(PostgresError) {
+        let sent: Int32
+        switch step {
+        case .prepare(let key, let name, _):
+            sent = PQsendPrepare(handle, name, key.sql, Int32(key.types.count), key.types)
+        case .execute(let index, let name):
+            let statement = statements[index]
+            sent = statement.parameters.withEncoded { count, types, values, lengths, formats in
+                if let name {
+                    PQsendQueryPrepared(handle, name, count, values, lengths, formats, 1)
+                } else {
+                    PQsendQueryParams(
+                        handle,
+                        statement.sql,
+                        count,
+                        types,
+                        values,
+                        lengths,
+                        formats,
+                        1
+                    )
+                }
+            }
+        }
+        guard sent == 1 else { throw lost() }
+    }
+
+    private func collect(
+        _ steps: [Step],
+        _ cancellation: Cancellation
+    ) throws(PostgresError) -> [PostgresRows] {
+        var rows: [PostgresRows] = []
+        rows.reserveCapacity(steps.count)
+        var failure: PostgresError?
+        for step in steps {
+            while let result = try nextResult(cancellation) {
+                switch (result.status, step) {
+                case (.rows, _), (.done, .execute):
+                    rows.append(PostgresRows(result.take()))
+                case (.done, .prepare(let key, let name, _)):
+                    cache.insert(key, name: name)
+                case (.failed, _):
+                    var error = result.failure
+                    error.statementIndex = step.statement
+                    failure = failure ?? error
+                case (.pipelineAborted, _):
+                    break
+                default:
+                    throw copyRefused(step.statement)
+                }
+                if isBroken { break }
+            }
+            if isBroken { break }
+        }
+        if !isBroken, let atCommit = try endPipeline(cancellation) { failure = failure ?? atCommit }
+        if let failure { throw error(failure) }
+        if isBroken { throw lost() }
+        return rows
+    }
+
+    /// Takes the answer to the Sync, and the refusal of the implicit commit, if there is one.
+    private func endPipeline(_ cancellation: Cancellation) throws(PostgresError) -> PostgresError? {
+        var failure: PostgresError?
+        var silences = 0
+        // One silence separates the commands, a second ends a refused commit; more is a fault.
+        while silences < 4 {
+            guard let result = try nextResult(cancellation) else {
+                if isBroken { return failure }
+                silences += 1
+                continue
+            }
+            if result.status == .pipelineSync {
+                guard PQexitPipelineMode(handle) == 1 else { throw lost() }
+                return failure
+            }
+            if result.status == .failed { failure = failure ?? result.failure }
+        }
+        throw lost()
+    }
+
+    /// libpq answers a COPY in a pipeline with the same result for ever, so the session ends.
+    private func copyRefused(_ statement: Int) -> PostgresError {
+        abandon()
+        var error = PostgresError(
+            .misuse,
+            "COPY cannot run as a query or in a pipeline; the session was given up. "
+                + "Use copyIn or copyOut."
+        )
+        error.statementIndex = statement
+        return error
+    }
+}
+
+extension Connection {
+    /// Forgets prepared statements that a DDL change or a DISCARD made useless.
+    ///
+    /// Returns whether there were any, so that running again can help.
+    private func forgetStale(_ statements: [PostgresStatement], _ error: PostgresError) -> Bool {
+        switch error.code {
+        case .server("26000"):
+            cache.forgetAll()
+            return true
+        case .server("0A000"):
+            let before = cache.count
+            for statement in statements { cache.discard(statement.cacheKey) }
+            return cache.count < before
+        default:
+            return false
+        }
+    }
+
+    private func makeRoom(
+        for statements: [PostgresStatement],
+        _ cancellation: Cancellation
+    ) throws(PostgresError) {
+        // A failed transaction takes no DEALLOCATE; what follows fails in it anyway.
+        if isInFailedTransaction { return }
+        var newcomers: Set<StatementCache.Key> = []
+        for statement in statements {
+            let key = statement.cacheKey
+            if cache.name(for: key) == nil { newcomers.insert(key) }
+        }
+        let names = cache.takeGarbage(roomFor: min(newcomers.count, StatementCache.statementsMax))
+        guard !names.isEmpty else { return }
+        try execute(names.map { "DEALLOCATE \($0)" }.joined(separator: ";"), cancellation)
+    }
+}

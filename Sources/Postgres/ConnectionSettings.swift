@@ -1,0 +1,53 @@
+/// Where the database is and as whom to use it.
+///
+/// The text is handed to libpq untouched, so that everything libpq knows (PG* variables, services,
+/// password files, several hosts) works as its manual says. Nothing of it is parsed here.
+public struct ConnectionSettings: Sendable, Hashable {
+    /// A session that does not open in this time counts as refused; a server that recovers answers
+    /// sooner, with an error.
+    public static let connectTimeoutSecondsDefault = 10
+
+    /// A libpq connection string or URI; empty means libpq's own defaults.
+    public var connectionString: String
+
+    /// The name shown in `pg_stat_activity`, unless the operator set one.
+    public var applicationName: String
+
+    /// How long to wait for one host, in seconds, unless the operator set `connect_timeout`.
+    ///
+    /// libpq takes 1 as 2, and 0 as for ever.
+    public var connectTimeoutSeconds: Int
+
+    /// The role taken by `SET ROLE` after connecting; nil keeps the user that logged in.
+    public var role: String?
+
+    /// A database to use instead of the one that the connection string or libpq's defaults name.
+    public var database: String?
+
+    /// Names a database by a libpq connection string or URI.
+    ///
+    /// Errors in the text are found by `PostgresSession.connect` and reported as `invalidSettings`.
+    public init(
+        _ connectionString: String = "",
+        applicationName: String = "subledger",
+        connectTimeoutSeconds: Int = ConnectionSettings.connectTimeoutSecondsDefault,
+        role: String? = nil,
+        database: String? = nil
+    ) {
+        self.connectionString = connectionString
+        self.applicationName = applicationName
+        self.connectTimeoutSeconds = connectTimeoutSeconds
+        self.role = role
+        self.database = database
+    }
+}
+
+extension ConnectionSettings: CustomStringConvertible {
+    /// The application's name, role and database; never the connection string, which may hold a
+    /// password.
+    public var description: String {
+        let place = connectionString.isEmpty ? "libpq's defaults" : "a connection string"
+        let named = database.map { ", database \($0)" } ?? ""
+        return "\(place)\(named)\(role.map { ", role \($0)" } ?? "")"
+    }
+}

@@ -1,0 +1,73 @@
+/// Writes the bytes of `COPY … (FORMAT BINARY)`: header, rows, trailer.
+public struct CopyBinaryWriter: Sendable {
+    static let signature: [UInt8] = Array("PGCOPY\n".utf8) + [0xFF, 0x0D, 0x0A, 0x00]
+
+    /// Signature, flags and the length of an extension that nobody uses.
+    static let headerBytes = 19
+
+    /// PostgreSQL's limit of columns in one table.
+    public static let fieldsMax = 1600
+
+    private var bytes: [UInt8] = []
+    private var fieldsMissing = 0
+
+    /// Begins with the header.
+    public init() {
+        bytes.append(contentsOf: Self.signature)
+        bytes.append(contentsOf: [UInt8](repeating: 0, count: 8))
+    }
+
+    /// Begins a row of that many fields.
+    ///
+    /// A precondition is that the row before is complete and that there are at most
+    /// ``fieldsMax`` fields.
+    public mutating func beginRow(fields: Int) {
+        requireCompleteRow()
+        precondition(
+            fields >= 0 && fields <= Self.fieldsMax,
+            "A row of COPY has \(fields) fields, of at most \(Self.fieldsMax)."
+        )
+        bytes.appendBigEndian(Int16(fields))
+        fieldsMissing = fields
+    }
+
+    /// Writes the next field of the row.
+    ///
+    /// COPY does not convert: the value's type must be the column's own.
+    public mutating func field(_ value: PostgresValue) {
+        precondition(fieldsMissing > 0, "A row of COPY got more fields than it announced.")
+        fieldsMissing -= 1
+        bytes.appendField { value.encode(into: &$0) }
+    }
+
+    /// Writes a whole row.
+    public mutating func row(_ values: [PostgresValue]) {
+        beginRow(fields: values.count)
+        for value in values { field(value) }
+    }
+
+    /// Writes the trailer, after the last row.
+    public mutating func finish() {
+        requireCompleteRow()
+        bytes.appendBigEndian(Int16(-1))
+    }
+
+    /// How many bytes are ready to be taken.
+    public var readyByteCount: Int { bytes.count }
+
+    /// Takes what was written since the last call; rows may be cut.
+    public mutating func takeBytes() -> [UInt8] {
+        defer { bytes = [] }
+        return bytes
+    }
+
+    /// Moves what was written into a buffer, keeping its own memory for the next rows.
+    mutating func drain(into buffer: inout [UInt8]) {
+        buffer.append(contentsOf: bytes)
+        bytes.removeAll(keepingCapacity: true)
+    }
+
+    private func requireCompleteRow() {
+        precondition(fieldsMissing == 0, "A row of COPY lacks \(fieldsMissing) fields.")
+    }
+}

@@ -1,0 +1,37 @@
+import Foundation
+
+/// A lock among processes, on a file; the end of the process releases it as well.
+struct FileLock: ~Copyable {
+    private static let pollMicroseconds: UInt32 = 50_000
+
+    private let descriptor: Int32
+
+    /// Waits for the lock; `busy` when another process keeps it for longer.
+    ///
+    /// Blocks its thread.
+    init(path: String, timeoutSeconds: Int) throws(EmbeddedServerError) {
+        // Without O_CLOEXEC the server would inherit the lock and keep it for its whole life.
+        let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard descriptor >= 0 else {
+            throw EmbeddedServerError(
+                .fileSystem,
+                "The lock \(path) cannot be opened: \(String(cString: strerror(errno)))."
+            )
+        }
+        let deadline = ContinuousClock.now + .seconds(timeoutSeconds)
+        while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
+            guard ContinuousClock.now < deadline else {
+                close(descriptor)
+                throw EmbeddedServerError(
+                    .busy,
+                    "Another process starts or stops the server and did not finish within "
+                        + "\(timeoutSeconds) seconds. Look which process holds \(path)."
+                )
+            }
+            usleep(Self.pollMicroseconds)
+        }
+        self.descriptor = descriptor
+    }
+
+    deinit { close(descriptor) }
+}

@@ -1,0 +1,130 @@
+/// A refusal or failure of the database, of the way to it, or of its use.
+///
+/// Callers switch on ``code``; equality compares it alone. `description` is safe to log: it holds
+/// no row values, parameters or passwords. `debugDescription` holds everything the server said.
+public struct PostgresError: Error, Sendable, Equatable {
+    /// What kind of failure this is, for callers to switch on.
+    public enum Code: Sendable, Hashable {
+        /// The settings cannot be understood by libpq.
+        case invalidSettings
+        /// No session could be opened.
+        case couldNotConnect
+        /// The session was lost; whether a commit that was under way took effect is unknown.
+        case connectionLost
+        /// The session or the pool was closed by its owner before this call.
+        case closed
+        /// The server refused the statement with this SQLSTATE.
+        case server(String)
+        /// The statement was stopped because the calling task was cancelled.
+        case cancelled
+        /// A commit was asked for, but a statement before it had failed: all was rolled back.
+        case rolledBack
+        /// A value has another type than the accessor reads.
+        case typeMismatch
+        /// A value is null where the accessor promises one.
+        case unexpectedNull
+        /// The bytes received do not follow PostgreSQL's protocol or binary formats.
+        case protocolViolation
+        /// The call breaks a rule of this module; the message names the rule.
+        case misuse
+        /// No session became free in time.
+        case poolTimeout
+    }
+
+    /// What happened, for callers to switch on.
+    public internal(set) var code: Code
+
+    /// What happened, to what, what was expected and what to do next, without any value.
+    public internal(set) var message: String
+
+    /// The five characters of the server's SQLSTATE, where the server answered.
+    public internal(set) var sqlState: String?
+
+    /// The server's own message; data exceptions quote values in it.
+    public internal(set) var primaryMessage: String?
+
+    /// The server's detail; it often quotes the row, so never log it.
+    public internal(set) var detail: String?
+
+    /// The server's hint.
+    public internal(set) var hint: String?
+
+    /// The name of the constraint that refused.
+    public internal(set) var constraintName: String?
+
+    /// The name of the table concerned, where the server names one.
+    public internal(set) var tableName: String?
+
+    /// The name of the column concerned, where the server names one.
+    public internal(set) var columnName: String?
+
+    /// The index, from 0, of the statement of a pipeline that failed.
+    public internal(set) var statementIndex: Int?
+
+    init(_ code: Code, _ message: String) {
+        self.code = code
+        self.message = message
+    }
+
+    /// Whether the same work, begun again from its start, may succeed.
+    ///
+    /// True for serialization failures, deadlocks, a server that stops or starts, lost connections,
+    /// too many clients and an exhausted pool. After `connectionLost` the work may have been
+    /// committed: it must be idempotent to be repeated.
+    public var isRetryable: Bool {
+        switch code {
+        case .couldNotConnect, .connectionLost, .poolTimeout: true
+        case .server(let state): Self.isRetryable(state)
+        default: false
+        }
+    }
+
+    private static let retryableStates: Set<String> = [
+        "40001", "40P01", "53300", "55P03", "57P01", "57P02", "57P03",
+    ]
+
+    private static func isRetryable(_ state: String) -> Bool {
+        retryableStates.contains(state) || state.hasPrefix("08")
+    }
+
+    /// Compares the codes alone.
+    public static func == (left: PostgresError, right: PostgresError) -> Bool {
+        left.code == right.code
+    }
+}
+
+extension PostgresError: CustomStringConvertible, CustomDebugStringConvertible {
+    /// The failure in one line that is safe to log.
+    public var description: String {
+        var text = message
+        if let statementIndex { text += " (statement \(statementIndex) of the pipeline)" }
+        if let sqlState { text += " [SQLSTATE \(sqlState)]" }
+        if let constraintName { text += " [constraint \(constraintName)]" }
+        if let tableName { text += " [table \(tableName)]" }
+        if let columnName { text += " [column \(columnName)]" }
+        return text
+    }
+
+    /// Everything that is known, including what the server quoted; not for logs.
+    public var debugDescription: String {
+        var text = description
+        if let primaryMessage { text += "\n  message: \(primaryMessage)" }
+        if let detail { text += "\n  detail: \(detail)" }
+        if let hint { text += "\n  hint: \(hint)" }
+        return text
+    }
+}
+
+/// An error that can carry a failure of the database.
+///
+/// A transaction or a borrowed session throws one error type: the one of the caller's closure.
+/// Conforming lets the database's own failures travel in it.
+public protocol PostgresErrorConvertible: Error {
+    /// Wraps a failure of the database.
+    init(_ error: PostgresError)
+}
+
+extension PostgresError: PostgresErrorConvertible {
+    /// Takes the error as it is.
+    public init(_ error: PostgresError) { self = error }
+}

@@ -1,0 +1,234 @@
+import Synchronization
+
+/// A bounded set of sessions that are lent and come back.
+///
+/// Sessions open when they are needed, broken ones are dropped, and a server that was restarted is
+/// found again by the next who asks. Waiting is first come, first served.
+public final class PostgresPool: Sendable {
+    /// A ledger needs few sessions at once; more of them only queue in the server.
+    public static let sessionsMaxDefault = 8
+
+    /// Longer than any healthy statement of ours takes, shorter than a web request lasts.
+    public static let acquireTimeoutDefault = Duration.seconds(10)
+
+    private enum Grant: Sendable {
+        case session(PostgresSession)
+        /// The right to open a session, which counts as open from now on.
+        case place
+        case timedOut
+        case cancelled
+        case closed
+    }
+
+    private struct Waiter {
+        let number: UInt64
+        let continuation: CheckedContinuation<Grant, Never>
+        let timer: Task<Void, Never>
+
+        func resume(_ grant: Grant) {
+            timer.cancel()
+            continuation.resume(returning: grant)
+        }
+    }
+
+    private struct State {
+        var idle: [PostgresSession] = []
+        var places = 0
+        var waiters: [Waiter] = []
+        var lastNumber: UInt64 = 0
+        var isClosed = false
+    }
+
+    private let settings: ConnectionSettings
+    private let sessionsMax: Int
+    private let acquireTimeout: Duration
+    private let state = Mutex(State())
+
+    /// Makes a pool that opens nothing yet.
+    ///
+    /// A precondition is that `sessionsMax` is at least 1.
+    public init(
+        _ settings: ConnectionSettings,
+        sessionsMax: Int = PostgresPool.sessionsMaxDefault,
+        acquireTimeout: Duration = PostgresPool.acquireTimeoutDefault
+    ) {
+        precondition(sessionsMax >= 1, "A pool needs room for one session at least.")
+        self.settings = settings
+        self.sessionsMax = sessionsMax
+        self.acquireTimeout = acquireTimeout
+    }
+
+    /// Lends a session for the time of the body.
+    ///
+    /// A session that comes back broken or inside a transaction is dropped. Throws what the body
+    /// throws, and `poolTimeout`, `closed`, `cancelled` or the errors of
+    /// ``PostgresSession/connect(_:)`` before it. A body that borrows again from the same pool can
+    /// wait for itself.
+    public func withSession<R, E: PostgresErrorConvertible>(
+        isolation: isolated (any Actor)? = #isolation,
+        _ body: (PostgresSession) async throws(E) -> R
+    ) async throws(E) -> R {
+        let session: PostgresSession
+        do throws(PostgresError) {
+            session = try await acquire()
+        } catch {
+            throw E(error)
+        }
+        do throws(E) {
+            let result = try await body(session)
+            await release(session)
+            return result
+        } catch {
+            await release(session)
+            throw error
+        }
+    }
+
+    /// Closes all idle sessions now and the lent ones when they come back.
+    ///
+    /// Whoever waits or asks later gets `closed`.
+    public func close() async {
+        let (idle, waiters) = state.withLock { state in
+            state.isClosed = true
+            defer {
+                state.places -= state.idle.count
+                state.idle = []
+                state.waiters = []
+            }
+            return (state.idle, state.waiters)
+        }
+        for waiter in waiters { waiter.resume(.closed) }
+        for session in idle { await session.close() }
+    }
+}
+
+extension PostgresPool {
+    private func acquire() async throws(PostgresError) -> PostgresSession {
+        var grant = await ask()
+        while true {
+            switch grant {
+            case .session(let session):
+                if await session.isReusable { return session }
+                await session.close()
+                grant = .place
+            case .place:
+                return try await openSession()
+            case .timedOut:
+                throw PostgresError(
+                    .poolTimeout,
+                    "None of the \(sessionsMax) sessions became free within \(acquireTimeout). "
+                        + "Hold sessions for a shorter time, or allow more."
+                )
+            case .cancelled:
+                throw PostgresError(
+                    .cancelled,
+                    "Waiting for a session ended because the task was cancelled."
+                )
+            case .closed:
+                throw PostgresError(.closed, "The pool was closed. Make a new one.")
+            }
+        }
+    }
+
+    private func openSession() async throws(PostgresError) -> PostgresSession {
+        do throws(PostgresError) {
+            return try await PostgresSession.connect(settings)
+        } catch {
+            freePlace()
+            throw error
+        }
+    }
+
+    private func ask() async -> Grant {
+        if let grant = state.withLock({ takeNow(&$0) }) { return grant }
+        let number = state.withLock { state in
+            state.lastNumber += 1
+            return state.lastNumber
+        }
+        return await withTaskCancellationHandler {
+            await withCheckedContinuation { enqueue(number, $0) }
+        } onCancel: {
+            giveUp(number, .cancelled)
+        }
+    }
+
+    private func takeNow(_ state: inout State) -> Grant? {
+        if state.isClosed { return .closed }
+        if let session = state.idle.popLast() { return .session(session) }
+        guard state.places < sessionsMax else { return nil }
+        state.places += 1
+        return .place
+    }
+
+    private func enqueue(_ number: UInt64, _ continuation: CheckedContinuation<Grant, Never>) {
+        let grant: Grant? = state.withLock { state in
+            // Something may have become free, and the task may have been cancelled, meanwhile.
+            if let grant = takeNow(&state) { return grant }
+            if Task.isCancelled { return .cancelled }
+            state.waiters.append(
+                Waiter(number: number, continuation: continuation, timer: startTimer(number))
+            )
+            return nil
+        }
+        if let grant { continuation.resume(returning: grant) }
+    }
+
+    private func startTimer(_ number: UInt64) -> Task<Void, Never> {
+        Task { [weak self, acquireTimeout] in
+            do {
+                try await Task.sleep(for: acquireTimeout)
+                self?.giveUp(number, .timedOut)
+            } catch {
+                // The wait ended first and cancelled its timer.
+                return
+            }
+        }
+    }
+
+    private func giveUp(_ number: UInt64, _ grant: Grant) {
+        let waiter = state.withLock { state -> Waiter? in
+            guard let index = state.waiters.firstIndex(where: { $0.number == number }) else {
+                return nil
+            }
+            return state.waiters.remove(at: index)
+        }
+        waiter?.resume(grant)
+    }
+
+    private func release(_ session: PostgresSession) async {
+        guard await session.isReusable else {
+            await session.close()
+            freePlace()
+            return
+        }
+        enum Next {
+            case lend(Waiter)
+            case keep
+            case close
+        }
+        let next: Next = state.withLock { state in
+            if state.isClosed {
+                state.places -= 1
+                return .close
+            }
+            if !state.waiters.isEmpty { return .lend(state.waiters.removeFirst()) }
+            state.idle.append(session)
+            return .keep
+        }
+        switch next {
+        case .lend(let waiter): waiter.resume(.session(session))
+        case .keep: return
+        case .close: await session.close()
+        }
+    }
+
+    /// Gives the place of a session that is gone to the next who waits.
+    private func freePlace() {
+        let waiter = state.withLock { state -> Waiter? in
+            guard state.waiters.isEmpty else { return state.waiters.removeFirst() }
+            state.places -= 1
+            return nil
+        }
+        waiter?.resume(.place)
+    }
+}

@@ -1,0 +1,156 @@
+/// One session with the database: an actor on a thread of its own.
+///
+/// Every method is synchronous on that thread, so nothing of another caller comes between the
+/// statements of a ``transaction(_:_:)``. When the calling task is cancelled the running statement
+/// is stopped in the server and fails with `cancelled`; the session survives. Dropping the last
+/// reference closes the session.
+public actor PostgresSession {
+    private let executor = ThreadExecutor(name: "postgres")
+    private var connection: Connection?
+    private var transactionIsOpen = false
+
+    private init() {}
+
+    /// The session's own thread.
+    public nonisolated var unownedExecutor: UnownedSerialExecutor {
+        executor.asUnownedSerialExecutor()
+    }
+
+    /// Opens a session.
+    ///
+    /// Throws `invalidSettings` for settings libpq cannot read, and `couldNotConnect` when no
+    /// server answers or admits the user.
+    public static func connect(
+        _ settings: ConnectionSettings
+    ) async throws(PostgresError) -> PostgresSession {
+        // An actor's initialiser runs on its caller, where connecting would block a shared thread.
+        let session = PostgresSession()
+        try await session.open(settings)
+        return session
+    }
+
+    private func open(_ settings: ConnectionSettings) throws(PostgresError) {
+        connection = try Connection(settings)
+    }
+
+    /// Runs one statement and returns its rows.
+    ///
+    /// The statement is prepared at its first use and cached by its text and the types of its
+    /// parameters. Outside a transaction it is one itself.
+    @discardableResult
+    public func query(
+        _ sql: String,
+        _ parameters: [PostgresValue] = []
+    ) throws(PostgresError) -> PostgresRows {
+        do {
+            return try pipeline([PostgresStatement(sql, parameters)])[0]
+        } catch {
+            // A single statement has no number.
+            var error = error
+            error.statementIndex = nil
+            throw error
+        }
+    }
+
+    /// Runs a text of one or more statements without parameters, and drops their rows.
+    ///
+    /// Several statements without BEGIN and COMMIT in them are one transaction.
+    public func execute(_ sql: String) throws(PostgresError) {
+        try openConnection().execute(sql, .obeyed)
+    }
+
+    /// Runs statements in one round trip and, outside a transaction, as one transaction.
+    ///
+    /// A failure names its statement in `statementIndex`, and all of them are rolled back. Without
+    /// an index it was the commit that was refused, by a deferred constraint for example.
+    /// `misuse` for more than 10 000 statements, and for COPY, which also ends the session.
+    @discardableResult
+    public func pipeline(
+        _ statements: [PostgresStatement]
+    ) throws(PostgresError) -> [PostgresRows] {
+        try openConnection().pipeline(statements, .obeyed)
+    }
+
+    /// Whether the session can serve no further statement.
+    public var isBroken: Bool { connection?.isBroken ?? true }
+
+    /// Whether the session, looked at closely, can be lent to somebody.
+    ///
+    /// It notices a server that has hung up, and a transaction that somebody left open.
+    public var isReusable: Bool {
+        connection?.noticeHangUp()
+        return !isBroken && connection?.isIdle == true
+    }
+
+    /// Ends the session; calls after it throw `closed`.
+    public func close() { connection = nil }
+
+    func openConnection() throws(PostgresError) -> Connection {
+        guard let connection else {
+            throw PostgresError(
+                .closed,
+                "The session was closed before this call. Open a new one."
+            )
+        }
+        return connection
+    }
+}
+
+extension PostgresSession {
+    /// Runs statements as one transaction.
+    ///
+    /// The body is synchronous and runs on the session's thread, so no other caller's statement
+    /// comes between. Whatever it throws rolls everything back. `rolledBack` when the body swallowed
+    /// a statement's failure, because then the server commits nothing; `misuse` inside another
+    /// transaction. Cancellation stops the body's statements but never COMMIT or ROLLBACK.
+    @discardableResult
+    public func transaction<R: Sendable, E: PostgresErrorConvertible>(
+        _ mode: TransactionMode = .readCommitted,
+        _ body: @Sendable (isolated PostgresSession) throws(E) -> R
+    ) throws(E) -> R {
+        try converting(to: E.self) { () throws(PostgresError) in try beginTransaction(mode) }
+        defer { transactionIsOpen = false }
+        let result: R
+        do throws(E) {
+            result = try body(self)
+        } catch {
+            rollBack()
+            throw error
+        }
+        try converting(to: E.self) { () throws(PostgresError) in try commit() }
+        return result
+    }
+
+    private func beginTransaction(_ mode: TransactionMode) throws(PostgresError) {
+        let connection = try openConnection()
+        guard !transactionIsOpen, connection.isBroken || connection.isIdle else {
+            throw PostgresError(
+                .misuse,
+                "A transaction is already open on this session. Use it, or a session of your own."
+            )
+        }
+        try connection.execute(mode.beginStatement, .obeyed)
+        transactionIsOpen = true
+    }
+
+    private func commit() throws(PostgresError) {
+        let tag = try openConnection().execute("COMMIT", .ignored)
+        guard tag == "COMMIT" else {
+            throw PostgresError(
+                .rolledBack,
+                "The transaction was rolled back although its body succeeded, because a statement "
+                    + "in it had failed. Let the body throw the statement's error."
+            )
+        }
+    }
+
+    private func rollBack() {
+        guard let connection, !connection.isBroken, !connection.isIdle else { return }
+        do {
+            try connection.execute("ROLLBACK", .ignored)
+        } catch {
+            // Hanging up rolls back as well, and the caller's error is the one that matters.
+            connection.abandon()
+        }
+    }
+}

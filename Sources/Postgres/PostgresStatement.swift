@@ -1,0 +1,42 @@
+/// One statement of SQL with its parameters `$1`, `$2`, ….
+public struct PostgresStatement: Sendable, Equatable {
+    /// The text; it is prepared once per session, so values belong into the parameters.
+    public var sql: String
+
+    /// The values of the parameters, in order.
+    public var parameters: [PostgresValue]
+
+    /// Pairs a text with its parameters.
+    public init(_ sql: String, _ parameters: [PostgresValue] = []) {
+        self.sql = sql
+        self.parameters = parameters
+    }
+
+    var cacheKey: StatementCache.Key {
+        StatementCache.Key(sql: sql, types: parameters.map(\.type.rawValue))
+    }
+
+    /// The protocol counts parameters in 16 bits.
+    static let parametersMax = 65_535
+
+    /// Refuses what libpq would cut short without a word.
+    func check() throws(PostgresError) {
+        try Self.check(sql)
+        guard parameters.count <= Self.parametersMax else {
+            throw PostgresError(
+                .misuse,
+                "A statement has \(parameters.count) parameters, of at most "
+                    + "\(Self.parametersMax). Pass arrays and unnest them."
+            )
+        }
+    }
+
+    static func check(_ sql: String) throws(PostgresError) {
+        guard !sql.utf8.contains(0) else {
+            throw PostgresError(
+                .misuse,
+                "The text of a statement contains a zero byte, where C would end it. Remove it."
+            )
+        }
+    }
+}

@@ -1,0 +1,112 @@
+import Foundation
+
+/// The folder of an installed PostgreSQL server's programs.
+struct ServerBinaries: Equatable {
+    private static let programs = ["postgres", "initdb", "pg_ctl"]
+
+    let folder: String
+
+    /// Takes a folder that has all the programs, else nil.
+    init?(folder: String) {
+        let isComplete = Self.programs.allSatisfy {
+            FileManager.default.isExecutableFile(atPath: "\(folder)/\($0)")
+        }
+        guard isComplete else { return nil }
+        self.folder = folder
+    }
+
+    func path(_ program: String) -> String { "\(folder)/\(program)" }
+
+    /// Finds the programs: for data that exists, those of its major version.
+    ///
+    /// Looks where `pg_config` says, in PATH, then in the folders of the distributions, newest
+    /// first.
+    static func find(
+        explicit: String?,
+        dataVersion: String?
+    ) throws(EmbeddedServerError) -> ServerBinaries {
+        let folders = explicit.map { [$0] } ?? candidates()
+        var seen: Set<String> = []
+        let found = folders.map(resolved).filter { seen.insert($0).inserted }
+            .compactMap(ServerBinaries.init(folder:))
+        guard !found.isEmpty else { throw notInstalled(explicit) }
+        guard let dataVersion else { return found[0] }
+        for binaries in found where try binaries.majorVersion() == dataVersion { return binaries }
+        throw EmbeddedServerError(
+            .wrongVersion,
+            "The data was made by PostgreSQL \(dataVersion), which is not installed. Install that "
+                + "version, or dump and restore the data with pg_upgrade."
+        )
+    }
+
+    /// The major version as a data folder's PG_VERSION says it, such as `15`.
+    private func majorVersion() throws(EmbeddedServerError) -> String {
+        let ending = try ChildProcess(command: [path("postgres"), "--version"]).run()
+        let digits = ending.output.drop { !$0.isNumber }.prefix { $0.isNumber }
+        return String(digits)
+    }
+
+    private static func candidates() -> [String] {
+        configured() + searchPath() + distributions()
+    }
+
+    static func searchPath() -> [String] {
+        (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":").map(String.init)
+    }
+
+    private static func configured() -> [String] {
+        guard let program = executable("pg_config", in: searchPath()) else { return [] }
+        do {
+            let ending = try ChildProcess(command: [program, "--bindir"]).run()
+            return ending.succeeded ? [ending.output] : []
+        } catch {
+            // A pg_config that cannot be run is as good as none: other places follow.
+            return []
+        }
+    }
+
+    private static func distributions() -> [String] {
+        let homebrew = ["/opt/homebrew/opt", "/usr/local/opt"].flatMap { base in
+            newestFirst(base) { $0.hasPrefix("postgresql") }
+        }
+        return newestFirst("/usr/lib/postgresql") { _ in true }
+            + homebrew
+            + newestFirst("/Library/PostgreSQL") { _ in true }
+            + newestFirst("/usr") { $0.hasPrefix("pgsql-") }
+    }
+
+    /// The `bin` folders under a base, the highest version first.
+    private static func newestFirst(_ base: String, _ accept: (String) -> Bool) -> [String] {
+        let names: [String]
+        do {
+            names = try FileManager.default.contentsOfDirectory(atPath: base)
+        } catch {
+            // The folder of another distribution than ours.
+            return []
+        }
+        return names.filter(accept)
+            .sorted { $0.compare($1, options: .numeric) == .orderedDescending }
+            .map { "\(base)/\($0)/bin" }
+    }
+
+    /// The first of these folders' programs of that name.
+    static func executable(_ name: String, in folders: [String]) -> String? {
+        folders.map { "\($0)/\(name)" }.first { FileManager.default.isExecutableFile(atPath: $0) }
+    }
+
+    /// The folder behind links, so that a link to one program leads to all.
+    private static func resolved(_ folder: String) -> String {
+        let program = URL(fileURLWithPath: "\(folder)/postgres").resolvingSymlinksInPath()
+        return program.deletingLastPathComponent().path
+    }
+
+    private static func notInstalled(_ explicit: String?) -> EmbeddedServerError {
+        let place = explicit.map { " in \($0)" } ?? ""
+        return EmbeddedServerError(
+            .notInstalled,
+            "No PostgreSQL server was found\(place). Install one (Debian and Ubuntu: "
+                + "apt-get install postgresql; macOS: brew install postgresql), or set "
+                + "DATABASE_URL or PGHOST to use one that runs elsewhere."
+        )
+    }
+}

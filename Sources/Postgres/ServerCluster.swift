@@ -1,0 +1,133 @@
+import Foundation
+
+/// Makes and configures the data folder of an embedded server.
+struct ServerCluster {
+    let binaries: ServerBinaries
+    let folders: ServerFolders
+    let user: ServerUser
+    let settings: [String: String]
+
+    /// Makes the data folder with its database, or nothing.
+    ///
+    /// It gets its name only when it is complete, so a process killed on the way leaves no half
+    /// of one behind.
+    func create() throws(EmbeddedServerError) {
+        try removeUnfinished()
+        let data = folders.unfinishedData
+        var initialise = [
+            binaries.path("initdb"), "-D", data, "-U", EmbeddedServer.userName,
+            "-E", "UTF8", "--locale=C", "--data-checksums", "-A", "trust", "--no-instructions",
+        ]
+        if settings["fsync"] == "off" { initialise.append("--no-sync") }
+        try run(initialise)
+        try ServerFolders.write(
+            "local all all trust\n",
+            to: "\(data)/pg_hba.conf",
+            mode: 0o600,
+            owner: user
+        )
+        try ServerFolders.write(
+            "include 'subledger.conf'\n",
+            to: "\(data)/postgresql.conf",
+            mode: 0o600,
+            owner: user
+        )
+        try writeSettings(to: "\(data)/subledger.conf", hasLZ4: false)
+        try createDatabase(data)
+        guard rename(data, folders.data) == 0 else {
+            throw EmbeddedServerError(
+                .fileSystem,
+                "\(data) cannot be renamed: \(String(cString: strerror(errno)))."
+            )
+        }
+    }
+
+    /// Writes the settings that the next start reads.
+    func configure() throws(EmbeddedServerError) {
+        // A server built without lz4 refuses to start with it.
+        let probe = ChildProcess(
+            command: user.command([
+                binaries.path("postgres"), "-D", folders.data,
+                "-c", "default_toast_compression=lz4", "-C", "default_toast_compression",
+            ])
+        )
+        try writeSettings(to: folders.settings, hasLZ4: try probe.run().succeeded)
+    }
+
+    private func writeSettings(to path: String, hasLZ4: Bool) throws(EmbeddedServerError) {
+        var all = [
+            "listen_addresses": "",
+            "port": String(ServerFolders.port),
+            "unix_socket_directories": folders.sockets,
+            "unix_socket_permissions": "0700",
+            "timezone": "UTC",
+            "log_timezone": "UTC",
+            "lc_messages": "C",
+            // Statements and rows hold customers' data, which has no place in a log.
+            "log_min_error_statement": "panic",
+            "log_error_verbosity": "terse",
+        ]
+        if hasLZ4 { all["default_toast_compression"] = "lz4" }
+        all.merge(settings) { _, chosen in chosen }
+        let lines = all.sorted { $0.key < $1.key }.map { name, value in
+            "\(name) = '\(value.replacing("'", with: "''"))'\n"
+        }
+        try ServerFolders.write(
+            "# Written anew at every start.\n" + lines.joined(),
+            to: path,
+            mode: 0o600,
+            owner: user
+        )
+    }
+
+    /// Makes the database before there is a server, so that there is never a server without it.
+    private func createDatabase(_ data: String) throws(EmbeddedServerError) {
+        let statement = "CREATE DATABASE \(EmbeddedServer.databaseName) TEMPLATE template0;\n"
+        var ends: [Int32] = [0, 0]
+        guard pipe(&ends) == 0 else {
+            throw EmbeddedServerError(.fileSystem, "No pipe could be opened.")
+        }
+        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+        // So short a text fits into the pipe before anybody reads.
+        let bytes = Array(statement.utf8)
+        let written = write(ends[1], bytes, bytes.count)
+        close(ends[1])
+        defer { close(ends[0]) }
+        guard written == bytes.count else {
+            throw EmbeddedServerError(.fileSystem, "A pipe could not be written.")
+        }
+        try run(
+            [
+                binaries.path("postgres"), "--single", "-D", data,
+                "-c", "exit_on_error=on", "template1",
+            ],
+            input: ends[0]
+        )
+    }
+
+    private func run(_ command: [String], input: Int32? = nil) throws(EmbeddedServerError) {
+        let ending = try ChildProcess(command: user.command(command), input: input).run()
+        guard ending.succeeded else {
+            throw EmbeddedServerError(
+                .programFailed,
+                "\(command[0]) failed with code \(ending.code) while making \(folders.data). "
+                    + "Check the free space and the rights of \(user.name) there.",
+                output: ending.output
+            )
+        }
+    }
+
+    private func removeUnfinished() throws(EmbeddedServerError) {
+        let path = folders.unfinishedData
+        guard FileManager.default.fileExists(atPath: path) else { return }
+        do {
+            try FileManager.default.removeItem(atPath: path)
+        } catch {
+            throw EmbeddedServerError(
+                .fileSystem,
+                "\(path), left by a start that was killed, cannot be removed: "
+                    + "\(error.localizedDescription)."
+            )
+        }
+    }
+}

@@ -1,0 +1,136 @@
+import Foundation
+
+/// Where an embedded server keeps its data, socket, log and lock.
+///
+/// All lies under the home, in `postgres/`, unless the server's user cannot get there or the path
+/// holds characters that pg_ctl would hand to a shell: then in a folder under /var/tmp, named by a
+/// hash of the home, and a text file in the home says so.
+struct ServerFolders: Sendable {
+    /// The kernel's limit for the path of a socket is 104 bytes on macOS, 108 on Linux, with the
+    /// closing zero.
+    static let socketPathBytesMax = 103
+
+    static let port = 5432
+
+    let home: String
+    /// The folder that belongs to the server's user.
+    let root: String
+    let sockets: String
+    let isElsewhere: Bool
+
+    var data: String { "\(root)/data" }
+    var unfinishedData: String { "\(root)/data.unfinished" }
+    var log: String { "\(root)/server.log" }
+    var lock: String { "\(home)/server.lock" }
+    var settings: String { "\(data)/subledger.conf" }
+    var processFile: String { "\(data)/postmaster.pid" }
+
+    /// Decides where things lie; the home must exist.
+    init(home: String, user: ServerUser) {
+        let hash = Self.hash(home)
+        let isPlain = !home.unicodeScalars.contains { scalar in
+            scalar.value < 0x20 || "\"$`\\',".unicodeScalars.contains(scalar)
+        }
+        isElsewhere = !isPlain || !user.canReach(home)
+        self.home = home
+        root = isElsewhere ? "/var/tmp/subledger-\(hash)" : "\(home)/postgres"
+        let near = "\(root)/socket"
+        let fits = "\(near)/.s.PGSQL.\(Self.port)".utf8.count <= Self.socketPathBytesMax
+        sockets = fits ? near : "/tmp/subledger-\(hash)"
+    }
+
+    /// Makes the home, for the owner alone where only the owner needs it, and returns its full path
+    /// without links.
+    static func makeHome(_ path: String, user: ServerUser) throws(EmbeddedServerError) -> String {
+        let url = URL(fileURLWithPath: path)
+        do {
+            try FileManager.default.createDirectory(
+                at: url,
+                withIntermediateDirectories: true,
+                attributes: [.posixPermissions: user.isAnother ? 0o755 : 0o700]
+            )
+        } catch {
+            throw EmbeddedServerError(
+                .fileSystem,
+                "The home folder \(path) cannot be made: \(error.localizedDescription)."
+            )
+        }
+        return url.resolvingSymlinksInPath().path
+    }
+
+    /// Makes the server's own folders, or makes sure that they are its own.
+    func make(for user: ServerUser) throws(EmbeddedServerError) {
+        try Self.makePrivate(root, for: user)
+        try Self.makePrivate(sockets, for: user)
+        guard isElsewhere else { return }
+        try Self.write(
+            """
+            The data of this ledger is in \(data)
+            The user \(user.name), as whom the server runs, cannot get into this folder.
+
+            """,
+            to: "\(home)/data-location.txt",
+            mode: 0o644,
+            owner: nil
+        )
+    }
+
+    /// Makes a folder that nobody but the user may enter.
+    private static func makePrivate(
+        _ path: String,
+        for user: ServerUser
+    ) throws(EmbeddedServerError) {
+        if mkdir(path, 0o700) == 0 {
+            guard !user.isAnother || chown(path, user.uid, user.gid) == 0 else {
+                throw failed("cannot be given to \(user.name)", path)
+            }
+            return
+        }
+        guard errno == EEXIST else { throw failed("cannot be made", path) }
+        var status = stat()
+        guard lstat(path, &status) == 0 else { throw failed("cannot be looked at", path) }
+        let isFolder = status.st_mode & S_IFMT == S_IFDIR
+        guard isFolder, status.st_uid == user.uid, status.st_mode & 0o077 == 0 else {
+            throw EmbeddedServerError(
+                .notOurs,
+                "\(path) is not a folder of \(user.name) alone (mode 0700), so others could read "
+                    + "or replace the data. Remove it, or choose another home."
+            )
+        }
+    }
+
+    /// Replaces a small file, never through a link, and gives it to its owner.
+    static func write(
+        _ text: String,
+        to path: String,
+        mode: mode_t,
+        owner: ServerUser?
+    ) throws(EmbeddedServerError) {
+        let flags = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW
+        let descriptor = open(path, flags, mode)
+        guard descriptor >= 0 else { throw failed("cannot be written", path) }
+        defer { close(descriptor) }
+        if let owner, owner.isAnother, fchown(descriptor, owner.uid, owner.gid) != 0 {
+            throw failed("cannot be given to \(owner.name)", path)
+        }
+        let bytes = Array(text.utf8)
+        guard Foundation.write(descriptor, bytes, bytes.count) == bytes.count else {
+            throw failed("cannot be written", path)
+        }
+    }
+
+    private static func failed(_ what: String, _ path: String) -> EmbeddedServerError {
+        EmbeddedServerError(
+            .fileSystem,
+            "\(path) \(what): \(String(cString: strerror(errno)))."
+        )
+    }
+
+    /// FNV-1a: short and the same for ever; the folder's owner is checked, so it need not be secret.
+    private static func hash(_ text: String) -> String {
+        var hash: UInt64 = 0xCBF2_9CE4_8422_2325
+        for byte in text.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
+        let digits = String(hash, radix: 16)
+        return String(repeating: "0", count: 16 - digits.count) + digits
+    }
+}

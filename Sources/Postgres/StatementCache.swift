@@ -1,0 +1,68 @@
+/// The statements a session has prepared, by their text and the types of their parameters.
+///
+/// Names are never used twice, so a forgotten name cannot be mistaken for a new statement.
+struct StatementCache {
+    /// How many statements a session keeps prepared: far more than a ledger has, and some tens of
+    /// kilobytes each in the server at worst.
+    static let statementsMax = 256
+
+    /// How many of the longest unused ones go when room is needed, so that it is needed seldom.
+    static let evictedAtOnce = 64
+
+    struct Key: Hashable {
+        let sql: String
+        let types: [UInt32]
+    }
+
+    private struct Entry {
+        let name: String
+        var lastUse: UInt64
+    }
+
+    private var entries: [Key: Entry] = [:]
+    private var garbage: [String] = []
+    private var uses: UInt64 = 0
+    private var namesGiven: UInt64 = 0
+
+    var count: Int { entries.count }
+
+    /// The name of a prepared statement; counts as a use.
+    mutating func name(for key: Key) -> String? {
+        guard let name = entries[key]?.name else { return nil }
+        uses += 1
+        entries[key]?.lastUse = uses
+        return name
+    }
+
+    mutating func makeName() -> String {
+        namesGiven += 1
+        return "s\(namesGiven)"
+    }
+
+    /// Remembers a statement that the server has confirmed.
+    mutating func insert(_ key: Key, name: String) {
+        uses += 1
+        entries[key] = Entry(name: name, lastUse: uses)
+    }
+
+    /// Forgets a statement whose plan is stale; the server still holds it.
+    mutating func discard(_ key: Key) {
+        if let entry = entries.removeValue(forKey: key) { garbage.append(entry.name) }
+    }
+
+    /// Forgets everything, after the server did.
+    mutating func forgetAll() {
+        entries.removeAll()
+        garbage.removeAll()
+    }
+
+    /// Picks the names to deallocate so that the cache stays within its limit.
+    mutating func takeGarbage(roomFor newcomers: Int) -> [String] {
+        if entries.count + newcomers > Self.statementsMax {
+            let oldest = entries.sorted { $0.value.lastUse < $1.value.lastUse }
+            for (key, _) in oldest.prefix(max(newcomers, Self.evictedAtOnce)) { discard(key) }
+        }
+        defer { garbage.removeAll() }
+        return garbage
+    }
+}

@@ -1,0 +1,89 @@
+import Foundation
+
+/// A serial executor with a thread of its own, so that blocking calls hold up nobody else.
+///
+/// The executor owns nothing but the queue, and the thread retains the queue, because the last job
+/// of an actor may release the actor and with it the executor, on this very thread.
+final class ThreadExecutor: SerialExecutor {
+    private let queue = JobQueue()
+
+    init(name: String) {
+        let queue = self.queue
+        let thread = Thread { queue.run() }
+        // Linux shows 15 bytes of a thread's name, and would show the creator's without one.
+        thread.name = String(name.prefix(15))
+        thread.start()
+    }
+
+    deinit { queue.close() }
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        queue.append(UnownedJob(job), for: asUnownedSerialExecutor())
+    }
+
+    func checkIsolated() {
+        precondition(
+            queue.isCurrentThread,
+            "Work that belongs to a session's thread runs on another thread."
+        )
+    }
+
+    func isIsolatingCurrentContext() -> Bool? { queue.isCurrentThread }
+}
+
+/// Jobs that wait for their thread.
+///
+/// Unchecked because the condition guards every stored property.
+private final class JobQueue: @unchecked Sendable {
+    private typealias Entry = (job: UnownedJob, executor: UnownedSerialExecutor)
+
+    private let condition = NSCondition()
+    private var entries: [Entry] = []
+    private var thread: Thread?
+    private var isClosed = false
+
+    func append(_ job: UnownedJob, for executor: UnownedSerialExecutor) {
+        condition.lock()
+        entries.append((job, executor))
+        condition.signal()
+        condition.unlock()
+    }
+
+    func close() {
+        condition.lock()
+        isClosed = true
+        condition.signal()
+        condition.unlock()
+    }
+
+    var isCurrentThread: Bool {
+        condition.lock()
+        defer { condition.unlock() }
+        return thread === Thread.current
+    }
+
+    func run() {
+        condition.lock()
+        thread = Thread.current
+        condition.unlock()
+        while let batch = next() {
+            for entry in batch { entry.job.runSynchronously(on: entry.executor) }
+        }
+        // The thread retains the queue through its block: without this the two keep each other.
+        condition.lock()
+        thread = nil
+        condition.unlock()
+    }
+
+    private func next() -> [Entry]? {
+        condition.lock()
+        defer { condition.unlock() }
+        while entries.isEmpty {
+            if isClosed { return nil }
+            condition.wait()
+        }
+        let batch = entries
+        entries.removeAll(keepingCapacity: true)
+        return batch
+    }
+}

@@ -1,0 +1,45 @@
+public import EventLog
+internal import Postgres
+
+/// Why the projector did not do what it was asked.
+public struct ProjectorError: Error, Sendable {
+    /// What happened, for callers to switch on.
+    public let code: Code
+    /// What happened, to which thing, and what to do next; safe to log.
+    public let message: String
+
+    /// The causes.
+    public enum Code: Sendable, Hashable {
+        /// No projection has the name that was given.
+        case unknownProjection
+        /// The log could not be read.
+        case log(EventLogError.Code)
+        /// The database could not be reached, or went away.
+        case databaseUnavailable
+        /// The database refused.
+        case database
+    }
+
+    init(_ code: Code, _ message: String) {
+        self.code = code
+        self.message = message
+    }
+
+    init(_ error: any Error, doing action: String) {
+        switch error {
+        case let error as ProjectorError: self = error
+        case let error as EventLogError: self.init(.log(error.code), error.message)
+        case let error as PostgresError:
+            self.init(
+                error.isRetryable ? .databaseUnavailable : .database,
+                "\(action): \(error)"
+            )
+        default: self.init(.database, "\(action): \(error)")
+        }
+    }
+}
+
+extension ProjectorError: CustomStringConvertible {
+    /// The message.
+    public var description: String { message }
+}

@@ -1,0 +1,214 @@
+import EventLog
+import Events
+import Postgres
+import Synchronization
+
+/// One round: every cell once, the ledger and plain PostgreSQL one after the other.
+struct AppendBench {
+    let settings: ConnectionSettings
+    let material: BenchMaterial
+
+    /// Connections that are left to others: a server admits a hundred by default.
+    private static let connectionsKept = 8
+
+    func measure(into results: inout BenchResults) async throws {
+        try await makePlainTables()
+        for callers in BenchMaterial.callers {
+            let payloads = material.singles[callers, default: []]
+            let ours = try await appendSingles(payloads, callers: callers)
+            let theirs = try await insertPlain(payloads, callers: callers)
+            results.record("single\(callers)", ledger: ours, plain: theirs)
+        }
+        let ours = try await appendBatches()
+        let theirs = try await copyPlain()
+        results.record("batch\(BenchMaterial.batchFacts)", ledger: ours, plain: theirs)
+    }
+
+    private func makePlainTables() async throws {
+        let session = try await PostgresSession.connect(settings)
+        try await session.execute(
+            """
+            CREATE SCHEMA plain;
+            CREATE TABLE plain.event (LIKE ledger.event INCLUDING ALL);
+            CREATE TABLE plain.evidence (LIKE ledger.evidence INCLUDING ALL)
+            """
+        )
+        await session.close()
+    }
+
+    private func appendSingles(
+        _ payloads: [Verified<[Fact]>],
+        callers: Int
+    ) async throws -> Double {
+        let log = try await EventLog.open(settings)
+        let work = WorkList(count: payloads.count)
+        let rate = try await AppendBench.rate(of: payloads.count) {
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for _ in 0..<callers {
+                    group.addTask {
+                        while let index = work.next() { _ = try await log.append(payloads[index]) }
+                    }
+                }
+                try await group.waitForAll()
+            }
+        }
+        await log.close()
+        return rate
+    }
+
+    private func insertPlain(
+        _ payloads: [Verified<[Fact]>],
+        callers: Int
+    ) async throws -> Double {
+        let probe = try await PostgresSession.connect(settings)
+        let allowed = try await probe.query(
+            "SELECT current_setting('max_connections')::int - \(AppendBench.connectionsKept)"
+        )
+        await probe.close()
+        let connections = min(callers, Int(try allowed[0].int4(0)))
+        var sessions: [PostgresSession] = []
+        for _ in 0..<connections { sessions.append(try await PostgresSession.connect(settings)) }
+        let work = WorkList(count: payloads.count)
+        let first = try await plainCount()
+        let open = sessions
+        let rate = try await AppendBench.rate(of: payloads.count) {
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for session in open {
+                    group.addTask {
+                        while let index = work.next() {
+                            let row = PlainRow(payloads[index], 0, offset: first + Int64(index) + 1)
+                            try await session.query(PlainRow.insert, row.values)
+                        }
+                    }
+                }
+                try await group.waitForAll()
+            }
+        }
+        for session in sessions { await session.close() }
+        return rate
+    }
+
+    private func plainCount() async throws -> Int64 {
+        let session = try await PostgresSession.connect(settings)
+        let count = try await session.query("SELECT count(*) FROM plain.event")[0].int8(0)
+        await session.close()
+        return count
+    }
+
+    private func appendBatches() async throws -> Double {
+        let log = try await EventLog.open(settings)
+        let facts = material.batches.count * BenchMaterial.batchFacts
+        let rate = try await AppendBench.rate(of: facts) {
+            for batch in material.batches { _ = try await log.append(batch) }
+        }
+        await log.close()
+        return rate
+    }
+
+    /// The same rows, one transaction a batch: an event row a fact, an evidence row a batch.
+    private func copyPlain() async throws -> Double {
+        let session = try await PostgresSession.connect(settings)
+        let first = try await plainCount() + 1
+        let packed = material.batches.map { EvidencePacking.pack($0.evidence.payload) }
+        let facts = material.batches.count * BenchMaterial.batchFacts
+        let rate = try await AppendBench.rate(of: facts) {
+            for (number, batch) in material.batches.enumerated() {
+                let first = first + Int64(number * BenchMaterial.batchFacts)
+                let packed = packed[number]
+                try await session.transaction { session throws(PostgresError) in
+                    _ = try session.copyIn(PlainRow.copy, from: 0) {
+                        index, writer throws(PostgresError) in
+                        guard index < batch.value.count else { return false }
+                        writer.row(PlainRow(batch, index, offset: first + Int64(index)).values)
+                        index += 1
+                        return true
+                    }
+                    try session.query(
+                        PlainRow.insertEvidence,
+                        PlainRow.evidence(batch.evidence, packed)
+                    )
+                }
+            }
+        }
+        await session.close()
+        return rate
+    }
+
+    private static func rate(
+        of count: Int,
+        _ body: @Sendable () async throws -> Void
+    ) async throws -> Double {
+        let start = ContinuousClock.now
+        try await body()
+        return Double(count) / ((ContinuousClock.now - start) / .seconds(1))
+    }
+}
+
+/// Hands out the numbers of a list to whoever asks, each once.
+private final class WorkList: Sendable {
+    private let count: Int
+    private let taken = Atomic<Int>(0)
+
+    init(count: Int) {
+        self.count = count
+    }
+
+    func next() -> Int? {
+        let index = taken.wrappingAdd(1, ordering: .relaxed).oldValue
+        return index < count ? index : nil
+    }
+}
+
+/// A row of `ledger.event` as a plain client would write it.
+private struct PlainRow {
+    let values: [PostgresValue]
+
+    init(_ verified: Verified<[Fact]>, _ index: Int, offset: Int64) {
+        let fact = verified.value[index]
+        let content = fact.content
+        values = [
+            .int4(0), .int8(offset),
+            .timestamptz(microseconds: Instant.systemClock().milliseconds * 1000),
+            .int8(fact.asOf.milliseconds), .int8(fact.purchaseDate.milliseconds),
+            .int8(fact.expiresDate.milliseconds), .text(fact.stream.environment.word),
+            .text(fact.stream.originalTransactionId), .text(fact.kind.rawValue),
+            .text(fact.bundleId), .text(content.text(.productId)),
+            .text(content.text(.transactionId)), .text(content.text(.appAccountToken)),
+            .text(content.text(.notificationType)), .text(content.text(.subtype)),
+            .bytea(content.digest), .bytea(verified.evidence.digest.bytes),
+            .bytea(content.canonicalBytes),
+        ]
+    }
+
+    private static let columns = """
+        lane, lane_offset, recorded_at, as_of_ms, purchase_date_ms, expires_date_ms, environment,
+        original_transaction_id, kind, bundle_id, product_id, transaction_id, app_account_token,
+        notification_type, subtype, content_digest, evidence_digest, content
+        """
+
+    static let insert = """
+        INSERT INTO plain.event (\(columns)) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11,
+            $12, $13, $14, $15, $16, $17, $18)
+        """
+
+    static let copy = "COPY plain.event (\(columns)) FROM STDIN (FORMAT BINARY)"
+
+    static let insertEvidence = """
+        INSERT INTO plain.evidence (lane, byte_count, received_at, digest, kind, source,
+            verification, root_digest, header_digest, body)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+        """
+
+    static func evidence(
+        _ evidence: Evidence,
+        _ packed: EvidencePacking.Packed
+    ) -> [PostgresValue] {
+        [
+            .int4(0), .int4(Int32(evidence.payload.count)),
+            .timestamptz(microseconds: evidence.receivedAt.milliseconds * 1000),
+            .bytea(evidence.digest.bytes), .text(evidence.kind.rawValue), .text(evidence.source),
+            .text(evidence.verification.trust.rawValue), .bytea(evidence.verification.root.bytes),
+            .bytea(packed.segments.first?.digest.bytes), .bytea(packed.body),
+        ]
+    }
+}

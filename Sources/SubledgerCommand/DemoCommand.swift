@@ -1,0 +1,136 @@
+import AppStore
+import AppStoreSimulator
+import ArgumentParser
+import EventLog
+import Events
+import Foundation
+import Postgres
+import Projections
+import Projector
+import Subledger
+
+struct DemoCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "demo",
+        abstract: "Fill a ledger with a synthetic App Store and ask it three questions.",
+        discussion: """
+            Works in a database of its own, `subledger_demo`, which it makes anew each time; the \
+            ledger of the configured database is not touched.
+            """
+    )
+
+    @Option(help: "Number of subscriptions.")
+    var subscriptions = 240
+
+    @Option(help: "The seed; the same seed gives the same ledger.")
+    var seed: UInt64 = 1
+
+    @OptionGroup var database: DatabaseOptions
+    @OptionGroup var output: OutputOptions
+
+    private static let databaseName = "subledger_demo"
+
+    func run() async throws {
+        Terminal.write("1/5  starting PostgreSQL")
+        let scratch = ScratchDatabase(
+            server: try await database.settings(),
+            name: DemoCommand.databaseName
+        )
+        Terminal.write("2/5  making and migrating database \(scratch.name)")
+        try await scratch.make()
+        let settings = scratch.settings
+        let simulator = AppStoreSimulator(seed: seed)
+        let ledger = try await Ledger.open(
+            settings,
+            policy: VerificationPolicy(
+                roots: [try RootCertificate(der: simulator.store.pki.rootDER)]
+            )
+        )
+        Terminal.write("3/5  ingesting \(subscriptions) subscriptions, shuffled, some twice")
+        try await ingest(simulator, into: ledger)
+        Terminal.write("4/5  rebuilding the projections")
+        for projection in try await Projector(log: ledger.log, settings: settings).rebuild() {
+            Terminal.print(
+                "\(projection.name): \(projection.rows) rows from \(projection.events) events"
+            )
+        }
+        Terminal.write("5/5  verifying the log")
+        let report = try await ledger.log.verify()
+        Terminal.print("verify: \(report.isOK ? "ok" : "MISMATCH"), \(report.events) events")
+        try await show(simulator, in: ledger.log)
+        await ledger.log.close()
+        printNextSteps(settings)
+        if !report.isOK { throw Exit.mismatch }
+    }
+
+    private func ingest(_ simulator: AppStoreSimulator, into ledger: Ledger) async throws {
+        let deliveries = Array(simulator.sampleHistory(count: subscriptions))
+            .disordered(seed: seed)
+        var rest = deliveries.enumerated().makeIterator()
+        var progress = Progress("ingest", isQuiet: output.quiet)
+        let report = try await ledger.ingest(
+            next: {
+                rest.next().map { index, delivery in
+                    LocatedPayload(path: "#\(index + 1)", payload: .success(delivery.payload))
+                }
+            },
+            source: "demo",
+            progress: { progress.report($0.payloads, "payloads") }
+        )
+        progress.finish()
+        Terminal.print(
+            "\(report.payloads) payloads: \(report.appended) facts appended, "
+                + "\(report.duplicates) known already, \(report.rejected) refused; "
+                + "\(report.streams) subscriptions"
+        )
+    }
+
+    /// The shortest life of each kind that shows something, and what the ledger makes of it.
+    private func show(_ simulator: AppStoreSimulator, in log: EventLog) async throws {
+        let wanted: [(kind: LifeKind, story: String)] = [
+            (.recoveredInGrace, "a renewal failed and was recovered inside the grace period"),
+            (.upgraded, "an upgrade ended a period before its time"),
+            (.refundReversed, "a refund was undone"),
+        ]
+        var shown: Set<String> = []
+        for (kind, story) in wanted {
+            let life = simulator.lives(subscriptions)
+                .filter { $0.kinds.contains(kind) && !shown.contains($0.originalTransactionId) }
+                .min { $0.events.count < $1.events.count }
+            guard let life else { continue }
+            shown.insert(life.originalTransactionId)
+            let stream = StreamID(
+                environment: life.store.environment,
+                originalTransactionId: life.originalTransactionId
+            )
+            let history = try await log.history(of: stream)
+            let periods = ActivePeriods(Timeline(history))
+            Terminal.print("\n── \(story)")
+            PeriodsDocument.printTable(stream, periods.rows, periods.active)
+            Terminal.print("")
+            HistoryDocument.printTable(history)
+        }
+    }
+
+    private func printNextSteps(_ settings: ConnectionSettings) {
+        let some = AppStoreSimulator(seed: seed).life(0).originalTransactionId
+        Terminal.print(
+            """
+
+            Try next (the demo's database: export DATABASE_URL="\(settings.demoURL)"):
+              subledger streams
+              subledger periods \(some) --json
+              subledger history \(some)
+              subledger verify --json
+              subledger ingest --help
+            """
+        )
+    }
+}
+
+extension ConnectionSettings {
+    /// For people to paste: the connection string with the database in it.
+    fileprivate var demoURL: String {
+        database.map { "\(connectionString) dbname=\($0)" } ?? connectionString
+    }
+}

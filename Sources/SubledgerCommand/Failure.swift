@@ -1,0 +1,71 @@
+import AppStore
+import ArgumentParser
+import EventLog
+import Foundation
+import Postgres
+import Projector
+
+/// The exit codes of the command line; a contract (interfaces §3.1).
+enum Exit {
+    static let mismatch = ExitCode(3)
+    static let notFound = ExitCode(4)
+    static let badInput = ExitCode(65)
+    static let inputMissing = ExitCode(66)
+    static let unavailable = ExitCode(69)
+    static let internalError = ExitCode(70)
+    static let permission = ExitCode(77)
+    static let configuration = ExitCode(78)
+    static let interrupted = ExitCode(130)
+}
+
+/// An error of the command line itself, with its exit code.
+struct Failure: Error {
+    let exitCode: ExitCode
+    let message: String
+
+    init(_ exitCode: ExitCode, _ message: String) {
+        self.exitCode = exitCode
+        self.message = message
+    }
+
+    /// Prints an error on stderr and ends the process with its code.
+    static func exit(_ error: any Error, of command: any ParsableCommand.Type) -> Never {
+        switch error {
+        case let error as ExitCode: Foundation.exit(error.rawValue)
+        case let failure as Failure: end(failure.exitCode, failure.message)
+        case let error as EventLogError: end(exitCode(of: error.code), error.description)
+        case let error as ProjectorError: end(exitCode(of: error.code), error.description)
+        case let error as Rejection: end(Exit.badInput, error.message)
+        case let error as EmbeddedServerError: end(Exit.unavailable, error.description)
+        case let error as PostgresError:
+            end(error.isRetryable ? Exit.unavailable : Exit.internalError, error.description)
+        default: command.exit(withError: error)
+        }
+    }
+
+    private static func end(_ code: ExitCode, _ message: String) -> Never {
+        Terminal.write("subledger: \(message)")
+        Foundation.exit(code.rawValue)
+    }
+
+    private static func exitCode(of code: EventLogError.Code) -> ExitCode {
+        switch code {
+        case .notMigrated, .schemaTooNew, .schemaTooOld, .migrationEdited, .laneCountFixed:
+            Exit.configuration
+        case .permissionDenied: Exit.permission
+        case .databaseUnavailable: Exit.unavailable
+        case .malformedLog: Exit.mismatch
+        case .tooManyFacts: Exit.badInput
+        case .database, .closed: Exit.internalError
+        }
+    }
+
+    private static func exitCode(of code: ProjectorError.Code) -> ExitCode {
+        switch code {
+        case .unknownProjection: ExitCode.validationFailure
+        case .log(let code): exitCode(of: code)
+        case .databaseUnavailable: Exit.unavailable
+        case .database: Exit.internalError
+        }
+    }
+}

@@ -1,0 +1,142 @@
+import AppStore
+import ArgumentParser
+import EventLog
+import Foundation
+import Subledger
+
+struct IngestCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "ingest",
+        abstract: "Verify payloads and append what is news in them.",
+        discussion: """
+            Takes files, folders and - (stdin): notification bodies, bare JWS, App Store Server \
+            API responses; JSON arrays and NDJSON of them are taken apart. A payload that cannot \
+            be verified is refused whole with its reason; the others are in, and the exit code is \
+            65. Taking in the same payloads again, in any order, appends nothing.
+            """
+    )
+
+    @Argument(help: "Files, folders, or - for stdin.")
+    var paths: [String]
+
+    @Option(help: "The channel the payloads came by; kept with the evidence.")
+    var source = "file"
+
+    @Option(help: "auto is the only format there is yet: each payload says what it is.")
+    var format = Format.auto
+
+    @OptionGroup var trust: TrustOptions
+    @OptionGroup var database: DatabaseOptions
+    @OptionGroup var output: OutputOptions
+
+    enum Format: String, ExpressibleByArgument, CaseIterable {
+        case auto
+    }
+
+    /// Longest name of a source, in bytes: it is kept with every payload.
+    static let sourceByteCountMax = 64
+
+    func validate() throws {
+        guard !source.isEmpty, source.utf8.count <= IngestCommand.sourceByteCountMax else {
+            throw ValidationError(
+                "--source must have 1 to \(IngestCommand.sourceByteCountMax) bytes"
+            )
+        }
+    }
+
+    func run() async throws {
+        let walk = try PayloadWalk(paths)
+        let ledger = try await Ledger.open(
+            try await database.settings(),
+            policy: try trust.policy()
+        )
+        Interrupt.heed()
+        let (report, skipped) = try await IngestCommand.ingest(
+            walk,
+            into: ledger,
+            source: source,
+            isQuiet: output.quiet
+        )
+        await ledger.log.close()
+        try print(report, skipped: skipped)
+        if report.wasStopped { throw Exit.interrupted }
+        if report.rejected > 0 { throw Exit.badInput }
+    }
+
+    /// Takes in a walk's payloads with progress on stderr.
+    static func ingest(
+        _ walk: PayloadWalk,
+        into ledger: Ledger,
+        source: String,
+        isQuiet: Bool
+    ) async throws -> (IngestReport, skipped: Int) {
+        var walk = walk
+        var progress = Progress("ingest", isQuiet: isQuiet)
+        let report = try await ledger.ingest(
+            next: { try walk.next() },
+            source: source,
+            isStopped: { Interrupt.isRequested },
+            progress: { progress.report($0.payloads, "payloads") }
+        )
+        progress.finish()
+        return (report, walk.skipped)
+    }
+
+    private func print(_ report: IngestReport, skipped: Int) throws {
+        if output.json {
+            try Terminal.print(json: Summary(report, skipped: skipped))
+            return
+        }
+        for refusal in report.rejections {
+            Terminal.write(
+                "refused  \(refusal.path): \(refusal.rejection.message) "
+                    + "[\(refusal.rejection.code.rawValue)]"
+            )
+        }
+        if report.rejected > report.rejections.count {
+            Terminal.write("… and \(report.rejected - report.rejections.count) more")
+        }
+        Terminal.print(
+            "\(report.payloads) payloads: \(report.appended) facts appended, "
+                + "\(report.duplicates) known already, \(report.rejected) payloads refused; "
+                + "\(report.streams) subscriptions"
+                + (skipped > 0 ? "; \(skipped) other files passed over" : "")
+        )
+        if report.wasStopped {
+            Terminal.write("stopped; all that is counted is in, run it again for the rest")
+        }
+    }
+
+    /// The fixed JSON of `ingest` (DESIGN §8).
+    private struct Summary: Encodable {
+        let payloads: Int
+        let appended: Int
+        let duplicates: Int
+        let rejected: Int
+        let streams: Int
+        let skipped: Int
+        let rejections: [Line]
+
+        struct Line: Encodable {
+            let path: String
+            let reason: String
+            let message: String
+        }
+
+        init(_ report: IngestReport, skipped: Int) {
+            payloads = report.payloads
+            appended = report.appended
+            duplicates = report.duplicates
+            rejected = report.rejected
+            streams = report.streams
+            self.skipped = skipped
+            rejections = report.rejections.map {
+                Line(
+                    path: $0.path,
+                    reason: $0.rejection.code.rawValue,
+                    message: $0.rejection.message
+                )
+            }
+        }
+    }
+}

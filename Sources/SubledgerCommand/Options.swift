@@ -1,0 +1,166 @@
+import AppStore
+import ArgumentParser
+import EventLog
+import Events
+import Foundation
+import Postgres
+import Subledger
+
+/// Where the database is.
+struct DatabaseOptions: ParsableArguments {
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "A libpq connection string or URI.",
+            discussion: "Else DATABASE_URL, else PG* variables, else the private server."
+        )
+    )
+    var databaseUrl: String?
+
+    /// libpq's own variables; any of them set means that libpq decides where the server is.
+    private static let libpqVariables = [
+        "PGHOST", "PGHOSTADDR", "PGPORT", "PGDATABASE", "PGUSER", "PGSERVICE", "PGSERVICEFILE",
+    ]
+
+    /// The private server of this folder.
+    static var embedded: EmbeddedServer {
+        let home = ProcessInfo.processInfo.environment["SUBLEDGER_HOME"] ?? ".subledger"
+        return EmbeddedServer(home: URL(fileURLWithPath: home).path)
+    }
+
+    /// The settings to connect with; starts the private server where nothing else is configured.
+    func settings() async throws -> ConnectionSettings {
+        let environment = ProcessInfo.processInfo.environment
+        if let url = databaseUrl ?? environment["DATABASE_URL"], !url.isEmpty {
+            return ConnectionSettings(url, applicationName: "subledger")
+        }
+        if DatabaseOptions.libpqVariables.contains(where: { environment[$0] != nil }) {
+            return ConnectionSettings("", applicationName: "subledger")
+        }
+        return try await DatabaseOptions.embedded.start()
+    }
+
+    /// The log of the database.
+    func openLog(_ options: EventLog.Options = EventLog.Options()) async throws -> EventLog {
+        try await EventLog.open(try await settings(), options)
+    }
+}
+
+/// How results are printed.
+struct OutputOptions: ParsableArguments {
+    @Flag(name: .long, help: "Print one JSON document.")
+    var json = false
+
+    @Flag(name: .shortAndLong, help: "No progress on stderr.")
+    var quiet = false
+}
+
+/// Which stream a question is about, and as known when.
+struct StreamOptions: ParsableArguments {
+    @Argument(help: "Apple's originalTransactionId.")
+    var originalTransactionId: String
+
+    @Option(help: "Production, Sandbox, Xcode …; needed where the id is known in several.")
+    var environment: String?
+
+    @Option(
+        help: "Use only what the log knew then: an offset, lane:offset pairs, or an instant.",
+        transform: Clock.knownAt
+    )
+    var knownAt: KnownAt = .latest
+
+    /// The stream; an error where there is none or more than one.
+    func stream(in log: EventLog) async throws -> StreamID {
+        let found = try await log.environments(of: originalTransactionId)
+        let chosen = environment.map(Environment.init)
+        let matching = chosen.map { wanted in found.filter { $0 == wanted } } ?? found
+        guard let first = matching.first else {
+            let known = found.map(\.word).joined(separator: ", ")
+            throw Failure(
+                Exit.notFound,
+                found.isEmpty
+                    ? "no event has the originalTransactionId \(originalTransactionId); "
+                        + "`subledger streams` lists those that are known"
+                    : "\(originalTransactionId) is not known in \(chosen?.word ?? ""), but in "
+                        + known
+            )
+        }
+        guard matching.count == 1 else {
+            let known = matching.map(\.word).joined(separator: ", ")
+            throw Failure(
+                .validationFailure,
+                "\(originalTransactionId) is known in \(known): say which with --environment"
+            )
+        }
+        return StreamID(environment: first, originalTransactionId: originalTransactionId)
+    }
+}
+
+/// Reads the two clocks of a question.
+enum Clock {
+    static func knownAt(_ text: String) throws -> KnownAt {
+        guard let value = KnownAt(text) else {
+            throw ValidationError(
+                "'\(text)' is neither an offset (1391877), nor lane:offset pairs (0:17,1:4), nor "
+                    + "an instant (2026-03-03T09:00:00Z)"
+            )
+        }
+        return value
+    }
+
+    static func instant(_ text: String) throws -> Instant {
+        guard let value = Instant(text) else {
+            throw ValidationError(
+                "'\(text)' is no instant; expected 2026-03-03T09:00:00Z, or 2026-03-03 for "
+                    + "midnight UTC"
+            )
+        }
+        return value
+    }
+}
+
+/// Who is trusted and what is accepted.
+struct TrustOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "Trust this root certificate too (DER or PEM); repeat for more.",
+            discussion: "Apple's roots are built in.",
+            valueName: "file"
+        )
+    )
+    var rootCertificate: [String] = []
+
+    @Option(help: "Accept only this app's payloads; repeat for more. Default: any app.")
+    var bundleId: [String] = []
+
+    @Option(help: "Require this App Store app id in production notifications.")
+    var appAppleId: Int64?
+
+    @Option(
+        name: .customLong("environment"),
+        help: "Accept this environment; repeat for more. Default: Production and Sandbox."
+    )
+    var environments: [String] = []
+
+    /// The policy these options make.
+    func policy() throws -> VerificationPolicy {
+        var policy = VerificationPolicy()
+        for path in rootCertificate {
+            guard let bytes = FileManager.default.contents(atPath: path) else {
+                throw Failure(
+                    Exit.inputMissing,
+                    "the root certificate \(path) cannot be read"
+                )
+            }
+            do throws(Rejection) {
+                policy.roots += try RootCertificate.read([UInt8](bytes))
+            } catch {
+                throw Failure(Exit.configuration, "\(path): \(error.message)")
+            }
+        }
+        policy.bundleIds = Set(bundleId)
+        policy.appAppleId = appAppleId
+        if !environments.isEmpty { policy.environments = Set(environments.map(Environment.init)) }
+        return policy
+    }
+}

@@ -1,0 +1,273 @@
+import ArgumentParser
+import EventLog
+import Events
+import Foundation
+import Projections
+import Subledger
+
+struct PeriodsCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "periods",
+        abstract: "When a subscription gave access, and why it stopped.",
+        discussion: "Folded from the log at once; no table stands between."
+    )
+
+    @OptionGroup var question: StreamOptions
+
+    @Option(help: "Only the periods that hold this instant.", transform: Clock.instant)
+    var at: Instant?
+
+    @OptionGroup var database: DatabaseOptions
+    @OptionGroup var output: OutputOptions
+
+    func run() async throws {
+        let log = try await database.openLog()
+        let stream = try await question.stream(in: log)
+        let history = try await log.history(of: stream, knownAt: question.knownAt)
+        await log.close()
+        let periods = ActivePeriods(Timeline(history))
+        let rows = periods.rows.filter { row in
+            at.map { row.validFrom <= $0 && $0 < row.validTo } ?? true
+        }
+        let active = periods.active.filter { interval in at.map(interval.contains) ?? true }
+        if output.json {
+            try Terminal.print(json: PeriodsDocument(stream, rows, active))
+        } else {
+            PeriodsDocument.printTable(stream, rows, active)
+        }
+    }
+}
+
+/// The fixed JSON of `periods` (DESIGN §8).
+struct PeriodsDocument: Encodable {
+    let originalTransactionId: String
+    let environment: String
+    let periods: [Row]
+    let active: [[Int64]]
+
+    struct Row: Encodable {
+        let productId: String
+        let purchaseDate: Int64
+        let expiresDate: Int64
+        let validFrom: Int64
+        let validTo: Int64
+        let kind: String
+        let endReason: String
+        let positions: [String]
+    }
+
+    init(_ stream: StreamID, _ rows: [ActivePeriod], _ active: [Range<Instant>]) {
+        originalTransactionId = stream.originalTransactionId
+        environment = stream.environment.word
+        periods = rows.map { row in
+            Row(
+                productId: row.productId,
+                purchaseDate: row.purchaseDate.milliseconds,
+                expiresDate: row.expiresDate.milliseconds,
+                validFrom: row.validFrom.milliseconds,
+                validTo: row.validTo.milliseconds,
+                kind: row.kind.rawValue,
+                endReason: row.endReason.rawValue,
+                positions: row.positions.map(\.description)
+            )
+        }
+        self.active = active.map { [$0.lowerBound.milliseconds, $0.upperBound.milliseconds] }
+    }
+
+    /// The same for people.
+    static func printTable(
+        _ stream: StreamID,
+        _ rows: [ActivePeriod],
+        _ active: [Range<Instant>]
+    ) {
+        Terminal.print("\(stream.originalTransactionId) · \(stream.environment) · UTC")
+        var table = TextTable(["from", "to", "kind", "ended", "product", "because of"])
+        for row in rows {
+            table.add([
+                row.validFrom.clock, row.validTo.clock, row.kind.rawValue, row.endReason.rawValue,
+                row.productId, row.positions.map { "#\($0)" }.joined(separator: " "),
+            ])
+        }
+        Terminal.print(table.text)
+        let intervals = active.map { "\($0.lowerBound.clock) – \($0.upperBound.clock)" }
+        Terminal.print(
+            intervals.isEmpty ? "no access" : "access " + intervals.joined(separator: ", ")
+        )
+    }
+}
+
+struct HistoryCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "history",
+        abstract: "Every event of a subscription, in the order in which the log learnt of it."
+    )
+
+    @OptionGroup var question: StreamOptions
+    @OptionGroup var database: DatabaseOptions
+    @OptionGroup var output: OutputOptions
+
+    func run() async throws {
+        let log = try await database.openLog()
+        let stream = try await question.stream(in: log)
+        let history = try await log.history(of: stream, knownAt: question.knownAt)
+        await log.close()
+        if output.json {
+            try Terminal.print(json: HistoryDocument(history))
+        } else {
+            HistoryDocument.printTable(history)
+        }
+    }
+}
+
+/// The JSON of `history`: events under Apple's property names.
+struct HistoryDocument: Encodable {
+    let originalTransactionId: String
+    let environment: String
+    let events: [Line]
+
+    struct Line: Encodable {
+        let position: String
+        let recordedAt: Int64
+        let asOf: Int64
+        let kind: String
+        let bundleId: String
+        let purchaseDate: Int64?
+        let expiresDate: Int64?
+        let fields: [String: JSONValue]
+        let evidence: String
+        let confirmations: Int
+    }
+
+    init(_ history: StreamHistory) {
+        originalTransactionId = history.stream.originalTransactionId
+        environment = history.stream.environment.word
+        let confirmations = Dictionary(grouping: history.confirmations, by: \.position)
+        events = history.events.map { event in
+            let fact = event.fact
+            return Line(
+                position: event.position.description,
+                recordedAt: event.recordedAt.milliseconds,
+                asOf: fact.asOf.milliseconds,
+                kind: fact.kind.rawValue,
+                bundleId: fact.bundleId,
+                purchaseDate: fact.purchaseDate.ifSet,
+                expiresDate: fact.expiresDate.ifSet,
+                fields: Dictionary(
+                    uniqueKeysWithValues: fact.content.entries.map {
+                        ("\($0.field)", JSONValue($0.value))
+                    }
+                ),
+                evidence: event.evidence.hex,
+                confirmations: confirmations[event.position]?.count ?? 0
+            )
+        }
+    }
+
+    /// The same for people.
+    static func printTable(_ history: StreamHistory) {
+        Terminal.print(
+            "\(history.stream.originalTransactionId) · \(history.stream.environment) · UTC"
+        )
+        var table = TextTable(["position", "as of", "recorded", "lag", "kind", "what it says"])
+        for event in history.events {
+            table.add([
+                "#\(event.position)", event.fact.asOf.clock, event.recordedAt.clock,
+                lag(event), event.fact.kind.rawValue, event.fact.summary,
+            ])
+        }
+        Terminal.print(table.text)
+        if !history.confirmations.isEmpty {
+            Terminal.print("repeated by Apple without news: \(history.confirmations.count) times")
+        }
+    }
+
+    private static func lag(_ event: Event) -> String {
+        let seconds = (event.recordedAt.milliseconds - event.fact.asOf.milliseconds) / 1000
+        return switch seconds {
+        case ..<0: "–"
+        case ..<120: "\(seconds)s"
+        case ..<7200: "\(seconds / 60)m"
+        case ..<172_800: "\(seconds / 3600)h"
+        default: "\(seconds / 86_400)d"
+        }
+    }
+}
+
+/// A field's value as JSON.
+struct JSONValue: Encodable {
+    private let value: FieldValue
+
+    init(_ value: FieldValue) {
+        self.value = value
+    }
+
+    func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        switch value {
+        case .text(let text): try container.encode(text)
+        case .integer(let number): try container.encode(number)
+        case .boolean(let flag): try container.encode(flag)
+        case .instant(let instant): try container.encode(instant.milliseconds)
+        }
+    }
+}
+
+struct StreamsCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "streams",
+        abstract: "Every subscription in the log, with its events and products."
+    )
+
+    @OptionGroup var database: DatabaseOptions
+    @OptionGroup var output: OutputOptions
+
+    /// Lines fetched at once: the list is as long as the ledger has customers.
+    static let pageLines = 1000
+
+    func run() async throws {
+        let log = try await database.openLog()
+        var last: StreamSummary?
+        var isFirst = true
+        if output.json { Terminal.put("[") }
+        while true {
+            let page = try await log.streams(after: last, limit: StreamsCommand.pageLines)
+            for stream in page {
+                if output.json {
+                    Terminal.put((isFirst ? "" : ",") + (try Terminal.text(json: Line(stream))))
+                } else {
+                    Terminal.print(Line.text(stream))
+                }
+                isFirst = false
+            }
+            last = page.last
+            if page.count < StreamsCommand.pageLines { break }
+        }
+        if output.json { Terminal.print("]") }
+        await log.close()
+    }
+
+    private struct Line: Encodable {
+        let originalTransactionId: String
+        let environment: String
+        let lane: Int
+        let events: Int64
+        let productIds: [String]
+        let firstRecordedAt: Int64
+        let lastRecordedAt: Int64
+
+        init(_ summary: StreamSummary) {
+            originalTransactionId = summary.stream.originalTransactionId
+            environment = summary.stream.environment.word
+            lane = summary.lane
+            events = summary.events
+            productIds = summary.productIds
+            firstRecordedAt = summary.firstRecordedAt.milliseconds
+            lastRecordedAt = summary.lastRecordedAt.milliseconds
+        }
+
+        static func text(_ summary: StreamSummary) -> String {
+            "\(summary.stream.originalTransactionId)  \(summary.stream.environment)  "
+                + "\(summary.events) events  " + summary.productIds.joined(separator: ", ")
+        }
+    }
+}

@@ -1,0 +1,65 @@
+import ArgumentParser
+import EventLog
+import Events
+import Projector
+
+struct RebuildCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "rebuild",
+        abstract: "Make the tables of projections anew from the log.",
+        discussion: """
+            New tables are filled beside the live ones and put in their place in one short \
+            transaction: readers of the views in schema `projection` never see half of them.
+            """
+    )
+
+    @Argument(help: "Names of projections; all where none is named.")
+    var projections: [String] = []
+
+    @OptionGroup var database: DatabaseOptions
+    @OptionGroup var output: OutputOptions
+
+    func run() async throws {
+        let chosen = try Projector.projections(named: projections)
+        let settings = try await database.settings()
+        let log = try await EventLog.open(settings)
+        let progress = SharedProgress("rebuild", isQuiet: output.quiet)
+        let rebuilt = try await Projector(log: log, settings: settings).rebuild(chosen) {
+            progress.report($0, "events")
+        }
+        progress.finish()
+        await log.close()
+        if output.json {
+            try Terminal.print(json: rebuilt.map(Line.init))
+            return
+        }
+        for projection in rebuilt {
+            Terminal.print(
+                "\(projection.name): \(projection.rows) rows from \(projection.events) events of "
+                    + "\(projection.streams) subscriptions, digest \(projection.digest)"
+            )
+        }
+    }
+
+    private struct Line: Encodable {
+        let name: String
+        let version: Int
+        let rows: Int
+        let events: Int
+        let streams: Int
+        let digest: String
+        let positions: [String: Int64]
+
+        init(_ rebuilt: Projector.Rebuilt) {
+            name = rebuilt.name
+            version = rebuilt.version
+            rows = rebuilt.rows
+            events = rebuilt.events
+            streams = rebuilt.streams
+            digest = rebuilt.digest.hex
+            positions = Dictionary(
+                uniqueKeysWithValues: rebuilt.positions.map { ("\($0.key)", $0.value) }
+            )
+        }
+    }
+}

@@ -1,0 +1,94 @@
+import Foundation
+import Synchronization
+
+/// What goes to the screen: results on stdout, all else on stderr.
+enum Terminal {
+    /// Writes a line to stderr.
+    static func write(_ line: String) {
+        FileHandle.standardError.write(Data((line + "\n").utf8))
+    }
+
+    /// Writes a line to stdout.
+    static func print(_ line: String) {
+        FileHandle.standardOutput.write(Data((line + "\n").utf8))
+    }
+
+    /// Writes text to stdout as it is.
+    static func put(_ text: String) {
+        FileHandle.standardOutput.write(Data(text.utf8))
+    }
+
+    /// Prints a value as one JSON document.
+    static func print(json value: some Encodable) throws {
+        print(try text(json: value))
+    }
+
+    /// A value as JSON, keys sorted, so that scripts can compare outputs.
+    static func text(json value: some Encodable) throws -> String {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        return String(decoding: try encoder.encode(value), as: UTF8.self)
+    }
+}
+
+/// Progress on stderr: one line that rewrites itself on a terminal, a plain line every ten seconds
+/// elsewhere, nothing with `--quiet`.
+struct Progress {
+    private let label: String
+    private let isQuiet: Bool
+    private let isTerminal: Bool
+    private let started = ContinuousClock.now
+    private var reported = ContinuousClock.now
+    private var hasLine = false
+
+    private static let terminalInterval = Duration.milliseconds(100)
+    private static let plainInterval = Duration.seconds(10)
+
+    init(_ label: String, isQuiet: Bool) {
+        self.label = label
+        self.isQuiet = isQuiet
+        isTerminal = isatty(2) == 1 && ProcessInfo.processInfo.environment["CI"] == nil
+    }
+
+    /// Says how far the work has come.
+    mutating func report(_ count: Int, _ noun: String) {
+        guard !isQuiet else { return }
+        let now = ContinuousClock.now
+        guard now - reported >= (isTerminal ? Progress.terminalInterval : Progress.plainInterval)
+        else { return }
+        reported = now
+        let seconds = (now - started) / .seconds(1)
+        let rate = seconds > 0 ? Int(Double(count) / seconds) : 0
+        let line = "\(label): \(count) \(noun), \(rate)/s"
+        if isTerminal {
+            FileHandle.standardError.write(Data("\r\u{1B}[K\(line)".utf8))
+            hasLine = true
+        } else {
+            Terminal.write(line)
+        }
+    }
+
+    /// Clears the line.
+    mutating func finish() {
+        guard hasLine else { return }
+        FileHandle.standardError.write(Data("\r\u{1B}[K".utf8))
+        hasLine = false
+    }
+}
+
+/// A progress that may be reported to from any thread.
+final class SharedProgress: Sendable {
+    private let progress: Mutex<Progress>
+
+    init(_ label: String, isQuiet: Bool) {
+        progress = Mutex(Progress(label, isQuiet: isQuiet))
+    }
+
+    func report(_ count: Int, _ noun: String) {
+        progress.withLock { $0.report(count, noun) }
+    }
+
+    func finish() {
+        progress.withLock { $0.finish() }
+    }
+}

@@ -1,0 +1,91 @@
+import Events
+
+/// Columns of text, each as wide as its longest cell.
+struct TextTable {
+    private var rows: [[String]]
+
+    init(_ header: [String]) {
+        rows = [header]
+    }
+
+    mutating func add(_ row: [String]) {
+        rows.append(row)
+    }
+
+    /// The table, indented by one space, without a line break at its end.
+    var text: String {
+        let widths = (rows.first ?? []).indices.map { column in
+            rows.map { $0[column].count }.max() ?? 0
+        }
+        return rows.map { row in
+            let cells = zip(row, widths).map { cell, width in
+                cell + String(repeating: " ", count: width - cell.count)
+            }
+            let line = " " + cells.joined(separator: "  ")
+            return String(line.reversed().drop { $0 == " " }.reversed())
+        }.joined(separator: "\n")
+    }
+}
+
+extension Instant {
+    /// For tables: `2026-03-03 09:00:00`, milliseconds only where there are any.
+    var clock: String {
+        description.replacing("T", with: " ").replacing("Z", with: "")
+    }
+
+    /// Milliseconds; nil for the epoch, which stands for "none" in a key.
+    var ifSet: Int64? { milliseconds == 0 ? nil : milliseconds }
+}
+
+extension Fact {
+    /// A fact in a few words.
+    var summary: String {
+        switch kind {
+        case .transaction: transactionSummary
+        case .renewal: renewalSummary
+        case .notification:
+            [content.text(.notificationType) ?? "", content.text(.subtype)]
+                .compactMap { $0 }.joined(separator: "/")
+        }
+    }
+
+    private var transactionSummary: String {
+        var words = [content.text(.productId) ?? "?"]
+        if purchaseDate.milliseconds != 0 {
+            let end = expiresDate.ifSet == nil ? "" : " → \(expiresDate.clock)"
+            words.append(purchaseDate.clock + end)
+        }
+        if let price = content.integer(.price) {
+            words.append("\(Fact.amount(price)) \(content.text(.currency) ?? "")")
+        }
+        if let offer = content.text(.offerDiscountType) { words.append(offer) }
+        if content.boolean(.isUpgraded) == true { words.append("upgraded") }
+        if let revoked = content.instant(.revocationDate) {
+            words.append("revoked \(revoked.clock)")
+        }
+        if content.text(.inAppOwnershipType) == "FAMILY_SHARED" { words.append("family") }
+        return words.joined(separator: " · ")
+    }
+
+    private var renewalSummary: String {
+        var words = [content.integer(.autoRenewStatus) == 0 ? "auto-renew off" : "auto-renew on"]
+        if let next = content.text(.autoRenewProductId), next != content.text(.productId) {
+            words.append("next \(next)")
+        }
+        if content.boolean(.isInBillingRetryPeriod) == true { words.append("billing retry") }
+        if let grace = content.instant(.gracePeriodExpiresDate) {
+            words.append("grace until \(grace.clock)")
+        }
+        if let intent = content.integer(.expirationIntent) {
+            words.append("expiration intent \(intent)")
+        }
+        return words.joined(separator: " · ")
+    }
+
+    // Milliunits of any currency: 9990 is 9.99, and a yen is 1000 too (app-store.md §D.1).
+    private static func amount(_ milliunits: Int64) -> String {
+        let (whole, rest) = (milliunits / 1000, abs(milliunits % 1000))
+        let digits = String(rest + 1000).dropFirst()
+        return "\(whole)." + (digits.hasSuffix("0") ? digits.dropLast() : digits)
+    }
+}

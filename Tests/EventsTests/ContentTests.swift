@@ -1,0 +1,95 @@
+import Events
+import Testing
+
+/// The canonical form of what a statement says.
+@Suite struct ContentTests {
+    @Test func `canonical bytes are read back to the same content`() {
+        for seed in UInt64(1)...2000 {
+            var random = SeededRandom(seed: seed)
+            let content = random.content()
+            let bytes = content.canonicalBytes
+            #expect(Content(canonicalBytes: bytes) == content, "seed \(seed)")
+            #expect(Content(canonicalBytes: bytes)?.canonicalBytes == bytes, "seed \(seed)")
+        }
+    }
+
+    @Test func `damaged bytes are refused or stand for themselves, and never trap`() {
+        for seed in UInt64(1)...3000 {
+            var random = SeededRandom(seed: seed)
+            var bytes = random.content().canonicalBytes
+            if Bool.random(using: &random) {
+                bytes.removeLast(Int.random(in: 1...bytes.count, using: &random))
+            } else {
+                for _ in 0..<Int.random(in: 1...4, using: &random) {
+                    bytes[Int.random(in: bytes.indices, using: &random)] = UInt8.random(
+                        in: 0...255,
+                        using: &random
+                    )
+                }
+            }
+            guard let read = Content(canonicalBytes: bytes) else { continue }
+            #expect(read.canonicalBytes == bytes, "seed \(seed)")
+        }
+    }
+
+    @Test func `random bytes never trap`() {
+        for seed in UInt64(1)...3000 {
+            var random = SeededRandom(seed: seed)
+            var bytes = (0..<Int.random(in: 0...40, using: &random)).map { _ in
+                UInt8.random(in: 0...255, using: &random)
+            }
+            if bytes.count > 1 { bytes.replaceSubrange(0..<2, with: [1, 1]) }
+            guard let read = Content(canonicalBytes: bytes) else { continue }
+            #expect(read.canonicalBytes == bytes, "seed \(seed)")
+        }
+    }
+
+    @Test func `canonical bytes never change`() {
+        var content = Content(format: .signedTransaction)
+        content[.productId] = .text("p\u{E9}")
+        content[.price] = .integer(990)
+        content[.isUpgraded] = .boolean(true)
+        content[.revocationDate] = .instant(Instant(milliseconds: 1_700_000_000_123))
+        content[.transactionId] = .text("42")
+        content[.extra] = .text("{}")
+        let transactionId = "01" + "02" + "3432"
+        let meaningful = [
+            "03" + "03" + "70c3a9", "0c" + "08" + "00000000000003de", "0d" + "01" + "01",
+            "12" + "08" + "0000018bcfe5687b", "3f" + "02" + "7b7d",
+        ].joined()
+        #expect(hexadecimal(content.canonicalBytes) == "0101" + transactionId + meaningful)
+        // python3: hashlib.sha256(bytes.fromhex("0101" + meaningful)).hexdigest()[:32]
+        #expect(hexadecimal(content.digest) == "7704dab4ad0a84c66152ebd6768928b3")
+    }
+
+    @Test func `lengths are written in the shortest form only`() {
+        #expect(Content(canonicalBytes: [1, 1, 3, 1, 0x61]) != nil)
+        #expect(Content(canonicalBytes: [1, 1, 3, 0x81, 0x00, 0x61]) == nil)
+    }
+
+    @Test func `a transaction id is an alias and in no digest`() {
+        var content = Content(format: .signedTransaction)
+        content[.productId] = .text("p")
+        let digest = content.digest
+        content[.transactionId] = .text("1")
+        #expect(content.digest == digest)
+        #expect(!content.asserted.contains(.transactionId))
+    }
+
+    @Test func `setting nil removes a field`() {
+        var content = Content(format: .signedTransaction)
+        content[.price] = .integer(1)
+        content[.price] = nil
+        #expect(content == Content(format: .signedTransaction))
+    }
+
+    @Test func `texts are compared by bytes`() {
+        #expect(FieldValue.text("\u{E9}") != .text("e\u{301}"))
+        let composed = StreamID(environment: .sandbox, originalTransactionId: "\u{E9}")
+        let decomposed = StreamID(environment: .sandbox, originalTransactionId: "e\u{301}")
+        #expect(composed != decomposed)
+        #expect((composed < decomposed) != (decomposed < composed))
+        #expect(Environment("\u{E9}") != Environment("e\u{301}"))
+        #expect(Set([composed, decomposed]).count == 2)
+    }
+}

@@ -1,0 +1,154 @@
+import Events
+import Testing
+
+/// What is known about one subject, and which fact is news.
+@Suite struct KnowledgeTests {
+    @Test func `sorted assertions and sweeps know what the plain model knows`() {
+        for seed in UInt64(1)...1000 {
+            var random = SeededRandom(seed: seed)
+            var (knowledge, assertions) = (Knowledge(), [Assertion]())
+            for offset in Int64(1)...Int64.random(in: 1...12, using: &random) {
+                let content = random.colliding()
+                let asOf = Instant(milliseconds: .random(in: 1...4, using: &random))
+                knowledge.learn(offset: offset, asOf: asOf, content: content)
+                assertions.append(Assertion(offset: offset, asOf: asOf, content: content))
+                guard Bool.random(using: &random) else { continue }
+                let confirmation = Confirmation(
+                    position: Position(lane: 0, offset: offset),
+                    asOf: Instant(milliseconds: .random(in: 1...4, using: &random)),
+                    fields: FieldSet(rawValue: random.next()).intersection(content.asserted),
+                    transactionId: ""
+                )
+                knowledge.learn(confirmation)
+                assertions.append(Assertion(confirmation, content: content))
+            }
+            let known = Assertions(assertions.shuffled(using: &random))
+            let isSame = Field.allCases.allSatisfy { field in
+                known.state(of: field) == knowledge.state(of: field)
+                    && known.decision(on: field)?.offset == knowledge.decider(of: field)
+            }
+            #expect(isSame, "seed \(seed)")
+            #expect(sweepAgrees(Sweep(known), knowledge), "seed \(seed)")
+        }
+    }
+
+    private func sweepAgrees(_ start: Sweep, _ knowledge: Knowledge) -> Bool {
+        var sweep = start
+        while sweep.advance() {
+            guard let asOf = sweep.asOf else { return false }
+            for field in Field.allCases {
+                guard sweep.state(of: field) == knowledge.state(of: field, upTo: asOf),
+                    sweep.decider(of: field) == knowledge.decider(of: field, upTo: asOf)
+                else { return false }
+            }
+        }
+        return true
+    }
+
+    @Test func `a repetition after a contrary statement that arrives late is not forgotten`() {
+        var knowledge = Knowledge()
+        knowledge.learn(offset: 1, asOf: at(1), content: price(1))
+        // A again at 3: known, to be kept as a repetition.
+        let judgement = knowledge.judge(fact(asOf: 3, price(1)))
+        guard case .known(1, let repetitions) = judgement, let repetition = repetitions.first else {
+            Issue.record("\(judgement)")
+            return
+        }
+        knowledge.learn(
+            Confirmation(
+                position: Position(lane: 0, offset: 1),
+                asOf: at(3),
+                fields: repetition.fields,
+                transactionId: ""
+            )
+        )
+        #expect(knowledge.judge(fact(asOf: 2, price(2))) == .new)
+        knowledge.learn(offset: 2, asOf: at(2), content: price(2))
+        #expect(knowledge.state(of: .price) == .value(.integer(1)))
+        #expect(knowledge.state(of: .price, upTo: at(2)) == .value(.integer(2)))
+    }
+
+    @Test func `refunded, reversed and refunded again are three facts`() {
+        var knowledge = Knowledge()
+        for (offset, date) in [(1, Int64(5)), (2, nil), (3, 5)] as [(Int64, Int64?)] {
+            var content = price(1)
+            content[.revocationDate] = date.map { .instant(at($0)) }
+            #expect(knowledge.judge(fact(asOf: offset, content)) == .new)
+            knowledge.learn(offset: offset, asOf: at(offset), content: content)
+        }
+    }
+
+    @Test func `silence is a denial only for fields of which the format says so`() {
+        var knowledge = Knowledge()
+        knowledge.learn(offset: 1, asOf: at(1), content: price(1))
+        #expect(knowledge.state(of: .revocationDate) == .none)
+        #expect(knowledge.state(of: .offerDiscountType) == .unknown)
+    }
+
+    @Test func `the same fact under another transaction id is one alias, once`() {
+        var knowledge = Knowledge()
+        knowledge.learn(offset: 1, asOf: at(1), content: price(1, id: "T1"))
+        let restored = fact(asOf: 1, price(1, id: "T2"))
+        guard case .known(1, let repetitions) = knowledge.judge(restored) else {
+            Issue.record("a restore was taken for news")
+            return
+        }
+        #expect(repetitions.map(\.transactionId) == ["T2"])
+        #expect(repetitions.map(\.fields) == [[]])
+        knowledge.learn(
+            Confirmation(
+                position: Position(lane: 0, offset: 1),
+                asOf: at(1),
+                fields: [],
+                transactionId: "T2"
+            )
+        )
+        #expect(knowledge.judge(restored) == .known(offset: 1, repetitions: []))
+    }
+
+    @Test func `an empty transaction id is no alias`() {
+        var knowledge = Knowledge()
+        knowledge.learn(offset: 1, asOf: at(1), content: price(1, id: "T1"))
+        let judgement = knowledge.judge(fact(asOf: 1, price(1, id: "")))
+        #expect(judgement == .known(offset: 1, repetitions: []))
+    }
+
+    private func at(_ milliseconds: Int64) -> Instant {
+        Instant(milliseconds: milliseconds)
+    }
+
+    private func price(_ price: Int64, id: String? = nil) -> Content {
+        var content = Content(format: .signedTransaction)
+        content[.productId] = .text("p")
+        content[.price] = .integer(price)
+        content[.transactionId] = id.map { .text($0) }
+        return content
+    }
+
+    private func fact(asOf: Int64, _ content: Content) -> Fact {
+        Fact(
+            stream: StreamID(environment: .production, originalTransactionId: "1"),
+            bundleId: "app",
+            kind: .transaction,
+            purchaseDate: at(0),
+            expiresDate: at(1000),
+            asOf: at(asOf),
+            content: content
+        )
+    }
+}
+
+extension SeededRandom {
+    /// A content over few fields and values, so that assertions meet.
+    fileprivate mutating func colliding() -> Content {
+        var content = Content(format: .signedTransaction)
+        if Bool.random(using: &self) {
+            content[.price] = .integer(.random(in: 1...2, using: &self))
+        }
+        if Bool.random(using: &self) { content[.isUpgraded] = .boolean(.random(using: &self)) }
+        if Bool.random(using: &self) {
+            content[.productId] = .text(Bool.random(using: &self) ? "\u{E9}" : "e\u{301}")
+        }
+        return content
+    }
+}

@@ -1,0 +1,144 @@
+import Foundation
+import Postgres
+import TestSupport
+import Testing
+
+/// Every failure a caller can meet, provoked, with what it says.
+@Suite(.enabled { await TestServer.isAvailable })
+struct ErrorGalleryTests {
+    private static let secret = "s3cret-value"
+
+    /// The failure of a statement; checks that nothing secret is in what may be logged.
+    private static func failure(
+        _ session: PostgresSession,
+        _ sql: String,
+        _ parameters: [PostgresValue] = []
+    ) async throws -> PostgresError {
+        let error = await #expect(throws: PostgresError.self) {
+            try await session.query(sql, parameters)
+        }
+        let failure = try #require(error)
+        #expect(!failure.description.contains(secret))
+        #expect(!"\(failure)".contains(secret))
+        return failure
+    }
+
+    @Test func `refusals carry SQLSTATE, constraint, table and column, and no values`()
+        async throws
+    {
+        try await TestServer.shared.withDatabase { settings in
+            let session = try await PostgresSession.connect(settings)
+            try await session.execute(
+                """
+                CREATE TABLE customer (id text PRIMARY KEY, age int NOT NULL,
+                  CONSTRAINT customer_age_positive CHECK (age > 0));
+                """
+            )
+            let insert = "INSERT INTO customer VALUES ($1, $2)"
+            let row: [PostgresValue] = [.text(Self.secret), .int4(1)]
+            try await session.query(insert, row)
+            let unique = try await Self.failure(session, insert, row)
+            #expect(unique.code == .server("23505"))
+            #expect(unique.constraintName == "customer_pkey")
+            #expect(unique.tableName == "customer")
+            #expect(unique.detail?.contains(Self.secret) == true)
+            #expect(unique.debugDescription.contains(Self.secret))
+            #expect(!unique.isRetryable)
+            let check = try await Self.failure(session, insert, [.text(Self.secret), .int4(-1)])
+            #expect(check.constraintName == "customer_age_positive")
+            let missing = try await Self.failure(session, insert, [.text(Self.secret), .int4(nil)])
+            #expect(missing.columnName == "age")
+            let cast = try await Self.failure(
+                session,
+                "SELECT $1::text::int",
+                [.text(Self.secret)]
+            )
+            #expect(cast.code == .server("22P02"))
+            #expect(cast.debugDescription.contains(Self.secret))
+            let type = try await Self.failure(session, "SELECT $1 + 1", [.text(Self.secret)])
+            #expect(type.sqlState == "42883")
+            #expect(type.hint != nil)
+        }
+    }
+
+    @Test func `text with a zero character and SQL with a zero byte are refused`() async throws {
+        try await TestServer.shared.withDatabase { settings in
+            let session = try await PostgresSession.connect(settings)
+            let value = try await Self.failure(session, "SELECT $1", [.text("a\u{0}b")])
+            #expect(value.code == .server("22021"))
+            let text = try await Self.failure(session, "SELECT 1; \u{0} DROP TABLE t")
+            #expect(text.code == .misuse)
+            let simple = await codeOf { try await session.execute("SELECT 1 \u{0}") }
+            #expect(simple == .misuse)
+        }
+    }
+
+    @Test func `a place without a server is named without its password`() async throws {
+        let settings = ConnectionSettings(
+            "postgresql://me:\(Self.secret)@/x?host=/nonexistent-folder"
+        )
+        let error = await #expect(throws: PostgresError.self) {
+            try await PostgresSession.connect(settings)
+        }
+        #expect(error?.code == .couldNotConnect)
+        #expect(error?.isRetryable == true)
+        #expect(error?.description.contains("No such file or directory") == true)
+        #expect(error?.description.contains(Self.secret) == false)
+        #expect(!"\(settings)".contains(Self.secret))
+    }
+
+    @Test(arguments: [
+        "host='unclosed \(ErrorGalleryTests.secret)", "postgresql://[\(ErrorGalleryTests.secret)",
+        "password=\(ErrorGalleryTests.secret) nonsense", "nosuchkey=\(ErrorGalleryTests.secret)",
+    ])
+    func `settings that libpq cannot read are not quoted`(text: String) async throws {
+        let error = await #expect(throws: PostgresError.self) {
+            try await PostgresSession.connect(ConnectionSettings(text))
+        }
+        #expect(error?.code == .invalidSettings)
+        #expect(error?.description.contains(Self.secret) == false)
+    }
+
+    @Test func `a password with a slash is not quoted as a port`() async throws {
+        let settings = ConnectionSettings("postgresql://me:\(Self.secret)/x@localhost/db")
+        let error = await #expect(throws: PostgresError.self) {
+            try await PostgresSession.connect(settings)
+        }
+        #expect(error?.description.contains(Self.secret) == false)
+    }
+
+    @Test func `a database that does not exist is a failure to connect`() async throws {
+        var settings = try await TestServer.shared.settings()
+        settings.database = "no_such_database"
+        let error = await #expect(throws: PostgresError.self) {
+            try await PostgresSession.connect(settings)
+        }
+        #expect(error?.code == .couldNotConnect)
+        #expect(error?.description.contains("does not exist") == true)
+    }
+
+    @Test func `a session ended by the server is lost and says why`() async throws {
+        try await TestServer.shared.withDatabase { settings in
+            let session = try await PostgresSession.connect(settings)
+            let killer = try await PostgresSession.connect(settings)
+            let pid = try await session.query("SELECT pg_backend_pid()").single().int8(0)
+            try await killer.query("SELECT pg_terminate_backend($1)", [.int4(Int32(pid))])
+            try await waitUntil(
+                killer,
+                "SELECT count(*) = 0 FROM pg_stat_activity WHERE pid = \(pid)"
+            )
+            let error = try await Self.failure(session, "SELECT 1")
+            #expect(error.code == .connectionLost)
+            #expect(error.isRetryable)
+            #expect(await session.isBroken)
+        }
+    }
+
+    @Test func `notices of the server are not printed`() async throws {
+        try await TestServer.shared.withDatabase { settings in
+            let session = try await PostgresSession.connect(settings)
+            try await session.execute("DO $$ BEGIN RAISE NOTICE 'loud'; END $$")
+            try await session.query("DROP TABLE IF EXISTS nothing")
+        }
+    }
+}

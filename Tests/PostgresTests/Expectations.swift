@@ -1,0 +1,39 @@
+import Postgres
+import Testing
+
+/// The code of the error that the body throws; nil when it throws none.
+func code<R>(_ body: () throws -> R) -> PostgresError.Code? {
+    do {
+        _ = try body()
+        return nil
+    } catch let error as PostgresError {
+        return error.code
+    } catch {
+        Issue.record(error)
+        return nil
+    }
+}
+
+/// The code of the error that the body throws; nil when it throws none.
+func codeOf<R>(_ body: () async throws -> R) async -> PostgresError.Code? {
+    do {
+        _ = try await body()
+        return nil
+    } catch let error as PostgresError {
+        return error.code
+    } catch {
+        Issue.record(error)
+        return nil
+    }
+}
+
+/// Asks again until the answer is true; the server's answers are the only clock.
+func waitUntil(_ session: PostgresSession, _ question: String) async throws {
+    let deadline = ContinuousClock.now + .seconds(30)
+    while ContinuousClock.now < deadline {
+        let rows = try await session.query(question)
+        if try rows.single().bool(0) { return }
+        await Task.yield()
+    }
+    Issue.record("It never became true: \(question)")
+}

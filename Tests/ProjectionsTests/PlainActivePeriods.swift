@@ -1,0 +1,185 @@
+import Events
+import Projections
+
+/// The rules of active periods as slow and plain as they can be said: straight from the facts,
+/// without a log, and every "earliest" and "next" by looking at everything.
+struct PlainActivePeriods {
+    let facts: [Fact]
+    let purchases: [PlainPurchase]
+
+    init(_ facts: [Fact]) {
+        self.facts = facts
+        let bought = facts.filter {
+            $0.kind == .transaction && $0.expiresDate != Instant(milliseconds: 0)
+        }
+        let subjects = Dictionary(grouping: bought, by: \.subject)
+        let lineItems = subjects.mapValues { facts in
+            let usable = facts.filter { !["", "0"].contains($0.content.text(.webOrderLineItemId)) }
+            return state(of: .webOrderLineItemId, in: usable)
+        }
+        var groups: [GroupKey: [Fact]] = [:]
+        for (subject, facts) in subjects {
+            let family = lineItems.filter { other in
+                other.value != .unknown && other.key.name.utf8.elementsEqual(subject.name.utf8)
+                    && other.key.purchaseDate == subject.purchaseDate
+            }
+            let own = lineItems[subject] ?? .unknown
+            let lineItem = own != .unknown ? own : family.values.min() ?? .unknown
+            let key =
+                lineItem == .unknown
+                ? GroupKey(lineItem: lineItem, second: subject.purchaseDate, name: subject.name)
+                : GroupKey(lineItem: lineItem, second: Instant(milliseconds: 0), name: "")
+            groups[key, default: []] += facts
+        }
+        purchases = groups.map { PlainPurchase(facts: $0.value, lineItem: $0.key.lineItem) }
+    }
+
+    private struct GroupKey: Hashable {
+        let lineItem: Knowledge.State
+        let second: Instant
+        let nameBytes: [UInt8]
+
+        init(lineItem: Knowledge.State, second: Instant, name: String) {
+            (self.lineItem, self.second, nameBytes) = (lineItem, second, Array(name.utf8))
+        }
+    }
+
+    /// The rows in no order, each as its canonical bytes.
+    func rowBytes(of stream: StreamID) -> Set<[UInt8]> {
+        var drafts:
+            [(PlainPurchase, ActivePeriod.Kind, Instant, Instant, ActivePeriod.EndReason?)] = []
+        for purchase in purchases {
+            let (end, reason, isNatural) = end(of: purchase)
+            drafts.append((purchase, purchase.kind, purchase.start, end, reason))
+            if isNatural, let graceEnd = graceEnd(of: purchase) {
+                drafts.append((purchase, .grace, purchase.expiry, graceEnd, nil))
+            }
+        }
+        let last = drafts.map(\.3).max()
+        let horizon = facts.map(\.asOf).max()
+        return Set(
+            drafts.map { purchase, kind, from, to, reason in
+                let isOpen = to == last && horizon.map { $0 < to } == true
+                return ActivePeriod(
+                    stream: stream,
+                    productId: purchase.product,
+                    purchaseDate: purchase.start,
+                    expiresDate: purchase.expiry,
+                    validFrom: from,
+                    validTo: to,
+                    kind: kind,
+                    endReason: reason ?? (isOpen ? .open : .expired),
+                    positions: []
+                ).canonicalBytes
+            }
+        )
+    }
+
+    private func end(of purchase: PlainPurchase) -> (Instant, ActivePeriod.EndReason?, Bool) {
+        let others = purchases.filter { $0 != purchase }
+        let sameSecond = others.filter { $0.start == purchase.start && purchase.isReplaced(by: $0) }
+        let later = others.filter { $0.start > purchase.start }
+        let candidates = sameSecond.isEmpty ? later : sameSecond
+        var cut = candidates.map(\.start).min().flatMap { $0 < purchase.expiry ? $0 : nil }
+        let successor = candidates.filter { $0.start == cut }.first { candidate in
+            candidates.allSatisfy { $0.start != cut || !candidate.isReplaced(by: $0) }
+        }
+        let upgraded = purchase.isUpgraded
+        if upgraded, cut == nil {
+            cut = purchase.facts.filter { $0.content.boolean(.isUpgraded) == true }.map(\.asOf)
+                .min().flatMap { $0 < purchase.expiry ? $0 : nil }
+        }
+        let end = cut ?? purchase.expiry
+        let revocation = purchase.instant(.revocationDate)
+        let validTo = max(purchase.start, min(end, revocation ?? end))
+        if upgraded { return (validTo, .upgraded, false) }
+        if let revocation, revocation < end {
+            let isFamily =
+                purchase.text(.inAppOwnershipType) == "FAMILY_SHARED"
+                || purchase.text(.revocationType) == "FAMILY_REVOKE"
+            return (validTo, isFamily ? .revoked : .refunded, false)
+        }
+        if let successor, FieldValue.text(successor.product) != .text(purchase.product) {
+            return (validTo, .upgraded, false)
+        }
+        return (validTo, nil, cut == nil)
+    }
+
+    private func graceEnd(of purchase: PlainPurchase) -> Instant? {
+        let renewals = facts.filter { $0.kind == .renewal }
+        let about = Set(renewals.map(\.asOf)).sorted().filter { asOf in
+            let fresh = renewals.filter { $0.asOf == asOf }
+            if case .value(.instant(let date)) = state(of: .renewalDate, in: fresh) {
+                return date.flooredToSecond == purchase.expiry
+            }
+            return purchases.map(\.expiry).filter { $0 <= asOf }.max() == purchase.expiry
+        }
+        func grace(_ asOf: Instant) -> Knowledge.State {
+            state(of: .gracePeriodExpiresDate, in: renewals.filter { $0.asOf == asOf })
+        }
+        let carrying = about.filter { if case .value = grace($0) { true } else { false } }
+        guard let first = carrying.first, let last = carrying.last,
+            case .value(.instant(var end)) = grace(last)
+        else { return nil }
+        let ending = about.first { asOf in
+            let status = state(of: .autoRenewStatus, in: renewals.filter { $0.asOf <= asOf })
+            return asOf > first && (grace(asOf) == .none || status == .value(.integer(0)))
+        }
+        if let ending { end = min(end, ending) }
+        for other in purchases where other != purchase && other.start >= purchase.expiry {
+            end = min(end, other.start)
+        }
+        return end > purchase.expiry ? end : nil
+    }
+}
+
+/// A purchase of the plain model: the facts about it.
+struct PlainPurchase: Equatable {
+    let facts: [Fact]
+    let lineItem: Knowledge.State
+
+    private var latest: Fact? {
+        facts.max {
+            ($0.asOf, $0.expiresDate, $0.purchaseDate) < ($1.asOf, $1.expiresDate, $1.purchaseDate)
+        }
+    }
+
+    var start: Instant { latest?.purchaseDate ?? Instant(milliseconds: 0) }
+    var expiry: Instant { latest?.expiresDate ?? Instant(milliseconds: 0) }
+    var product: String { text(.productId) ?? "" }
+    var isUpgraded: Bool { state(of: .isUpgraded, in: facts) == .value(.boolean(true)) }
+
+    var kind: ActivePeriod.Kind {
+        guard case .value(.integer(let type)) = state(of: .offerType, in: facts) else {
+            return .paid
+        }
+        guard type == 1 else { return .offer }
+        if let discount = text(.offerDiscountType) {
+            return discount == "FREE_TRIAL" ? .trial : .intro
+        }
+        return state(of: .price, in: facts) == .value(.integer(0)) ? .trial : .intro
+    }
+
+    func isReplaced(by other: PlainPurchase) -> Bool {
+        if isUpgraded != other.isUpgraded { return isUpgraded }
+        if lineItem != other.lineItem { return lineItem < other.lineItem }
+        return product.utf8.lexicographicallyPrecedes(other.product.utf8)
+    }
+
+    func text(_ field: Field) -> String? {
+        if case .value(.text(let text)) = state(of: field, in: facts) { text } else { nil }
+    }
+
+    func instant(_ field: Field) -> Instant? {
+        if case .value(.instant(let date)) = state(of: field, in: facts) { date } else { nil }
+    }
+}
+
+// The latest as-of, of one as-of the greater state; unknown where nobody speaks of the field.
+private func state(of field: Field, in facts: [Fact]) -> Knowledge.State {
+    let speaking = facts.filter { $0.content.asserted.contains(field) }
+    let latest = speaking.map(\.asOf).max()
+    return speaking.filter { $0.asOf == latest }.map { fact in
+        fact.content[field].map(Knowledge.State.value) ?? .none
+    }.max() ?? .unknown
+}

@@ -1,0 +1,111 @@
+import Events
+
+/// Makes facts over alphabets so small that they collide in every way: keys, as-ofs, values, ids,
+/// and texts that Swift holds equal while their bytes differ.
+struct RandomFacts {
+    var random: SeededRandom
+
+    init(seed: UInt64) {
+        random = SeededRandom(seed: seed)
+    }
+
+    static let streams = [
+        StreamID(environment: .production, originalTransactionId: "1000"),
+        StreamID(environment: .sandbox, originalTransactionId: "1000"),
+    ]
+
+    mutating func facts(_ count: Int) -> [Fact] {
+        (0..<count).map { _ in fact() }
+    }
+
+    /// Duplicates some facts, shuffles all and cuts them into batches.
+    mutating func deliveries(of facts: [Fact]) -> [[Fact]] {
+        let repeated = facts.filter { _ in Bool.random(using: &random) }
+        var batches: [[Fact]] = [[]]
+        for fact in (facts + repeated).shuffled(using: &random) {
+            if Int.random(in: 0..<4, using: &random) == 0 { batches.append([]) }
+            batches[batches.count - 1].append(fact)
+        }
+        return batches
+    }
+
+    mutating func fact() -> Fact {
+        let stream = pick(chance(8) ? RandomFacts.streams : [RandomFacts.streams[0]])
+        switch Int.random(in: 0..<10, using: &random) {
+        case 0..<6: return transaction(stream)
+        case 6..<9: return renewal(stream)
+        default: return notification(stream)
+        }
+    }
+
+    private mutating func transaction(_ stream: StreamID) -> Fact {
+        var content = Content(format: .signedTransaction)
+        content[.productId] = pick([.text("a"), .text("a"), .text("b"), .text("e\u{301}")])
+        content[.transactionId] = pick([nil, .text(""), .text("t1"), .text("t2"), .text("t3")])
+        content[.webOrderLineItemId] = pick([nil, nil, .text("0"), .text("1"), .text("2")])
+        content[.isUpgraded] = pick([nil, nil, .boolean(true), .boolean(false)])
+        content[.revocationDate] = pick([nil, nil, .instant(day(2)), .instant(day(4))])
+        if chance(3) {
+            content[.revocationType] = pick([.text("REFUND_FULL"), .text("FAMILY_REVOKE")])
+            content[.inAppOwnershipType] = pick([.text("PURCHASED"), .text("FAMILY_SHARED")])
+        }
+        if chance(3) {
+            content[.offerType] = pick([.integer(1), .integer(2), .integer(-1)])
+            content[.offerDiscountType] = pick([nil, .text("FREE_TRIAL"), .text("PAY_UP_FRONT")])
+            content[.price] = pick([nil, .integer(0), .integer(990)])
+            content[.offerIdentifier] = pick([.text("\u{E9}"), .text("e\u{301}")])
+        }
+        let start = day(pick([0, 0, 1, 3, 5]))
+        let isSubscription = !chance(12)
+        let end = Instant(
+            milliseconds: start.milliseconds + 86_400_000 * pick([2, 2, 3, 4]) + pick([0, 0, 612])
+        )
+        return fact(stream, .transaction, start, isSubscription ? end : nil, content)
+    }
+
+    private mutating func renewal(_ stream: StreamID) -> Fact {
+        var content = Content(format: .signedRenewalInfo)
+        content[.renewalDate] = pick([nil, .instant(day(2)), .instant(day(3)), .instant(day(5))])
+        content[.gracePeriodExpiresDate] = pick([nil, .instant(day(4)), .instant(day(7))])
+        content[.autoRenewStatus] = pick([nil, .integer(0), .integer(1)])
+        return fact(stream, .renewal, nil, nil, content)
+    }
+
+    private mutating func notification(_ stream: StreamID) -> Fact {
+        var content = Content(format: .signedNotification)
+        content[.notificationType] = pick([.text("DID_RENEW"), .text("REFUND")])
+        content[.notificationUUID] = pick([.text("n1"), .text("n2")])
+        content[.subtype] = pick([nil, .text("VOLUNTARY")])
+        return fact(stream, .notification, nil, nil, content)
+    }
+
+    private mutating func fact(
+        _ stream: StreamID,
+        _ kind: Kind,
+        _ purchaseDate: Instant?,
+        _ expiresDate: Instant?,
+        _ content: Content
+    ) -> Fact {
+        Fact(
+            stream: stream,
+            bundleId: "app",
+            kind: kind,
+            purchaseDate: purchaseDate,
+            expiresDate: expiresDate,
+            asOf: day(Int.random(in: 1...6, using: &random)),
+            content: content
+        )
+    }
+
+    private func day(_ number: Int) -> Instant {
+        Instant(milliseconds: 1_700_000_000_000 + Int64(number) * 86_400_000)
+    }
+
+    private mutating func chance(_ oneIn: Int) -> Bool {
+        Int.random(in: 0..<oneIn, using: &random) == 0
+    }
+
+    private mutating func pick<Value>(_ values: [Value]) -> Value {
+        values[Int.random(in: values.indices, using: &random)]
+    }
+}

@@ -1,0 +1,175 @@
+import Events
+import Projections
+import Testing
+
+/// A history as text: one fact a line, then `---`, then the rows it must give.
+///
+/// Facts: `@AS-OF purchase PRODUCT FROM..TO [id=] [woli=] [upgraded] [revoked=] [type=] [offer=]
+/// [discount=] [price=] [family]`, `@AS-OF once PRODUCT FROM` (never expires),
+/// `@AS-OF renewal [of=] [grace=] [auto=]`, `@AS-OF notice TYPE [SUBTYPE] uuid=`.
+/// Rows: `KIND PRODUCT FROM..TO REASON`, and `active FROM..TO …`. Times are of 2026 unless a year
+/// is written: `03-20`, `03-20T08:00:01`. An unknown word fails the test.
+struct TimelineText {
+    var facts: [Fact] = []
+    var rows: [String] = []
+
+    static let stream = StreamID(environment: .production, originalTransactionId: "1000")
+
+    init(_ text: String, stream: StreamID = TimelineText.stream) throws {
+        var isRow = false
+        for (number, line) in text.split(separator: "\n").enumerated() {
+            let words = line.split(separator: " ").map(String.init)
+            guard let first = words.first else { continue }
+            if first == "---" {
+                isRow = true
+            } else if isRow {
+                rows.append(words.joined(separator: " "))
+            } else {
+                facts.append(try TimelineText.fact(words, number: number, stream: stream))
+            }
+        }
+    }
+
+    static func instant(_ text: some StringProtocol) throws -> Instant {
+        let dated = text.prefix(4).contains("-") ? "2026-" + text : String(text)
+        return try #require(Instant(dated), "not a time: \(text)")
+    }
+
+    /// The shortest form that `instant` reads.
+    static func text(_ instant: Instant) -> String {
+        var text = instant.description
+        if text.hasPrefix("2026-") { text.removeFirst(5) }
+        for tail in ["T00:00:00Z", "Z"] where text.hasSuffix(tail) {
+            text.removeLast(tail.count)
+            break
+        }
+        return text
+    }
+
+    private static func fact(_ words: [String], number: Int, stream: StreamID) throws -> Fact {
+        try #require(words.count >= 2 && words[0].hasPrefix("@"), "not a fact: \(words)")
+        var fact = FactDraft(stream: stream, asOf: try instant(words[0].dropFirst()))
+        var options: [String]
+        switch words[1] {
+        case "purchase":
+            let dates = try range(words[3])
+            fact.becomePurchase(of: words[2], from: dates.lowerBound, to: dates.upperBound)
+            options = ["id=t\(number)"] + words.dropFirst(4)
+        case "once":
+            fact.becomePurchase(of: words[2], from: try instant(words[3]), to: nil)
+            options = ["id=t\(number)"] + words.dropFirst(4)
+        case "renewal":
+            fact.content = Content(format: .signedRenewalInfo)
+            fact.kind = .renewal
+            options = Array(words.dropFirst(2))
+        default:
+            try #require(words[1] == "notice", "not a kind of fact: \(words[1])")
+            fact.content = Content(format: .signedNotification)
+            fact.content[.notificationType] = .text(words[2])
+            fact.kind = .notification
+            options = Array(words.dropFirst(3))
+        }
+        for option in options { try fact.set(option) }
+        return fact.fact
+    }
+
+    private static func range(_ text: String) throws -> (lowerBound: Instant, upperBound: Instant) {
+        let parts = text.components(separatedBy: "..")
+        try #require(parts.count == 2, "not a range: \(text)")
+        return (try instant(parts[0]), try instant(parts[1]))
+    }
+}
+
+/// A fact while its line is read.
+private struct FactDraft {
+    var stream: StreamID
+    var asOf: Instant
+    var kind = Kind.transaction
+    var purchaseDate: Instant?
+    var expiresDate: Instant?
+    var content = Content(format: .signedTransaction)
+
+    init(stream: StreamID, asOf: Instant) {
+        self.stream = stream
+        self.asOf = asOf
+    }
+
+    mutating func becomePurchase(of product: String, from: Instant, to: Instant?) {
+        content[.productId] = .text(product)
+        (purchaseDate, expiresDate) = (from, to)
+    }
+
+    mutating func set(_ option: String) throws {
+        let parts = option.split(separator: "=", maxSplits: 1).map(String.init)
+        let value = parts.count == 2 ? parts[1] : ""
+        switch parts[0] {
+        case "id": content[.transactionId] = .text(value)
+        case "woli": content[.webOrderLineItemId] = .text(value)
+        case "upgraded": content[.isUpgraded] = .boolean(true)
+        case "family": content[.inAppOwnershipType] = .text("FAMILY_SHARED")
+        case "type": content[.revocationType] = .text(value)
+        case "revoked": content[.revocationDate] = .instant(try TimelineText.instant(value))
+        case "discount": content[.offerDiscountType] = .text(value)
+        case "offer": content[.offerType] = .integer(try #require(Int64(value)))
+        case "price": content[.price] = .integer(try #require(Int64(value)))
+        case "quantity": content[.quantity] = .integer(try #require(Int64(value)))
+        case "of": content[.renewalDate] = .instant(try TimelineText.instant(value))
+        case "grace": content[.gracePeriodExpiresDate] = .instant(try TimelineText.instant(value))
+        case "auto": content[.autoRenewStatus] = .integer(try #require(Int64(value)))
+        case "retry": content[.isInBillingRetryPeriod] = .boolean(true)
+        case "uuid": content[.notificationUUID] = .text(value)
+        default:
+            try #require(kind == .notification && parts.count == 1, "unknown word: \(option)")
+            content[.subtype] = .text(option)
+        }
+    }
+
+    var fact: Fact {
+        Fact(
+            stream: stream,
+            bundleId: "app",
+            kind: kind,
+            purchaseDate: purchaseDate,
+            expiresDate: expiresDate,
+            asOf: asOf,
+            content: content
+        )
+    }
+}
+
+extension String {
+    fileprivate func components(separatedBy separator: String) -> [String] {
+        split(separator: separator, omittingEmptySubsequences: false).map(String.init)
+    }
+}
+
+/// The rows of a stream in the words of `TimelineText`.
+func describe(_ periods: ActivePeriods) -> [String] {
+    let text = TimelineText.text
+    var lines = periods.rows.map { row in
+        "\(row.kind.rawValue) \(row.productId) \(text(row.validFrom))..\(text(row.validTo)) "
+            + row.endReason.rawValue
+    }
+    let active = periods.active.map { "\(text($0.lowerBound))..\(text($0.upperBound))" }
+    lines.append((["active"] + active).joined(separator: " "))
+    return lines
+}
+
+/// Checks the rows of a history in its own order, backwards, and in seeded shuffles with
+/// repetitions; returns the ledger of its own order.
+@discardableResult
+func expect(
+    _ text: String,
+    sourceLocation: SourceLocation = #_sourceLocation
+) throws -> MemoryLedger {
+    let history = try TimelineText(text)
+    var random = SeededRandom(seed: 1)
+    var orders = [history.facts, history.facts.reversed()]
+    for _ in 0..<8 { orders.append((history.facts + history.facts).shuffled(using: &random)) }
+    for order in orders {
+        let ledger = MemoryLedger([order])
+        let rows = describe(ActivePeriods(ledger.timeline(of: TimelineText.stream)))
+        #expect(rows == history.rows, "seed 1", sourceLocation: sourceLocation)
+    }
+    return MemoryLedger([history.facts])
+}

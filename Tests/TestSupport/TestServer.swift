@@ -1,0 +1,165 @@
+import Foundation
+public import Postgres
+
+/// The PostgreSQL server of one test run.
+///
+/// It is the one that SUBLEDGER_TEST_DATABASE_URL names, as a user that may create databases; or
+/// else an embedded one in a temporary folder that ends and vanishes with the process, without
+/// fsync unless SUBLEDGER_TEST_FSYNC is `on`.
+public actor TestServer {
+    /// The server that all tests of the process share.
+    public static let shared = TestServer()
+
+    /// Whether tests against a server can run; prints why not.
+    ///
+    /// Always true when CI is set, so that a missing server fails there instead of being skipped.
+    public static var isAvailable: Bool {
+        get async {
+            if ProcessInfo.processInfo.environment["CI"] != nil { return true }
+            do {
+                _ = try await shared.settings()
+                return true
+            } catch {
+                print("SKIPPED: no PostgreSQL for the tests: \(error)")
+                return false
+            }
+        }
+    }
+
+    private var starting: Task<ConnectionSettings, any Error>?
+    private var templates: [String: Task<Void, any Error>] = [:]
+    private var databasesMade = 0
+    private let gate = Gate(width: TestServer.databasesAtOnceMax)
+
+    /// With three sessions in each database and one to make and drop it, 16 connections at once.
+    public static let databasesAtOnceMax = 4
+
+    /// Sessions that one test may have open at once in its database.
+    public static let sessionsPerDatabaseMax = 3
+
+    private init() {}
+
+    /// How to reach the server's maintenance database; starts the server at the first call.
+    public func settings() async throws -> ConnectionSettings {
+        if let starting { return try await starting.value }
+        let task = Task { try await Self.start() }
+        starting = task
+        return try await task.value
+    }
+
+    private static func start() async throws -> ConnectionSettings {
+        let environment = ProcessInfo.processInfo.environment
+        if let url = environment["SUBLEDGER_TEST_DATABASE_URL"], !url.isEmpty {
+            return ConnectionSettings(url)
+        }
+        var options = EmbeddedServer.Options(lifetime: .process)
+        if environment["SUBLEDGER_TEST_FSYNC"] != "on" { options.settings["fsync"] = "off" }
+        return try await EmbeddedServer(home: temporaryHome(), options: options).start()
+    }
+
+    /// A path in the temporary folder that does not exist yet.
+    public static func temporaryHome() -> String {
+        let name = "subledger-test-\(UUID().uuidString.prefix(8))"
+        return FileManager.default.temporaryDirectory.appendingPathComponent(name).path
+    }
+
+    /// Makes a database, lends it to the body and drops it, whoever is still connected.
+    ///
+    /// At most ``databasesAtOnceMax`` bodies run at once, each with at most
+    /// ``sessionsPerDatabaseMax`` sessions. A body must not ask for a second database.
+    public func withDatabase<R>(
+        from template: TestTemplate? = nil,
+        isolation: isolated (any Actor)? = #isolation,
+        _ body: (ConnectionSettings) async throws -> R
+    ) async throws -> R {
+        await gate.enter()
+        do {
+            let result = try await withOpenDatabase(from: template, body)
+            await gate.leave()
+            return result
+        } catch {
+            await gate.leave()
+            throw error
+        }
+    }
+
+    private func withOpenDatabase<R>(
+        from template: TestTemplate?,
+        isolation: isolated (any Actor)? = #isolation,
+        _ body: (ConnectionSettings) async throws -> R
+    ) async throws -> R {
+        if let template { try await prepare(template) }
+        let name = await nextName()
+        let settings = try await create(name, from: template?.databaseName ?? "template0")
+        do {
+            let result = try await body(settings)
+            try await drop(name)
+            return result
+        } catch {
+            try await drop(name)
+            throw error
+        }
+    }
+
+    private func nextName() -> String {
+        databasesMade += 1
+        return "test_\(ProcessInfo.processInfo.processIdentifier)_\(databasesMade)"
+    }
+
+    private func prepare(_ template: TestTemplate) async throws {
+        if let task = templates[template.name] { return try await task.value }
+        let task = Task {
+            try await drop(template.databaseName)
+            let settings = try await create(template.databaseName, from: "template0")
+            try await template.prepare(settings)
+        }
+        templates[template.name] = task
+        try await task.value
+    }
+
+    private func create(
+        _ name: String,
+        from template: String
+    ) async throws -> ConnectionSettings {
+        let fresh = template == "template0" ? " ENCODING 'UTF8' LOCALE 'C'" : ""
+        try await administer("CREATE DATABASE \(name) TEMPLATE \(template)\(fresh)")
+        var settings = try await settings()
+        settings.database = name
+        return settings
+    }
+
+    private func drop(_ name: String) async throws {
+        try await administer("DROP DATABASE IF EXISTS \(name) WITH (FORCE)")
+    }
+
+    /// Runs outside of the calling test's cancellation, so that nothing is left behind.
+    private func administer(_ sql: String) async throws {
+        let settings = try await settings()
+        try await Task {
+            let session = try await PostgresSession.connect(settings)
+            try await session.execute(sql)
+            await session.close()
+        }.value
+    }
+}
+
+/// A database that is prepared once, for tests to begin with copies of it.
+public struct TestTemplate: Sendable {
+    let name: String
+    let prepare: @Sendable (ConnectionSettings) async throws -> Void
+
+    /// Names a template in lower-case letters, and says how to prepare it.
+    ///
+    /// No session may stay open in it: PostgreSQL copies only databases without visitors.
+    public init(
+        _ name: String,
+        prepare: @escaping @Sendable (ConnectionSettings) async throws -> Void
+    ) {
+        self.name = name
+        self.prepare = prepare
+    }
+
+    var databaseName: String {
+        "template_\(ProcessInfo.processInfo.processIdentifier)_\(name)"
+    }
+}

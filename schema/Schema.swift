@@ -1,0 +1,43 @@
+/// The SQL that makes a ledger, in the order in which it is applied.
+///
+/// No logic: the migrator in `EventLog` reads it. A migration that has shipped is never edited (its
+/// checksum is kept in `ledger.migration`); functions are re-applied whole after every migration.
+public enum Schema {
+    /// One numbered, forward-only step.
+    public struct Migration: Sendable {
+        /// From 1, without holes.
+        public let version: Int
+        /// File name without its ending.
+        public let name: String
+        /// The step.
+        public let sql: String
+        /// Assertions that hold after it.
+        public let check: String
+    }
+
+    /// Schema, roles and the list of migrations; applied before everything else.
+    public static let bootstrap = text(PackageResources.bootstrap_sql)
+
+    /// Functions that tables refer to; applied before the migrations.
+    public static let functionsBefore = [
+        text(PackageResources.lane_of_sql), text(PackageResources.refuse_change_sql),
+        text(PackageResources.content_fields_sql),
+    ]
+
+    /// Functions that refer to tables; applied after the migrations.
+    public static let functionsAfter = [text(PackageResources.guard_append_only_sql)]
+
+    /// The migrations, oldest first.
+    public static let migrations = [
+        Migration(
+            version: 1,
+            name: "v001-event-log",
+            sql: text(PackageResources.v001_event_log_sql),
+            check: text(PackageResources.check_v001_event_log_sql)
+        )
+    ]
+
+    private static func text(_ bytes: [UInt8]) -> String {
+        String(decoding: bytes, as: UTF8.self)
+    }
+}

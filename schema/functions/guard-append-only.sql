@@ -1,0 +1,28 @@
+-- Puts the refusing triggers and the privileges on every table of the log, and on each of its
+-- partitions, where a TRUNCATE could otherwise pass the parent's trigger by.
+CREATE OR REPLACE FUNCTION ledger.guard_append_only() RETURNS void
+LANGUAGE plpgsql
+AS $$
+DECLARE
+    guarded regclass;
+BEGIN
+    FOR guarded IN
+        SELECT c.oid FROM pg_class c
+        WHERE c.relnamespace = 'ledger'::regnamespace AND c.relkind IN ('r', 'p')
+        ORDER BY c.relname
+    LOOP
+        EXECUTE format('ALTER TABLE %s OWNER TO ledger_owner', guarded);
+        EXECUTE format('REVOKE ALL ON %s FROM PUBLIC, ledger_writer, ledger_reader', guarded);
+        EXECUTE format('GRANT SELECT ON %s TO ledger_writer, ledger_reader', guarded);
+        EXECUTE format(
+            'CREATE OR REPLACE TRIGGER append_only_statement BEFORE UPDATE OR DELETE OR TRUNCATE '
+            'ON %s FOR EACH STATEMENT EXECUTE FUNCTION ledger.refuse_change()', guarded);
+    END LOOP;
+    GRANT INSERT ON ledger.event, ledger.confirmation, ledger.evidence, ledger.evidence_segment,
+        ledger.commit TO ledger_writer;
+    -- SELECT … FOR UPDATE asks for the privilege; the trigger refuses the use of it.
+    GRANT UPDATE (lane) ON ledger.lane TO ledger_writer;
+END
+$$;
+COMMENT ON FUNCTION ledger.guard_append_only() IS
+    'Makes every table of schema ledger append-only: owner, privileges, refusing triggers. Run by the migrator after each migration.';
