@@ -3,7 +3,8 @@ internal import Events
 /// What is drawn while a period runs, and which products and offers.
 extension RandomStory {
     mutating func subscribeFirst() {
-        let product = generator.element(of: products) ?? products[0]
+        let candidates = isSteady ? products.filter { $0.duration == .weeks(1) } : products
+        let product = generator.element(of: candidates) ?? products[0]
         let offer: SimulatedOffer?
         switch generator.integer(in: 0...99) {
         case _ where identity.isFamilyShared: offer = nil

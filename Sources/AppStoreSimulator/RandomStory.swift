@@ -13,6 +13,8 @@ struct RandomStory {
     var machine: LifeMachine
     /// The instant of the last step; the next one is a minute or more later.
     var now: Instant
+    /// Whether the subscription mostly just renews.
+    let isSteady: Bool
     private var stepsLeft: Int64
 
     /// The script of that life.
@@ -28,8 +30,10 @@ struct RandomStory {
             milliseconds: Self.earliestStart
                 + generator.integer(in: 0...Self.startSpreadSeconds) * SimulatedCalendar.second
         )
-        // Most lives are short; a few fill more than one page of history.
-        stepsLeft = generator.integer(in: generator.chance(percent: 6) ? 30...70 : 3...24)
+        // Most lives are short; a few begin with a weekly plan, which mostly just renews, and fill
+        // more than one page of history.
+        isSteady = generator.chance(percent: 6)
+        stepsLeft = generator.integer(in: isSteady ? 40...90 : 3...24)
         self.generator = generator
         subscribeFirst()
         while stepsLeft > 0, tellNext() {}
@@ -85,6 +89,12 @@ struct RandomStory {
             let product = productForNow(than: current.product)
         {
             tell(.changeNow(to: product, offer: nil, at: current.purchaseDate))
+            return
+        }
+        if isSteady, machine.state.isAutoRenewOn, machine.state.isPriceIncreaseAccepted != false,
+            generator.chance(percent: 90)
+        {
+            tellRenewal(current.expiresDate)
             return
         }
         // The last day of a period belongs to the renewal.

@@ -51,7 +51,8 @@ import Testing
             for (earlier, later) in zip(life.events, life.events.dropFirst()) {
                 #expect(
                     earlier.happenedAt < earlier.signedAt && earlier.signedAt < later.happenedAt,
-                    "life \(life.identity.index) of seed \(seed)")
+                    "life \(life.identity.index) of seed \(seed)"
+                )
             }
         }
     }

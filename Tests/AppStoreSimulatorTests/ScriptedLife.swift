@@ -1,0 +1,58 @@
+import AppStoreSimulator
+import Events
+import Testing
+
+/// A life written by hand, and its rows as text: one line each.
+struct ScriptedLife {
+    static let monthly = SimulatedCatalogue.lumen[2]
+    static let students = SimulatedCatalogue.lumen[3]
+    static let proMonthly = SimulatedCatalogue.lumen[0]
+    static let yearly = SimulatedCatalogue.lumen[4]
+    static let weekly = SimulatedCatalogue.lumen[5]
+
+    let life: SubscriptionLife
+
+    init(isFamilyShared: Bool = false, _ script: [LifeStep]) throws {
+        life = try SubscriptionLife(
+            identity: LifeIdentity(
+                seed: 42,
+                index: 1,
+                isFamilyShared: isFamilyShared,
+                storefront: SimulatedStorefront.all[0]
+            ),
+            store: Self.store,
+            script: script
+        )
+    }
+
+    private static let store = SimulatedStore(pki: SimulatedPKI(seed: 42))
+
+    /// The rows; midnight is left out, and so is what all products have in common.
+    var rows: [String] {
+        life.periods.map { period in
+            [
+                short(period.validFrom), short(period.validTo), period.kind.rawValue,
+                String(period.productId.dropFirst("example.subledger.lumen.".count)),
+                period.endReason.rawValue,
+            ].joined(separator: " ")
+        }
+    }
+
+    /// The types and subtypes of the notifications, in order.
+    func notifications() throws -> [String] {
+        try life.notifications().map { delivery in
+            let outer = try ReadNotification(delivery).outer
+            let name = outer.notificationType + (outer.subtype.map { "/" + $0 } ?? "")
+            return name + (outer.data.status.map { " \($0)" } ?? "")
+        }
+    }
+
+    var access: [String] { life.active.map { short($0.from) + " " + short($0.to) } }
+
+    private func short(_ instant: Instant) -> String {
+        instant.description.replacing("T00:00:00Z", with: "")
+    }
+}
+
+/// The instant of an RFC 3339 text or of a bare date.
+func at(_ text: String) throws -> Instant { try #require(Instant(text), "\(text)") }
