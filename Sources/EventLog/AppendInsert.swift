@@ -34,17 +34,18 @@ struct AppendInsert {
         )
     }
 
+    /// Whether the events go by COPY, which does not fit into one flush with the rest.
+    var copies: Bool { plan.events.count >= AppendInsert.copyEventsMin }
+
     /// What to send in one flush, as one transaction.
-    func statements(includingEvents: Bool) -> [PostgresStatement] {
-        guard includingEvents, !plan.events.isEmpty else { return statements }
-        return statements + [eventStatement(plan.events, plan.commit)]
+    var allStatements: [PostgresStatement] {
+        plan.events.isEmpty ? statements : statements + [eventStatement(plan.events, plan.commit)]
     }
 
-    /// Writes the rows inside a transaction that is open; many events by COPY.
+    /// Writes the rows inside a transaction that is open.
     func run(in session: isolated PostgresSession) throws(PostgresError) {
-        let isCopied = plan.events.count >= AppendInsert.copyEventsMin
-        try session.pipeline(statements(includingEvents: !isCopied))
-        guard isCopied else { return }
+        try session.pipeline(copies ? statements : allStatements)
+        guard copies else { return }
         _ = try session.copyIn(AppendInsert.copyEvent, from: plan.events.startIndex) {
             [plan] index, writer throws(PostgresError) in
             guard index < plan.events.endIndex else { return false }

@@ -16,17 +16,22 @@ extension Appender {
         now: Instant
     ) async throws(AppenderFailure) -> AppendPlan {
         let session = try await connected()
+        let stored = storedSegments[head.lane, default: []]
         do {
-            let found = try await session.pipeline(lookUp.statements)
-            let plan = try lookUp.plan(batch, found: found, head: head, now: now)
-            guard !plan.isEmpty else { return plan }
-            let insert = AppendInsert(plan, stored: storedSegments[head.lane, default: []])
-            if plan.events.count < AppendInsert.copyEventsMin {
-                _ = try await session.pipeline(insert.statements(includingEvents: true))
-            } else {
-                try await session.atomically { session in try insert.run(in: session) }
+            let (plan, segments) = try await session.together {
+                session -> (AppendPlan, [Digest]) in
+                let found = try session.pipeline(lookUp.statements)
+                let plan = try lookUp.plan(batch, found: found, head: head, now: now)
+                guard !plan.isEmpty else { return (plan, []) }
+                let insert = AppendInsert(plan, stored: stored)
+                if insert.copies {
+                    try session.atomically { session in try insert.run(in: session) }
+                } else {
+                    try session.pipeline(insert.allStatements)
+                }
+                return (plan, insert.segments)
             }
-            remember(insert.segments, of: head.lane)
+            remember(segments, of: head.lane)
             return plan
         } catch {
             throw await failure(error)
