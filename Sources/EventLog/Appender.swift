@@ -163,7 +163,7 @@ actor Appender {
                 genesis: identity.genesis(lane: lane),
                 now: clock()
             )
-            heads[lane] = plan.head
+            if !plan.isEmpty { heads[lane] = plan.head }
             return plan
         }
         let head: LaneHead
