@@ -3,12 +3,6 @@ internal import Postgres
 
 /// The texts of append, with the rows they give.
 enum AppendSQL {
-    /// Constraints that another writer's commit violates: their violation is a lost race.
-    ///
-    /// Any
-    /// other unique violation is a bug and stays an error.
-    static let raceConstraints: Set<String> = ["event_pkey", "commit_pkey"]
-
     /// The look-up must always probe the indexes, also on a table that was never analysed; and its
     /// plan does not depend on the parameters.
     static let prepareSession = """

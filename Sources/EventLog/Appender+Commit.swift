@@ -52,9 +52,7 @@ extension Appender {
                 let plan = try lookUp.plan(batch, found: found, head: head, now: now)
                 guard !plan.isEmpty else { return (plan, []) }
                 let insert = AppendInsert(plan, stored: stored)
-                for statement in insert.statements {
-                    _ = try session.query(statement.sql, statement.parameters)
-                }
+                _ = try session.pipeline(insert.statements)
                 return (plan, insert.segments)
             }
             remember(segments, of: lane)
@@ -99,10 +97,7 @@ extension Appender {
             let known = error as? EventLogError
             return .refused(known ?? EventLogError(.database, "append: \(error)"))
         }
-        if error.sqlState == "23505", AppendSQL.raceConstraints.contains(error.constraintName ?? "")
-        {
-            return .lostRace
-        }
+        if AppendInsert.isLostRace(error) { return .lostRace }
         let cause = EventLogError(error, doing: "append")
         guard cause.isRetryable else { return .refused(cause) }
         await session?.close()
