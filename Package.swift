@@ -107,6 +107,15 @@ let package = Package(
             swiftSettings: strict
         ),
         .testTarget(
+            name: "EventLogTests",
+            dependencies: [
+                "AppStore", "AppStoreSimulator", "EventLog", "Events", "Postgres", "Projections",
+                "TestSupport",
+            ],
+            exclude: ["verify_chain.py"],
+            swiftSettings: strict
+        ),
+        .testTarget(
             name: "ProjectionsTests",
             dependencies: ["Events", "Projections"],
             swiftSettings: strict

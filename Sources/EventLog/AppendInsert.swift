@@ -15,11 +15,31 @@ struct AppendInsert {
     init(_ plan: AppendPlan, stored: Set<Digest>) {
         self.plan = plan
         let lane = PostgresValue.int4(Int32(plan.commit.lane))
+        // First, so that a writer who lost the race finds out before any other row of both collides.
+        appendCommit(plan, lane: lane)
         appendSegments(of: plan.evidence, lane: lane, stored: stored)
         if !plan.evidence.isEmpty { appendEvidence(plan.evidence, lane: lane) }
         if !plan.confirmations.isEmpty {
             appendConfirmations(plan.confirmations, plan.commit, lane: lane)
         }
+    }
+
+    /// Whether a refused append met the commit of another writer: its primary key is the lock.
+    ///
+    /// Told by the statement, for partitions and shards give the constraint names of their own. Any
+    /// other unique violation is a bug and stays an error.
+    static func isLostRace(_ error: PostgresError) -> Bool {
+        error.sqlState == "23505" && error.statementIndex == 0
+    }
+
+    /// Whether a refused append brought a payload that the lane holds already.
+    ///
+    /// Told by the table, or the partition that bears its name.
+    static func isEvidenceStored(_ error: PostgresError) -> Bool {
+        error.sqlState == "23505" && (error.tableName ?? "").hasPrefix("evidence")
+    }
+
+    private mutating func appendCommit(_ plan: AppendPlan, lane: PostgresValue) {
         let commit = plan.commit
         statements.append(
             PostgresStatement(

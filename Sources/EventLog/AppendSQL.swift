@@ -3,26 +3,6 @@ internal import Postgres
 
 /// The texts of append, with the rows they give.
 enum AppendSQL {
-    /// Whether the violation of a constraint means that another writer's commit came first.
-    ///
-    /// Any other unique violation is a bug and stays an error. A partition's constraint is named
-    /// after the partition: `event_p3_pkey`.
-    static func isRace(_ constraint: String) -> Bool {
-        isPrimaryKey(constraint, of: "event") || isPrimaryKey(constraint, of: "commit")
-    }
-
-    /// Whether it means that the payload is stored already.
-    static func isEvidenceKey(_ constraint: String) -> Bool {
-        isPrimaryKey(constraint, of: "evidence")
-    }
-
-    private static func isPrimaryKey(_ constraint: String, of table: String) -> Bool {
-        guard constraint.hasPrefix(table), constraint.hasSuffix("_pkey") else { return false }
-        let partition = constraint.dropFirst(table.count).dropLast("_pkey".count)
-        return partition.isEmpty
-            || (partition.hasPrefix("_p") && partition.dropFirst(2).allSatisfy(\.isNumber))
-    }
-
     /// The look-up must always probe the indexes, also on a table that was never analysed; and its
     /// plan does not depend on the parameters.
     static let prepareSession = """

@@ -106,12 +106,8 @@ extension Appender {
             let known = error as? EventLogError
             return .refused(known ?? EventLogError(.database, "append: \(error)"))
         }
-        if error.sqlState == "23505", AppendSQL.isRace(error.constraintName ?? "") {
-            return .lostRace
-        }
-        if error.sqlState == "23505", AppendSQL.isEvidenceKey(error.constraintName ?? "") {
-            return .evidenceStored
-        }
+        if AppendInsert.isLostRace(error) { return .lostRace }
+        if AppendInsert.isEvidenceStored(error) { return .evidenceStored }
         let cause = EventLogError(error, doing: "append")
         guard cause.isRetryable else { return .refused(cause) }
         await session?.close()

@@ -4,9 +4,9 @@ internal import Postgres
 /// Writes the lanes it is given, one commit after another.
 ///
 /// Group commit: whatever queued while the last commit was flushing is the next batch; there is no
-/// timer. Optimistic: it keeps each lane's head in memory, and the primary keys of `event` and
-/// `commit` refuse a batch that was decided against a head that is no longer the newest; then it
-/// reads the head and decides again (DESIGN §4).
+/// timer. Optimistic: it keeps each lane's head in memory, and the primary key of `commit` refuses a
+/// batch that was decided against a head that is no longer the newest; then it reads the head and
+/// decides again (DESIGN §4).
 actor Appender {
     let settings: ConnectionSettings
     private let identity: LedgerIdentity
@@ -170,7 +170,7 @@ actor Appender {
                 genesis: identity.genesis(lane: lane),
                 now: clock()
             )
-            heads[lane] = plan.head
+            if !plan.isEmpty { heads[lane] = plan.head }
             return plan
         }
         let head: LaneHead
