@@ -82,7 +82,9 @@ import Testing
     }
 
     @Test func `folds read no clock and no randomness`() throws {
-        let words = ["Foundation", "systemClock", "Date()", "random", "ContinuousClock", "await "]
+        let words = [
+            "import Foundation", "systemClock", "Date()", ".random", "ContinuousClock", " await ",
+        ]
         for (path, text) in try TidyTests.files(in: ["Projections", "Sources/Events"]) {
             for word in words {
                 #expect(!text.contains(word), "\(path) contains `\(word)` (promise 7)")
