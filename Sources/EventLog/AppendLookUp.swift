@@ -154,8 +154,9 @@ struct AppendLookUp {
         JOIN ledger.event e ON e.lane = $1 AND e.environment = key.environment
             AND e.original_transaction_id = key.id AND e.purchase_date_ms = key.purchase
             AND e.expires_date_ms = key.expires AND e.kind = key.kind
-        LEFT JOIN ledger.confirmation c ON c.lane = $1 AND c.environment = key.environment
-            AND c.original_transaction_id = key.id AND c.lane_offset = e.lane_offset
+        LEFT JOIN ledger.confirmation c ON c.lane = e.lane AND c.environment = e.environment
+            AND c.original_transaction_id = e.original_transaction_id
+            AND c.lane_offset = e.lane_offset
         """
 
     private static let evidence = """
