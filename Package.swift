@@ -99,10 +99,20 @@ let package = Package(
             path: "Tests/TestSupport",
             swiftSettings: strict
         ),
+        .testTarget(name: "TidyTests", swiftSettings: strict),
         .testTarget(name: "EventsTests", dependencies: ["Events"], swiftSettings: strict),
         .testTarget(
             name: "PostgresTests",
             dependencies: ["Postgres", "TestSupport"],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "EventLogTests",
+            dependencies: [
+                "AppStore", "AppStoreSimulator", "EventLog", "Events", "Postgres", "Projections",
+                "TestSupport",
+            ],
+            exclude: ["verify_chain.py"],
             swiftSettings: strict
         ),
         .testTarget(

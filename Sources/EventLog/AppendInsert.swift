@@ -1,20 +1,45 @@
 internal import Events
 internal import Postgres
 
-/// The rows of one commit, as few statements over arrays.
+/// The rows of one commit: a few statements over arrays, and COPY for many events.
 struct AppendInsert {
-    private(set) var statements: [PostgresStatement] = []
+    /// Events from which COPY is worth its round trips.
+    static let copyEventsMin = 200
+
     /// Segments that are stored once the statements have committed.
     private(set) var segments: [Digest] = []
 
+    private let plan: AppendPlan
+    private var statements: [PostgresStatement] = []
+
     init(_ plan: AppendPlan, stored: Set<Digest>) {
+        self.plan = plan
         let lane = PostgresValue.int4(Int32(plan.commit.lane))
+        // First, so that a writer who lost the race finds out before any other row of both collides.
+        appendCommit(plan, lane: lane)
         appendSegments(of: plan.evidence, lane: lane, stored: stored)
         if !plan.evidence.isEmpty { appendEvidence(plan.evidence, lane: lane) }
-        if !plan.events.isEmpty { appendEvents(plan.events, plan.commit, lane: lane) }
         if !plan.confirmations.isEmpty {
             appendConfirmations(plan.confirmations, plan.commit, lane: lane)
         }
+    }
+
+    /// Whether a refused append met the commit of another writer: its primary key is the lock.
+    ///
+    /// Told by the statement, for partitions and shards give the constraint names of their own. Any
+    /// other unique violation is a bug and stays an error.
+    static func isLostRace(_ error: PostgresError) -> Bool {
+        error.sqlState == "23505" && error.statementIndex == 0
+    }
+
+    /// Whether a refused append brought a payload that the lane holds already.
+    ///
+    /// Told by the table, or the partition that bears its name.
+    static func isEvidenceStored(_ error: PostgresError) -> Bool {
+        error.sqlState == "23505" && (error.tableName ?? "").hasPrefix("evidence")
+    }
+
+    private mutating func appendCommit(_ plan: AppendPlan, lane: PostgresValue) {
         let commit = plan.commit
         statements.append(
             PostgresStatement(
@@ -27,6 +52,27 @@ struct AppendInsert {
                 ]
             )
         )
+    }
+
+    /// Whether the events go by COPY, which does not fit into one flush with the rest.
+    var copies: Bool { plan.events.count >= AppendInsert.copyEventsMin }
+
+    /// What to send in one flush, as one transaction.
+    var allStatements: [PostgresStatement] {
+        plan.events.isEmpty ? statements : statements + [eventStatement(plan.events, plan.commit)]
+    }
+
+    /// Writes the rows inside a transaction that is open.
+    func run(in session: isolated PostgresSession) throws(PostgresError) {
+        try session.pipeline(copies ? statements : allStatements)
+        guard copies else { return }
+        _ = try session.copyIn(AppendInsert.copyEvent, from: plan.events.startIndex) {
+            [plan] index, writer throws(PostgresError) in
+            guard index < plan.events.endIndex else { return false }
+            writer.row(AppendInsert.row(of: plan.events[index], in: plan.commit))
+            index += 1
+            return true
+        }
     }
 
     private mutating func appendSegments(
@@ -71,37 +117,63 @@ struct AppendInsert {
         )
     }
 
-    private mutating func appendEvents(
+    private func eventStatement(
         _ new: [AppendPlan.NewEvent],
-        _ commit: Commit,
-        lane: PostgresValue
-    ) {
+        _ commit: Commit
+    ) -> PostgresStatement {
         let facts = new.map(\.event.fact)
         let contents = facts.map(\.content)
-        statements.append(
-            PostgresStatement(
-                AppendInsert.event,
-                [
-                    lane, .timestamptz(microseconds: commit.committedAt.microseconds),
-                    .int8Array(new.map(\.event.position.offset)),
-                    .int8Array(facts.map(\.asOf.milliseconds)),
-                    .int8Array(facts.map(\.purchaseDate.milliseconds)),
-                    .int8Array(facts.map(\.expiresDate.milliseconds)),
-                    .textArray(facts.map(\.stream.environment.word)),
-                    .textArray(facts.map(\.stream.originalTransactionId)),
-                    .textArray(facts.map(\.kind.rawValue)),
-                    .textArray(facts.map(\.bundleId)),
-                    .textArray(contents.map { $0.text(.productId) }),
-                    .textArray(contents.map { $0.text(.transactionId) }),
-                    .textArray(contents.map { $0.text(.appAccountToken) }),
-                    .textArray(contents.map { $0.text(.notificationType) }),
-                    .textArray(contents.map { $0.text(.subtype) }),
-                    .byteaArray(new.map(\.contentDigest)),
-                    .byteaArray(new.map(\.event.evidence.bytes)),
-                    .byteaArray(new.map(\.contentBytes)),
-                ]
-            )
+        return PostgresStatement(
+            AppendInsert.event,
+            [
+                .int4(Int32(commit.lane)),
+                .timestamptz(microseconds: commit.committedAt.microseconds),
+                .int8Array(new.map(\.event.position.offset)),
+                .int8Array(facts.map(\.asOf.milliseconds)),
+                .int8Array(facts.map(\.purchaseDate.milliseconds)),
+                .int8Array(facts.map(\.expiresDate.milliseconds)),
+                .textArray(facts.map(\.stream.environment.word)),
+                .textArray(facts.map(\.stream.originalTransactionId)),
+                .textArray(facts.map(\.kind.rawValue)),
+                .textArray(facts.map(\.bundleId)),
+                .textArray(contents.map { $0.text(.productId) }),
+                .textArray(contents.map { $0.text(.transactionId) }),
+                .textArray(contents.map { $0.text(.appAccountToken) }),
+                .textArray(contents.map { $0.text(.notificationType) }),
+                .textArray(contents.map { $0.text(.subtype) }),
+                .byteaArray(new.map(\.contentDigest)),
+                .byteaArray(new.map(\.event.evidence.bytes)),
+                .byteaArray(new.map(\.contentBytes)),
+            ]
         )
+    }
+
+    private static func row(
+        of new: AppendPlan.NewEvent,
+        in commit: Commit
+    ) -> [PostgresValue] {
+        let fact = new.event.fact
+        let content = fact.content
+        return [
+            .int4(Int32(commit.lane)),
+            .timestamptz(microseconds: commit.committedAt.microseconds),
+            .int8(new.event.position.offset),
+            .int8(fact.asOf.milliseconds),
+            .int8(fact.purchaseDate.milliseconds),
+            .int8(fact.expiresDate.milliseconds),
+            .text(fact.stream.environment.word),
+            .text(fact.stream.originalTransactionId),
+            .text(fact.kind.rawValue),
+            .text(fact.bundleId),
+            .text(content.text(.productId)),
+            .text(content.text(.transactionId)),
+            .text(content.text(.appAccountToken)),
+            .text(content.text(.notificationType)),
+            .text(content.text(.subtype)),
+            .bytea(new.contentDigest),
+            .bytea(new.event.evidence.bytes),
+            .bytea(new.contentBytes),
+        ]
     }
 
     private mutating func appendConfirmations(
@@ -143,15 +215,20 @@ struct AppendInsert {
             source, verification, root_digest, header_digest, body)
         """
 
+    private static let eventColumns = """
+        lane, recorded_at, lane_offset, as_of_ms, purchase_date_ms, expires_date_ms, environment,
+        original_transaction_id, kind, bundle_id, product_id, transaction_id, app_account_token,
+        notification_type, subtype, content_digest, evidence_digest, content
+        """
+
     private static let event = """
-        INSERT INTO ledger.event (lane, recorded_at, lane_offset, as_of_ms, purchase_date_ms,
-            expires_date_ms, environment, original_transaction_id, kind, bundle_id, product_id,
-            transaction_id, app_account_token, notification_type, subtype, content_digest,
-            evidence_digest, content)
+        INSERT INTO ledger.event (\(eventColumns))
         SELECT $1, $2, e.* FROM unnest($3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[],
             $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[],
             $13::text[], $14::text[], $15::text[], $16::bytea[], $17::bytea[], $18::bytea[]) AS e
         """
+
+    private static let copyEvent = "COPY ledger.event (\(eventColumns)) FROM STDIN (FORMAT BINARY)"
 
     private static let confirmation = """
         INSERT INTO ledger.confirmation (lane, commit_no, known_from_offset, lane_offset, as_of_ms,

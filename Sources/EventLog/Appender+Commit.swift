@@ -10,19 +10,28 @@ extension Appender {
     /// One round trip to look up, one to commit; refused by the primary keys where another writer
     /// was faster.
     func commitOptimistic(
+        _ lookUp: AppendLookUp,
         _ batch: [Submission],
         head: LaneHead,
         now: Instant
     ) async throws(AppenderFailure) -> AppendPlan {
         let session = try await connected()
-        let lookUp = AppendLookUp(batch, lane: head.lane)
+        let stored = storedSegments[head.lane, default: []]
         do {
-            let found = try await session.pipeline(lookUp.statements)
-            let plan = try lookUp.plan(batch, found: found, head: head, now: now)
-            guard !plan.isEmpty else { return plan }
-            let insert = AppendInsert(plan, stored: storedSegments[head.lane, default: []])
-            _ = try await session.pipeline(insert.statements)
-            remember(insert.segments, of: head.lane)
+            let (plan, segments) = try await session.together {
+                session -> (AppendPlan, [Digest]) in
+                let found = try session.pipeline(lookUp.statements)
+                let plan = try lookUp.plan(batch, found: found, head: head, now: now)
+                guard !plan.isEmpty else { return (plan, []) }
+                let insert = AppendInsert(plan, stored: stored)
+                if insert.copies {
+                    try session.atomically { session in try insert.run(in: session) }
+                } else {
+                    try session.pipeline(insert.allStatements)
+                }
+                return (plan, insert.segments)
+            }
+            remember(segments, of: head.lane)
             return plan
         } catch {
             throw await failure(error)
@@ -31,30 +40,28 @@ extension Appender {
 
     /// The same while holding the lane's row, for a writer that keeps losing the race.
     func commitLocked(
+        _ lookUp: AppendLookUp,
         _ batch: [Submission],
         lane: Int,
         genesis: Digest,
         now: Instant
     ) async throws(AppenderFailure) -> AppendPlan {
         let session = try await connected()
-        let lookUp = AppendLookUp(batch, lane: lane)
         let stored = storedSegments[lane, default: []]
         do {
             let (plan, segments) = try await session.atomically {
                 session -> (AppendPlan, [Digest]) in
-                _ = try session.query(AppendSQL.lockLane, [.int4(Int32(lane))])
+                try session.query(AppendSQL.lockLane, [.int4(Int32(lane))])
                 let head = try AppendSQL.head(
                     in: session.query(AppendSQL.readHead, [.int4(Int32(lane))]),
                     lane: lane,
                     genesis: genesis
                 )
-                let found = try lookUp.statements.map { try session.query($0.sql, $0.parameters) }
+                let found = try session.pipeline(lookUp.statements)
                 let plan = try lookUp.plan(batch, found: found, head: head, now: now)
                 guard !plan.isEmpty else { return (plan, []) }
                 let insert = AppendInsert(plan, stored: stored)
-                for statement in insert.statements {
-                    _ = try session.query(statement.sql, statement.parameters)
-                }
+                try insert.run(in: session)
                 return (plan, insert.segments)
             }
             remember(segments, of: lane)
@@ -99,10 +106,8 @@ extension Appender {
             let known = error as? EventLogError
             return .refused(known ?? EventLogError(.database, "append: \(error)"))
         }
-        if error.sqlState == "23505", AppendSQL.raceConstraints.contains(error.constraintName ?? "")
-        {
-            return .lostRace
-        }
+        if AppendInsert.isLostRace(error) { return .lostRace }
+        if AppendInsert.isEvidenceStored(error) { return .evidenceStored }
         let cause = EventLogError(error, doing: "append")
         guard cause.isRetryable else { return .refused(cause) }
         await session?.close()

@@ -4,9 +4,9 @@ internal import Postgres
 /// Writes the lanes it is given, one commit after another.
 ///
 /// Group commit: whatever queued while the last commit was flushing is the next batch; there is no
-/// timer. Optimistic: it keeps each lane's head in memory, and the primary keys of `event` and
-/// `commit` refuse a batch that was decided against a head that is no longer the newest; then it
-/// reads the head and decides again (DESIGN §4).
+/// timer. Optimistic: it keeps each lane's head in memory, and the primary key of `commit` refuses a
+/// batch that was decided against a head that is no longer the newest; then it reads the head and
+/// decides again (DESIGN §4).
 actor Appender {
     let settings: ConnectionSettings
     private let identity: LedgerIdentity
@@ -126,10 +126,13 @@ actor Appender {
         in lane: Int
     ) async -> Result<[[AppendOutcome]], EventLogError> {
         var lostRaces = 0
+        var asksForEvidence = false
         var failure = EventLogError(.databaseUnavailable, "append: the database did not answer")
         for attempt in 0..<Appender.attemptsMax {
             do throws(AppenderFailure) {
+                let lookUp = AppendLookUp(batch, lane: lane, asksForEvidence: asksForEvidence)
                 let plan = try await attemptOnce(
+                    lookUp,
                     batch,
                     in: lane,
                     locking: lostRaces > Appender.lostRacesMax
@@ -140,6 +143,8 @@ actor Appender {
                 switch error {
                 case .lostRace:
                     lostRaces += 1
+                case .evidenceStored:
+                    asksForEvidence = true
                 case .connectionLost(let cause):
                     failure = cause
                     await backOff(attempt: attempt)
@@ -152,18 +157,20 @@ actor Appender {
     }
 
     private func attemptOnce(
+        _ lookUp: AppendLookUp,
         _ batch: [Submission],
         in lane: Int,
         locking: Bool
     ) async throws(AppenderFailure) -> AppendPlan {
         if locking {
             let plan = try await commitLocked(
+                lookUp,
                 batch,
                 lane: lane,
                 genesis: identity.genesis(lane: lane),
                 now: clock()
             )
-            heads[lane] = plan.head
+            if !plan.isEmpty { heads[lane] = plan.head }
             return plan
         }
         let head: LaneHead
@@ -173,7 +180,7 @@ actor Appender {
             head = try await readHead(of: lane, genesis: identity.genesis(lane: lane))
             heads[lane] = head
         }
-        let plan = try await commitOptimistic(batch, head: head, now: clock())
+        let plan = try await commitOptimistic(lookUp, batch, head: head, now: clock())
         if !plan.isEmpty { heads[lane] = plan.head }
         return plan
     }
@@ -183,6 +190,8 @@ actor Appender {
 enum AppenderFailure: Error {
     /// Another writer took the next offset.
     case lostRace
+    /// The lane holds one of the payloads already.
+    case evidenceStored
     /// The connection went away; the batch may or may not be durable: the keys will decide.
     case connectionLost(EventLogError)
     /// The database will refuse it again.

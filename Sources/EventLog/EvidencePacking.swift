@@ -137,8 +137,10 @@ private struct Packer {
         var writer = ByteWriter()
         var literalStart = bytes.startIndex
         var position = bytes.startIndex
+        let isRunByte = Packer.isRunByte
         while position < bytes.endIndex {
-            let end = Packer.endOfRun(in: bytes, from: position)
+            var end = position
+            while end < bytes.endIndex, isRunByte[Int(bytes[end])] { end += 1 }
             let run = bytes[position..<end]
             if run.count >= EvidencePacking.runByteCountMin, depth < EvidencePacking.depthMax,
                 let packed = packed(run: run, depth: depth)
@@ -164,12 +166,6 @@ private struct Packer {
         writer.raw(bytes)
     }
 
-    private static func endOfRun(in bytes: ArraySlice<UInt8>, from start: Int) -> Int {
-        var end = start
-        while end < bytes.endIndex, isRunByte[Int(bytes[end])] { end += 1 }
-        return end
-    }
-
     // Letters and digits, both alphabets' other two characters, padding, and the dots of a JWS.
     private static let isRunByte: [Bool] = (0...255).map { (byte: Int) -> Bool in
         switch UInt8(byte) {
@@ -192,18 +188,18 @@ private struct Packer {
     }
 
     private mutating func packedJWS(_ run: ArraySlice<UInt8>, depth: Int) -> [UInt8]? {
-        let pieces = run.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
-        guard pieces.count == 3,
-            let header = Base64.decodeURLUnpadded(pieces[0]),
-            let payload = Base64.decodeURLUnpadded(pieces[1]),
-            let signature = Base64.decodeURLUnpadded(pieces[2])
+        let dot = UInt8(ascii: ".")
+        guard let first = run.firstIndex(of: dot), let last = run.lastIndex(of: dot),
+            first < last, let header = Base64.decodeURLUnpadded(run[..<first]),
+            let payload = Base64.decodeURLUnpadded(run[(first + 1)..<last]),
+            let signature = Base64.decodeURLUnpadded(run[(last + 1)...])
         else { return nil }
         var writer = ByteWriter()
         writer.integer(EvidencePacking.Tag.segment.rawValue)
-        writer.raw(segment(text: pieces[0], header: header).bytes)
-        Packer.write(.literal, [UInt8(ascii: ".")], to: &writer)
+        writer.raw(segment(text: run[..<first], header: header).bytes)
+        Packer.write(.literal, [dot], to: &writer)
         writer.raw(nested(.base64URL, payload[...], depth: depth))
-        Packer.write(.literal, [UInt8(ascii: ".")], to: &writer)
+        Packer.write(.literal, [dot], to: &writer)
         var literal = ByteWriter()
         Packer.write(.literal, signature[...], to: &literal)
         Packer.write(.base64URL, literal.bytes[...], to: &writer)

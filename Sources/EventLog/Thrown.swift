@@ -10,6 +10,13 @@ struct Thrown: PostgresErrorConvertible {
 }
 
 extension PostgresSession {
+    /// Runs a body on the session's own thread: several round trips for one change of threads.
+    func together<R: Sendable>(
+        _ body: @Sendable (isolated PostgresSession) throws -> R
+    ) throws -> R {
+        try body(self)
+    }
+
     /// Runs statements as one transaction; whatever the body throws rolls it back.
     func atomically<R: Sendable>(
         _ body: @Sendable (isolated PostgresSession) throws -> R

@@ -105,26 +105,44 @@ extension Base64 {
         padding: Bool,
         to text: inout [UInt8]
     ) {
-        text.reserveCapacity(text.count + (bytes.count + 2) / 3 * 4)
-        var rest = bytes
-        while rest.count >= 3 {
-            let index = rest.startIndex
-            let group =
-                UInt32(rest[index]) << 16 | UInt32(rest[index + 1]) << 8 | UInt32(rest[index + 2])
-            text.append(digits[Int(group >> 18)])
-            text.append(digits[Int(group >> 12 & 63)])
-            text.append(digits[Int(group >> 6 & 63)])
-            text.append(digits[Int(group & 63)])
-            rest = rest.dropFirst(3)
+        let tail = bytes.count % 3
+        let tailCount = tail == 0 ? 0 : (padding ? 4 : tail + 1)
+        let count = bytes.count / 3 * 4 + tailCount
+        // A buffer of its own: reserving room in `text` for each piece would copy it each time.
+        text += [UInt8](unsafeUninitializedCapacity: count) { output, written in
+            bytes.withUnsafeBufferPointer { input in
+                digits.withUnsafeBufferPointer { encodeBlocks(input, $0, into: output) }
+            }
+            written = count
         }
-        guard let first = rest.first else { return }
-        let second = rest.count == 2 ? rest[rest.startIndex + 1] : 0
-        let group = UInt32(first) << 16 | UInt32(second) << 8
-        text.append(digits[Int(group >> 18)])
-        text.append(digits[Int(group >> 12 & 63)])
-        if rest.count == 2 { text.append(digits[Int(group >> 6 & 63)]) }
-        if padding {
-            text.append(contentsOf: repeatElement(UInt8(ascii: "="), count: 3 - rest.count))
+    }
+
+    private static func encodeBlocks(
+        _ input: UnsafeBufferPointer<UInt8>,
+        _ digits: UnsafeBufferPointer<UInt8>,
+        into output: UnsafeMutableBufferPointer<UInt8>
+    ) {
+        var read = 0
+        var write = 0
+        while input.count - read >= 3 {
+            let group =
+                UInt32(input[read]) << 16 | UInt32(input[read + 1]) << 8 | UInt32(input[read + 2])
+            output[write] = digits[Int(group >> 18)]
+            output[write + 1] = digits[Int(group >> 12 & 63)]
+            output[write + 2] = digits[Int(group >> 6 & 63)]
+            output[write + 3] = digits[Int(group & 63)]
+            read += 3
+            write += 4
+        }
+        guard read < input.count else { return }
+        let hasTwo = input.count - read == 2
+        let group = UInt32(input[read]) << 16 | UInt32(hasTwo ? input[read + 1] : 0) << 8
+        output[write] = digits[Int(group >> 18)]
+        output[write + 1] = digits[Int(group >> 12 & 63)]
+        if hasTwo { output[write + 2] = digits[Int(group >> 6 & 63)] }
+        let padding = UInt8(ascii: "=")
+        for index in write + (hasTwo ? 3 : 2)..<max(output.count, write + (hasTwo ? 3 : 2)) {
+            output[index] = padding
         }
     }
 }

@@ -117,7 +117,8 @@ struct AppendBench {
                 let packed = packed[number]
                 try await session.transaction { session throws(PostgresError) in
                     _ = try session.copyIn(PlainRow.copy, from: 0) {
-                        index, writer throws(PostgresError) in
+                        index,
+                        writer throws(PostgresError) in
                         guard index < batch.value.count else { return false }
                         writer.row(PlainRow(batch, index, offset: first + Int64(index)).values)
                         index += 1

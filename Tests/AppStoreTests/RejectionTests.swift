@@ -10,7 +10,8 @@ struct RejectionTests {
         for file in ["JWSTests.swift", "TranslationTests.swift"] {
             tests += try String(contentsOf: folder.appendingPathComponent(file), encoding: .utf8)
         }
-        for code in Rejection.Code.allCases {
+        // Files are read by whoever calls, so the command line's tests provoke this one.
+        for code in Rejection.Code.allCases where code != .unreadable {
             #expect(tests.contains(".\(code)"), "nothing provokes \(code.rawValue)")
         }
     }

@@ -212,8 +212,11 @@ struct TranslationTests {
         let nested = try verifier.facts(try notification(transaction: old))
         #expect(nested[0].stream.environment == .sandbox)
         let wrapped =
-            "{\"environment\":\"Production\",\"signedTransactions\":[\"\(try pki.sign(old))\"]}"
-        #expect(try verifier.facts(wrapped)[0].stream.environment == .production)
+            "{\"environment\":\"Sandbox\",\"signedTransactions\":[\"\(try pki.sign(old))\"]}"
+        #expect(try verifier.facts(wrapped)[0].stream.environment == .sandbox)
+        // Nobody signed the wrapper: its word must not make a test purchase a real one.
+        let promoted = wrapped.replacing("Sandbox", with: "Production")
+        #expect(verifier.refusal(promoted) == .environmentUnknown)
         let one = AppStoreVerifier(policy: try pki.policy(environments: [.production]))
         #expect(try one.facts(try pki.sign(old))[0].stream.environment == .production)
     }

@@ -1,0 +1,156 @@
+import EventLog
+import Events
+import TestSupport
+import Testing
+
+/// Repetitions: what is no event, and must not be forgotten.
+@Suite(.enabled { await TestServer.isAvailable })
+struct ConfirmationTests {
+    @Test(arguments: Variant.all)
+    func `a later repetition is a duplicate that is kept as a confirmation`(
+        variant: Variant
+    ) async throws {
+        try await variant.withLog { log, settings in
+            let fact = TestFacts.transaction(asOf: 1)
+            let position = try #require(try await log.append(verified(fact)).first?.position)
+            let again = TestFacts.transaction(asOf: 3)
+            #expect(try await log.append(verified(again)) == [.duplicate(position)])
+            #expect(try await log.append(verified(again)) == [.duplicate(position)])
+            let history = try await log.history(of: fact.stream)
+            #expect(history.events.map(\.fact) == [fact])
+            #expect(
+                history.confirmations == [
+                    Confirmation(
+                        position: position,
+                        asOf: again.asOf,
+                        fields: fact.content.asserted,
+                        transactionId: ""
+                    )
+                ]
+            )
+            try await expectSound(log, settings)
+        }
+    }
+
+    @Test(arguments: Variant.all)
+    func `A at 1, A at 3 and B at 2 are known the same in every order of arrival`(
+        variant: Variant
+    ) async throws {
+        let first = TestFacts.transaction("1000", price: 100, asOf: 1)
+        let repeated = TestFacts.transaction("1000", price: 100, asOf: 3)
+        let contrary = TestFacts.transaction("1000", price: 200, asOf: 2)
+        let orders = [
+            [first, repeated, contrary], [first, contrary, repeated], [repeated, first, contrary],
+            [repeated, contrary, first], [contrary, first, repeated], [contrary, repeated, first],
+        ]
+        try await variant.withLog { log, settings in
+            for (number, order) in orders.enumerated() {
+                // A stream of its own for each order; one payload a fact, then all in one.
+                for isBatch in [false, true] {
+                    let stream = StreamID(
+                        environment: .production,
+                        originalTransactionId: "\(number)-\(isBatch)"
+                    )
+                    let facts = order.map { $0.moved(to: stream) }
+                    if isBatch {
+                        _ = try await log.append(verified(facts))
+                    } else {
+                        for fact in facts { _ = try await log.append(verified(fact)) }
+                    }
+                    let known = Knowledge(try await log.history(of: stream))
+                    let prices = [1, 2, 3].map { known.price(asOf: $0) }
+                    #expect(prices == [100, 200, 100], "order \(number), batch \(isBatch)")
+                }
+            }
+            try await expectSound(log, settings)
+        }
+    }
+
+    @Test(arguments: Variant.all)
+    func `a restored purchase under another transaction id is an alias, not an event`(
+        variant: Variant
+    ) async throws {
+        try await variant.withLog { log, settings in
+            let fact = TestFacts.transaction(asOf: 1, transactionId: "T1")
+            _ = try await log.append(verified(fact))
+            for asOf in [Int64(1), 2] {
+                for _ in 1...2 {
+                    let restored = TestFacts.transaction(asOf: asOf, transactionId: "T2")
+                    let outcomes = try await log.append(verified(restored))
+                    #expect(outcomes.map(\.position.offset) == [1])
+                }
+            }
+            let history = try await log.history(of: fact.stream)
+            #expect(history.events.count == 1)
+            let aliases = history.confirmations.filter { !$0.transactionId.isEmpty }
+            #expect(aliases.map(\.transactionId) == ["T2"])
+            // The alias was noted once; the later as-of is a repetition without it.
+            #expect(history.confirmations.map(\.asOf) == [fact.asOf, TestFacts.instant(day: 2)])
+            try await expectSound(log, settings)
+        }
+    }
+
+    @Test(arguments: Variant.all)
+    func `refunded, reversed and refunded again are three events`(variant: Variant) async throws {
+        try await variant.withLog { log, settings in
+            for (asOf, revoked) in [(1, Int64(5)), (2, nil), (3, 5)] as [(Int64, Int64?)] {
+                let fact = TestFacts.transaction(asOf: asOf, revoked: revoked)
+                let outcomes = try await log.append(verified(fact))
+                #expect(outcomes.map(\.position.offset) == [asOf])
+            }
+            try await expectSound(log, settings)
+        }
+    }
+
+    @Test(arguments: Variant.all)
+    func `equal ids of two environments are two streams`(variant: Variant) async throws {
+        try await variant.withLog { log, settings in
+            for environment in [Environment.production, .sandbox, .unrecognised("Lunar")] {
+                let fact = TestFacts.transaction(environment: environment)
+                _ = try await log.append(verified(fact))
+                #expect(try await log.history(of: fact.stream).events.map(\.fact) == [fact])
+            }
+            try await expectSound(log, settings)
+        }
+    }
+}
+
+extension Fact {
+    /// The same statement about another subscription.
+    func moved(to stream: StreamID) -> Fact {
+        Fact(
+            stream: stream,
+            bundleId: bundleId,
+            kind: kind,
+            purchaseDate: purchaseDate,
+            expiresDate: expiresDate,
+            asOf: asOf,
+            content: content
+        )
+    }
+}
+
+extension Knowledge {
+    /// What a history of one subject says.
+    init(_ history: StreamHistory) {
+        self.init()
+        for event in history.events {
+            learn(
+                offset: event.position.offset,
+                asOf: event.fact.asOf,
+                content: event.fact.content
+            )
+        }
+        for confirmation in history.confirmations { learn(confirmation) }
+    }
+
+    fileprivate func price(asOf day: Int64) -> Int64? {
+        guard
+            case .value(.integer(let price)) = state(
+                of: .price,
+                upTo: TestFacts.instant(day: day)
+            )
+        else { return nil }
+        return price
+    }
+}

@@ -1,0 +1,83 @@
+import Events
+
+/// Facts and payloads made directly: what a verifier would hand over.
+enum TestFacts {
+    static let day: Int64 = 86_400_000
+    static let start: Int64 = 1_780_000_000_000
+
+    /// A day on Apple's clock.
+    static func instant(day number: Int64) -> Instant {
+        Instant(milliseconds: start + number * day)
+    }
+
+    /// A signed transaction of a monthly period that starts on that day.
+    static func transaction(
+        _ id: String = "1000",
+        product: String = "monthly",
+        price: Int64 = 990,
+        purchased: Int64 = 0,
+        asOf: Int64 = 0,
+        transactionId: String? = nil,
+        revoked: Int64? = nil,
+        environment: Environment = .production
+    ) -> Fact {
+        var content = Content(format: .signedTransaction)
+        content[.transactionId] = .text(transactionId ?? "t\(id)-\(purchased)")
+        content[.productId] = .text(product)
+        content[.price] = .integer(price)
+        content[.appAccountToken] = .text("token of \(id)")
+        content[.revocationDate] = revoked.map { .instant(instant(day: $0)) }
+        return Fact(
+            stream: StreamID(environment: environment, originalTransactionId: id),
+            bundleId: "example.subledger",
+            kind: .transaction,
+            purchaseDate: instant(day: purchased),
+            expiresDate: instant(day: purchased + 30),
+            asOf: instant(day: asOf),
+            content: content
+        )
+    }
+
+    /// A notification about a stream.
+    static func notification(_ id: String = "1000", uuid: String, asOf: Int64 = 0) -> Fact {
+        var content = Content(format: .signedNotification)
+        content[.notificationType] = .text("DID_RENEW")
+        content[.subtype] = .text("BILLING_RECOVERY")
+        content[.notificationUUID] = .text(uuid)
+        return Fact(
+            stream: StreamID(environment: .production, originalTransactionId: id),
+            bundleId: "example.subledger",
+            kind: .notification,
+            purchaseDate: nil,
+            expiresDate: nil,
+            asOf: instant(day: asOf),
+            content: content
+        )
+    }
+}
+
+/// Facts as if proven by a payload; by one of their own where none is given.
+func verified(
+    _ facts: [Fact],
+    payload: [UInt8]? = nil,
+    source: String = "test",
+    receivedAt: Instant = TestClock.noon
+) -> Verified<[Fact]> {
+    let bytes = facts.flatMap { fact in
+        Array("\(fact.stream) \(fact.kind) \(fact.purchaseDate) \(fact.asOf) ".utf8)
+            + fact.content.canonicalBytes
+    }
+    return Verified(
+        facts,
+        evidence: Evidence(
+            payload: payload ?? bytes,
+            kind: .signedTransaction,
+            source: source,
+            verification: Verification(trust: .signed, root: .zero),
+            receivedAt: receivedAt
+        )
+    )
+}
+
+/// The same for one fact.
+func verified(_ fact: Fact) -> Verified<[Fact]> { verified([fact]) }

@@ -1,0 +1,245 @@
+import Events
+import Postgres
+import TestSupport
+import Testing
+
+@testable import EventLog
+
+/// Many callers and many writers at once.
+@Suite(.enabled { await TestServer.isAvailable })
+struct WriterTests {
+    @Test(arguments: Variant.all)
+    func `concurrent callers of one log share commits`(variant: Variant) async throws {
+        try await variant.withLog { log, settings in
+            let calls = 300
+            let outcomes = try await appendAll(
+                (0..<calls).map { verified(TestFacts.transaction(purchased: Int64($0))) },
+                to: [log]
+            )
+            #expect(Set(outcomes.map(\.position)).count == calls)
+            let commits = try await Inspector.count("commit", settings)
+            #expect(commits < Int64(calls) / 2, "\(commits) commits for \(calls) calls")
+            try await expectSound(log, settings)
+        }
+    }
+
+    /// The first writer's head is stale after each turn of the second.
+    @Test(arguments: Variant.all)
+    func `two logs that append in turns to one lane lose races and no fact`(
+        variant: Variant
+    ) async throws {
+        try await variant.withLog { log, settings in
+            let other = try await EventLog.open(settings, .test())
+            for turn in Int64(0)..<8 {
+                let writer = turn % 2 == 0 ? log : other
+                let outcomes = try await writer.append(
+                    verified(TestFacts.transaction(purchased: turn))
+                )
+                let lane = variant.lanes.lane(of: "1000")
+                #expect(outcomes == [.appended(Position(lane: lane, offset: turn + 1))])
+            }
+            await other.close()
+            try await expectSound(log, settings)
+        }
+    }
+
+    /// Both find the payload, the event and the confirmation missing, and only one can add them.
+    @Test(arguments: Variant.all)
+    func `two logs that append the same payloads at once append each fact once`(
+        variant: Variant
+    ) async throws {
+        try await variant.withLog { log, settings in
+            let other = try await EventLog.open(settings, .test())
+            for round in Int64(0)..<25 {
+                let first = TestFacts.transaction(price: round, purchased: round, asOf: 1)
+                let again = TestFacts.transaction(price: round, purchased: round, asOf: 2)
+                for payload in [verified(first), verified(again)] {
+                    let outcomes = try await appendAll([payload, payload], to: [log, other])
+                    #expect(outcomes.map(\.position.offset) == [round + 1, round + 1])
+                }
+            }
+            await other.close()
+            let events = try await Inspector.count("event", settings)
+            let confirmations = try await Inspector.count("confirmation", settings)
+            let evidence = try await Inspector.count("evidence", settings)
+            #expect([events, confirmations, evidence] == [25, 25, 25])
+            try await expectSound(log, settings)
+        }
+    }
+
+    /// More sessions than a test should hold: writers alone, without a reader each.
+    @Test(arguments: Variant.all)
+    func `eight writers of one lane leave it dense, with every fact once`(
+        variant: Variant
+    ) async throws {
+        try await variant.withLog { log, settings in
+            let lane = variant.lanes.lane(of: "1000")
+            let writers = (0..<8).map { _ in
+                Appender(settings: settings, identity: log.identity, clock: { TestClock.noon })
+            }
+            let facts = (0..<40).map { TestFacts.transaction(purchased: Int64($0)) }
+            let appended = try await withThrowingTaskGroup(of: [AppendOutcome].self) { group in
+                for (number, writer) in writers.enumerated() {
+                    group.addTask {
+                        // Each begins elsewhere, so that all meet everywhere.
+                        var outcomes: [AppendOutcome] = []
+                        for step in facts.indices {
+                            let fact = facts[(step + number * 5) % facts.count]
+                            outcomes += try await writer.append(submission(fact), to: lane)
+                        }
+                        return outcomes
+                    }
+                }
+                return try await group.reduce(into: []) { $0 += $1 }
+            }
+            for writer in writers { await writer.close() }
+            let news = appended.filter { if case .appended = $0 { true } else { false } }
+            #expect(news.count == facts.count)
+            #expect(Set(appended.map(\.position.offset)) == Set(1...40))
+            try await expectSound(log, settings)
+        }
+    }
+
+    /// The trigger plays a faster writer: it lets no commit pass until the lane's row is locked.
+    @Test(arguments: Variant.all)
+    func `a writer that keeps losing takes the lane's row`(variant: Variant) async throws {
+        try await variant.withLog { log, settings in
+            try await Inspector.inspect(settings) { inspector in
+                try await inspector.session.execute(WriterTests.fasterWriter)
+            }
+            let outcomes = try await log.append(verified(TestFacts.transaction()))
+            #expect(outcomes.map(\.position.offset) == [1])
+            let (attempts, confirmed) = try await Inspector.inspect(settings) { inspector in
+                let again = TestFacts.transaction(asOf: 2)
+                let outcomes = try await log.append(verified(again))
+                return (try await inspector.number("SELECT nextval('attempt')"), outcomes)
+            }
+            #expect(confirmed.map(\.position.offset) == [1])
+            // Twice: three lost races and the one that locks; then our own count.
+            #expect(attempts == Int64(2 * (Appender.lostRacesMax + 2) + 1))
+            try await expectSound(log, settings)
+        }
+    }
+
+    private static let fasterWriter = """
+        CREATE SEQUENCE attempt;
+        GRANT USAGE ON attempt TO PUBLIC;
+        CREATE FUNCTION win_the_race() RETURNS trigger LANGUAGE plpgsql AS $$
+        BEGIN
+            PERFORM nextval('attempt');
+            IF NOT EXISTS (
+                SELECT FROM pg_locks WHERE pid = pg_backend_pid() AND mode = 'RowShareLock'
+                    AND relation = 'ledger.lane'::regclass)
+            THEN
+                RAISE unique_violation USING CONSTRAINT = 'commit_pkey', TABLE = 'commit';
+            END IF;
+            RETURN NEW;
+        END
+        $$;
+        CREATE TRIGGER faster_writer BEFORE INSERT ON ledger.commit
+            FOR EACH ROW EXECUTE FUNCTION win_the_race()
+        """
+
+    /// The loser waits before its third loss until the other has appended the same fact.
+    @Test(arguments: Variant.all)
+    func `a writer that took the lane's row for nothing goes on from the right head`(
+        variant: Variant
+    ) async throws {
+        try await variant.withLog { log, settings in
+            var losing = settings
+            losing.applicationName = "loser"
+            let loser = Appender(
+                settings: losing,
+                identity: log.identity,
+                clock: { TestClock.noon }
+            )
+            let lane = variant.lanes.lane(of: "1000")
+            let fact = TestFacts.transaction()
+            try await Inspector.inspect(settings) { inspector in
+                try await inspector.session.execute(WriterTests.slowLoser)
+                async let lost = loser.append(submission(fact), to: lane)
+                while try await inspector.number(
+                    "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
+                ) == 0 {}
+                let won = try await log.append(verified(fact))
+                #expect(won == [.appended(Position(lane: lane, offset: 1))])
+                try await inspector.session.execute("SELECT pg_advisory_unlock(7)")
+                let duplicate = try await lost
+                #expect(duplicate == [.duplicate(Position(lane: lane, offset: 1))])
+            }
+            let next = try await loser.append(
+                submission(TestFacts.transaction(purchased: 1)),
+                to: lane
+            )
+            #expect(next == [.appended(Position(lane: lane, offset: 2))])
+            await loser.close()
+            try await expectSound(log, settings)
+        }
+    }
+
+    private static let slowLoser = """
+        CREATE SEQUENCE attempt;
+        GRANT USAGE ON attempt TO PUBLIC;
+        CREATE FUNCTION lose_slowly() RETURNS trigger LANGUAGE plpgsql AS $$
+        DECLARE
+            attempt bigint;
+        BEGIN
+            IF current_setting('application_name') = 'loser' THEN
+                attempt := nextval('attempt');
+                IF attempt = 3 THEN PERFORM pg_advisory_xact_lock(7); END IF;
+                IF attempt <= 3 THEN
+                    RAISE unique_violation USING CONSTRAINT = 'commit_pkey', TABLE = 'commit';
+                END IF;
+            END IF;
+            RETURN NEW;
+        END
+        $$;
+        CREATE TRIGGER slow_loser BEFORE INSERT ON ledger.commit
+            FOR EACH ROW EXECUTE FUNCTION lose_slowly();
+        SELECT pg_advisory_lock(7)
+        """
+
+    @Test(arguments: Variant.all)
+    func `a violation that is no lost race is an error, not a retry`(
+        variant: Variant
+    ) async throws {
+        try await variant.withLog { log, settings in
+            _ = try await log.append(verified(TestFacts.transaction()))
+            try await Inspector.inspect(settings) { inspector in
+                try await inspector.session.execute(
+                    "CREATE UNIQUE INDEX one_bundle ON ledger.event (lane, bundle_id)"
+                )
+            }
+            let error = await #expect(throws: EventLogError.self) {
+                try await log.append(verified(TestFacts.transaction(purchased: 1)))
+            }
+            #expect(error?.code == .database)
+            try await expectSound(log, settings)
+        }
+    }
+}
+
+/// Appends payloads at once, dealt out among the logs; outcomes in the order of the payloads.
+func appendAll(
+    _ payloads: [Verified<[Fact]>],
+    to logs: [EventLog]
+) async throws -> [AppendOutcome] {
+    try await withThrowingTaskGroup(of: (Int, [AppendOutcome]).self) { group in
+        for (number, payload) in payloads.enumerated() {
+            group.addTask { (number, try await logs[number % logs.count].append(payload)) }
+        }
+        var outcomes = [[AppendOutcome]](repeating: [], count: payloads.count)
+        for try await (number, outcome) in group { outcomes[number] = outcome }
+        return outcomes.flatMap { $0 }
+    }
+}
+
+/// One fact with its payload, as the log hands it to a writer.
+func submission(_ fact: Fact) -> Submission {
+    let evidence = verified(fact).evidence
+    return Submission(
+        evidence: evidence,
+        packed: EvidencePacking.pack(evidence.payload),
+        facts: [PreparedFact(fact)]
+    )
+}

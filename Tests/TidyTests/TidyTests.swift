@@ -1,0 +1,148 @@
+import Foundation
+import Testing
+
+/// Rules about the sources that no compiler knows.
+@Suite struct TidyTests {
+    private static let root = URL(fileURLWithPath: #filePath)
+        .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+
+    /// Longest file: one idea fits into it.
+    private static let fileLinesMax = 400
+
+    /// Longest function: it can be seen whole.
+    private static let functionLinesMax = 60
+
+    /// The files of some folders with one of these endings, and their text.
+    private static func files(
+        in folders: [String],
+        ending: String = ".swift"
+    ) throws -> [(path: String, text: String)] {
+        var found: [(String, String)] = []
+        for folder in folders {
+            let start = root.appendingPathComponent(folder)
+            let walk = FileManager.default.enumerator(at: start, includingPropertiesForKeys: nil)
+            while let url = walk?.nextObject() as? URL {
+                guard url.path.hasSuffix(ending) else { continue }
+                let path = String(url.path.dropFirst(root.path.count + 1))
+                found.append((path, try String(contentsOf: url, encoding: .utf8)))
+            }
+        }
+        #expect(!found.isEmpty, "no file was found below \(root.path)")
+        return found.sorted { $0.0 < $1.0 }
+    }
+
+    private static let everywhere = ["Sources", "Tests", "Projections", "schema"]
+    private static let product = ["Sources", "Projections", "schema"]
+
+    @Test func `no file is longer than one idea`() throws {
+        for (path, text) in try TidyTests.files(in: TidyTests.everywhere) {
+            let lines = text.split(separator: "\n", omittingEmptySubsequences: false).count - 1
+            #expect(lines <= TidyTests.fileLinesMax, "\(path) has \(lines) lines")
+        }
+    }
+
+    @Test func `no function is longer than can be seen whole`() throws {
+        for (path, text) in try TidyTests.files(in: TidyTests.everywhere) {
+            for function in FunctionLengths(text).lengths {
+                #expect(
+                    function.lines <= TidyTests.functionLinesMax,
+                    "\(path): \(function.head) has \(function.lines) lines"
+                )
+            }
+        }
+    }
+
+    @Test func `only verifiers make verified values`() throws {
+        for (path, text) in try TidyTests.files(in: ["Sources", "Projections"]) {
+            guard !path.hasPrefix("Sources/AppStore/"), path != "Sources/Events/Evidence.swift"
+            else { continue }
+            #expect(!text.contains("Verified("), "\(path) makes a Verified value (promise 9)")
+        }
+    }
+
+    @Test
+    func `only Postgres knows libpq, and only EventLog, Projector and the edge know Postgres`()
+        throws
+    {
+        let allowed = [
+            "CPostgres": ["Sources/Postgres/"],
+            "Postgres": [
+                "Sources/EventLog/", "Sources/Projector/", "Sources/Subledger/",
+                "Sources/SubledgerCommand/",
+            ],
+        ]
+        for (path, text) in try TidyTests.files(in: TidyTests.product) {
+            for (module, folders) in allowed where text.contains("import \(module)\n") {
+                #expect(
+                    folders.contains { path.hasPrefix($0) },
+                    "\(path) imports \(module), against the arrows of DESIGN §3"
+                )
+            }
+        }
+    }
+
+    @Test func `folds read no clock and no randomness`() throws {
+        let words = [
+            "import Foundation", "systemClock", "Date()", ".random", "ContinuousClock", " await ",
+        ]
+        for (path, text) in try TidyTests.files(in: ["Projections", "Sources/Events"]) {
+            for word in words {
+                #expect(!text.contains(word), "\(path) contains `\(word)` (promise 7)")
+            }
+        }
+    }
+
+    @Test func `the product swallows no error and does not know the workshop`() throws {
+        let words = ["try!", "try? ", "catch {}", "fatalError(", "TODO", "FIXME", "shared/"]
+        for (path, text) in try TidyTests.files(in: TidyTests.product) {
+            for word in words { #expect(!text.contains(word), "\(path) contains `\(word)`") }
+        }
+    }
+
+    @Test func `the README says only what is so`() throws {
+        let readme = try String(
+            contentsOf: TidyTests.root.appendingPathComponent("README.md"),
+            encoding: .utf8
+        )
+        #expect(readme.split(separator: "\n", omittingEmptySubsequences: false).count <= 200)
+        let makefile = try String(
+            contentsOf: TidyTests.root.appendingPathComponent("Makefile"),
+            encoding: .utf8
+        )
+        for target in ["demo", "test", "release", "lint"] {
+            #expect(readme.contains("make \(target)"))
+            #expect(makefile.contains("\n\(target):"))
+        }
+        for folder in readme.matches(of: #/^  ([A-Z][A-Za-z]+)\/ /#.anchorsMatchLineEndings()) {
+            let path = TidyTests.root.appendingPathComponent("Sources/\(folder.1)").path
+            #expect(FileManager.default.fileExists(atPath: path), "README names \(folder.1)/")
+        }
+    }
+}
+
+/// Finds functions by their indentation, which the formatter guarantees.
+private struct FunctionLengths {
+    private(set) var lengths: [(head: String, lines: Int)] = []
+
+    init(_ text: String) {
+        var open: (head: String, indent: Int, start: Int)?
+        let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+        for (number, line) in lines.enumerated() {
+            let indent = line.prefix { $0 == " " }.count
+            let code = line.dropFirst(indent)
+            if let function = open {
+                guard indent == function.indent, code.hasPrefix("}") else { continue }
+                lengths.append((function.head, number - function.start + 1))
+                open = nil
+            } else if code.contains("func ") || code.contains("init(") {
+                guard !code.hasPrefix("//"), !code.hasSuffix("}") else { continue }
+                let isDeclaration =
+                    code.hasPrefix("func ") || code.hasPrefix("init")
+                    || code.contains(" func ") || code.contains(" init")
+                if isDeclaration, !code.contains("=") || code.hasPrefix("@Test") {
+                    open = (String(code.prefix(60)), indent, number)
+                }
+            }
+        }
+    }
+}
