@@ -130,5 +130,35 @@ let package = Package(
             dependencies: ["AppStoreSimulator", "Events", crypto, x509, asn1],
             swiftSettings: strict
         ),
+        .testTarget(
+            name: "SubledgerTests",
+            dependencies: [
+                "AppStore", "AppStoreSimulator", "EventLog", "Events", "Postgres", "Projections",
+                "Projector", "Subledger", "TestSupport",
+            ],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "CommandTests",
+            dependencies: [
+                "EventLog", "Events", "Postgres", "SubledgerCommand", "TestSupport",
+            ],
+            swiftSettings: strict
+        ),
+        // Not a product: the process that the crash test kills.
+        .executableTarget(
+            name: "CrashChild",
+            dependencies: ["AppStore", "EventLog", "Events", "Postgres", "Subledger"],
+            path: "Tests/CrashChild",
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "CrashTests",
+            dependencies: [
+                "AppStore", "AppStoreSimulator", "CrashChild", "EventLog", "Events", "Postgres",
+                "Projections", "Projector", "Subledger", "TestSupport",
+            ],
+            swiftSettings: strict
+        ),
     ]
 )

@@ -117,6 +117,7 @@ public final class EventLog: Sendable {
 
     static func error(_ error: any Error, doing action: String) -> EventLogError {
         switch error {
+        case let thrown as Thrown: self.error(thrown.error, doing: action)
         case let error as EventLogError: error
         case let error as PostgresError: EventLogError(error, doing: action)
         default: EventLogError(.database, "\(action): \(error)")

@@ -42,6 +42,24 @@ public struct ConnectionSettings: Sendable, Hashable {
     }
 }
 
+extension ConnectionSettings {
+    /// The connection string with ``database`` in it: what another program needs to get there.
+    ///
+    /// May hold a password, like the string it is made from.
+    public var fullConnectionString: String {
+        guard let database else { return connectionString }
+        // In both forms the last mention of a parameter counts.
+        let isURI = ["postgresql://", "postgres://"].contains { connectionString.hasPrefix($0) }
+        if isURI {
+            let separator = connectionString.contains("?") ? "&" : "?"
+            return "\(connectionString)\(separator)dbname=\(database)"
+        }
+        let quoted = database.replacing("\\", with: "\\\\").replacing("'", with: "\\'")
+        return connectionString.isEmpty
+            ? "dbname='\(quoted)'" : "\(connectionString) dbname='\(quoted)'"
+    }
+}
+
 extension ConnectionSettings: CustomStringConvertible {
     /// The application's name, role and database; never the connection string, which may hold a
     /// password.

@@ -19,10 +19,9 @@ struct Build: Sendable {
     /// Makes the schema and its empty tables.
     static func begin(
         _ projections: [any Projection],
+        in session: PostgresSession,
         settings: ConnectionSettings
     ) async throws -> Build {
-        let session = try await PostgresSession.connect(settings)
-        defer { Task { await session.close() } }
         try await session.execute(LiveViews.bootstrap)
         let rows = try await session.query(
             """
@@ -61,13 +60,11 @@ struct Build: Sendable {
                 for channel in channels { channel.finish() }
                 try await group.waitForAll()
                 return folded
-            } catch let error as RebuildAbandoned {
-                // The writer that went away says why.
-                for channel in channels { channel.abandon() }
-                try await group.waitForAll()
-                throw error
             } catch {
+                // Where a writer went away, it says why; the fold only noticed that it was gone.
+                let hasWriterFailed = channels.contains { $0.wasAbandoned }
                 for channel in channels { channel.abandon() }
+                if hasWriterFailed { try await group.waitForAll() }
                 throw error
             }
         }

@@ -53,6 +53,9 @@ final class ChunkChannel: @unchecked Sendable {
         locked { isAbandoned = true }
     }
 
+    /// Whether no chunk will be taken any more.
+    var wasAbandoned: Bool { locked { isAbandoned } }
+
     /// The next chunk; waits for it.
     ///
     /// Nil after the last.

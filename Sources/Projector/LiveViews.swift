@@ -4,6 +4,13 @@ internal import Projections
 
 /// The views that people read, and the page that says what is behind each.
 enum LiveViews {
+    /// One rebuild of a database at a time; the number spells "Rebuild". Its session is idle while
+    /// tables are filled, which no server's housekeeping may end.
+    static let lock = """
+        SET idle_session_timeout = 0;
+        SELECT pg_advisory_lock(x'52656275696c64'::bigint)
+        """
+
     /// Made once; `ledger_projection` says what every view shows.
     static let bootstrap = """
         BEGIN;
@@ -28,6 +35,24 @@ enum LiveViews {
         COMMENT ON COLUMN projection.ledger_projection.positions IS 'Newest folded offset of each lane.';
         COMMIT
         """
+
+    /// Points a view at its new table.
+    ///
+    /// Replaced, not dropped, so that grants and views upon it stay; only columns that changed,
+    /// other than by new ones at the end, make a new view necessary.
+    static func point(_ name: String, to schema: String) -> String {
+        """
+        DO $$
+        BEGIN
+            CREATE OR REPLACE VIEW projection.\(name) AS SELECT * FROM \(schema).\(name);
+        EXCEPTION WHEN invalid_table_definition THEN
+            DROP VIEW projection.\(name);
+            CREATE VIEW projection.\(name) AS SELECT * FROM \(schema).\(name);
+        END
+        $$;
+        GRANT SELECT ON projection.\(name) TO ledger_writer, ledger_reader
+        """
+    }
 
     static let record = """
         INSERT INTO projection.ledger_projection
@@ -66,12 +91,22 @@ enum LiveViews {
 }
 
 extension Build {
+    /// How long a promotion waits for the lock on a view: as long, new readers wait behind it.
+    static let promotionLockMilliseconds = 200
+
+    /// How long readers get between two attempts at a promotion.
+    static let promotionPause = Duration.milliseconds(500)
+
+    /// Attempts at a promotion before a rebuild is given up: some ten minutes of a transaction that
+    /// has read a view and does not end.
+    static let promotionAttemptsMax = 900
+
     /// Points the views at the new tables, in one short transaction, and drops the old tables.
     func promote(
         _ folded: Folded,
-        heads: [Int: Int64]
+        heads: [Int: Int64],
+        in session: PostgresSession
     ) async throws -> [Projector.Rebuilt] {
-        let session = try await PostgresSession.connect(settings)
         let rebuilt = zip(projections, folded.digests).map { projection, digest in
             Projector.Rebuilt(
                 name: projection.name,
@@ -83,21 +118,48 @@ extension Build {
                 positions: heads
             )
         }
+        try await promoteOnceReadersAllow(rebuilt, heads, in: session)
+        try await session.execute(LiveViews.dropUnused)
+        return rebuilt
+    }
+
+    private func promoteOnceReadersAllow(
+        _ rebuilt: [Projector.Rebuilt],
+        _ heads: [Int: Int64],
+        in session: PostgresSession
+    ) async throws {
+        for _ in 0..<Build.promotionAttemptsMax {
+            do throws(PostgresError) {
+                return try await promoteAtOnce(rebuilt, heads, in: session)
+            } catch {
+                guard error.sqlState == "55P03" else { throw error }
+            }
+            try await Task.sleep(for: Build.promotionPause)
+        }
+        throw ProjectorError(
+            .viewsInUse,
+            "rebuild: the new tables are ready, but an open transaction reads the views of schema "
+                + "projection and does not end; pg_stat_activity shows it. End it and run "
+                + "`subledger rebuild` again"
+        )
+    }
+
+    private func promoteAtOnce(
+        _ rebuilt: [Projector.Rebuilt],
+        _ heads: [Int: Int64],
+        in session: PostgresSession
+    ) async throws(PostgresError) {
         let positions =
             "{"
             + heads.sorted { $0.key < $1.key }
             .map { "\"\($0.key)\":\($0.value)" }.joined(separator: ",") + "}"
         try await session.transaction { session throws(PostgresError) in
-            try session.execute("SET LOCAL ROLE ledger_owner")
+            try session.execute(
+                "SET LOCAL ROLE ledger_owner; "
+                    + "SET LOCAL lock_timeout = \(Build.promotionLockMilliseconds)"
+            )
             for projection in rebuilt {
-                try session.execute(
-                    """
-                    DROP VIEW IF EXISTS projection.\(projection.name);
-                    CREATE VIEW projection.\(projection.name) AS
-                        SELECT * FROM \(schema).\(projection.name);
-                    GRANT SELECT ON projection.\(projection.name) TO ledger_writer, ledger_reader
-                    """
-                )
+                try session.execute(LiveViews.point(projection.name, to: schema))
                 try session.query(
                     LiveViews.record,
                     [
@@ -108,8 +170,5 @@ extension Build {
                 )
             }
         }
-        try await session.execute(LiveViews.dropUnused)
-        await session.close()
-        return rebuilt
     }
 }

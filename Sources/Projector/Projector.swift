@@ -58,24 +58,43 @@ public struct Projector: Sendable {
     /// Builds tables beside the live ones from the whole log, then puts them in their place.
     ///
     /// Memory does not grow with the log. What is committed meanwhile is not in the tables; their
-    /// positions say up to where they go.
+    /// positions say up to where they go. Rebuilds of one database wait for each other.
     ///
     /// - Parameters:
     ///   - projections: What to build.
     ///   - progress: Told the number of events folded so far, now and then.
     /// - Returns: What became of each projection.
-    /// - Throws: `databaseUnavailable`; the live tables are then as they were.
+    /// - Throws: `databaseUnavailable`, `viewsInUse`; the live tables are then as they were.
     public func rebuild(
         _ projections: [any Projection] = allProjections,
         progress: @escaping @Sendable (Int) -> Void = { _ in }
     ) async throws(ProjectorError) -> [Rebuilt] {
         do {
-            let heads = try await log.heads()
-            let build = try await Build.begin(projections, settings: settings)
-            let folded = try await build.load(log: log, heads: heads, progress: progress)
-            return try await build.promote(folded, heads: heads)
+            let session = try await PostgresSession.connect(settings)
+            do {
+                let rebuilt = try await rebuild(projections, in: session, progress)
+                await session.close()
+                return rebuilt
+            } catch {
+                await session.close()
+                throw error
+            }
         } catch {
             throw ProjectorError(error, doing: "rebuild")
         }
+    }
+
+    private func rebuild(
+        _ projections: [any Projection],
+        in session: PostgresSession,
+        _ progress: @escaping @Sendable (Int) -> Void
+    ) async throws -> [Rebuilt] {
+        // Held until the session ends, however it does: another rebuild would take the tables of
+        // this one for left-overs.
+        try await session.execute(LiveViews.lock)
+        let heads = try await log.heads()
+        let build = try await Build.begin(projections, in: session, settings: settings)
+        let folded = try await build.load(log: log, heads: heads, progress: progress)
+        return try await build.promote(folded, heads: heads, in: session)
     }
 }

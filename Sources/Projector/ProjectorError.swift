@@ -16,6 +16,8 @@ public struct ProjectorError: Error, Sendable {
         case log(EventLogError.Code)
         /// The database could not be reached, or went away.
         case databaseUnavailable
+        /// Somebody reads the live tables and does not end.
+        case viewsInUse
         /// The database refused.
         case database
     }

@@ -117,7 +117,7 @@ struct DemoCommand: AsyncParsableCommand {
         Terminal.print(
             """
 
-            Try next (the demo's database: export DATABASE_URL="\(settings.demoURL)"):
+            Try next (the demo's database: export DATABASE_URL="\(settings.fullConnectionString)"):
               subledger streams
               subledger periods \(some) --json
               subledger history \(some)
@@ -125,12 +125,5 @@ struct DemoCommand: AsyncParsableCommand {
               subledger ingest --help
             """
         )
-    }
-}
-
-extension ConnectionSettings {
-    /// For people to paste: the connection string with the database in it.
-    fileprivate var demoURL: String {
-        database.map { "\(connectionString) dbname=\($0)" } ?? connectionString
     }
 }

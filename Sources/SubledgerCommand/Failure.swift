@@ -64,7 +64,7 @@ struct Failure: Error {
         switch code {
         case .unknownProjection: ExitCode.validationFailure
         case .log(let code): exitCode(of: code)
-        case .databaseUnavailable: Exit.unavailable
+        case .databaseUnavailable, .viewsInUse: Exit.unavailable
         case .database: Exit.internalError
         }
     }

@@ -1,0 +1,64 @@
+import AppStore
+import EventLog
+import Events
+import Foundation
+import Postgres
+import Subledger
+
+/// Takes in the lines of a file and acknowledges each on stdout once `append` has returned: what
+/// the crash test kills in the middle of its work.
+///
+/// Arguments: the file, a root certificate, how many payloads may be under way at once. A line of
+/// the file is a number, a space and a payload; its acknowledgement is the number, then `+` and the
+/// position of each fact that was appended, `=` and that of each that was known.
+@main
+struct CrashChild {
+    static func main() async throws {
+        let arguments = CommandLine.arguments
+        let url = ProcessInfo.processInfo.environment["DATABASE_URL"]
+        guard arguments.count == 4, let url, let window = Int(arguments[3]) else {
+            throw UsageError()
+        }
+        let root = try Data(contentsOf: URL(fileURLWithPath: arguments[2]))
+        let ledger = try await Ledger.open(
+            ConnectionSettings(url),
+            policy: VerificationPolicy(roots: try RootCertificate.read([UInt8](root)))
+        )
+        let file = try Data(contentsOf: URL(fileURLWithPath: arguments[1]))
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            var underWay = 0
+            for line in file.split(separator: UInt8(ascii: "\n")) {
+                guard let space = line.firstIndex(of: UInt8(ascii: " ")) else { continue }
+                let number = String(decoding: line[..<space], as: UTF8.self)
+                let payload = [UInt8](line[line.index(after: space)...])
+                if underWay == window {
+                    try await group.next()
+                    underWay -= 1
+                }
+                underWay += 1
+                group.addTask {
+                    let outcomes = try await ledger.ingest(payload, source: "crash-test")
+                    try acknowledge(number, outcomes)
+                }
+            }
+            try await group.waitForAll()
+        }
+        await ledger.log.close()
+    }
+
+    // One write of less than PIPE_BUF is atomic: lines of several threads do not mix, and a line
+    // that the parent reads is whole.
+    private static func acknowledge(_ number: String, _ outcomes: [AppendOutcome]) throws {
+        let words = outcomes.map { outcome in
+            switch outcome {
+            case .appended(let position): "+\(position.lane):\(position.offset)"
+            case .duplicate(let position): "=\(position.lane):\(position.offset)"
+            }
+        }
+        let line = Array(([number] + words).joined(separator: " ").utf8) + [UInt8(ascii: "\n")]
+        guard write(STDOUT_FILENO, line, line.count) == line.count else { throw UsageError() }
+    }
+}
+
+/// It was not started by the crash test.
+struct UsageError: Error {}

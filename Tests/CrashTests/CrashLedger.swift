@@ -1,0 +1,228 @@
+import AppStore
+import AppStoreSimulator
+import EventLog
+import Events
+import Foundation
+import Postgres
+import Subledger
+import TestSupport
+
+/// A ledger that is filled by processes that get killed, with all that was promised to them.
+struct CrashLedger {
+    /// Subscriptions whose payloads are taken in.
+    static let lives = 120
+
+    let payloads: [[UInt8]]
+    let settings: ConnectionSettings
+    /// Payloads that were acknowledged, by index.
+    private(set) var acknowledged: Set<Int> = []
+    private(set) var serverKills = 0
+    private(set) var childKills = 0
+
+    private let seed: UInt64
+    private let lanes: Int
+    private let server: CrashServer
+    private let root: RootCertificate
+    private let digests: [Digest]
+    private let folder: TestFolder
+    private var generator: TestSupport.SeededGenerator
+    /// The payload that was promised to prove the event at a position.
+    private var promised: [Position: Int] = [:]
+    /// Positions that a duplicate was said to stand at.
+    private var referred: Set<Position> = []
+
+    /// Makes an empty ledger and the payloads for it.
+    init(seed: UInt64, lanes: Int, server: CrashServer) async throws {
+        let simulator = AppStoreSimulator(seed: seed)
+        payloads = simulator.sampleHistory(count: Self.lives).map(\.payload)
+        digests = payloads.map(Digest.of)
+        root = try RootCertificate(der: simulator.store.pki.rootDER)
+        folder = try TestFolder()
+        try folder.write("root.der", simulator.store.pki.rootDER)
+        generator = TestSupport.SeededGenerator(seed: seed)
+        settings = try await Self.makeDatabase("crashed_\(lanes)", lanes: lanes, on: server)
+        self.seed = seed
+        self.lanes = lanes
+        self.server = server
+    }
+
+    private static func makeDatabase(
+        _ name: String,
+        lanes: Int,
+        on server: CrashServer
+    ) async throws -> ConnectionSettings {
+        let session = try await PostgresSession.connect(server.settings)
+        try await session.execute("CREATE DATABASE \(name) TEMPLATE template0")
+        await session.close()
+        var settings = server.settings
+        settings.database = name
+        _ = try await Migrator.migrate(settings, Migrator.Layout(lanes: LaneCount(lanes)))
+        return settings
+    }
+
+    /// A ledger with the same lanes that takes in everything, undisturbed and in order.
+    func undisturbedLedger() async throws -> (ledger: Ledger, settings: ConnectionSettings) {
+        let settings = try await Self.makeDatabase(
+            "undisturbed_\(lanes)",
+            lanes: lanes,
+            on: server
+        )
+        let ledger = try await open(settings)
+        try await ledger.ingest(payloads)
+        return (ledger, settings)
+    }
+
+    func open(_ settings: ConnectionSettings) async throws -> Ledger {
+        try await Ledger.open(settings, policy: VerificationPolicy(roots: [root]))
+    }
+}
+
+extension CrashLedger {
+    /// What happens in a round.
+    private enum Incident: CaseIterable {
+        case childKilled, serverKilled, serverThenChildKilled
+    }
+
+    /// Lets one or two processes take in what is left, and kills something; says what.
+    mutating func round(_ number: Int) async throws -> String {
+        let incident = Incident.allCases[number % Incident.allCases.count]
+        let hasTwo = Int.random(in: 0..<3, using: &generator) == 0
+        var children = [try startChild("\(number)a", window: 1 + number % 24)]
+        if hasTwo { children.append(try startChild("\(number)b", window: 4)) }
+        let first = Int.random(in: 1...12, using: &generator)
+        let second = Int.random(in: 1...8, using: &generator)
+        var acks = children[0].lines.makeAsyncIterator()
+        try await read(first, from: &acks)
+        if incident != .childKilled {
+            try await server.crash()
+            serverKills += 1
+            try await read(second, from: &acks)
+        }
+        for child in children { child.signal(SIGKILL) }
+        try await read(.max, from: &acks)
+        if children.count == 2 {
+            var others = children[1].lines.makeAsyncIterator()
+            try await read(.max, from: &others)
+        }
+        for child in children {
+            let ending = await child.ending()
+            // A process may have been done before it was killed, but must not have failed.
+            guard ending.wasKilled || ending.code == 0 else {
+                throw CrashTestError("a child failed with \(ending.code): \(ending.errors)")
+            }
+            if ending.wasKilled { childKills += 1 }
+        }
+        return "\(incident)"
+    }
+
+    /// Starts a process with payloads that are not acknowledged yet, in a new order, and some that
+    /// are.
+    private mutating func startChild(_ name: String, window: Int) throws -> RunningProgram {
+        let open = payloads.indices.filter { !acknowledged.contains($0) }
+        let known = acknowledged.sorted().shuffled(using: &generator).prefix(3)
+        let chosen = (open.shuffled(using: &generator).prefix(60) + known)
+            .shuffled(using: &generator)
+        let file = chosen.flatMap { Array("\($0) ".utf8) + payloads[$0] + [UInt8(ascii: "\n")] }
+        return try Program("CrashChild").start(
+            [
+                try folder.write("\(name).txt", file), folder.path(of: "root.der"),
+                String(window),
+            ],
+            environment: ["DATABASE_URL": settings.fullConnectionString]
+        )
+    }
+
+    /// Reads so many acknowledgements, or all up to the end.
+    private mutating func read(
+        _ count: Int,
+        from lines: inout AsyncStream<String>.Iterator
+    ) async throws {
+        var left = count
+        while left > 0, let line = await lines.next() {
+            try acknowledge(line)
+            left -= 1
+        }
+    }
+
+    private mutating func acknowledge(_ line: String) throws {
+        let words = line.split(separator: " ")
+        guard let first = words.first, let index = Int(first), payloads.indices.contains(index)
+        else { throw CrashTestError("an acknowledgement cannot be read: \(line)") }
+        acknowledged.insert(index)
+        for word in words.dropFirst() {
+            let parts = word.dropFirst().split(separator: ":").compactMap { Int64($0) }
+            guard parts.count == 2 else { throw CrashTestError("no position: \(line)") }
+            let position = Position(lane: Int(parts[0]), offset: parts[1])
+            guard word.hasPrefix("+") else {
+                referred.insert(position)
+                continue
+            }
+            if let other = promised.updateValue(index, forKey: position), other != index {
+                throw CrashTestError("\(position) was given to payloads \(other) and \(index)")
+            }
+        }
+    }
+}
+
+extension CrashLedger {
+    /// What is wrong with the log now: nothing, it is hoped.
+    func check() async throws -> [String] {
+        let session = try await PostgresSession.connect(settings)
+        var wrong: [String] = []
+        var proofs: [Position: Digest] = [:]
+        let input = Set(digests)
+        let rows = try await session.query(
+            "SELECT lane, lane_offset, evidence_digest FROM ledger.event ORDER BY 1, 2",
+            []
+        )
+        var expected = Position(lane: -1, offset: 0)
+        for row in rows {
+            let position = Position(lane: Int(try row.int4(0)), offset: try row.int8(1))
+            let next = position.lane == expected.lane ? expected.offset + 1 : 1
+            if position.offset != next { wrong.append("hole before \(position)") }
+            expected = position
+            proofs[position] = Digest(bytes: try row.bytea(2))
+            if proofs[position].map(input.contains) != true {
+                wrong.append("event \(position) is proven by nothing that was taken in")
+            }
+        }
+        for (position, index) in promised where proofs[position] != digests[index] {
+            wrong.append("payload \(index) was promised \(position) and is not there")
+        }
+        for position in referred where proofs[position] == nil {
+            wrong.append("a duplicate was said to stand at \(position), where nothing is")
+        }
+        let twice = try await session.query(Self.twiceSQL, [])
+        for row in twice { wrong.append("a fact stands there twice: \(try row.text(0))") }
+        await session.close()
+        return wrong + (try await verification())
+    }
+
+    /// Equal facts at two positions, however the unique index may be made.
+    private static let twiceSQL = """
+        SELECT original_transaction_id || ' ' || kind || ' as of ' || as_of_ms FROM ledger.event
+        GROUP BY environment, original_transaction_id, kind, purchase_date_ms, expires_date_ms,
+            as_of_ms, content_digest
+        HAVING count(*) > 1
+        """
+
+    private func verification() async throws -> [String] {
+        let log = try await EventLog.open(settings)
+        let report = try await log.verify()
+        await log.close()
+        guard let mismatch = report.firstMismatch else { return [] }
+        return ["verify: commit \(mismatch.commit): \(mismatch.reason)"]
+    }
+}
+
+extension Ledger {
+    /// Takes in payloads.
+    @discardableResult
+    func ingest(_ payloads: [[UInt8]]) async throws -> IngestReport {
+        var rest = payloads.makeIterator()
+        return try await ingest(
+            next: { rest.next().map { LocatedPayload(path: "", payload: .success($0)) } },
+            source: "test"
+        )
+    }
+}

@@ -1,0 +1,70 @@
+import AppStoreSimulator
+import EventLog
+import Events
+import Foundation
+import Postgres
+import Projector
+import Subledger
+import TestSupport
+import Testing
+
+/// Kills the ingesting processes and the server in the middle of appends, again and again.
+///
+/// Nothing here waits for time: a kill happens when so many acknowledgements have been read.
+@Suite(.enabled { await TestServer.isAvailable }, .serialized)
+struct CrashTests {
+    /// Rounds of one ledger; there are two.
+    private static let rounds = 30
+
+    @Test(arguments: [1, 4])
+    func `what was acknowledged survives kill -9, exactly once`(lanes: Int) async throws {
+        let seed = UInt64(20_261_121 + lanes)
+        let server = try await CrashServer()
+        var crash = try await CrashLedger(seed: seed, lanes: lanes, server: server)
+        for round in 1...Self.rounds {
+            let kinds = try await crash.round(round)
+            let wrong = try await crash.check()
+            #expect(wrong.isEmpty, "seed \(seed), round \(round) (\(kinds)): \(wrong)")
+            if !wrong.isEmpty { return }
+        }
+        print(
+            "crash test, seed \(seed): \(crash.acknowledged.count) of \(crash.payloads.count) "
+                + "payloads acknowledged in \(Self.rounds) rounds, \(crash.serverKills) kills of "
+                + "the server, \(crash.childKills) of an ingesting process"
+        )
+        #expect(crash.serverKills > 5, "seed \(seed)")
+        #expect(crash.childKills > 5, "seed \(seed)")
+        try await expectUndisturbed(crash, seed: seed)
+        await server.stop()
+    }
+
+    /// Everything again: acknowledged payloads are no news, and the whole is what a ledger holds
+    /// that nothing ever happened to.
+    private func expectUndisturbed(_ crash: CrashLedger, seed: UInt64) async throws {
+        let ledger = try await crash.open(crash.settings)
+        let acknowledged = crash.payloads.indices.filter(crash.acknowledged.contains)
+        let again = try await ledger.ingest(acknowledged.map { crash.payloads[$0] })
+        #expect(again.appended == 0, "seed \(seed): acknowledged facts were lost")
+        #expect(again.rejected == 0, "seed \(seed)")
+        try await ledger.ingest(crash.payloads)
+        #expect(try await ledger.ingest(crash.payloads).appended == 0, "seed \(seed)")
+        let events = try await crash.check()
+        #expect(events.isEmpty, "seed \(seed): \(events)")
+
+        let undisturbed = try await crash.undisturbedLedger()
+        let (mine, theirs) = (
+            try await Projector(log: ledger.log, settings: crash.settings).rebuild(),
+            try await Projector(log: undisturbed.ledger.log, settings: undisturbed.settings)
+                .rebuild()
+        )
+        #expect(mine.map(\.digest) == theirs.map(\.digest), "seed \(seed)")
+        #expect(mine.map(\.rows) == theirs.map(\.rows), "seed \(seed)")
+        let streams = try await ledger.log.streams(limit: 10_000).map(\.stream)
+        #expect(
+            try await undisturbed.ledger.log.streams(limit: 10_000).map(\.stream) == streams,
+            "seed \(seed)"
+        )
+        await undisturbed.ledger.log.close()
+        await ledger.log.close()
+    }
+}

@@ -1,0 +1,128 @@
+import EventLog
+import Events
+import Postgres
+import Projections
+import Projector
+import Subledger
+import TestSupport
+import Testing
+
+/// Rebuilds that do not get to their end, and readers that stand in their way.
+@Suite(.enabled { await TestServer.isAvailable }, .timeLimit(.minutes(3)))
+struct FailedRebuildTests {
+    @Test(arguments: ["COPY projection_%", "COPY (%"])
+    func `a rebuild whose backend is terminated leaves the live tables as they were`(
+        victim: String
+    ) async throws {
+        try await TestServer.shared.withDatabase(from: FilledLedger.plain) { settings in
+            let ledger = try await FilledLedger.open(settings)
+            let before = try #require(try await rebuild(ledger, settings).first)
+            let session = try await PostgresSession.connect(settings)
+            let failure = try await failureOfRebuild(ledger, settings, session, victim: victim)
+            #expect(
+                failure.map {
+                    [.databaseUnavailable, .log(.databaseUnavailable)].contains($0.code)
+                }
+                    == true,
+                "\(String(describing: failure))"
+            )
+            #expect(try await TableRow.all(in: session).count == before.rows)
+            let live = try await session.query(
+                "SELECT build_schema, digest FROM projection.ledger_projection",
+                []
+            )
+            let schema = try live.single().text(0)
+            #expect(try live.single().bytea(1) == before.digest.bytes)
+            #expect(try await buildSchemas(settings).contains(schema))
+
+            let after = try await rebuild(ledger, settings)
+            #expect(after.map(\.digest) == [before.digest])
+            #expect(try await buildSchemas(settings).count == 1)
+            await session.close()
+            await ledger.log.close()
+        }
+    }
+
+    /// Stops a rebuild while it waits for the log, kills one of its backends, and lets it go on.
+    private func failureOfRebuild(
+        _ ledger: Ledger,
+        _ settings: ConnectionSettings,
+        _ session: PostgresSession,
+        victim: String
+    ) async throws -> ProjectorError? {
+        try await session.execute("BEGIN; LOCK TABLE ledger.event IN ACCESS EXCLUSIVE MODE")
+        async let failing = failure(of: ledger, settings)
+        while try await terminate(victim, session) == 0 {}
+        try await session.execute("COMMIT")
+        return await failing
+    }
+
+    private func failure(
+        of ledger: Ledger,
+        _ settings: ConnectionSettings
+    ) async -> ProjectorError? {
+        do throws(ProjectorError) {
+            _ = try await Projector(log: ledger.log, settings: settings).rebuild()
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    // Once a backend waits in the midst of its COPY, so that nothing depends on time.
+    private func terminate(_ victim: String, _ session: PostgresSession) async throws -> Int {
+        // In a transaction the server would show the same moment for ever.
+        try await session.execute("SELECT pg_stat_clear_snapshot()")
+        let rows = try await session.query(
+            """
+            SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+            WHERE datname = current_database() AND query LIKE $1 AND state = 'active'
+                AND wait_event IS NOT NULL
+            """,
+            [.text(victim)]
+        )
+        return rows.count
+    }
+
+    @Test func `a long report holds up neither other readers nor a rebuild's end`() async throws {
+        try await TestServer.shared.withDatabase(from: FilledLedger.plain) { settings in
+            let ledger = try await FilledLedger.open(settings)
+            let rows = try #require(try await rebuild(ledger, settings).first).rows
+            let report = try await PostgresSession.connect(settings)
+            try await report.execute("BEGIN; SELECT * FROM projection.active_periods LIMIT 1")
+            async let rebuilding = rebuild(ledger, settings)
+            try await waitForPromotion(ledger, report)
+            // A new reader comes while the promotion waits for the report.
+            let reader = try await PostgresSession.connect(settings)
+            try await reader.execute("SET statement_timeout = '20s'")
+            for _ in 0..<5 {
+                let counted = try await reader.query(
+                    "SELECT count(*) FROM projection.active_periods",
+                    []
+                )
+                #expect(try counted.single().int8(0) == Int64(rows))
+            }
+            await reader.close()
+            try await report.execute("COMMIT")
+            #expect(try await rebuilding.first?.rows == rows)
+            await report.close()
+            _ = try await rebuild(ledger, settings)
+            #expect(try await buildSchemas(settings).count == 1)
+            await ledger.log.close()
+        }
+    }
+
+    // The lock that a promotion waits for is that of the view.
+    private func waitForPromotion(_ ledger: Ledger, _ session: PostgresSession) async throws {
+        while true {
+            let waiting = try await session.query(
+                """
+                SELECT FROM pg_locks WHERE NOT granted
+                    AND relation = 'projection.active_periods'::regclass
+                """,
+                []
+            )
+            if !waiting.isEmpty { return }
+        }
+    }
+}

@@ -1,0 +1,86 @@
+import AppStoreSimulator
+import EventLog
+import Events
+import Postgres
+import Projections
+import Subledger
+import TestSupport
+import Testing
+
+/// The way of a payload through PostgreSQL.
+@Suite(.enabled { await TestServer.isAvailable })
+struct TruthInDatabaseTests {
+    @Test(arguments: [FilledLedger.plain, FilledLedger.partitioned])
+    func `a ledger in PostgreSQL tells the whole truth`(template: TestTemplate) async throws {
+        try await TestServer.shared.withDatabase(from: template) { settings in
+            let ledger = try await FilledLedger.open(settings)
+            for life in FilledLedger.simulator.lives(FilledLedger.lives) {
+                let told = try await ledger.periods(of: life.stream)
+                let difference = life.difference(told, by: "PostgreSQL")
+                #expect(difference == nil, "\(difference ?? "")")
+            }
+            #expect(try await ledger.log.verify().isOK)
+            await ledger.log.close()
+        }
+    }
+
+    @Test func `taking in everything again, reversed and by other channels, is no news`()
+        async throws
+    {
+        try await TestServer.shared.withDatabase(from: FilledLedger.plain) { settings in
+            let ledger = try await FilledLedger.open(settings)
+            let simulator = FilledLedger.simulator
+            let heads = try await ledger.log.heads()
+            let again = simulator.sampleHistory(count: FilledLedger.lives).reversed()
+            #expect(try await ledger.ingest(again).appended == 0)
+            #expect(try await ledger.log.heads() == heads)
+            for life in simulator.lives(FilledLedger.lives) {
+                // A poll repeats what the notification of its instant said: no transaction and no
+                // renewal snapshot in it is news, but none is a notification either.
+                let instant = try #require(life.horizon)
+                try await ledger.ingest([life.statuses(asOf: instant)])
+                let told = try await ledger.periods(of: life.stream)
+                let difference = life.difference(told, by: "PostgreSQL and a poll")
+                #expect(difference == nil, "\(difference ?? "")")
+            }
+            #expect(try await ledger.log.heads() == heads)
+            #expect(try await ledger.log.verify().isOK)
+            await ledger.log.close()
+        }
+    }
+
+    @Test func `an earlier position knows the earlier truth`() async throws {
+        let simulator = AppStoreSimulator(seed: 5)
+        try await TestServer.shared.withDatabase(from: .migrated) { settings in
+            let ledger = Ledger(
+                log: try await EventLog.open(settings, FilledLedger.options),
+                verifier: try simulator.verifier()
+            )
+            for life in simulator.lives(12) {
+                var known: [(Instant, Int64)] = []
+                for delivery in life.notifications() {
+                    try await ledger.ingest([delivery])
+                    known.append((delivery.signedAt, try await ledger.log.heads()[0] ?? 0))
+                }
+                for (instant, offset) in known {
+                    let told = try await ledger.periods(
+                        of: life.stream,
+                        knownAt: .offsets([0: offset])
+                    )
+                    let difference = life.difference(
+                        told,
+                        from: life.periods(asOf: instant),
+                        by: "notifications up to \(instant)"
+                    )
+                    #expect(difference == nil, "\(difference ?? "")")
+                }
+            }
+            await ledger.log.close()
+        }
+    }
+}
+
+extension TestTemplate {
+    /// An empty ledger of one lane.
+    static let migrated = TestTemplate("migrated") { _ = try await Migrator.migrate($0) }
+}

@@ -1,0 +1,172 @@
+import Foundation
+import Synchronization
+
+/// A program that this package builds, run as a process of its own.
+public struct Program: Sendable {
+    /// Where it lies.
+    public let path: String
+
+    /// The program of that name, from the folder that the tests were built into.
+    public init(_ name: String) throws {
+        let places = Program.buildFolders.map { $0.appendingPathComponent(name).path }
+        guard let path = places.first(where: FileManager.default.isExecutableFile) else {
+            throw ProgramMissing(name: name, places: places)
+        }
+        self.path = path
+    }
+
+    /// A program that is installed.
+    public init(path: String) { self.path = path }
+
+    // The test bundle is a program beside ours on Linux, a folder beside ours on macOS.
+    private static var buildFolders: [URL] {
+        let bundles =
+            CommandLine.arguments.map { URL(fileURLWithPath: $0) } + [Bundle.main.bundleURL]
+        var folders: [URL] = []
+        for bundle in bundles where bundle.path.contains(".build/") {
+            var folder = bundle
+            while folder.path.contains(".build/") {
+                folder.deleteLastPathComponent()
+                folders.append(folder)
+            }
+        }
+        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+            .deletingLastPathComponent().deletingLastPathComponent()
+        return folders + [root.appendingPathComponent(".build/debug")]
+    }
+
+    /// How a process ended, and what it wrote.
+    public struct Ending: Sendable {
+        /// Its exit code; the signal's number where one ended it.
+        public let code: Int32
+        /// Whether a signal ended it.
+        public let wasKilled: Bool
+        /// Its stdout.
+        public let output: String
+        /// Its stderr.
+        public let errors: String
+    }
+
+    /// Runs it to its end.
+    public func run(
+        _ arguments: [String],
+        environment: [String: String] = [:],
+        folder: String? = nil,
+        inputFile: String? = nil
+    ) async throws -> Ending {
+        try await start(
+            arguments,
+            environment: environment,
+            folder: folder,
+            inputFile: inputFile
+        ).ending()
+    }
+
+    /// Starts it.
+    ///
+    /// Of this process's environment it inherits all but what says where a database is.
+    public func start(
+        _ arguments: [String],
+        environment: [String: String] = [:],
+        folder: String? = nil,
+        inputFile: String? = nil
+    ) throws -> RunningProgram {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: path)
+        process.arguments = arguments
+        let inherited = ProcessInfo.processInfo.environment.filter { name, _ in
+            !name.hasPrefix("PG") && !name.hasPrefix("SUBLEDGER_") && name != "DATABASE_URL"
+        }
+        process.environment = inherited.merging(environment) { _, given in given }
+        if let folder { process.currentDirectoryURL = URL(fileURLWithPath: folder) }
+        process.standardInput =
+            try inputFile.map { try FileHandle(forReadingFrom: URL(fileURLWithPath: $0)) }
+            ?? FileHandle.nullDevice
+        return try RunningProgram(process)
+    }
+}
+
+/// A program was not built.
+public struct ProgramMissing: Error, CustomStringConvertible {
+    let name: String
+    let places: [String]
+
+    /// Where it was looked for.
+    public var description: String {
+        "the program \(name) was not built; looked for \(places.joined(separator: ", "))"
+    }
+}
+
+/// A process that was started by a test.
+public final class RunningProgram: Sendable {
+    private let process: Process
+    private let collected: Mutex<(output: Data, errors: Data)> = Mutex((Data(), Data()))
+    private let lineStream: AsyncStream<String>
+    private let endings: AsyncStream<(code: Int32, wasKilled: Bool)>
+
+    init(_ process: Process) throws {
+        self.process = process
+        let (output, errors) = (Pipe(), Pipe())
+        process.standardOutput = output
+        process.standardError = errors
+        let (lines, line) = AsyncStream.makeStream(of: String.self)
+        let (endings, end) = AsyncStream.makeStream(of: (code: Int32, wasKilled: Bool).self)
+        lineStream = lines
+        self.endings = endings
+        let done = DispatchGroup()
+        for _ in 0..<3 { done.enter() }
+        process.terminationHandler = { _ in done.leave() }
+        try process.run()
+        Thread.detachNewThread { [self] in
+            var rest = Data()
+            RunningProgram.read(output) { chunk in
+                collected.withLock { $0.output.append(chunk) }
+                rest.append(chunk)
+                while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
+                    line.yield(String(decoding: rest[rest.startIndex..<end], as: UTF8.self))
+                    rest.removeSubrange(rest.startIndex...end)
+                }
+            }
+            line.finish()
+            done.leave()
+        }
+        Thread.detachNewThread { [self] in
+            RunningProgram.read(errors) { chunk in
+                collected.withLock { $0.errors.append(chunk) }
+            }
+            done.leave()
+        }
+        done.notify(queue: .global()) {
+            end.yield((process.terminationStatus, process.terminationReason == .uncaughtSignal))
+            end.finish()
+        }
+    }
+
+    private static func read(_ pipe: Pipe, _ take: (Data) -> Void) {
+        while case let chunk = pipe.fileHandleForReading.availableData, !chunk.isEmpty {
+            take(chunk)
+        }
+    }
+
+    /// Its number.
+    public var processId: Int32 { process.processIdentifier }
+
+    /// The lines of its stdout as they come, up to its end; for one reader.
+    public var lines: AsyncStream<String> { lineStream }
+
+    /// Sends it a signal.
+    public func signal(_ number: Int32) { kill(processId, number) }
+
+    /// Waits for its end.
+    public func ending() async -> Program.Ending {
+        var last: (code: Int32, wasKilled: Bool) = (0, false)
+        for await ending in endings { last = ending }
+        let (output, errors) = collected.withLock { $0 }
+        return Program.Ending(
+            code: last.code,
+            wasKilled: last.wasKilled,
+            output: String(decoding: output, as: UTF8.self),
+            errors: String(decoding: errors, as: UTF8.self)
+        )
+    }
+}

@@ -1,0 +1,25 @@
+import Foundation
+
+/// The payloads of `../shared/real-data`, where that folder is at hand.
+public enum RealData {
+    /// The folder, found by walking up from this file; nil where it is absent.
+    public static let folder: String? = {
+        var folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+        while folder.path != "/" {
+            let candidate = folder.appendingPathComponent("shared/real-data")
+            if FileManager.default.fileExists(atPath: candidate.path) { return candidate.path }
+            folder.deleteLastPathComponent()
+        }
+        print("SKIPPED: no shared/real-data beside the project, real payloads are not tested")
+        return nil
+    }()
+
+    /// Whether tests with real payloads can run.
+    public static var isPresent: Bool { folder != nil }
+
+    /// The full path of one of its files.
+    public static func path(_ name: String) throws -> String {
+        guard let folder else { throw CocoaError(.fileNoSuchFile) }
+        return "\(folder)/\(name)"
+    }
+}
