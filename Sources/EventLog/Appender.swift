@@ -13,6 +13,8 @@ actor Appender {
     private let clock: @Sendable () -> Instant
     /// The connection; nil before the first batch and after a loss.
     var session: PostgresSession?
+    /// The head for which the session's plans were made; nil before there are any.
+    var plannedOffset: Int64?
     /// Segments of evidence that are known to be stored; emptied when it grows over a limit.
     var storedSegments: [Int: Set<Digest>] = [:]
     private var heads: [Int: LaneHead] = [:]
@@ -33,6 +35,9 @@ actor Appender {
     /// Most bytes in a commit, packed payloads included: what a waiting caller's commit may have
     /// to be flushed together with.
     static let batchBytesMax = 1 << 20
+
+    /// Events up to which any plan of the look-up is quick.
+    static let planRowsMin: Int64 = 50
 
     /// Lost races for the next offset after which a writer asks for the lane's row lock.
     static let lostRacesMax = 2
