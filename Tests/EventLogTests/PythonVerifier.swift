@@ -42,16 +42,18 @@ enum PythonVerifier {
         return try JSONDecoder().decode(Report.self, from: Data(output))
     }
 
-    /// A connection string for programs of PostgreSQL's own.
-    static func conninfo(_ settings: ConnectionSettings) throws -> String {
+    /// A connection string for programs of PostgreSQL's own, as another user where one is named.
+    static func conninfo(_ settings: ConnectionSettings, user: String? = nil) throws -> String {
         let database = settings.database ?? ""
         guard settings.connectionString.contains("://") else {
-            return "\(settings.connectionString) dbname=\(database)"
+            let login = user.map { " user=\($0) password=reader" } ?? ""
+            return "\(settings.connectionString) dbname=\(database)\(login)"
         }
         guard var url = URLComponents(string: settings.connectionString) else {
             throw Failure(code: -1)
         }
         url.path = "/\(database)"
+        if let user { (url.user, url.password) = (user, "reader") }
         return url.string ?? ""
     }
 
