@@ -1,0 +1,83 @@
+import Foundation
+
+/// The JSON of `ingest`; decoding fails where a property has another name or type.
+struct IngestDocument: Decodable {
+    let payloads: Int
+    let appended: Int
+    let duplicates: Int
+    let rejected: Int
+    let streams: Int
+    let skipped: Int
+    let rejections: [Rejected]
+
+    struct Rejected: Decodable, Hashable {
+        let path: String
+        let reason: String
+        let message: String
+    }
+}
+
+struct RebuildLine: Decodable {
+    let name: String
+    let version: Int
+    let rows: Int
+    let events: Int
+    let streams: Int
+    let digest: String
+    let positions: [String: Int64]
+}
+
+struct VerifyDocument: Decodable {
+    let ok: Bool
+    let events: Int64
+    let commits: Int64
+    let heads: [Head]
+    let firstMismatch: Mismatch?
+
+    struct Head: Decodable {
+        let lane: Int
+        let offset: Int64
+        let commit: Int64
+        let digest: String
+    }
+
+    struct Mismatch: Decodable {
+        let lane: Int
+        let commit: Int64
+        let offset: Int64?
+        let reason: String
+    }
+}
+
+struct PeriodsDocument: Decodable, Hashable {
+    let originalTransactionId: String
+    let environment: String
+    let periods: [Row]
+    let active: [[Int64]]
+
+    // Without positions, which the truth of the simulator does not know.
+    struct Row: Decodable, Hashable {
+        let productId: String
+        let purchaseDate: Int64
+        let expiresDate: Int64
+        let validFrom: Int64
+        let validTo: Int64
+        let kind: String
+        let endReason: String
+    }
+}
+
+struct StreamLine: Decodable {
+    let originalTransactionId: String
+    let environment: String
+    let events: Int64
+    let productIds: [String]
+}
+
+/// The names of a JSON object's members, and of the first element's of an array.
+func members(_ text: String, _ path: String...) throws -> Set<String> {
+    var value = try JSONSerialization.jsonObject(with: Data(text.utf8))
+    for name in path { value = (value as? [String: Any])?[name] ?? [:] }
+    if let array = value as? [Any] { value = array.first ?? [:] }
+    return Set((value as? [String: Any] ?? [:]).keys)
+}

@@ -1,0 +1,51 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// The payloads of twenty-five simulated subscriptions in a folder; made once for all tests.
+struct Simulation: Sendable {
+    let folder: TestFolder
+
+    /// Where the payloads and `root.der` lie.
+    var payloads: String { folder.path(of: "payloads") }
+
+    /// The certificate to trust.
+    var root: String { payloads + "/root.der" }
+
+    /// What `ingest` needs to be told.
+    var arguments: [String] { ["ingest", "--quiet", "--root-certificate", root] }
+
+    /// The true periods, one JSON object a line.
+    var truth: String { folder.path(of: "truth.ndjson") }
+
+    private static let task = Task {
+        let simulation = Simulation(folder: try TestFolder())
+        try await Command(environment: [:]).expect(
+            0,
+            "simulate",
+            "--quiet",
+            "--subscriptions",
+            "25",
+            "--seed",
+            "9",
+            "--out",
+            simulation.payloads,
+            "--truth",
+            simulation.truth
+        )
+        return simulation
+    }
+
+    /// The shared one.
+    static var shared: Simulation {
+        get async throws { try await task.value }
+    }
+
+    /// All payloads, one after the other.
+    func allPayloads() throws -> [Data] {
+        try ["notification", "history"].flatMap { name in
+            try Data(contentsOf: URL(fileURLWithPath: "\(payloads)/\(name).ndjson"))
+                .split(separator: UInt8(ascii: "\n")).map { Data($0) }
+        }
+    }
+}

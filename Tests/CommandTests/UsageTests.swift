@@ -1,0 +1,62 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// What needs no database: help, usage errors, a database that is not there.
+@Suite struct UsageTests {
+    private static let commands = [
+        [], ["demo"], ["migrate"], ["migrate", "up"], ["migrate", "status"], ["ingest"],
+        ["rebuild"], ["verify"], ["periods"], ["history"], ["streams"], ["simulate"], ["bench"],
+        ["bench", "append"], ["database"], ["database", "start"], ["database", "status"],
+        ["database", "stop"],
+    ]
+    private let command = Command(environment: ["DATABASE_URL": "host=/nowhere"])
+
+    @Test(arguments: commands)
+    func `every command explains itself`(arguments: [String]) async throws {
+        let ending = try await command.run(arguments + ["--help"])
+        #expect(ending.code == 0)
+        #expect(ending.output.contains("OVERVIEW:"))
+        #expect(ending.output.contains("USAGE: subledger"))
+        #expect(ending.errors.isEmpty)
+    }
+
+    @Test func `the version goes to stdout`() async throws {
+        #expect(try await command.expect(0, "--version").hasPrefix("0."))
+    }
+
+    @Test(arguments: [
+        ["nonsense"], ["ingest"], ["ingest", "--nonsense", "x"], ["periods"],
+        ["ingest", "--format", "xml", "x"], ["ingest", "--source", "", "x"],
+        ["migrate", "--lanes", "3"], ["migrate", "--lanes", "many"],
+        ["migrate", "--partitions", "-1"], ["periods", "1", "--at", "yesterday"],
+        ["periods", "1", "--known-at", "lane:one"], ["history", "1", "--known-at", "1:2:3"],
+        ["simulate"], ["simulate", "--out", "x", "--subscriptions", "0"],
+    ])
+    func `a usage error is 64, and stdout stays empty`(arguments: [String]) async throws {
+        let ending = try await command.run(arguments)
+        #expect(ending.code == 64, "\(ending.errors)")
+        #expect(ending.output.isEmpty)
+        #expect(ending.errors.contains("--help") || ending.errors.contains("Usage:"))
+    }
+
+    @Test(arguments: [
+        ["migrate"], ["migrate", "status"], ["ingest", "--json", "/dev/null"], ["rebuild"],
+        ["verify", "--json"], ["periods", "1"], ["history", "1"], ["streams", "--json"], ["demo"],
+    ])
+    func `a database that cannot be reached is 69`(arguments: [String]) async throws {
+        for place in ["host=/nowhere/at/all", "host=127.0.0.1 port=1"] {
+            let ending = try await Command(environment: ["DATABASE_URL": place]).run(arguments)
+            #expect(ending.code == 69, "\(place): \(ending.errors)")
+            #expect(ending.output.isEmpty, "\(place): \(ending.output)")
+            #expect(ending.errors.contains("subledger: "), "\(ending.errors)")
+        }
+    }
+
+    @Test func `a path that is not there is 66, before anything is connected to`() async throws {
+        let ending = try await command.run("ingest", "--json", "/nowhere/payload.json")
+        #expect(ending.code == 66)
+        #expect(ending.errors.contains("/nowhere/payload.json"))
+        #expect(ending.output.isEmpty)
+    }
+}
