@@ -170,7 +170,7 @@ private struct FoldedStreams {
             let timeline = Timeline(history)
             rows[history.stream] = ActivePeriods(timeline).rows.map(\.canonicalBytes)
             for (index, projection) in allProjections.enumerated() {
-                digests[index].add(projection.rows(of: timeline), of: history.stream)
+                digests[index].add(projection.rows(of: timeline))
             }
         }
         self.rows = rows
