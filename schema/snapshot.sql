@@ -323,6 +323,8 @@ ALTER TABLE ONLY ledger.ledger_config
 ALTER TABLE ONLY ledger.migration
     ADD CONSTRAINT migration_pkey PRIMARY KEY (version);
 
+CREATE INDEX confirmation_commit ON ledger.confirmation USING btree (lane, commit_no);
+
 CREATE INDEX confirmation_transaction_id ON ledger.confirmation USING btree (transaction_id) WHERE (transaction_id <> ''::text);
 
 CREATE INDEX event_app_account_token ON ledger.event USING btree (app_account_token) WHERE (app_account_token IS NOT NULL);

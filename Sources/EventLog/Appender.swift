@@ -135,7 +135,11 @@ actor Appender {
     ) async -> Result<[[AppendOutcome]], EventLogError> {
         var lostRaces = 0
         var asksForEvidence = false
-        var failure = EventLogError(.databaseUnavailable, "append: the database did not answer")
+        var failure = EventLogError(
+            .databaseUnavailable,
+            "append: other writers of lane \(lane) were faster \(Appender.attemptsMax) times in a "
+                + "row; nothing was written, try again"
+        )
         for attempt in 0..<Appender.attemptsMax {
             do throws(AppenderFailure) {
                 let lookUp = AppendLookUp(batch, lane: lane, asksForEvidence: asksForEvidence)
