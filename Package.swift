@@ -110,7 +110,7 @@ let package = Package(
             name: "EventLogTests",
             dependencies: [
                 "AppStore", "AppStoreSimulator", "EventLog", "Events", "Postgres", "Projections",
-                "TestSupport",
+                "Projector", "TestSupport",
             ],
             exclude: ["verify_chain.py"],
             swiftSettings: strict

@@ -1,0 +1,378 @@
+-- The result of all migrations for one lane, as pg_dump prints it: read it, never edit it.
+-- Made by the tests with SNAPSHOT_UPDATE=1 and compared by them.
+
+CREATE SCHEMA ledger;
+
+COMMENT ON SCHEMA ledger IS 'The log of App Store subscriptions: append-only, never rebuilt.';
+
+CREATE FUNCTION ledger.content_fields(content bytea) RETURNS jsonb
+    LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
+    AS $$
+DECLARE
+    names constant jsonb := '{
+        "1": "transactionId", "2": "webOrderLineItemId", "3": "productId",
+        "4": "subscriptionGroupIdentifier", "5": "type", "6": "inAppOwnershipType",
+        "7": "transactionReason", "8": "quantity", "9": "storefront", "10": "storefrontId",
+        "11": "currency", "12": "price", "13": "isUpgraded", "14": "offerType",
+        "15": "offerIdentifier", "16": "offerDiscountType", "17": "offerPeriod",
+        "18": "revocationDate", "19": "revocationReason", "20": "revocationType",
+        "21": "revocationPercentage", "22": "appAccountToken", "23": "appTransactionId",
+        "24": "previousOriginalTransactionId", "32": "autoRenewProductId",
+        "33": "autoRenewStatus", "34": "expirationIntent", "35": "isInBillingRetryPeriod",
+        "36": "gracePeriodExpiresDate", "37": "priceIncreaseStatus", "38": "renewalDate",
+        "39": "renewalPrice", "40": "recentSubscriptionStartDate", "48": "notificationType",
+        "49": "subtype", "50": "notificationUUID", "51": "status",
+        "52": "consumptionRequestReason", "63": "extra"}';
+    numeric_tags constant int[] :=
+        '{8,12,14,18,19,21,33,34,36,37,38,39,40,51}';
+    fields jsonb := '{}';
+    at int := 2;
+    tag int;
+    size int;
+    shift int;
+    part int;
+    raw bytea;
+BEGIN
+    WHILE at < octet_length(content) LOOP
+        tag := get_byte(content, at);
+        at := at + 1;
+        size := 0;
+        shift := 0;
+        LOOP
+            part := get_byte(content, at);
+            at := at + 1;
+            size := size | ((part & 127) << shift);
+            EXIT WHEN part < 128;
+            shift := shift + 7;
+        END LOOP;
+        raw := substr(content, at + 1, size);
+        at := at + size;
+        fields := fields || jsonb_build_object(
+            coalesce(names ->> tag::text, tag::text),
+            CASE
+                WHEN tag = 63 THEN convert_from(raw, 'UTF8')::jsonb
+                WHEN tag = ANY (numeric_tags)
+                    THEN to_jsonb(('x' || encode(raw, 'hex'))::bit(64)::bigint)
+                WHEN tag IN (13, 35) THEN to_jsonb(get_byte(raw, 0) = 1)
+                ELSE to_jsonb(convert_from(raw, 'UTF8'))
+            END);
+    END LOOP;
+    RETURN fields;
+END
+$$;
+
+COMMENT ON FUNCTION ledger.content_fields(content bytea) IS 'The fields of event.content under Apple''s names; instants as milliseconds.';
+
+CREATE FUNCTION ledger.guard_append_only() RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    guarded regclass;
+BEGIN
+    FOR guarded IN
+        SELECT c.oid FROM pg_class c
+        WHERE c.relnamespace = 'ledger'::regnamespace AND c.relkind IN ('r', 'p')
+        ORDER BY c.relname
+    LOOP
+        EXECUTE format('ALTER TABLE %s OWNER TO ledger_owner', guarded);
+        EXECUTE format('REVOKE ALL ON %s FROM PUBLIC, ledger_writer, ledger_reader', guarded);
+        EXECUTE format('GRANT SELECT ON %s TO ledger_writer, ledger_reader', guarded);
+        EXECUTE format(
+            'CREATE OR REPLACE TRIGGER append_only_statement BEFORE UPDATE OR DELETE OR TRUNCATE '
+            'ON %s FOR EACH STATEMENT EXECUTE FUNCTION ledger.refuse_change()', guarded);
+    END LOOP;
+    GRANT INSERT ON ledger.event, ledger.confirmation, ledger.evidence, ledger.evidence_segment,
+        ledger.commit TO ledger_writer;
+    -- SELECT … FOR UPDATE asks for the privilege; the trigger refuses the use of it.
+    GRANT UPDATE (lane) ON ledger.lane TO ledger_writer;
+END
+$$;
+
+COMMENT ON FUNCTION ledger.guard_append_only() IS 'Makes every table of schema ledger append-only: owner, privileges, refusing triggers. Run by the migrator after each migration.';
+
+CREATE FUNCTION ledger.lane_of(original_transaction_id text) RETURNS integer
+    LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+    AS $$
+    SELECT CASE WHEN 1 = 1 THEN 0 ELSE
+        (('x' || encode(substr(sha256(convert_to(original_transaction_id, 'UTF8')), 1, 4), 'hex'))
+            ::bit(32)::bigint & (1 - 1))::int
+    END
+$$;
+
+COMMENT ON FUNCTION ledger.lane_of(original_transaction_id text) IS 'First four bytes of SHA-256 of the id''s UTF-8, modulo the number of lanes of this ledger.';
+
+CREATE FUNCTION ledger.refuse_change() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    RAISE EXCEPTION 'ledger.% is append-only: % refused', TG_TABLE_NAME, TG_OP
+        USING ERRCODE = 'LG001',
+              HINT = 'A wrong event is answered by a new one; a wrong projection is rebuilt.';
+END
+$$;
+
+COMMENT ON FUNCTION ledger.refuse_change() IS 'Refuses every UPDATE, DELETE and TRUNCATE of the log with SQLSTATE LG001.';
+
+CREATE TABLE ledger.commit (
+    lane integer NOT NULL,
+    count integer NOT NULL,
+    commit_no bigint NOT NULL,
+    first_offset bigint NOT NULL,
+    committed_at timestamp with time zone NOT NULL,
+    confirmations integer NOT NULL,
+    digest bytea NOT NULL,
+    CONSTRAINT commit_brings_something CHECK (((count >= 0) AND (confirmations >= 0) AND ((count + confirmations) > 0))),
+    CONSTRAINT commit_digest_size CHECK ((octet_length(digest) = 32))
+);
+
+COMMENT ON TABLE ledger.commit IS 'One append to one lane. The digests chain: each covers the one before and all that the commit brought.';
+
+COMMENT ON COLUMN ledger.commit.commit_no IS 'From 1, without holes.';
+
+COMMENT ON COLUMN ledger.commit.first_offset IS 'Offset of its first event; the next free offset where it only brought confirmations.';
+
+COMMENT ON COLUMN ledger.commit.digest IS 'SHA-256 over the previous digest, this row and the digests of its events and confirmations (schema/README.md).';
+
+CREATE TABLE ledger.confirmation (
+    lane integer NOT NULL,
+    lane_offset bigint NOT NULL,
+    as_of_ms bigint NOT NULL,
+    fields bigint NOT NULL,
+    commit_no bigint NOT NULL,
+    known_from_offset bigint NOT NULL,
+    environment text NOT NULL COLLATE pg_catalog."C",
+    original_transaction_id text NOT NULL COLLATE pg_catalog."C",
+    transaction_id text NOT NULL COLLATE pg_catalog."C",
+    CONSTRAINT confirmation_lane_is_of_stream CHECK ((lane = ledger.lane_of(original_transaction_id)))
+);
+
+COMMENT ON TABLE ledger.confirmation IS 'Repetitions: Apple said again, as of another instant, what an event already says. A set, so that any order of arrival leaves the same rows; covered by the commit''s digest.';
+
+COMMENT ON COLUMN ledger.confirmation.lane_offset IS 'The event whose statement was repeated.';
+
+COMMENT ON COLUMN ledger.confirmation.fields IS 'Which fields of it: bit n for the field with tag n (schema/README.md).';
+
+COMMENT ON COLUMN ledger.confirmation.commit_no IS 'The commit that brought it.';
+
+COMMENT ON COLUMN ledger.confirmation.known_from_offset IS 'first_offset of that commit: known at offset k if this is <= k.';
+
+COMMENT ON COLUMN ledger.confirmation.transaction_id IS 'The alias it came under, where new; else empty.';
+
+CREATE TABLE ledger.event (
+    lane integer NOT NULL,
+    lane_offset bigint NOT NULL,
+    recorded_at timestamp with time zone NOT NULL,
+    as_of_ms bigint NOT NULL,
+    purchase_date_ms bigint NOT NULL,
+    expires_date_ms bigint NOT NULL,
+    environment text NOT NULL COLLATE pg_catalog."C",
+    original_transaction_id text NOT NULL COLLATE pg_catalog."C",
+    kind text NOT NULL COLLATE pg_catalog."C",
+    bundle_id text NOT NULL COLLATE pg_catalog."C",
+    product_id text COLLATE pg_catalog."C",
+    transaction_id text COLLATE pg_catalog."C",
+    app_account_token text COLLATE pg_catalog."C",
+    notification_type text COLLATE pg_catalog."C",
+    subtype text COLLATE pg_catalog."C",
+    content_digest bytea NOT NULL,
+    evidence_digest bytea NOT NULL,
+    content bytea NOT NULL,
+    CONSTRAINT event_content_digest_size CHECK ((octet_length(content_digest) = 16)),
+    CONSTRAINT event_evidence_digest_size CHECK ((octet_length(evidence_digest) = 32)),
+    CONSTRAINT event_key_in_whole_seconds CHECK ((((purchase_date_ms % (1000)::bigint) = 0) AND ((expires_date_ms % (1000)::bigint) = 0))),
+    CONSTRAINT event_kind_known CHECK ((kind = ANY (ARRAY['transaction'::text, 'renewal'::text, 'notification'::text]))),
+    CONSTRAINT event_lane_is_of_stream CHECK ((lane = ledger.lane_of(original_transaction_id))),
+    CONSTRAINT event_offset_from_one CHECK ((lane_offset >= 1))
+);
+
+COMMENT ON TABLE ledger.event IS 'The log. One verified fact a row, appended once, never changed; position (lane, lane_offset), dense and in commit order.';
+
+COMMENT ON COLUMN ledger.event.lane IS 'Partition of the log: lane_of(original_transaction_id).';
+
+COMMENT ON COLUMN ledger.event.lane_offset IS 'From 1, without holes. Who has read n has every event up to n, for ever.';
+
+COMMENT ON COLUMN ledger.event.recorded_at IS 'Our clock: when the event was committed; whole milliseconds; equal for one commit; never falls within a lane.';
+
+COMMENT ON COLUMN ledger.event.as_of_ms IS 'Apple''s clock: when the payload asserted the fact (signedDate). Milliseconds since 1970, UTC.';
+
+COMMENT ON COLUMN ledger.event.purchase_date_ms IS 'Key: start of the paid period in whole seconds (the raw value is in the evidence); 0 for a renewal snapshot.';
+
+COMMENT ON COLUMN ledger.event.expires_date_ms IS 'Key: end of the paid period in whole seconds; 0 where nothing expires.';
+
+COMMENT ON COLUMN ledger.event.environment IS 'Apple''s word: Production, Sandbox, Xcode, LocalTesting. Part of the identity of a stream.';
+
+COMMENT ON COLUMN ledger.event.original_transaction_id IS 'Key: the subscription. Text: Apple''s ids are never numbers here. Empty for statements about no transaction.';
+
+COMMENT ON COLUMN ledger.event.kind IS 'transaction, renewal (a snapshot of renewal info) or notification.';
+
+COMMENT ON COLUMN ledger.event.transaction_id IS 'An alias of the purchase, not its identity: restores make new ones (see confirmation).';
+
+COMMENT ON COLUMN ledger.event.content_digest IS 'First 16 bytes of SHA-256 over the meaningful fields of content: what makes two facts the same.';
+
+COMMENT ON COLUMN ledger.event.evidence_digest IS 'The payload that proves the fact: evidence.digest in the same lane.';
+
+COMMENT ON COLUMN ledger.event.content IS 'All fields of the fact in canonical bytes (schema/README.md; readable with ledger.content_fields). The typed columns repeat some for people and indexes; verify checks that they agree.';
+
+CREATE TABLE ledger.evidence (
+    lane integer NOT NULL,
+    byte_count integer NOT NULL,
+    received_at timestamp with time zone NOT NULL,
+    digest bytea NOT NULL,
+    kind text NOT NULL COLLATE pg_catalog."C",
+    source text NOT NULL COLLATE pg_catalog."C",
+    verification text NOT NULL COLLATE pg_catalog."C",
+    root_digest bytea NOT NULL,
+    header_digest bytea,
+    body bytea NOT NULL,
+    CONSTRAINT evidence_digest_size CHECK ((octet_length(digest) = 32)),
+    CONSTRAINT evidence_root_digest_size CHECK ((octet_length(root_digest) = 32))
+);
+ALTER TABLE ONLY ledger.evidence ALTER COLUMN body SET COMPRESSION lz4;
+
+COMMENT ON TABLE ledger.evidence IS 'The payloads that prove the events of a lane, content-addressed, put together again bit by bit from body and evidence_segment.';
+
+COMMENT ON COLUMN ledger.evidence.byte_count IS 'Length of the payload as it arrived.';
+
+COMMENT ON COLUMN ledger.evidence.received_at IS 'Our clock: when the payload reached us; whole milliseconds.';
+
+COMMENT ON COLUMN ledger.evidence.digest IS 'SHA-256 of the exact bytes that arrived.';
+
+COMMENT ON COLUMN ledger.evidence.source IS 'The channel it came by, as the operator names it.';
+
+COMMENT ON COLUMN ledger.evidence.verification IS 'Why it is believed: signed.';
+
+COMMENT ON COLUMN ledger.evidence.root_digest IS 'SHA-256 of the DER of the root certificate its signatures lead to.';
+
+COMMENT ON COLUMN ledger.evidence.header_digest IS 'The first segment it refers to: the JWS header with the certificate chain, which repeats in every payload.';
+
+COMMENT ON COLUMN ledger.evidence.body IS 'The payload, packed (schema/README.md): repeated segments by reference, base64 decoded.';
+
+CREATE TABLE ledger.evidence_segment (
+    lane integer NOT NULL,
+    digest bytea NOT NULL,
+    body bytea NOT NULL,
+    CONSTRAINT evidence_segment_digest_size CHECK ((octet_length(digest) = 32))
+);
+ALTER TABLE ONLY ledger.evidence_segment ALTER COLUMN body SET COMPRESSION lz4;
+
+COMMENT ON TABLE ledger.evidence_segment IS 'Parts of payloads that repeat (JWS headers with their certificates), each kept once a lane.';
+
+COMMENT ON COLUMN ledger.evidence_segment.digest IS 'SHA-256 of the segment as it stood in the payload.';
+
+COMMENT ON COLUMN ledger.evidence_segment.body IS 'The segment, packed like evidence.body.';
+
+CREATE TABLE ledger.lane (
+    lane integer NOT NULL
+);
+
+COMMENT ON TABLE ledger.lane IS 'One row a lane, never changed. A writer that keeps losing the race for the next offset locks its row for one turn.';
+
+CREATE TABLE ledger.ledger_config (
+    singleton boolean DEFAULT true NOT NULL,
+    ledger_id uuid NOT NULL,
+    lanes integer NOT NULL,
+    format_version integer NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    CONSTRAINT ledger_config_is_one_row CHECK (singleton),
+    CONSTRAINT ledger_config_lanes_power_of_two CHECK ((((lanes >= 1) AND (lanes <= 1024)) AND ((lanes & (lanes - 1)) = 0)))
+);
+
+COMMENT ON TABLE ledger.ledger_config IS 'One row, written once: what can never change about this ledger. Every lane''s chain of digests starts from it.';
+
+COMMENT ON COLUMN ledger.ledger_config.ledger_id IS 'Tells this ledger from every other one; a restored copy keeps it.';
+
+COMMENT ON COLUMN ledger.ledger_config.lanes IS 'Number of lanes; a power of two; fixed for ever, because offsets are.';
+
+COMMENT ON COLUMN ledger.ledger_config.format_version IS 'Version of the canonical bytes that digests are taken over (schema/README.md).';
+
+CREATE TABLE ledger.migration (
+    version integer NOT NULL,
+    name text NOT NULL,
+    checksum text NOT NULL,
+    applied_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
+COMMENT ON TABLE ledger.migration IS 'The migrations that were applied, oldest first.';
+
+COMMENT ON COLUMN ledger.migration.checksum IS 'SHA-256 of the file as it was applied: a migration that has shipped is never edited.';
+
+ALTER TABLE ONLY ledger.commit
+    ADD CONSTRAINT commit_pkey PRIMARY KEY (lane, commit_no);
+
+ALTER TABLE ONLY ledger.confirmation
+    ADD CONSTRAINT confirmation_pkey PRIMARY KEY (lane, environment, original_transaction_id, lane_offset, as_of_ms, fields, transaction_id);
+
+ALTER TABLE ONLY ledger.event
+    ADD CONSTRAINT event_fact_unique UNIQUE (lane, environment, original_transaction_id, purchase_date_ms, expires_date_ms, kind, content_digest, as_of_ms);
+
+ALTER TABLE ONLY ledger.event
+    ADD CONSTRAINT event_pkey PRIMARY KEY (lane, lane_offset);
+
+ALTER TABLE ONLY ledger.evidence
+    ADD CONSTRAINT evidence_pkey PRIMARY KEY (lane, digest);
+
+ALTER TABLE ONLY ledger.evidence_segment
+    ADD CONSTRAINT evidence_segment_pkey PRIMARY KEY (lane, digest);
+
+ALTER TABLE ONLY ledger.lane
+    ADD CONSTRAINT lane_pkey PRIMARY KEY (lane);
+
+ALTER TABLE ONLY ledger.ledger_config
+    ADD CONSTRAINT ledger_config_pkey PRIMARY KEY (singleton);
+
+ALTER TABLE ONLY ledger.migration
+    ADD CONSTRAINT migration_pkey PRIMARY KEY (version);
+
+CREATE INDEX confirmation_commit ON ledger.confirmation USING btree (lane, commit_no);
+
+CREATE INDEX confirmation_transaction_id ON ledger.confirmation USING btree (transaction_id) WHERE (transaction_id <> ''::text);
+
+CREATE INDEX event_app_account_token ON ledger.event USING btree (app_account_token) WHERE (app_account_token IS NOT NULL);
+
+CREATE INDEX event_transaction_id ON ledger.event USING btree (transaction_id) WHERE (transaction_id IS NOT NULL);
+
+CREATE TRIGGER append_only_statement BEFORE DELETE OR UPDATE OR TRUNCATE ON ledger.commit FOR EACH STATEMENT EXECUTE FUNCTION ledger.refuse_change();
+
+CREATE TRIGGER append_only_statement BEFORE DELETE OR UPDATE OR TRUNCATE ON ledger.confirmation FOR EACH STATEMENT EXECUTE FUNCTION ledger.refuse_change();
+
+CREATE TRIGGER append_only_statement BEFORE DELETE OR UPDATE OR TRUNCATE ON ledger.event FOR EACH STATEMENT EXECUTE FUNCTION ledger.refuse_change();
+
+CREATE TRIGGER append_only_statement BEFORE DELETE OR UPDATE OR TRUNCATE ON ledger.evidence FOR EACH STATEMENT EXECUTE FUNCTION ledger.refuse_change();
+
+CREATE TRIGGER append_only_statement BEFORE DELETE OR UPDATE OR TRUNCATE ON ledger.evidence_segment FOR EACH STATEMENT EXECUTE FUNCTION ledger.refuse_change();
+
+CREATE TRIGGER append_only_statement BEFORE DELETE OR UPDATE OR TRUNCATE ON ledger.lane FOR EACH STATEMENT EXECUTE FUNCTION ledger.refuse_change();
+
+CREATE TRIGGER append_only_statement BEFORE DELETE OR UPDATE OR TRUNCATE ON ledger.ledger_config FOR EACH STATEMENT EXECUTE FUNCTION ledger.refuse_change();
+
+CREATE TRIGGER append_only_statement BEFORE DELETE OR UPDATE OR TRUNCATE ON ledger.migration FOR EACH STATEMENT EXECUTE FUNCTION ledger.refuse_change();
+
+GRANT USAGE ON SCHEMA ledger TO ledger_owner;
+GRANT USAGE ON SCHEMA ledger TO ledger_writer;
+GRANT USAGE ON SCHEMA ledger TO ledger_reader;
+
+GRANT SELECT,INSERT ON TABLE ledger.commit TO ledger_writer;
+GRANT SELECT ON TABLE ledger.commit TO ledger_reader;
+
+GRANT SELECT,INSERT ON TABLE ledger.confirmation TO ledger_writer;
+GRANT SELECT ON TABLE ledger.confirmation TO ledger_reader;
+
+GRANT SELECT,INSERT ON TABLE ledger.event TO ledger_writer;
+GRANT SELECT ON TABLE ledger.event TO ledger_reader;
+
+GRANT SELECT,INSERT ON TABLE ledger.evidence TO ledger_writer;
+GRANT SELECT ON TABLE ledger.evidence TO ledger_reader;
+
+GRANT SELECT,INSERT ON TABLE ledger.evidence_segment TO ledger_writer;
+GRANT SELECT ON TABLE ledger.evidence_segment TO ledger_reader;
+
+GRANT SELECT ON TABLE ledger.lane TO ledger_writer;
+GRANT SELECT ON TABLE ledger.lane TO ledger_reader;
+
+GRANT UPDATE(lane) ON TABLE ledger.lane TO ledger_writer;
+
+GRANT SELECT ON TABLE ledger.ledger_config TO ledger_writer;
+GRANT SELECT ON TABLE ledger.ledger_config TO ledger_reader;
+
+GRANT SELECT ON TABLE ledger.migration TO ledger_writer;
+GRANT SELECT ON TABLE ledger.migration TO ledger_reader;

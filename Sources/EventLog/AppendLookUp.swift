@@ -146,16 +146,25 @@ struct AppendLookUp {
         return records
     }
 
+    // Key by key, each a probe of the wide index: LATERAL and OFFSET 0 leave the planner no other
+    // order. On a log that was never analysed it would walk the whole lane and look for every event
+    // among the keys.
     private static let known = """
         SELECT key.ordinal, e.lane_offset, e.as_of_ms, e.content, c.as_of_ms, c.fields,
             c.transaction_id
         FROM unnest($2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::text[])
             WITH ORDINALITY AS key (environment, id, purchase, expires, kind, ordinal)
-        JOIN ledger.event e ON e.lane = $1 AND e.environment = key.environment
-            AND e.original_transaction_id = key.id AND e.purchase_date_ms = key.purchase
-            AND e.expires_date_ms = key.expires AND e.kind = key.kind
-        LEFT JOIN ledger.confirmation c ON c.lane = $1 AND c.environment = key.environment
-            AND c.original_transaction_id = key.id AND c.lane_offset = e.lane_offset
+        CROSS JOIN LATERAL (
+            SELECT * FROM ledger.event
+            WHERE lane = $1 AND environment = key.environment
+                AND original_transaction_id = key.id AND purchase_date_ms = key.purchase
+                AND expires_date_ms = key.expires AND kind = key.kind
+            OFFSET 0) e
+        LEFT JOIN LATERAL (
+            SELECT * FROM ledger.confirmation
+            WHERE lane = $1 AND environment = key.environment
+                AND original_transaction_id = key.id AND lane_offset = e.lane_offset
+            OFFSET 0) c ON true
         """
 
     private static let evidence = """

@@ -17,9 +17,11 @@ extension Appender {
     ) async throws(AppenderFailure) -> AppendPlan {
         let session = try await connected()
         let stored = storedSegments[head.lane, default: []]
+        let isPlanStale = isPlanStale(at: head.offset)
         do {
             let (plan, segments) = try await session.together {
                 session -> (AppendPlan, [Digest]) in
+                if isPlanStale { try session.execute("DISCARD PLANS") }
                 let found = try session.pipeline(lookUp.statements)
                 let plan = try lookUp.plan(batch, found: found, head: head, now: now)
                 guard !plan.isEmpty else { return (plan, []) }
@@ -82,6 +84,19 @@ extension Appender {
         }
     }
 
+    // The plan of the look-up is made once a session, for a table of the size it has then. On a
+    // young log, before the first ANALYZE, the planner may hold a walk through the whole lane for
+    // as good as a probe of the wide index; so it is asked again whenever the log has doubled.
+    private func isPlanStale(at offset: Int64) -> Bool {
+        guard let planned = plannedOffset else {
+            plannedOffset = offset
+            return false
+        }
+        guard offset / 2 >= max(planned, Appender.planRowsMin) else { return false }
+        plannedOffset = offset
+        return true
+    }
+
     private func remember(_ segments: [Digest], of lane: Int) {
         if storedSegments[lane, default: []].count > Appender.storedSegmentsMax {
             storedSegments[lane] = []
@@ -95,6 +110,7 @@ extension Appender {
             let session = try await PostgresSession.connect(settings)
             try await session.execute(AppendSQL.prepareSession)
             self.session = session
+            plannedOffset = nil
             return session
         } catch {
             throw await failure(error)

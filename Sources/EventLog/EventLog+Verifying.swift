@@ -30,6 +30,15 @@ extension EventLog {
                     return report
                 }
             }
+            let others = try await LogVerifier.otherLane(than: identity.lanes, in: session)
+            if let lane = heads.keys.filter({ $0 >= identity.lanes.value }).min() ?? others {
+                report.firstMismatch = VerificationReport.Mismatch(
+                    lane: lane,
+                    commit: 1,
+                    offset: nil,
+                    reason: "this ledger has \(identity.lanes.value) lanes, from 0"
+                )
+            }
             return report
         }
     }

@@ -33,7 +33,7 @@ struct EvidenceVault {
             let rows = try await session.query(
                 """
                 SELECT digest, byte_count, body, received_at, kind, source, verification,
-                    root_digest
+                    root_digest, header_digest
                 FROM ledger.evidence WHERE lane = $1 AND digest = ANY ($2)
                 """,
                 [.int4(Int32(lane)), .byteaArray(group.map(\.bytes))]
@@ -53,11 +53,11 @@ struct EvidenceVault {
             [.int4(Int32(lane)), .bytea(digest.bytes)]
         )
         guard rows.count == 1 else { return nil }
-        let payload = try await unpack(
+        let unpacked = try await unpack(
             try rows[0].bytea(0),
             byteCount: Int(try rows[0].int4(1))
         )
-        return payload.flatMap { Digest.of($0) == digest ? $0 : nil }
+        return unpacked.flatMap { Digest.of($0.payload) == digest ? $0.payload : nil }
     }
 
     // A page of evidence may hold payloads of a kilobyte or of megabytes: ask for sizes first.
@@ -89,13 +89,22 @@ struct EvidenceVault {
         in rows: PostgresRows,
         _ row: Int
     ) async throws -> Finding {
-        let payload = try await unpack(
-            try rows[row].bytea(2),
-            byteCount: Int(try rows[row].int4(1))
-        )
-        guard let payload else { return .damaged("the payload cannot be put together") }
+        let byteCount = Int(try rows[row].int4(1))
+        let unpacked = try await unpack(try rows[row].bytea(2), byteCount: byteCount)
+        guard let (payload, header) = unpacked else {
+            return .damaged("the payload cannot be put together")
+        }
         guard Digest.of(payload) == digest else {
             return .damaged("the payload's SHA-256 is \(Digest.of(payload))")
+        }
+        guard payload.count == byteCount else {
+            return .damaged("byte_count is \(byteCount), the payload has \(payload.count)")
+        }
+        guard try rows[row].isNull(8) ? header == nil : rows[row].bytea(8) == header?.bytes else {
+            return .damaged("header_digest is not the first segment of the payload")
+        }
+        guard try rows[row].timestamptz(3) % 1000 == 0 else {
+            return .damaged("received_at has a fraction of a millisecond")
         }
         guard let root = Digest(bytes: try rows[row].bytea(7)) else {
             return .damaged("root_digest is malformed")
@@ -112,17 +121,23 @@ struct EvidenceVault {
         )
     }
 
-    private mutating func unpack(_ body: [UInt8], byteCount: Int) async throws -> [UInt8]? {
+    /// The payload, with the first segment it refers to.
+    private mutating func unpack(
+        _ body: [UInt8],
+        byteCount: Int
+    ) async throws -> (payload: [UInt8], header: Digest?)? {
         // A second round fetches what the first found missing; a third only where the memory of
         // segments was emptied in between.
         for _ in 0..<3 {
             var missing: Set<Digest> = []
+            var header: Digest?
             let payload = EvidencePacking.unpack(body, byteCountMax: byteCount) { digest in
+                header = header ?? digest
                 if let segment = segments[digest] { return segment }
                 missing.insert(digest)
                 return [EvidencePacking.version]
             }
-            guard !missing.isEmpty else { return payload }
+            guard !missing.isEmpty else { return payload.map { ($0, header) } }
             guard try await fetch(missing) else { return nil }
         }
         return nil

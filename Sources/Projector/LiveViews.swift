@@ -4,8 +4,9 @@ internal import Projections
 
 /// The views that people read, and the page that says what is behind each.
 enum LiveViews {
-    /// One rebuild of a database at a time; the number spells "Rebuild". Its session is idle while
-    /// tables are filled, which no server's housekeeping may end.
+    /// One rebuild of a database at a time; the number spells "Rebuild".
+    ///
+    /// Its session is idle while tables are filled, which no server's housekeeping may end.
     static let lock = """
         SET idle_session_timeout = 0;
         SELECT pg_advisory_lock(x'52656275696c64'::bigint)

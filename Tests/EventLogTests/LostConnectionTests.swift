@@ -81,7 +81,9 @@ struct LostConnectionTests {
                     group.addTask {
                         do throws(EventLogError) {
                             let fact = TestFacts.transaction(purchased: number)
-                            return try await log.append(verified(fact)).first?.position.offset
+                            let outcomes = try await log.append(verified(fact))
+                            #expect(outcomes.count == 1)
+                            return outcomes.first?.position.offset
                         } catch {
                             #expect(error.code == .closed)
                             return nil

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Verifies a ledger's chain of digests with nothing of Subledger's: psql, hashlib and schema/README.md.
+"""Verifies a ledger's chain of digests with nothing of Subledger's: psql, hashlib, README.md.
 
 Usage: verify_chain.py [CONNINFO]     (libpq's own PG* variables where CONNINFO is left out)
 Prints one JSON object like `subledger verify --json`; exit 0 where the log is whole, 3 where not.
@@ -21,14 +21,23 @@ class Mismatch(Exception):
         self.where = {"lane": lane, "commit": commit, "offset": offset, "reason": reason}
 
 
-def rows(conninfo, query):
-    """Streams the rows of a query; every column is text, \\x-hex or \\N."""
-    command = ["psql", "-X", "-q", "-v", "ON_ERROR_STOP=1"] + ([conninfo] if conninfo else [])
-    process = subprocess.Popen(
-        command + ["-c", f"COPY ({query}) TO STDOUT"], stdout=subprocess.PIPE)
-    for line in process.stdout:
-        yield [unescape(column) for column in line.decode().rstrip("\n").split("\t")]
-    if process.wait() != 0:
+class Database:
+    """One psql, asked one query after the other."""
+    END = b"--- end of rows ---\n"
+
+    def __init__(self, conninfo):
+        command = ["psql", "-X", "-q", "-v", "ON_ERROR_STOP=1"] + ([conninfo] if conninfo else [])
+        self.psql = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+    def rows(self, query):
+        """Streams the rows of a query; every column is text, \\x-hex or \\N. Read them all."""
+        self.psql.stdin.write(f"COPY ({query}) TO STDOUT;\n\\echo '".encode()
+                              + self.END.rstrip(b"\n") + b"'\n")
+        self.psql.stdin.flush()
+        for line in self.psql.stdout:
+            if line == self.END:
+                return
+            yield [unescape(column) for column in line.decode().rstrip("\n").split("\t")]
         sys.exit(69)
 
 
@@ -79,6 +88,8 @@ def content_fields(content):
     while at < len(content):
         tag = content[at]
         size, at = leb128(content, at + 1)
+        if at + size > len(content):
+            raise ValueError("a field is longer than the content")
         fields[tag] = content[at:at + size]
         at += size
     return fields
@@ -100,18 +111,20 @@ def content_digest(content, fields):
     return sha256(body)[:16]
 
 
-def unpack(body, segments):
+def unpack(body, segments, used):
+    """The payload; the digests of the segments it refers to are appended to used."""
     if body[0] != 1:
         raise ValueError("unknown version of packing")
-    return unpack_parts(body[1:], segments)
+    return unpack_parts(body[1:], segments, used)
 
 
-def unpack_parts(parts, segments):
+def unpack_parts(parts, segments, used):
     out, at = bytearray(), 0
     while at < len(parts):
         tag = parts[at]
         if tag == 3:
-            out += unpack(segments[parts[at + 1:at + 33]], segments)
+            used.append(parts[at + 1:at + 33])
+            out += unpack(segments[used[-1]], segments, used)
             at += 33
             continue
         size, at = leb128(parts, at + 1)
@@ -120,9 +133,9 @@ def unpack_parts(parts, segments):
         if tag == 0:
             out += inner
         elif tag == 1:
-            out += base64.urlsafe_b64encode(unpack_parts(inner, segments)).rstrip(b"=")
+            out += base64.urlsafe_b64encode(unpack_parts(inner, segments, used)).rstrip(b"=")
         elif tag == 2:
-            out += base64.b64encode(unpack_parts(inner, segments))
+            out += base64.b64encode(unpack_parts(inner, segments, used))
         else:
             raise ValueError("unknown part")
     return bytes(out)
@@ -132,71 +145,92 @@ def lane_of(identifier, lanes):
     return int.from_bytes(sha256(identifier.encode())[:4], "big") & (lanes - 1)
 
 
-MS = "(extract(epoch FROM {0}) * 1000)::bigint"
+# Microseconds, so that a fraction of a millisecond is seen.
+US = "(extract(epoch FROM {0}) * 1000000)::bigint"
+
+
+def milliseconds(text):
+    number, fraction = divmod(int(text), 1000)
+    if fraction:
+        raise ValueError("a time has a fraction of a millisecond")
+    return number
 
 
 class Lane:
-    def __init__(self, conninfo, ledger_id, lanes, version, lane):
-        self.conninfo, self.lanes, self.lane = conninfo, lanes, lane
+    def __init__(self, database, ledger_id, lanes, version, lane):
+        self.database, self.lanes, self.lane = database, lanes, lane
         self.previous = sha256(prefixed("subledger/genesis/1") + ledger_id
                                + struct.pack(">III", version, lanes, lane))
         self.commits = self.events = 0
 
     def records(self):
         """Digest of each evidence record, after putting the payload together again."""
-        segments = {unhex(digest): unhex(body) for digest, body in rows(
-            self.conninfo,
+        segments = {unhex(digest): unhex(body) for digest, body in self.database.rows(
             f"SELECT digest, body FROM ledger.evidence_segment WHERE lane = {self.lane}")}
         records = {}
-        for digest, received, kind, source, verification, root, body in rows(
-                self.conninfo,
-                f"SELECT digest, {MS.format('received_at')}, kind, source, verification,"
-                f" root_digest, body FROM ledger.evidence WHERE lane = {self.lane}"):
-            digest = unhex(digest)
+        evidence = self.database.rows(
+            f"SELECT digest, {US.format('received_at')}, kind, source, verification,"
+            " root_digest, body, byte_count, header_digest"
+            f" FROM ledger.evidence WHERE lane = {self.lane}")
+        for digest, received, kind, source, verification, root, body, size, header in evidence:
+            digest, used = unhex(digest), []
             try:
-                whole = sha256(unpack(unhex(body), segments)) == digest
+                payload = unpack(unhex(body), segments, used)
+                header = header and unhex(header)
+                whole = (sha256(payload), len(payload), header) == (
+                    digest, int(size), used[0] if used else None)
+                records[digest] = whole and sha256(
+                    prefixed("subledger/evidence/1") + digest
+                    + struct.pack(">q", milliseconds(received))
+                    + prefixed(kind) + prefixed(source) + prefixed(verification) + unhex(root))
             except (ValueError, KeyError, IndexError):
-                whole = False
-            records[digest] = whole and sha256(
-                prefixed("subledger/evidence/1") + digest + struct.pack(">q", int(received))
-                + prefixed(kind) + prefixed(source) + prefixed(verification) + unhex(root))
+                records[digest] = False
         return records
 
     def confirmations(self):
+        """By commit; None stands for one that is not filed under its event's stream and commit."""
         found = {}
-        for commit, offset, as_of, fields, alias in rows(
-                self.conninfo,
-                "SELECT c.commit_no, c.lane_offset, c.as_of_ms, c.fields, c.transaction_id"
-                " FROM ledger.confirmation c JOIN ledger.event e USING (lane, lane_offset,"
-                " environment, original_transaction_id) JOIN ledger.commit k"
-                " ON k.lane = c.lane AND k.commit_no = c.commit_no"
-                " AND k.first_offset = c.known_from_offset"
+        for commit, fits, offset, as_of, fields, alias in self.database.rows(
+                "SELECT c.commit_no, coalesce(k.first_offset = c.known_from_offset"
+                " AND e.environment = c.environment"
+                " AND e.original_transaction_id = c.original_transaction_id, false),"
+                " c.lane_offset, c.as_of_ms, c.fields, c.transaction_id"
+                " FROM ledger.confirmation c LEFT JOIN ledger.event e USING (lane, lane_offset)"
+                " LEFT JOIN ledger.commit k ON k.lane = c.lane AND k.commit_no = c.commit_no"
                 f" WHERE c.lane = {self.lane}"):
             entry = (int(offset), int(as_of), int(fields) % 2 ** 64, alias.encode())
-            found.setdefault(int(commit), []).append(entry)
+            found.setdefault(int(commit), []).append(entry if fits == "t" else None)
         return found
 
+    def commit_rows(self):
+        return list(self.database.rows(
+            "SELECT commit_no, first_offset, count, confirmations,"
+            f" {US.format('committed_at')}, digest FROM ledger.commit"
+            f" WHERE lane = {self.lane} ORDER BY commit_no"))
+
     def stored_events(self):
-        return rows(
-            self.conninfo,
-            f"SELECT lane_offset, {MS.format('recorded_at')}, as_of_ms, purchase_date_ms,"
+        return self.database.rows(
+            f"SELECT lane_offset, {US.format('recorded_at')}, as_of_ms, purchase_date_ms,"
             " expires_date_ms, environment, original_transaction_id, kind, bundle_id,"
             " evidence_digest, content_digest, content, product_id, transaction_id,"
             " app_account_token, notification_type, subtype"
             f" FROM ledger.event WHERE lane = {self.lane} ORDER BY lane_offset")
 
     def event_digest(self, row, commit, committed, records):
-        offset, recorded, as_of, purchase, expires = (int(value) for value in row[:5])
+        offset, as_of, purchase, expires = (int(value) for value in row[:1] + row[2:5])
         environment, identifier, kind, bundle = row[5:9]
         evidence, digest, content = (unhex(value) for value in row[9:12])
 
         def fail(reason):
             raise Mismatch(self.lane, commit, reason, offset)
+        try:
+            recorded, fields = milliseconds(row[1]), content_fields(content)
+        except (ValueError, IndexError) as error:
+            fail(f"it is malformed: {error}")
         if recorded != committed:
             fail("recorded_at differs from the commit's time")
         if lane_of(identifier, self.lanes) != self.lane:
             fail("it is in the wrong lane")
-        fields = content_fields(content)
         if content_digest(content, fields) != digest:
             fail("content_digest differs")
         for (tag, _), column in zip(TYPED.items(), row[12:]):
@@ -212,14 +246,15 @@ class Lane:
             + prefixed(content) + records[evidence])
 
     def verify(self):
-        records, confirmations, events = self.records(), self.confirmations(), self.stored_events()
+        records, confirmations, commits = self.records(), self.confirmations(), self.commit_rows()
+        events = self.stored_events()
         next_offset, last_time = 1, -2 ** 63
-        for row in rows(
-                self.conninfo,
-                "SELECT commit_no, first_offset, count, confirmations,"
-                f" {MS.format('committed_at')}, digest FROM ledger.commit"
-                f" WHERE lane = {self.lane} ORDER BY commit_no"):
-            number, first, count, confirmed, committed = (int(value) for value in row[:5])
+        for row in commits:
+            number, first, count, confirmed = (int(value) for value in row[:4])
+            try:
+                committed = milliseconds(row[4])
+            except ValueError as error:
+                raise Mismatch(self.lane, self.commits + 1, str(error)) from error
             if number != self.commits + 1 or first != next_offset or committed < last_time:
                 raise Mismatch(self.lane, self.commits + 1, "the commit is missing or out of order")
             digest = hashlib.sha256(
@@ -230,7 +265,10 @@ class Lane:
                 if event is None or int(event[0]) != offset:
                     raise Mismatch(self.lane, number, "the event is missing", offset)
                 digest.update(self.event_digest(event, number, committed, records))
-            brought = sorted(confirmations.pop(number, []))
+            brought = confirmations.pop(number, [])
+            if None in brought:
+                raise Mismatch(self.lane, number, "a confirmation does not fit its event")
+            brought.sort()
             for offset, as_of, fields, alias in brought:
                 digest.update(sha256(
                     prefixed("subledger/confirmation/1")
@@ -248,13 +286,13 @@ class Lane:
 
 
 def main():
-    conninfo = sys.argv[1] if len(sys.argv) > 1 else None
+    database = Database(sys.argv[1] if len(sys.argv) > 1 else None)
     report = {"ok": True, "events": 0, "commits": 0, "heads": [], "firstMismatch": None}
-    [(ledger_id, lanes, version)] = rows(
-        conninfo, "SELECT replace(ledger_id::text, '-', ''), lanes, format_version"
-                  " FROM ledger.ledger_config")
+    [(ledger_id, lanes, version)] = database.rows(
+        "SELECT replace(ledger_id::text, '-', ''), lanes, format_version"
+        " FROM ledger.ledger_config")
     for number in range(int(lanes)):
-        lane = Lane(conninfo, bytes.fromhex(ledger_id), int(lanes), int(version), number)
+        lane = Lane(database, bytes.fromhex(ledger_id), int(lanes), int(version), number)
         try:
             lane.verify()
         except Mismatch as mismatch:
@@ -266,6 +304,14 @@ def main():
         if lane.commits:
             report["heads"].append({"lane": number, "offset": lane.events,
                                     "commit": lane.commits, "digest": lane.previous.hex()})
+    if report["ok"]:
+        tables = " UNION ALL ".join(
+            f"SELECT min(lane) AS lane FROM ledger.{table} WHERE lane NOT BETWEEN 0 AND"
+            f" {int(lanes) - 1}" for table in ("event", "commit", "confirmation"))
+        for (other,) in database.rows(f"SELECT min(lane) FROM ({tables}) t"):
+            if other is not None:
+                report.update(ok=False, firstMismatch=Mismatch(
+                    int(other), 1, "the ledger does not count this lane").where)
     print(json.dumps(report))
     return 0 if report["ok"] else 3
 

@@ -5,8 +5,10 @@ import Projections
 import TestSupport
 import Testing
 
-/// The simulator knows the truth and the ledger is told nothing but signed payloads: in disorder,
-/// some twice, by one channel or several. It must find the truth.
+/// The simulator knows the truth, and the ledger must find it.
+///
+/// The ledger is told nothing but signed payloads: in disorder, some twice, by one channel or
+/// several.
 @Suite struct SimulatorTruthTests {
     private static let seed: UInt64 = 20_261_121
 

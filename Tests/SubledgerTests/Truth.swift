@@ -27,6 +27,7 @@ extension SubscriptionLife {
     ///   - told: What the ledger says.
     ///   - expected: What must be told, where it is not the whole truth.
     ///   - channel: What it was told by, for the message.
+    /// - Returns: Expected and found, as text.
     func difference(
         _ told: ActivePeriods,
         from expected: [SimulatedPeriod]? = nil,

@@ -97,6 +97,8 @@ CREATE TABLE ledger.confirmation (
     CONSTRAINT confirmation_lane_is_of_stream
         CHECK (lane = ledger.lane_of(original_transaction_id))
 ) /* by lane */;
+-- The chain is verified commit by commit.
+CREATE INDEX confirmation_commit ON ledger.confirmation (lane, commit_no);
 CREATE INDEX confirmation_transaction_id ON ledger.confirmation (transaction_id)
     WHERE transaction_id <> '';
 COMMENT ON TABLE ledger.confirmation IS

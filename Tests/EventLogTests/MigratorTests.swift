@@ -1,0 +1,165 @@
+import EventLog
+import Events
+import Postgres
+import TestSupport
+import Testing
+
+/// Bringing a database to this program's schema, and refusing where that cannot be done.
+@Suite(.enabled { await TestServer.isAvailable })
+struct MigratorTests {
+    @Test(arguments: Variant.all)
+    func `a fresh database is migrated once and then left alone`(variant: Variant) async throws {
+        try await TestServer.shared.withDatabase { settings in
+            let before = try await Migrator.status(settings)
+            #expect(before.map(\.isApplied) == [Bool](repeating: false, count: before.count))
+            #expect(before.count == Migrator.newestVersion)
+            let applied = try await Migrator.migrate(settings, variant.layout)
+            #expect(applied.map(\.version) == Array(1...Migrator.newestVersion))
+            let identity = try await identity(settings)
+            #expect(identity.lanes == variant.lanes)
+            let catalogue = try await Self.catalogue(settings)
+
+            // The layout of an existing ledger need not be said again.
+            let again = try await Migrator.migrate(settings)
+            #expect(again.isEmpty)
+            let same = try await Migrator.migrate(settings, variant.layout)
+            #expect(same.isEmpty)
+            let (identityAfter, catalogueAfter) = (
+                try await self.identity(settings), try await Self.catalogue(settings)
+            )
+            #expect(identityAfter == identity)
+            #expect(catalogueAfter == catalogue)
+            let after = try await Migrator.status(settings)
+            #expect(after == applied)
+        }
+    }
+
+    @Test func `a dry run says what it would do and leaves nothing`() async throws {
+        try await TestServer.shared.withDatabase { settings in
+            let steps = try await Migrator.migrate(settings, isDryRun: true)
+            #expect(steps.map(\.version) == Array(1...Migrator.newestVersion))
+            let left = try await Inspector.inspect(settings) { inspector in
+                try await inspector.number(
+                    "SELECT count(*) FROM pg_namespace WHERE nspname = 'ledger'"
+                )
+            }
+            #expect(left == 0)
+            await expect(.notMigrated) { _ = try await EventLog.open(settings, .test()) }
+        }
+    }
+
+    @Test func `migrators that run at once make one ledger`() async throws {
+        try await TestServer.shared.withDatabase { settings in
+            let applied = try await withThrowingTaskGroup(of: Int.self) { group in
+                for _ in 0..<3 {
+                    group.addTask { try await Migrator.migrate(settings).count }
+                }
+                return try await group.reduce(into: []) { $0.append($1) }
+            }
+            #expect(applied.sorted() == [0, 0, Migrator.newestVersion])
+            let log = try await EventLog.open(settings, .test())
+            _ = try await log.append(verified(TestFacts.transaction()))
+            try await expectSound(log, settings)
+            await log.close()
+        }
+    }
+
+    @Test func `a database without a ledger is named as such`() async throws {
+        try await TestServer.shared.withDatabase { settings in
+            await expect(.notMigrated) { _ = try await EventLog.open(settings, .test()) }
+        }
+    }
+
+    @Test func `a newer schema is refused by everything`() async throws {
+        try await Variant.all[0].withDatabase { settings in
+            try await change(
+                settings,
+                "INSERT INTO ledger.migration (version, name, checksum) VALUES (99, 'v099', 'x')"
+            )
+            await expect(.schemaTooNew) { _ = try await Migrator.migrate(settings) }
+            await expect(.schemaTooNew) { _ = try await Migrator.status(settings) }
+            await expect(.schemaTooNew) { _ = try await EventLog.open(settings, .test()) }
+        }
+    }
+
+    @Test func `an older schema is refused until it is migrated`() async throws {
+        try await Variant.all[0].withDatabase { settings in
+            try await change(settings, "DELETE FROM ledger.migration")
+            await expect(.schemaTooOld) { _ = try await EventLog.open(settings, .test()) }
+        }
+    }
+
+    @Test(arguments: ["checksum = 'x'", "name = 'v001-other'", "version = 0", "version = -7"])
+    func `a migration that was edited after it was applied is refused`(
+        change: String
+    ) async throws {
+        try await Variant.all[0].withDatabase { settings in
+            try await self.change(settings, "UPDATE ledger.migration SET \(change)")
+            await expect(.migrationEdited) { _ = try await Migrator.migrate(settings) }
+            await expect(.migrationEdited) { _ = try await Migrator.status(settings) }
+            await expect(.migrationEdited) { _ = try await EventLog.open(settings, .test()) }
+        }
+    }
+
+    @Test(arguments: Variant.all)
+    func `the number of lanes is fixed for ever`(variant: Variant) async throws {
+        try await variant.withDatabase { settings in
+            let others = [1, 2, 4, 1024].compactMap { LaneCount($0) }
+            for other in others where other != variant.lanes {
+                await expect(.laneCountFixed) {
+                    _ = try await Migrator.migrate(settings, Migrator.Layout(lanes: other))
+                }
+            }
+            let identity = try await identity(settings)
+            #expect(identity.lanes == variant.lanes)
+        }
+    }
+
+    @Test func `a login that may not make a schema is told so`() async throws {
+        try await TestServer.shared.withDatabase { settings in
+            var poor = settings
+            poor.role = "pg_monitor"
+            await expect(.permissionDenied) { _ = try await Migrator.migrate(poor) }
+        }
+    }
+
+    private func identity(_ settings: ConnectionSettings) async throws -> LedgerIdentity {
+        let log = try await EventLog.open(settings, .test())
+        let identity = log.identity
+        await log.close()
+        return identity
+    }
+
+    private func change(_ settings: ConnectionSettings, _ sql: String) async throws {
+        try await Inspector.inspect(settings) { inspector in
+            try await inspector.session.execute("SET session_replication_role = replica; \(sql)")
+        }
+    }
+
+    /// Everything in the schema, by name and definition.
+    private static func catalogue(_ settings: ConnectionSettings) async throws -> [String] {
+        try await Inspector.inspect(settings) { inspector in
+            try await inspector.texts(
+                """
+                SELECT relname || ' ' || relkind::text || ' ' || coalesce(relacl::text, '')
+                FROM pg_class WHERE relnamespace = 'ledger'::regnamespace
+                UNION ALL SELECT proname || prosrc FROM pg_proc
+                WHERE pronamespace = 'ledger'::regnamespace
+                UNION ALL SELECT tgname || tgrelid::regclass FROM pg_trigger ORDER BY 1
+                """
+            )
+        }
+    }
+}
+
+/// Whether a call of the log fails with this code.
+func expect(
+    _ code: EventLogError.Code,
+    sourceLocation: SourceLocation = #_sourceLocation,
+    _ body: () async throws -> Void
+) async {
+    let error = await #expect(throws: EventLogError.self, sourceLocation: sourceLocation) {
+        try await body()
+    }
+    #expect(error?.code == code, "\(String(describing: error))", sourceLocation: sourceLocation)
+}

@@ -1,0 +1,53 @@
+import Foundation
+import Postgres
+import TestSupport
+import Testing
+
+/// `schema/snapshot.sql`: the result of all migrations, the page a newcomer reads.
+@Suite(.enabled { await TestServer.isAvailable })
+struct SnapshotTests {
+    @Test func `the snapshot is what the migrations make`() async throws {
+        let dump = try await Variant.all[0].withDatabase { settings in
+            try await Self.dump(settings)
+        }
+        let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+            .appendingPathComponent("../../schema/snapshot.sql").standardized
+        if ProcessInfo.processInfo.environment["SNAPSHOT_UPDATE"] == "1" {
+            try Data(dump.utf8).write(to: file)
+        }
+        let kept = String(decoding: try Data(contentsOf: file), as: UTF8.self)
+        #expect(kept == dump, "run the tests with SNAPSHOT_UPDATE=1 and read the difference")
+    }
+
+    private static func dump(_ settings: ConnectionSettings) async throws -> String {
+        let output = try await PythonVerifier.run([
+            try program(), "--schema-only", "--schema=ledger", "--no-owner", "--dbname",
+            try PythonVerifier.conninfo(settings),
+        ])
+        return normalised(String(decoding: output, as: UTF8.self))
+    }
+
+    /// The program that belongs to the server stands beside its others.
+    private static func program() throws -> String {
+        let beside = "/usr/lib/postgresql/15/bin/pg_dump"
+        return FileManager.default.isExecutableFile(atPath: beside) ? beside : "pg_dump"
+    }
+
+    /// What neither versions of the programs nor the order of tools can change.
+    private static func normalised(_ dump: String) -> String {
+        let heading = """
+            -- The result of all migrations for one lane, as pg_dump prints it: read it, never edit it.
+            -- Made by the tests with SNAPSHOT_UPDATE=1 and compared by them.
+            """
+        var lines = [""]
+        for line in dump.split(separator: "\n", omittingEmptySubsequences: false) {
+            let isNoise =
+                line.hasPrefix("--") || line.hasPrefix("SET ") || line.hasPrefix("\\")
+                || line.hasPrefix("SELECT pg_catalog.set_config")
+            if isNoise || (line.isEmpty && lines.last?.isEmpty == true) { continue }
+            lines.append(String(line))
+        }
+        while lines.last?.isEmpty == true { lines.removeLast() }
+        return heading + "\n" + lines.joined(separator: "\n") + "\n"
+    }
+}

@@ -1,0 +1,177 @@
+import EventLog
+import Events
+import Postgres
+import TestSupport
+import Testing
+
+/// Tamper evidence: what `verify` finds, and that another program finds the same.
+@Suite(.enabled { await TestServer.isAvailable })
+struct VerifyTests {
+    @Test(arguments: Variant.all)
+    func `an unharmed log is whole, and Python computes the same heads`(
+        variant: Variant
+    ) async throws {
+        let tampered = TamperedLog(variant: variant)
+        try await tampered.withCopy { settings in
+            let report = try await verify(settings)
+            #expect(report.firstMismatch == nil)
+            #expect(report.events == (variant.lanes == .one ? 8 : 9))
+            #expect(report.commits == (variant.lanes == .one ? 6 : 7))
+            let python = try await PythonVerifier.verify(settings)
+            #expect(python.ok)
+            #expect(python.events == report.events)
+            #expect(python.commits == report.commits)
+            let heads = python.heads.map { [$0.lane, Int($0.offset), Int($0.commit)] }
+            #expect(heads == report.heads.map { [$0.lane, Int($0.offset), Int($0.commit)] })
+            #expect(python.heads.map(\.digest) == report.heads.map(\.digest.hex))
+        }
+    }
+
+    /// One database a variant, mended after each case: a database a case takes minutes.
+    @Test(arguments: Variant.extremes)
+    func `whatever is changed, both verifiers name the first commit that does not match`(
+        variant: Variant
+    ) async throws {
+        let tampered = TamperedLog(variant: variant)
+        try await tampered.withCopy { settings in
+            try await tampered.keepACopy(settings)
+            for mutation in Mutation.all {
+                try await mutation.apply(to: tampered, settings)
+                let found = try await verify(settings).firstMismatch
+                #expect(
+                    found?.lane == tampered.lane,
+                    "\(mutation.name): \(String(describing: found))"
+                )
+                #expect(
+                    found?.commit == mutation.commit,
+                    "\(mutation.name): \(String(describing: found))"
+                )
+                let python = try await PythonVerifier.verify(settings)
+                let place = python.firstMismatch
+                #expect(!python.ok, "\(mutation.name)")
+                #expect(
+                    place?.lane == tampered.lane,
+                    "\(mutation.name): \(String(describing: place))"
+                )
+                #expect(
+                    place?.commit == mutation.commit,
+                    "\(mutation.name): \(String(describing: place))"
+                )
+                try await tampered.mend(settings)
+            }
+            let mended = try await verify(settings)
+            #expect(mended.isOK, "\(String(describing: mended.firstMismatch))")
+        }
+    }
+
+    @Test func `lanes that the configuration no longer counts are not overlooked`() async throws {
+        let tampered = TamperedLog(variant: Variant.all[1])
+        try await tampered.withCopy { settings in
+            try await Inspector.inspect(settings) { inspector in
+                try await inspector.session.execute(
+                    """
+                    SET session_replication_role = replica;
+                    UPDATE ledger.ledger_config SET lanes = 1
+                    """
+                )
+            }
+            let found = try await verify(settings).firstMismatch
+            #expect(found?.lane == tampered.lane)
+            let python = try await PythonVerifier.verify(settings)
+            #expect(python.firstMismatch?.lane == tampered.lane)
+        }
+    }
+
+    @Test(arguments: Variant.extremes)
+    func `a tail cut off whole is found by the heads that were kept`(
+        variant: Variant
+    ) async throws {
+        let tampered = TamperedLog(variant: variant)
+        try await tampered.withCopy { settings in
+            let kept = try await verify(settings).heads
+            try await Inspector.inspect(settings) { inspector in
+                try await inspector.session.execute(
+                    """
+                    SET session_replication_role = replica;
+                    DELETE FROM ledger.commit WHERE lane = \(tampered.lane) AND commit_no = 6;
+                    DELETE FROM ledger.event WHERE lane = \(tampered.lane) AND lane_offset = 8
+                    """
+                )
+            }
+            let alone = try await verify(settings)
+            #expect(alone.isOK, "nothing inside the log can tell")
+            let found = try await verify(settings, kept: kept).firstMismatch
+            #expect(found?.lane == tampered.lane)
+            #expect(found?.commit == 6)
+        }
+    }
+
+    @Test(arguments: Variant.extremes)
+    func `heads that were kept fit the log that grew, and no other`(
+        variant: Variant
+    ) async throws {
+        let tampered = TamperedLog(variant: variant)
+        let kept = try await tampered.withCopy { settings in
+            let kept = try await verify(settings).heads
+            let log = try await EventLog.open(settings, .test())
+            _ = try await log.append(verified(TestFacts.transaction(tampered.ids[2])))
+            let grown = try await log.verify(kept: kept)
+            #expect(grown.isOK)
+            await log.close()
+            return kept
+        }
+        // The same facts in another ledger: as many commits, other digests.
+        let other = TamperedLog(variant: Variant.all[variant.lanes == .one ? 2 : 1])
+        try await other.withCopy { settings in
+            let found = try await verify(settings, kept: kept).firstMismatch
+            #expect(found?.lane == tampered.lane)
+            #expect(found?.commit == 6)
+        }
+        // A ledger without the lane that was kept.
+        let lonely = VerificationReport.Head(lane: 900, offset: 1, commit: 1, digest: .zero)
+        let found = try await other.withCopy { settings in
+            try await verify(settings, kept: [lonely]).firstMismatch
+        }
+        #expect(found?.lane == 900)
+    }
+
+    @Test(arguments: Variant.extremes)
+    func `verifying while appends run never finds a mismatch`(variant: Variant) async throws {
+        try await variant.withLog { log, _ in
+            async let appended = streamIn(log)
+            var reports: [VerificationReport] = []
+            repeat {
+                reports.append(try await log.verify())
+            } while reports.count < 10_000
+                && reports.last.map { $0.isOK && $0.events < 300 } ?? false
+            let mismatches = reports.compactMap(\.firstMismatch)
+            #expect(mismatches.isEmpty, "\(mismatches)")
+            #expect(reports.count > 1)
+            _ = try await appended
+        }
+    }
+
+    private func streamIn(_ log: EventLog) async throws {
+        for round in Int64(0)..<50 {
+            let payloads = (0..<6).map { number in
+                // Every second fact is repeated, so that confirmations stream in as well.
+                verified(
+                    (0...(number % 2)).map { asOf in
+                        TestFacts.transaction("\(number)", purchased: round, asOf: asOf)
+                    }
+                )
+            }
+            _ = try await appendAll(payloads, to: [log])
+        }
+    }
+
+    private func verify(
+        _ settings: ConnectionSettings,
+        kept: [VerificationReport.Head] = []
+    ) async throws -> VerificationReport {
+        let log = try await EventLog.open(settings, .test())
+        let report = try await log.verify(kept: kept)
+        await log.close()
+        return report
+    }
+}
