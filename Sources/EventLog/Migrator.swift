@@ -222,7 +222,8 @@ extension Migrator {
         guard let wanted = layout.lanes, wanted != lanes else { return lanes }
         throw EventLogError(
             .laneCountFixed,
-            "this ledger has \(lanes.value) lanes, and \(wanted.value) were asked for; the number "
+            "this ledger has \(lanes.value) lane\(lanes.value == 1 ? "" : "s"), and "
+                + "\(wanted.value) were asked for; the number "
                 + "is fixed for ever, because positions are. Make a new ledger and ingest into it"
         )
     }
@@ -278,7 +279,8 @@ extension Migrator {
                 throw EventLogError(
                     .migrationEdited,
                     "migration \(version) of the database (\(name)) is not the \(ours.name) that "
-                        + "this program knows; a migration is never edited once applied"
+                        + "this program knows; a migration is never edited once applied. Use the "
+                        + "subledger that made this ledger"
                 )
             }
         }

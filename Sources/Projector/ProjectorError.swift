@@ -30,7 +30,7 @@ public struct ProjectorError: Error, Sendable {
     init(_ error: any Error, doing action: String) {
         switch error {
         case let error as ProjectorError: self = error
-        case let error as EventLogError: self.init(.log(error.code), error.message)
+        case let error as EventLogError: self.init(.log(error.code), error.description)
         case let error as PostgresError:
             self.init(
                 error.isRetryable ? .databaseUnavailable : .database,

@@ -125,6 +125,8 @@ struct PayloadWalk {
 
     private mutating func nextOfOpenFile() throws -> LocatedPayload? {
         guard var file = open else { return nil }
+        // Two owners would make every payload that is taken copy the list of those that are ready.
+        open = nil
         defer { open = file.isDone ? nil : file }
         try file.fill()
         guard let piece = file.ready.popLast() else { return nil }

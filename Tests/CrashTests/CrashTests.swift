@@ -14,7 +14,7 @@ import Testing
 @Suite(.enabled { await TestServer.isAvailable }, .serialized)
 struct CrashTests {
     /// Rounds of one ledger; there are two.
-    private static let rounds = 30
+    private static let rounds = 26
 
     @Test(arguments: [1, 4])
     func `what was acknowledged survives kill -9, exactly once`(lanes: Int) async throws {

@@ -121,11 +121,16 @@ public final class RunningProgram: Sendable {
             var rest = Data()
             RunningProgram.read(output) { chunk in
                 collected.withLock { $0.output.append(chunk) }
-                rest.append(chunk)
-                while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
-                    line.yield(String(decoding: rest[rest.startIndex..<end], as: UTF8.self))
-                    rest.removeSubrange(rest.startIndex...end)
+                // Only what is new is searched: a line of JSON may have megabytes.
+                let pieces = chunk.split(
+                    separator: UInt8(ascii: "\n"),
+                    omittingEmptySubsequences: false
+                )
+                for piece in pieces.dropLast() {
+                    line.yield(String(decoding: rest + piece, as: UTF8.self))
+                    rest = Data()
                 }
+                rest.append(pieces.last ?? Data())
             }
             line.finish()
             done.leave()
@@ -153,6 +158,9 @@ public final class RunningProgram: Sendable {
 
     /// The lines of its stdout as they come, up to its end; for one reader.
     public var lines: AsyncStream<String> { lineStream }
+
+    /// Whether it has not ended yet.
+    public var isRunning: Bool { process.isRunning }
 
     /// Sends it a signal.
     public func signal(_ number: Int32) { kill(processId, number) }

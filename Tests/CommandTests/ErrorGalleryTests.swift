@@ -1,0 +1,153 @@
+import EventLog
+import Foundation
+import Postgres
+import TestSupport
+import Testing
+
+/// Every refusal of the log and the projector that can be provoked from outside: its exit code, and
+/// a message that names the thing and the next step.
+@Suite(.enabled { await TestServer.isAvailable })
+struct ErrorGalleryTests {
+    /// How a database gets into the state that a code is about.
+    struct Case: CustomStringConvertible {
+        let code: EventLogError.Code
+        let exit: Int32
+        let meddling: String
+        let arguments: [String]
+        let words: [String]
+
+        var description: String { code.rawValue }
+    }
+
+    private static let cases = [
+        Case(
+            code: .notMigrated,
+            exit: 78,
+            meddling: "DROP SCHEMA ledger CASCADE",
+            arguments: ["verify"],
+            words: ["no ledger", "subledger migrate"]
+        ),
+        Case(
+            code: .schemaTooNew,
+            exit: 78,
+            meddling: "INSERT INTO ledger.migration (version, name, checksum) "
+                + "VALUES (99, 'v099-later', repeat('0', 64))",
+            arguments: ["streams"],
+            words: ["v099-later", "newer subledger"]
+        ),
+        Case(
+            code: .schemaTooOld,
+            exit: 78,
+            meddling: "DELETE FROM ledger.migration",
+            arguments: ["streams"],
+            words: ["subledger migrate"]
+        ),
+        Case(
+            code: .migrationEdited,
+            exit: 78,
+            meddling: "UPDATE ledger.migration SET checksum = repeat('0', 64) WHERE version = 1",
+            arguments: ["migrate"],
+            words: ["v001-event-log", "never edited"]
+        ),
+        Case(
+            code: .laneCountFixed,
+            exit: 78,
+            meddling: "",
+            arguments: ["migrate", "--lanes", "2"],
+            words: ["1 lane", "fixed for ever", "new ledger"]
+        ),
+        Case(
+            code: .malformedLog,
+            exit: 3,
+            meddling: "UPDATE ledger.event SET content = '\\x63' WHERE lane_offset = 1",
+            arguments: ["rebuild"],
+            words: ["1", "subledger verify"]
+        ),
+        Case(
+            code: .database,
+            exit: 70,
+            meddling: "ALTER TABLE ledger.event ADD CONSTRAINT unforeseen CHECK (false) NOT VALID",
+            arguments: ["INGEST"],
+            words: ["append", "unforeseen"]
+        ),
+    ]
+
+    @Test(arguments: cases)
+    func `a refusal names the thing and the next step`(_ gallery: Case) async throws {
+        let simulation = try await Simulation.shared
+        let folder = try TestFolder()
+        let payloads = try simulation.allPayloads()
+        let one = try folder.write("one.json", payloads[0])
+        let rest = try folder.write("rest.ndjson", payloads[5..<9].joined(separator: [0x0a]))
+        try await withLedger { command, settings in
+            try await command.expect(0, simulation.arguments + [one])
+            if !gallery.meddling.isEmpty { try await settings.meddle(gallery.meddling) }
+            let arguments =
+                gallery.arguments == ["INGEST"]
+                ? simulation.arguments + [rest] : gallery.arguments
+            let ending = try await command.run(arguments)
+            #expect(ending.code == gallery.exit, "\(ending.errors)")
+            #expect(ending.output.isEmpty, "\(ending.output)")
+            #expect(ending.errors.hasPrefix("subledger: "), "\(ending.errors)")
+            for word in gallery.words + ["[\(gallery.code.rawValue)]"] {
+                #expect(ending.errors.contains(word), "\(word): \(ending.errors)")
+            }
+            print("\(gallery.code.rawValue): \(ending.errors)", terminator: "")
+        }
+    }
+
+    @Test func `a role without rights is 77, and told which role to grant`() async throws {
+        let simulation = try await Simulation.shared
+        let role = "stranger_\(ProcessInfo.processInfo.processIdentifier)"
+        try await withLedger { command, settings in
+            try await settings.meddle("CREATE ROLE \(role)")
+            let stranger = Command(
+                environment: command.environment.merging(["PGOPTIONS": "-c role=\(role)"]) { $1 }
+            )
+            let endings = [
+                try await stranger.run("verify"),
+                try await stranger.run(simulation.arguments + [simulation.payloads]),
+                try await stranger.run("migrate"),
+            ]
+            try await settings.meddle("DROP ROLE \(role)")
+            for ending in endings {
+                #expect(ending.code == 77, "\(ending.errors)")
+                #expect(ending.errors.contains("[permission-denied]"), "\(ending.errors)")
+                #expect(ending.output.isEmpty)
+            }
+            #expect(endings[0].errors.contains("ledger_reader"))
+        }
+    }
+
+    @Test func `a database that does not exist is 69, and the next step is told`() async throws {
+        try await withLedger { command, settings in
+            var absent = settings
+            absent.database = "no_such_database"
+            let ending = try await Command(absent).run("verify")
+            #expect(ending.code == 69, "\(ending.errors)")
+            #expect(ending.errors.contains("does not exist"), "\(ending.errors)")
+            #expect(ending.errors.contains("DATABASE_URL"), "\(ending.errors)")
+        }
+    }
+
+    @Test func `an unknown projection is 64, and the known ones are listed`() async throws {
+        try await withLedger { command, _ in
+            let ending = try await command.run("rebuild", "nonsense")
+            #expect(ending.code == 64, "\(ending.errors)")
+            #expect(ending.errors.contains("nonsense") && ending.errors.contains("active_periods"))
+        }
+    }
+
+    @Test func `a rebuild that the database refuses is told as its refusal`() async throws {
+        try await withLedger { command, settings in
+            try await command.expect(0, "rebuild")
+            try await settings.meddle(
+                "DROP VIEW projection.active_periods; CREATE TABLE projection.active_periods ()"
+            )
+            let ending = try await command.run("rebuild")
+            #expect(ending.code == 70, "\(ending.errors)")
+            #expect(ending.errors.contains("rebuild: "))
+            #expect(ending.errors.contains("active_periods"), "\(ending.errors)")
+        }
+    }
+}

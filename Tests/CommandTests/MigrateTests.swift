@@ -1,0 +1,77 @@
+import Foundation
+import Postgres
+import TestSupport
+import Testing
+
+/// `migrate` from the outside, on databases without a ledger.
+@Suite(.enabled { await TestServer.isAvailable })
+struct MigrateTests {
+    private struct Report: Decodable {
+        let applied: [String]
+        let dryRun: Bool
+        let version: Int
+    }
+
+    private struct Line: Decodable {
+        let version: Int
+        let name: String
+        let applied: Bool
+    }
+
+    @Test func `a dry run changes nothing, a run all, a second run nothing`() async throws {
+        try await TestServer.shared.withDatabase { settings in
+            let command = Command(settings)
+            let dry = try await command.json(Report.self, "migrate", "--dry-run")
+            #expect(dry.dryRun && dry.applied.first == "v001-event-log")
+            #expect(
+                try await settings.number(
+                    "SELECT count(*) FROM pg_namespace WHERE nspname = 'ledger'"
+                ) == 0
+            )
+            let before = try await command.json([Line].self, "migrate", "status")
+            #expect(before.allSatisfy { !$0.applied })
+            #expect(try await command.json(Report.self, "migrate").applied == dry.applied)
+            let after = try await command.json([Line].self, "migrate", "status")
+            #expect(after.map(\.name) == dry.applied && after.allSatisfy { $0.applied })
+            #expect(after.last?.version == dry.version)
+            #expect(try await command.json(Report.self, "migrate").applied.isEmpty)
+            #expect(try await command.expect(0, "migrate").contains("up to date"))
+            try await command.expectSoundLog(events: 0)
+        }
+    }
+
+    @Test func `lanes and partitions are laid out, and lanes stay`() async throws {
+        try await TestServer.shared.withDatabase { settings in
+            let command = Command(settings)
+            try await command.expect(0, "migrate", "--lanes", "4", "--partitions", "2")
+            #expect(try await settings.number("SELECT count(*) FROM ledger.lane") == 4)
+            #expect(
+                try await settings.number(
+                    "SELECT count(*) FROM pg_inherits "
+                        + "WHERE inhparent = 'ledger.event'::regclass"
+                ) == 2
+            )
+            try await command.expect(0, "migrate", "--lanes", "4")
+            let other = try await command.run("migrate", "--lanes", "8")
+            #expect(other.code == 78)
+            #expect(other.errors.contains("[lane-count-fixed]"))
+            let simulation = try await Simulation.shared
+            try await command.expect(0, simulation.arguments + [simulation.payloads])
+            try await command.expectSoundLog()
+            #expect(try await command.rebuiltDigest().count == 1)
+        }
+    }
+
+    @Test func `migrations that run at once apply each step once`() async throws {
+        try await TestServer.shared.withDatabase { settings in
+            let command = Command(settings)
+            let applied = try await withThrowingTaskGroup(of: [String].self) { group in
+                for _ in 0..<3 {
+                    group.addTask { try await command.json(Report.self, "migrate").applied }
+                }
+                return try await group.reduce(into: []) { $0 += $1 }
+            }
+            #expect(applied == ["v001-event-log"])
+        }
+    }
+}

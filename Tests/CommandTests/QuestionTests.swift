@@ -1,0 +1,169 @@
+import Foundation
+import Postgres
+import TestSupport
+import Testing
+
+/// `periods`, `history` and `streams` from the outside.
+@Suite(.enabled { await TestServer.isAvailable })
+struct QuestionTests {
+    @Test func `documents have the members that were promised`() async throws {
+        try await withSimulatedLedger { command in
+            let streams = try await command.expect(0, "streams", "--json")
+            #expect(
+                try members("{\"all\":\(streams)}", "all").isSuperset(of: [
+                    "originalTransactionId", "environment", "events", "productIds",
+                ])
+            )
+            let truth = try await Self.truths()[0]
+            let id = truth.originalTransactionId
+            let periods = try await command.expect(0, "periods", id, "--json")
+            #expect(
+                try members(periods) == [
+                    "originalTransactionId", "environment", "periods", "active",
+                ]
+            )
+            #expect(
+                try members(periods, "periods") == [
+                    "productId", "purchaseDate", "expiresDate", "validFrom", "validTo", "kind",
+                    "endReason", "positions",
+                ]
+            )
+            let history = try await command.expect(0, "history", id, "--json")
+            #expect(try members(history) == ["originalTransactionId", "environment", "events"])
+            #expect(
+                try members(history, "events").isSuperset(of: [
+                    "position", "recordedAt", "asOf", "kind", "fields", "evidence",
+                ])
+            )
+            #expect(try await command.expect(0, "periods", id).contains(id))
+            #expect(try await command.expect(0, "history", id).contains("as of"))
+        }
+    }
+
+    @Test func `every stream is listed once with its events`() async throws {
+        try await withSimulatedLedger { command in
+            let streams = try await command.json([StreamLine].self, "streams")
+            let ids = Set(streams.map(\.originalTransactionId))
+            #expect(ids.count == streams.count)
+            #expect(ids.isSuperset(of: try await Self.truths().map(\.originalTransactionId)))
+            let report = try await command.json(VerifyDocument.self, "verify")
+            #expect(streams.map(\.events).reduce(0, +) == report.events)
+        }
+    }
+
+    @Test func `at keeps what holds the instant, from its start and not at its end`()
+        async throws
+    {
+        try await withSimulatedLedger { command in
+            let truth = try #require(try await Self.truths().first { $0.periods.count > 1 })
+            let row = truth.periods[0]
+            for (instant, isThere) in [
+                (row.validFrom, true), (row.validTo - 1, true), (row.validFrom - 1, false),
+                (row.validTo, false),
+            ] {
+                let text = Date(timeIntervalSince1970: Double(instant) / 1000)
+                    .formatted(.iso8601.year().month().day().time(includingFractionalSeconds: true))
+                let told = try await command.json(
+                    PeriodsDocument.self,
+                    "periods",
+                    truth.originalTransactionId,
+                    "--at",
+                    text + "Z"
+                )
+                #expect(told.periods.contains(row) == isThere, "at \(text)")
+            }
+        }
+    }
+
+    @Test func `known at an offset or an instant, less was known`() async throws {
+        try await withSimulatedLedger { command in
+            let truth = try #require(try await Self.truths().first { $0.periods.count > 1 })
+            let id = truth.originalTransactionId
+            let nothing = try await command.json(
+                PeriodsDocument.self,
+                "periods",
+                id,
+                "--known-at",
+                "0"
+            )
+            #expect(nothing.periods.isEmpty && nothing.active.isEmpty)
+            let before = try await command.json(
+                PeriodsDocument.self,
+                "periods",
+                id,
+                "--known-at",
+                "2020-01-01"
+            )
+            #expect(before.periods.isEmpty)
+            for bound in ["0:1000000", "1000000", "2099-01-01T00:00:00Z"] {
+                let all = try await command.json(
+                    PeriodsDocument.self,
+                    "periods",
+                    id,
+                    "--known-at",
+                    bound
+                )
+                #expect(all == truth, "known at \(bound)")
+            }
+        }
+    }
+
+    @Test func `an unknown id is 4, and the message says where to look`() async throws {
+        try await withLedger { command, _ in
+            for question in ["periods", "history"] {
+                let ending = try await command.run(question, "4711")
+                #expect(ending.code == 4)
+                #expect(ending.output.isEmpty)
+                #expect(ending.errors.contains("4711"))
+                #expect(ending.errors.contains("subledger streams"))
+            }
+        }
+    }
+
+    @Test func `an id in two environments is asked about by environment`() async throws {
+        let folder = try TestFolder()
+        try await withLedger { command, _ in
+            for environment in ["Production", "Sandbox"] {
+                let out = folder.path(of: environment)
+                try await command.expect(
+                    0, "simulate", "--quiet", "--subscriptions", "1", "--seed", "3",
+                    "--environment", environment, "--out", out
+                )
+                try await command.expect(
+                    0, "ingest", "--quiet", "--root-certificate", "\(out)/root.der", out
+                )
+            }
+            let streams = try await command.json([StreamLine].self, "streams")
+            let id = try #require(streams.first).originalTransactionId
+            #expect(streams.filter { $0.originalTransactionId == id }.count == 2)
+            let ending = try await command.run("periods", id)
+            #expect(ending.code == 64)
+            #expect(ending.errors.contains("--environment"))
+            for environment in ["Production", "Sandbox"] {
+                let told = try await command.json(
+                    PeriodsDocument.self, "periods", id, "--environment", environment
+                )
+                #expect(told.environment == environment)
+                #expect(!told.periods.isEmpty)
+            }
+            let xcode = try await command.run("periods", id, "--environment", "Xcode")
+            #expect(xcode.code == 4)
+            #expect(xcode.errors.contains("Production, Sandbox"))
+        }
+    }
+
+    private static func truths() async throws -> [PeriodsDocument] {
+        try String(contentsOfFile: try await Simulation.shared.truth, encoding: .utf8)
+            .split(separator: "\n").map {
+                try JSONDecoder().decode(PeriodsDocument.self, from: Data($0.utf8))
+            }
+    }
+
+    private func withSimulatedLedger(_ body: (Command) async throws -> Void) async throws {
+        let simulation = try await Simulation.shared
+        try await withLedger { command, _ in
+            try await command.expect(0, simulation.arguments + [simulation.payloads])
+            try await body(command)
+        }
+    }
+}

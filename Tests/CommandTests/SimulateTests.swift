@@ -1,0 +1,105 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// `simulate`, `demo` and the private server.
+@Suite struct SimulateTests {
+    private let command = Command(environment: ["DATABASE_URL": "host=/nowhere"])
+
+    @Test func `two runs of one seed write the same bytes, another seed others`() async throws {
+        let folder = try TestFolder()
+        for (name, seed, files) in [("a", "5", []), ("b", "5", []), ("c", "6", [])]
+            + [("d", "5", ["--files"])]
+        {
+            try await command.expect(
+                0,
+                [
+                    "simulate", "--quiet", "--subscriptions", "8", "--seed", seed, "--truth",
+                    folder.path(of: "truth-\(name)"), "--out", folder.path(of: name),
+                ] + files
+            )
+        }
+        let first = try contents(folder.path(of: "a"))
+        #expect(first.keys.contains("root.der") && first.keys.contains("notification.ndjson"))
+        #expect(try contents(folder.path(of: "b")) == first)
+        #expect(try contents(folder.path(of: "c")) != first)
+        let truth = try Data(contentsOf: URL(fileURLWithPath: folder.path(of: "truth-a")))
+        #expect(try Data(contentsOf: URL(fileURLWithPath: folder.path(of: "truth-b"))) == truth)
+        let lines = first.filter { $0.key.hasSuffix(".ndjson") }.values
+            .flatMap { $0.split(separator: 0x0a).map { Data($0) } }
+        let single = try contents(folder.path(of: "d")).filter { $0.key.hasSuffix(".json") }
+        #expect(Set(single.values) == Set(lines))
+        #expect(single.count == lines.count)
+    }
+
+    @Test func `a folder that cannot be written is told`() async throws {
+        let folder = try TestFolder()
+        let file = try folder.write("file", [])
+        let ending = try await command.run("simulate", "--out", file)
+        #expect(ending.code != 0 && !ending.wasKilled)
+        #expect(ending.errors.contains("file"), "\(ending.errors)")
+        #expect(ending.output.isEmpty)
+    }
+
+    private func contents(_ folder: String) throws -> [String: Data] {
+        let names = try FileManager.default.contentsOfDirectory(atPath: folder)
+        return try Dictionary(
+            uniqueKeysWithValues: names.map {
+                ($0, try Data(contentsOf: URL(fileURLWithPath: "\(folder)/\($0)")))
+            }
+        )
+    }
+}
+
+/// A private server in a folder of its own; all in one test, for a server costs seconds.
+@Suite(.enabled { await TestServer.isAvailable })
+struct PrivateServerTests {
+    @Test func `without any configuration a private server does it all, demo included`()
+        async throws
+    {
+        let folder = try TestFolder()
+        let home = folder.path(of: "home")
+        let command = Command(environment: ["SUBLEDGER_HOME": home])
+        #expect(try await command.expect(4, "database", "status").contains("absent"))
+        do {
+            try await useServer(command)
+        } catch {
+            _ = try await command.run("database", "stop")
+            throw error
+        }
+        try await command.expect(0, "database", "stop")
+        #expect(try await command.expect(4, "database", "status").contains("stopped"))
+    }
+
+    private func useServer(_ command: Command) async throws {
+        let demo = try await command.run("demo", "--subscriptions", "40")
+        #expect(demo.code == 0, "\(demo.errors)")
+        for words in [
+            "facts appended", "active_periods: ", "verify: ok", "inside the grace period",
+            "an upgrade ended", "a refund was undone", "Try next", "export DATABASE_URL=",
+        ] {
+            #expect(demo.output.contains(words), "\(words) is missing in:\n\(demo.output)")
+        }
+        for step in 1...5 { #expect(demo.errors.contains("\(step)/5")) }
+        #expect(try await command.expect(0, "database", "status").contains("running"))
+        try await followAdvice(demo.output)
+        // The demo has a database of its own: the ledger's is still as it was.
+        #expect(try await command.expect(0, "migrate", "status").contains("missing"))
+        try await command.expect(0, "migrate")
+        try await command.expectSoundLog(events: 0)
+        let again = try await command.run("demo", "--subscriptions", "40", "--quiet")
+        #expect(again.code == 0, "\(again.errors)")
+    }
+
+    /// Does what the demo says one can try next.
+    private func followAdvice(_ output: String) async throws {
+        let export = try #require(output.firstMatch(of: /export DATABASE_URL="([^"]+)"/))
+        let demo = Command(environment: ["DATABASE_URL": String(export.1)])
+        let advice = output.matches(of: /\n  subledger ([^\n]+)/)
+        #expect(advice.count == 5)
+        for line in advice {
+            let arguments = line.1.split(separator: " ").map(String.init)
+            try await demo.expect(0, arguments)
+        }
+    }
+}
