@@ -128,6 +128,8 @@ extension Appender {
         guard cause.isRetryable else { return .refused(cause) }
         await session?.close()
         session = nil
+        // The server that comes back may be one that never saw the newest commits.
+        storedSegments = [:]
         return .connectionLost(cause)
     }
 
