@@ -3,10 +3,15 @@ internal import Postgres
 
 /// The texts of append, with the rows they give.
 enum AppendSQL {
-    /// The look-up must always probe the indexes, also on a table that was never analysed; and its
-    /// plan does not depend on the parameters.
+    /// What the appender's connection is set to.
+    ///
+    /// An answer must not come before the flush, whatever the database's other users want; a value
+    /// that waits for replicas too stays. The look-up must always probe the indexes, also on a
+    /// table that was never analysed; and its plan does not depend on the parameters.
     static let prepareSession = """
         SET ROLE ledger_writer;
+        SELECT set_config('synchronous_commit', 'on', false)
+            WHERE current_setting('synchronous_commit') = 'off';
         SET plan_cache_mode = force_generic_plan;
         SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off;
         SET enable_bitmapscan = off; SET jit = off
