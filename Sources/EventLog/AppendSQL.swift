@@ -3,10 +3,11 @@ internal import Postgres
 
 /// The texts of append, with the rows they give.
 enum AppendSQL {
-    /// "Appended" means flushed, whatever the database's default is (promise 1).
+    /// What the appender's connection is set to.
     ///
-    /// The look-up must always probe the indexes, also on a table that was never analysed; and its
-    /// plan does not depend on the parameters.
+    /// An answer must not come before the flush, whatever the database's other users want; a value
+    /// that waits for replicas too stays. The look-up must always probe the indexes, also on a
+    /// table that was never analysed; and its plan does not depend on the parameters.
     static let prepareSession = """
         SET ROLE ledger_writer;
         SELECT set_config('synchronous_commit', 'on', false)

@@ -128,8 +128,6 @@ extension Appender {
         guard cause.isRetryable else { return .refused(cause) }
         await session?.close()
         session = nil
-        // The server that comes back may be one that never saw the newest commits.
-        storedSegments = [:]
         return .connectionLost(cause)
     }
 

@@ -158,6 +158,9 @@ actor Appender {
                 case .evidenceStored:
                     asksForEvidence = true
                 case .connectionLost(let cause):
+                    // What comes back may have lost commits of every lane: a replica that lagged.
+                    heads = [:]
+                    storedSegments = [:]
                     failure = cause
                     await backOff(attempt: attempt)
                 case .refused(let cause):

@@ -53,6 +53,8 @@ struct CrashLedger {
     ) async throws -> ConnectionSettings {
         let session = try await PostgresSession.connect(server.settings)
         try await session.execute("CREATE DATABASE \(name) TEMPLATE template0")
+        // What an operator may do for other applications' sake must not take the promise away.
+        try await session.execute("ALTER DATABASE \(name) SET synchronous_commit = off")
         await session.close()
         var settings = server.settings
         settings.database = name

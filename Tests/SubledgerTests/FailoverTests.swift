@@ -1,0 +1,97 @@
+import AppStoreSimulator
+import EventLog
+import Events
+import Postgres
+import Subledger
+import TestSupport
+import Testing
+
+/// A server that comes back without its newest commits: a failover to a replica that lagged, or an
+/// older backup. What it lost is lost, but the log must stay a log.
+@Suite(.enabled { await TestServer.isAvailable })
+struct FailoverTests {
+    @Test func `a writer goes on from what the server still has, in every lane`() async throws {
+        let simulator = AppStoreSimulator(seed: 8)
+        try await TestServer.shared.withDatabase(from: .fourLanes) { settings in
+            let ledger = Ledger(
+                log: try await EventLog.open(settings, FilledLedger.options),
+                verifier: try simulator.verifier()
+            )
+            let lives = Array(simulator.lives(24))
+            let first = lives[0]
+            let lane = ledger.log.identity.lanes.lane(of: first.originalTransactionId)
+            let other = try #require(
+                lives.first {
+                    ledger.log.identity.lanes.lane(of: $0.originalTransactionId) != lane
+                }
+            )
+            // The writer knows the heads of both lanes and which certificates they hold.
+            for life in [first, other] { try await ledger.ingest(life.notifications()) }
+            try await lose(lane, of: settings)
+            // The lost connection shows in the other lane.
+            try await ledger.ingest(other.polls())
+            try await ledger.ingest(first.notifications())
+            let report = try await ledger.log.verify()
+            #expect(report.isOK, "\(String(describing: report.firstMismatch))")
+            for life in [first, other] {
+                let told = try await ledger.periods(of: life.stream)
+                let difference = life.difference(told, by: "what was sent again")
+                #expect(difference == nil, "\(difference ?? "")")
+            }
+            await ledger.log.close()
+        }
+    }
+
+    /// Takes away all rows of a lane, and the connections of everybody else.
+    private func lose(_ lane: Int, of settings: ConnectionSettings) async throws {
+        let session = try await PostgresSession.connect(settings)
+        try await session.execute("SET session_replication_role = replica")
+        for table in ["event", "confirmation", "evidence", "evidence_segment", "commit"] {
+            try await session.execute("DELETE FROM ledger.\(table) WHERE lane = \(lane)")
+        }
+        try await session.execute(
+            """
+            SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity
+            WHERE datname = current_database() AND pid <> pg_backend_pid()
+            """
+        )
+        await session.close()
+    }
+
+    @Test func `no setting of the database makes an answer come before the flush`() async throws {
+        try await TestServer.shared.withDatabase(from: .migrated) { settings in
+            let admin = try await PostgresSession.connect(settings)
+            let name = try #require(settings.database)
+            try await admin.execute("ALTER DATABASE \(name) SET synchronous_commit = off")
+            let simulator = AppStoreSimulator(seed: 8)
+            let ledger = Ledger(
+                log: try await EventLog.open(settings, FilledLedger.options),
+                verifier: try simulator.verifier()
+            )
+            try await admin.execute(
+                """
+                CREATE TABLE public.seen (setting text);
+                GRANT INSERT ON public.seen TO PUBLIC;
+                CREATE FUNCTION public.look() RETURNS trigger LANGUAGE plpgsql AS $$
+                BEGIN
+                    INSERT INTO public.seen VALUES (current_setting('synchronous_commit'));
+                    RETURN NULL;
+                END $$;
+                CREATE TRIGGER look AFTER INSERT ON ledger.commit EXECUTE FUNCTION public.look()
+                """
+            )
+            try await ledger.ingest(simulator.life(0).notifications())
+            let seen = try await admin.query("SELECT DISTINCT setting FROM public.seen", [])
+            #expect(try seen.map { try $0.text(0) } == ["on"])
+            await ledger.log.close()
+            await admin.close()
+        }
+    }
+}
+
+extension TestTemplate {
+    /// An empty ledger of four lanes.
+    static let fourLanes = TestTemplate("four_lanes") {
+        _ = try await Migrator.migrate($0, Migrator.Layout(lanes: LaneCount(4)))
+    }
+}
