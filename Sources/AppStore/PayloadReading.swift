@@ -171,9 +171,8 @@ extension PayloadReading {
         besides sibling: Fact?
     ) throws(Rejection) -> Fact {
         try surroundings?.check(statement)
-        // Renewal info names no app; beside nothing that does, it could be anybody's.
+        // Renewal info names no app, so only its environment can be checked (app-store.md §F.1-8).
         let bundleId = surroundings?.bundleId ?? sibling?.bundleId
-        try policy.checkBundleId(bundleId, of: .renewalInfo)
         let environment = try policy.environment(
             try statement.environment,
             surroundings?.environment,
