@@ -70,15 +70,15 @@ struct PayloadReading {
         let inner = try openNested(parts.transaction, expecting: .transaction)
         let renewalInfo = try openNested(parts.renewal, expecting: .renewalInfo)
         let appTransaction = try openNested(parts.appTransaction, expecting: .appTransaction)
+        var bundleId = parts.bundleId
+        if bundleId == nil { bundleId = try inner?.bundleId }
+        try policy.checkBundleId(bundleId, of: .notification)
         let environment = try policy.environment(
             parts.environment,
             try inner?.environment,
             try renewalInfo?.environment,
             environmentHint
         )
-        var bundleId = parts.bundleId
-        if bundleId == nil { bundleId = try inner?.bundleId }
-        try policy.checkBundleId(bundleId, of: .notification)
         try policy.checkEnvironment(environment, of: outer)
         try policy.checkAppAppleId(parts.appAppleId, in: environment)
         let surroundings = Surroundings(environment: environment, bundleId: bundleId)

@@ -88,7 +88,7 @@ struct DemoCommand: AsyncParsableCommand {
     /// The shortest life of each kind that shows something, and what the ledger makes of it.
     private func show(_ simulator: AppStoreSimulator, in log: EventLog) async throws {
         let wanted: [(kind: LifeKind, story: String)] = [
-            (.recoveredInGrace, "a renewal recovered inside the grace period: no gap, and no grace left over"),
+            (.recoveredInGrace, "a renewal recovered in grace: no gap, and no grace left over"),
             (.upgraded, "an upgrade ended a period before its time"),
             (.refundReversed, "a refund was undone"),
         ]

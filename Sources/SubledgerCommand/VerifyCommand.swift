@@ -71,7 +71,8 @@ struct VerifyCommand: AsyncParsableCommand {
         }
         do {
             let kept = try JSONDecoder().decode(KeptHeads.self, from: data)
-            guard kept.ok, !kept.heads.isEmpty, kept.heads.allSatisfy({ $0.commit >= 1 }) else {
+            guard kept.ok ?? true, !kept.heads.isEmpty, kept.heads.allSatisfy({ $0.commit >= 1 })
+            else {
                 throw Failure(
                     Exit.badInput,
                     "\(path) proves nothing: it needs the heads of a verification that was ok"
@@ -97,7 +98,7 @@ struct VerifyCommand: AsyncParsableCommand {
     }
 
     private struct KeptHeads: Decodable {
-        let ok: Bool
+        let ok: Bool?
         let heads: [Head]
     }
 

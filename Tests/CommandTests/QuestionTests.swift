@@ -95,15 +95,17 @@ struct QuestionTests {
                 "2020-01-01"
             )
             #expect(before.periods.isEmpty)
-            for bound in ["0:1000000", "1000000", "2099-01-01T00:00:00Z"] {
-                let all = try await command.json(
-                    PeriodsDocument.self,
-                    "periods",
-                    id,
-                    "--known-at",
-                    bound
-                )
-                #expect(all == truth, "known at \(bound)")
+            let all = try await command.json(
+                PeriodsDocument.self,
+                "periods",
+                id,
+                "--known-at",
+                "2099-01-01T00:00:00Z"
+            )
+            #expect(all == truth)
+            // What is not there yet cannot have been known, and is more likely a slip.
+            for bound in ["0:1000000", "1000000", "7:1"] {
+                try await command.expect(64, "periods", id, "--known-at", bound)
             }
         }
     }

@@ -192,8 +192,9 @@ struct RealDataTests {
                 }
                 return try await group.reduce(0, +)
             }
-            #expect(appended == 17)
-            try await command.expectSoundLog(events: 17)
+            // One more where a later statement of a fact came first: then the earlier one is news.
+            #expect(appended == 17 || appended == 18)
+            try await command.expectSoundLog(events: Int64(appended))
         }
     }
 

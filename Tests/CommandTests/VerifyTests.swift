@@ -50,7 +50,9 @@ struct VerifyTests {
                 """
                 DELETE FROM ledger.event WHERE lane_offset > 3;
                 DELETE FROM ledger.confirmation WHERE lane_offset > 3;
-                DELETE FROM ledger.commit WHERE commit_no > 1
+                DELETE FROM ledger.commit WHERE commit_no > 1;
+                DELETE FROM ledger.evidence v WHERE NOT EXISTS (
+                    SELECT FROM ledger.event e WHERE e.evidence_digest = v.digest)
                 """
             )
             try await command.expect(0, "verify")

@@ -76,7 +76,8 @@ struct EmbeddedServerTests {
     @Test func `several processes' worth of starts make one server`() async throws {
         let home = TestServer.temporaryHome()
         let owner = Self.server(home)
-        async let first = owner.start()
+        let settings = try await owner.start()
+        try await owner.stop()
         let others = try await withThrowingTaskGroup(of: ConnectionSettings.self) { group in
             for _ in 0..<4 {
                 group.addTask {
@@ -88,7 +89,6 @@ struct EmbeddedServerTests {
             }
             return try await group.reduce(into: Set<ConnectionSettings>()) { $0.insert($1) }
         }
-        let settings = try await first
         #expect(others == [settings])
         let session = try await PostgresSession.connect(settings)
         let row = try await session.query("SELECT count(*) FROM pg_database").single()
