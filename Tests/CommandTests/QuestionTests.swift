@@ -126,11 +126,25 @@ struct QuestionTests {
             for environment in ["Production", "Sandbox"] {
                 let out = folder.path(of: environment)
                 try await command.expect(
-                    0, "simulate", "--quiet", "--subscriptions", "1", "--seed", "3",
-                    "--environment", environment, "--out", out
+                    0,
+                    "simulate",
+                    "--quiet",
+                    "--subscriptions",
+                    "1",
+                    "--seed",
+                    "3",
+                    "--environment",
+                    environment,
+                    "--out",
+                    out
                 )
                 try await command.expect(
-                    0, "ingest", "--quiet", "--root-certificate", "\(out)/root.der", out
+                    0,
+                    "ingest",
+                    "--quiet",
+                    "--root-certificate",
+                    "\(out)/root.der",
+                    out
                 )
             }
             let streams = try await command.json([StreamLine].self, "streams")
@@ -141,7 +155,11 @@ struct QuestionTests {
             #expect(ending.errors.contains("--environment"))
             for environment in ["Production", "Sandbox"] {
                 let told = try await command.json(
-                    PeriodsDocument.self, "periods", id, "--environment", environment
+                    PeriodsDocument.self,
+                    "periods",
+                    id,
+                    "--environment",
+                    environment
                 )
                 #expect(told.environment == environment)
                 #expect(!told.periods.isEmpty)
