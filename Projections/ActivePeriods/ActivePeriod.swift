@@ -68,7 +68,7 @@ public struct ActivePeriod: Hashable, Sendable {
         case expired
         /// Another purchase took its place.
         case upgraded
-        /// Apple took it back: as if never bought (app-store.md §G-10).
+        /// Apple took it back before its end: access until then, nothing after, and nothing revived.
         case refunded
         /// Family sharing ended (app-store.md §G-33).
         case revoked

@@ -171,9 +171,10 @@ extension Purchase {
     fileprivate static func areInOrder(_ left: Purchase, _ right: Purchase) -> Bool {
         if left.purchaseDate != right.purchaseDate { return left.purchaseDate < right.purchaseDate }
         if left.isUpgraded != right.isUpgraded { return left.isUpgraded }
-        if let isFirst = byBytes(left.webOrderLineItemId, right.webOrderLineItemId) {
-            return isFirst
-        }
+        let (mine, theirs) = (left.webOrderLineItemId, right.webOrderLineItemId)
+        // Ids are text, but Apple counts them up: the longer one is the later one.
+        if mine.utf8.count != theirs.utf8.count { return mine.utf8.count < theirs.utf8.count }
+        if let isFirst = byBytes(mine, theirs) { return isFirst }
         return byBytes(left.productId, right.productId) ?? false
     }
 }

@@ -171,6 +171,9 @@ extension PayloadReading {
         besides sibling: Fact?
     ) throws(Rejection) -> Fact {
         try surroundings?.check(statement)
+        // Renewal info names no app; beside nothing that does, it could be anybody's.
+        let bundleId = surroundings?.bundleId ?? sibling?.bundleId
+        try policy.checkBundleId(bundleId, of: .renewalInfo)
         let environment = try policy.environment(
             try statement.environment,
             surroundings?.environment,
@@ -182,7 +185,7 @@ extension PayloadReading {
             statement.claims,
             Provenance(
                 environment: environment,
-                bundleId: surroundings?.bundleId ?? sibling?.bundleId ?? "",
+                bundleId: bundleId ?? "",
                 asOf: try date(of: statement)
             )
         )

@@ -89,13 +89,25 @@ public struct PayloadSplitter: Sendable {
             return isObject ? .values(ValueScanner(isArray: false)) : .whole
         }
         let line = Envelope.trimmed(text[start..<lineEnd])
-        guard isObject else { return isCompactJWS(line) ? .lines : .whole }
+        guard isObject else {
+            // A first line that is damaged must not take the others with it.
+            let rest = text[lineEnd...].split(separator: UInt8(ascii: "\n")).dropLast(
+                isLast ? 0 : 1
+            )
+            if isCompactJWS(line) || rest.contains(where: isStatement) { return .lines }
+            return isLast ? .whole : nil
+        }
         if isComplete(line) { return .lines }
         guard let next = text[lineEnd...].first(where: { $0 != 0x0a && $0 != 0x0d }) else {
             return isLast ? .values(ValueScanner(isArray: false)) : nil
         }
         return next == UInt8(ascii: "{") || next == UInt8(ascii: "e")
             ? .lines : .values(ValueScanner(isArray: false))
+    }
+
+    private static func isStatement(_ line: ArraySlice<UInt8>) -> Bool {
+        let line = Envelope.trimmed(line)
+        return isCompactJWS(line) || (line.first == UInt8(ascii: "{") && isComplete(line))
     }
 
     private static func isComplete(_ line: ArraySlice<UInt8>) -> Bool {

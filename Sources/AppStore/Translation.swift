@@ -19,6 +19,14 @@ enum Translation {
         try builder.take(claims, Property.transaction, leftOut: Property.transactionLeftOut)
         let transactionId = try Claims.id(claims, "transactionId")
         let id = try Claims.id(claims, "originalTransactionId") ?? transactionId
+        let purchaseDate = try AppleClock.instant(claims, "purchaseDate")
+        let expiresDate = try AppleClock.instant(claims, "expiresDate")
+        guard purchaseDate != nil || expiresDate == nil else {
+            throw Rejection(
+                .dateMissing,
+                "The transaction has an expiresDate but no purchaseDate: a period without a start."
+            )
+        }
         return Fact(
             stream: StreamID(
                 environment: provenance.environment,
@@ -26,8 +34,8 @@ enum Translation {
             ),
             bundleId: provenance.bundleId,
             kind: .transaction,
-            purchaseDate: try AppleClock.instant(claims, "purchaseDate"),
-            expiresDate: try AppleClock.instant(claims, "expiresDate"),
+            purchaseDate: purchaseDate,
+            expiresDate: expiresDate,
             asOf: provenance.asOf,
             content: try builder.finished(claims: claims)
         )

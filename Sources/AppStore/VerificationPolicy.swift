@@ -11,6 +11,11 @@ public struct VerificationPolicy: Sendable {
     public var bundleIds: Set<String>
     /// The App Store's id of the app, which production notifications must carry; nil means any.
     public var appAppleId: Int64?
+    /// The environment of payloads that name none, as all before 2022-02-24; nil refuses them.
+    ///
+    /// Nothing signed tells an old test purchase from a real one, so this is for whoever knows where
+    /// the payloads come from, and never follows from `environments` (promise 10).
+    public var assumedEnvironment: Environment?
     /// The environments accepted.
     ///
     /// Sandbox payloads are signed under the same roots as production ones, so that this list is
@@ -22,12 +27,14 @@ public struct VerificationPolicy: Sendable {
         roots: [RootCertificate] = RootCertificate.apple,
         bundleIds: Set<String> = [],
         appAppleId: Int64? = nil,
-        environments: Set<Environment> = [.production, .sandbox]
+        environments: Set<Environment> = [.production, .sandbox],
+        assumedEnvironment: Environment? = nil
     ) {
         self.roots = roots
         self.bundleIds = bundleIds
         self.appAppleId = appAppleId
         self.environments = environments
+        self.assumedEnvironment = assumedEnvironment
     }
 }
 
@@ -71,16 +78,16 @@ extension VerificationPolicy {
         }
     }
 
-    /// The first environment that a word names; if there is no word, the only one accepted.
+    /// The first environment that a word names; if there is no word, the one to be assumed.
     func environment(_ words: Environment?...) throws(Rejection) -> Environment {
         for word in words {
             if let word { return word }
         }
-        if environments.count == 1, let only = environments.first { return only }
+        if let assumedEnvironment { return assumedEnvironment }
         throw Rejection(
             .environmentUnknown,
-            "Nothing in the payload says in which environment it was made (payloads before"
-                + " 2022-02-24 do not). Accept exactly one environment to have it assumed."
+            "Nothing signed says in which environment the payload was made (payloads before"
+                + " 2022-02-24 do not). If you know it, name the environment to be assumed."
         )
     }
 

@@ -109,19 +109,31 @@ extension EventLog {
         LIMIT $4
         """
 
-    /// The offset of the newest event of every lane that has any.
-    public func heads() async throws(EventLogError) -> [Int: Int64] {
-        try await reading("read the heads of the lanes") { session in
+    /// The newest commit of a lane: a bound of what is known that never changes its meaning.
+    public struct Head: Hashable, Sendable {
+        /// Offset of the newest event up to that commit.
+        public let offset: Int64
+        /// Number of the commit; later ones may bring confirmations to the same offset.
+        public let commit: Int64
+    }
+
+    /// The head of every lane that has any commit.
+    public func heads() async throws(EventLogError) -> [Int: Head] {
+        let lanes = PostgresValue.int4(Int32(identity.lanes.value))
+        return try await reading("read the heads of the lanes") { session in
             let rows = try await session.query(
                 """
-                SELECT l.lane, h.head FROM ledger.lane l CROSS JOIN LATERAL (
-                    SELECT first_offset + count - 1 AS head FROM ledger.commit c
+                SELECT l.lane, h.head, h.commit_no
+                FROM generate_series(0, $1 - 1) AS l (lane) CROSS JOIN LATERAL (
+                    SELECT first_offset + count - 1 AS head, commit_no FROM ledger.commit c
                     WHERE c.lane = l.lane ORDER BY commit_no DESC LIMIT 1) h
                 """,
-                []
+                [lanes]
             )
-            var heads: [Int: Int64] = [:]
-            for row in 0..<rows.count { heads[Int(try rows[row].int4(0))] = try rows[row].int8(1) }
+            var heads: [Int: Head] = [:]
+            for row in rows {
+                heads[Int(try row.int4(0))] = Head(offset: try row.int8(1), commit: try row.int8(2))
+            }
             return heads
         }
     }

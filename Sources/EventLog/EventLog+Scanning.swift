@@ -9,20 +9,20 @@ extension EventLog {
     ///
     /// - Parameters:
     ///   - lane: The lane.
-    ///   - offset: The newest event to take into account.
+    ///   - head: The newest commit to take into account.
     ///   - state: What the fold starts from.
     ///   - fold: Called once a stream; what it throws ends the scan.
     /// - Returns: The state after the last stream.
     /// - Throws: `databaseUnavailable`, or what `fold` threw.
     public func foldStreams<State: Sendable>(
         lane: Int,
-        upTo offset: Int64,
+        upTo head: Head,
         into state: State,
         _ fold: @escaping @Sendable (inout State, StreamHistory) throws -> Void
     ) async throws(EventLogError) -> State {
         try await reading("read lane \(lane)") { session in
             let scan = try await session.copyOut(
-                EventLog.scanSQL(lane: lane, upTo: offset),
+                EventLog.scanSQL(lane: lane, upTo: head),
                 into: StreamScan(state: state, fold: fold),
                 rows: { scan, row throws(Thrown) in
                     do {
@@ -38,19 +38,19 @@ extension EventLog {
 
     // Both halves are read along the index that starts with the stream, so the server merges two
     // ordered streams and sorts nothing. Literals, because COPY takes no parameters.
-    private static func scanSQL(lane: Int, upTo offset: Int64) -> String {
+    private static func scanSQL(lane: Int, upTo head: Head) -> String {
         """
         COPY (
             SELECT environment, original_transaction_id, lane_offset, as_of_ms, recorded_at,
                 purchase_date_ms, expires_date_ms, kind, bundle_id, evidence_digest, content,
                 NULL::bigint AS fields, NULL::text AS transaction_id
             FROM ledger.event
-            WHERE lane = \(lane) AND lane_offset <= \(offset) AND original_transaction_id <> ''
+            WHERE lane = \(lane) AND lane_offset <= \(head.offset) AND original_transaction_id <> ''
             UNION ALL
             SELECT environment, original_transaction_id, lane_offset, as_of_ms, NULL, NULL, NULL,
                 NULL, NULL, NULL, NULL, fields, transaction_id
             FROM ledger.confirmation
-            WHERE lane = \(lane) AND known_from_offset <= \(offset)
+            WHERE lane = \(lane) AND commit_no <= \(head.commit)
                 AND original_transaction_id <> ''
             ORDER BY environment, original_transaction_id
         ) TO STDOUT (FORMAT BINARY)

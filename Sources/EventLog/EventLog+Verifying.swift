@@ -39,6 +39,15 @@ extension EventLog {
                     reason: "this ledger has \(identity.lanes.value) lanes, from 0"
                 )
             }
+            if report.isOK, try await LogVerifier.lanesThere(in: session) != identity.lanes.value {
+                report.firstMismatch = VerificationReport.Mismatch(
+                    lane: 0,
+                    commit: 1,
+                    offset: nil,
+                    reason:
+                        "ledger.lane must have one row for each of \(identity.lanes.value) lanes"
+                )
+            }
             return report
         }
     }

@@ -63,75 +63,96 @@ public enum EvidencePacking {
     public static func unpack(
         _ body: [UInt8],
         byteCountMax: Int,
-        segment: (Digest) throws -> [UInt8]?
-    ) rethrows -> [UInt8]? {
-        guard body.first == version else { return nil }
-        var output: [UInt8] = []
-        let isWhole = try append(
-            parts: body.dropFirst(),
-            to: &output,
-            byteCountMax: byteCountMax,
-            depth: 0,
-            segment: segment
-        )
-        return isWhole ? output : nil
+        segment: (Digest) -> [UInt8]?
+    ) -> [UInt8]? {
+        withoutActuallyEscaping(segment) { segment in
+            var unpacker = Unpacker(byteCountMax: byteCountMax, segment: segment)
+            return unpacker.unpack(body, depth: 0)
+        }
+    }
+}
+
+/// Puts a payload together again.
+private struct Unpacker {
+    let byteCountMax: Int
+    let segment: (Digest) -> [UInt8]?
+    // Segments repeat within a payload; each is expanded once.
+    private var expanded: [Digest: [UInt8]] = [:]
+    private var expandedByteCount = 0
+
+    init(byteCountMax: Int, segment: @escaping (Digest) -> [UInt8]?) {
+        self.byteCountMax = byteCountMax
+        self.segment = segment
     }
 
-    private static func append(
-        parts: ArraySlice<UInt8>,
+    mutating func unpack(_ body: [UInt8], depth: Int) -> [UInt8]? {
+        guard body.first == EvidencePacking.version else { return nil }
+        var output: [UInt8] = []
+        return append(body.dropFirst(), to: &output, depth: depth) ? output : nil
+    }
+
+    private mutating func append(
+        _ parts: ArraySlice<UInt8>,
         to output: inout [UInt8],
-        byteCountMax: Int,
-        depth: Int,
-        segment: (Digest) throws -> [UInt8]?
-    ) rethrows -> Bool {
-        guard depth <= depthMax + 2 else { return false }
+        depth: Int
+    ) -> Bool {
+        guard depth <= EvidencePacking.depthMax + 2 else { return false }
         var reader = ByteReader(parts)
         while !reader.isAtEnd {
-            guard let tag = reader.integer(UInt8.self).flatMap(Tag.init(rawValue:)) else {
-                return false
-            }
+            guard let tag = reader.integer(UInt8.self).flatMap(EvidencePacking.Tag.init(rawValue:))
+            else { return false }
             if tag == .segment {
-                guard let bytes = reader.raw(Digest.byteCount), let digest = Digest(bytes: bytes),
-                    let body = try segment(digest), body.first == version,
-                    try append(
-                        parts: body.dropFirst(),
-                        to: &output,
-                        byteCountMax: byteCountMax,
-                        depth: depth + 1,
-                        segment: segment
-                    )
+                guard let digest = reader.raw(Digest.byteCount).flatMap(Digest.init(bytes:)),
+                    let text = text(of: digest, depth: depth)
                 else { return false }
-                continue
-            }
-            guard let count = reader.leb128(), let inner = reader.raw(count) else { return false }
-            if tag == .literal {
-                output.append(contentsOf: inner)
+                output.append(contentsOf: text)
             } else {
-                var decoded: [UInt8] = []
-                guard
-                    try append(
-                        parts: inner,
-                        to: &decoded,
-                        byteCountMax: byteCountMax,
-                        depth: depth + 1,
-                        segment: segment
-                    )
+                guard let count = reader.leb128(), let inner = reader.raw(count),
+                    append(inner, tagged: tag, to: &output, depth: depth)
                 else { return false }
-                if tag == .base64 {
-                    Base64.encodeStandard(decoded[...], to: &output)
-                } else {
-                    Base64.encodeURLUnpadded(decoded[...], to: &output)
-                }
             }
             guard output.count <= byteCountMax else { return false }
         }
         return true
+    }
+
+    private mutating func append(
+        _ inner: ArraySlice<UInt8>,
+        tagged tag: EvidencePacking.Tag,
+        to output: inout [UInt8],
+        depth: Int
+    ) -> Bool {
+        if tag == .literal {
+            output.append(contentsOf: inner)
+            return true
+        }
+        var decoded: [UInt8] = []
+        guard append(inner, to: &decoded, depth: depth + 1) else { return false }
+        if tag == .base64 {
+            Base64.encodeStandard(decoded[...], to: &output)
+        } else {
+            Base64.encodeURLUnpadded(decoded[...], to: &output)
+        }
+        return true
+    }
+
+    private mutating func text(of digest: Digest, depth: Int) -> [UInt8]? {
+        if let text = expanded[digest] { return text }
+        guard let body = segment(digest), let text = unpack(body, depth: depth + 1) else {
+            return nil
+        }
+        expandedByteCount += text.count
+        guard expandedByteCount <= byteCountMax else { return nil }
+        expanded[digest] = text
+        return text
     }
 }
 
 /// Takes a payload apart.
 private struct Packer {
     var segments: [EvidencePacking.Segment] = []
+    // The texts of those segments, to know one again without hashing it.
+    private var texts: [[UInt8]] = []
 
     mutating func parts(of bytes: ArraySlice<UInt8>, depth: Int) -> [UInt8] {
         var writer = ByteWriter()
@@ -190,13 +211,13 @@ private struct Packer {
     private mutating func packedJWS(_ run: ArraySlice<UInt8>, depth: Int) -> [UInt8]? {
         let dot = UInt8(ascii: ".")
         guard let first = run.firstIndex(of: dot), let last = run.lastIndex(of: dot),
-            first < last, let header = Base64.decodeURLUnpadded(run[..<first]),
-            let payload = Base64.decodeURLUnpadded(run[(first + 1)..<last]),
-            let signature = Base64.decodeURLUnpadded(run[(last + 1)...])
+            first < last, let payload = Base64.decodeURLUnpadded(run[(first + 1)..<last]),
+            let signature = Base64.decodeURLUnpadded(run[(last + 1)...]),
+            let header = segment(run[..<first])
         else { return nil }
         var writer = ByteWriter()
         writer.integer(EvidencePacking.Tag.segment.rawValue)
-        writer.raw(segment(text: run[..<first], header: header).bytes)
+        writer.raw(header.bytes)
         Packer.write(.literal, [dot], to: &writer)
         writer.raw(nested(.base64URL, payload[...], depth: depth))
         Packer.write(.literal, [dot], to: &writer)
@@ -217,15 +238,26 @@ private struct Packer {
         return writer.bytes
     }
 
-    private mutating func segment(text: ArraySlice<UInt8>, header: [UInt8]) -> Digest {
-        let digest = Digest.of(Array(text))
-        if !segments.contains(where: { $0.digest == digest }) {
-            // The certificates inside are base64 of their own; they hold no segments.
-            let inner = nested(.base64URL, header[...], depth: EvidencePacking.depthMax - 2)
-            segments.append(
-                EvidencePacking.Segment(digest: digest, body: [EvidencePacking.version] + inner)
-            )
+    /// The digest of a header, which becomes a segment; nil where it is no base64url.
+    private mutating func segment(_ text: ArraySlice<UInt8>) -> Digest? {
+        if let index = texts.firstIndex(where: { Packer.areSame($0[...], text) }) {
+            return segments[index].digest
         }
+        guard let header = Base64.decodeURLUnpadded(text) else { return nil }
+        let digest = Digest.of(Array(text))
+        // The certificates inside are base64 of their own; they hold no segments.
+        let inner = nested(.base64URL, header[...], depth: EvidencePacking.depthMax - 2)
+        segments.append(
+            EvidencePacking.Segment(digest: digest, body: [EvidencePacking.version] + inner)
+        )
+        texts.append(Array(text))
         return digest
+    }
+
+    private static func areSame(_ left: ArraySlice<UInt8>, _ right: ArraySlice<UInt8>) -> Bool {
+        left.count == right.count
+            && left.withUnsafeBytes { left in
+                right.withUnsafeBytes { right in left.elementsEqual(right) }
+            }
     }
 }

@@ -6,6 +6,9 @@ struct LogVerifier {
     /// Events after which a page of commits is full; a commit is never split.
     static let pageEventsMax = 1000
 
+    /// Most events that a commit can have: a full batch, and one payload that overflows it.
+    static let countMax = Appender.batchFactsMax + EventLog.factsPerPayloadMax
+
     private let lane: Int
     private let session: PostgresSession
     private let kept: VerificationReport.Head?
@@ -123,7 +126,7 @@ extension LogVerifier {
                 committedAt: Instant(microseconds: try rows[row].timestamptz(4))
             )
             page.commits.append((commit, try rows[row].bytea(5), try rows[row].timestamptz(4)))
-            events += commit.count
+            events += max(0, min(commit.count, LogVerifier.countMax))
         }
         try await readEvents(into: &page, count: events)
         try await readConfirmations(into: &page)
@@ -234,7 +237,10 @@ extension LogVerifier {
                         + "was changed"
                 )
             }
-            if let kept, kept.commit == commit.number, kept.digest != computed {
+            if let kept, kept.commit == commit.number,
+                kept.digest != computed
+                    || kept.offset != commit.firstOffset + Int64(commit.count) - 1
+            {
                 throw mismatch(
                     commit.number,
                     "the kept head has digest \(kept.digest), this log \(computed): it is another "
@@ -253,6 +259,13 @@ extension LogVerifier {
     private func verifyOrder(of commit: Commit) throws(VerificationReport.Mismatch) {
         guard commit.number == nextCommit else {
             throw mismatch(nextCommit, "the commit is missing; the next is \(commit.number)")
+        }
+        guard commit.count >= 0, commit.confirmations >= 0, commit.count <= LogVerifier.countMax
+        else {
+            throw mismatch(
+                commit.number,
+                "it claims \(commit.count) events and \(commit.confirmations) confirmations"
+            )
         }
         guard commit.firstOffset == nextOffset else {
             throw mismatch(
@@ -307,17 +320,21 @@ extension LogVerifier {
             """
             SELECT
                 (SELECT min(lane_offset) FROM ledger.event
-                 WHERE lane = $1 AND (lane_offset < 1 OR lane_offset > $3)
-                    AND NOT EXISTS (SELECT FROM ledger.commit
-                                    WHERE lane = $1 AND commit_no > $2)),
+                 WHERE lane = $1 AND (lane_offset < 1 OR lane_offset > coalesce(
+                    (SELECT first_offset + count - 1 FROM ledger.commit
+                     WHERE lane = $1 ORDER BY commit_no DESC LIMIT 1), 0))),
                 (SELECT min(c.commit_no) FROM (
                     SELECT commit_no, count(*) AS stored FROM ledger.confirmation
                     WHERE lane = $1 GROUP BY commit_no) c
                  LEFT JOIN ledger.commit k ON k.lane = $1 AND k.commit_no = c.commit_no
                  WHERE k.confirmations IS DISTINCT FROM c.stored),
-                (SELECT min(commit_no) FROM ledger.commit WHERE lane = $1 AND commit_no < 1)
+                (SELECT min(commit_no) FROM ledger.commit WHERE lane = $1 AND commit_no < 1),
+                (SELECT encode(min(v.digest), 'hex') FROM ledger.evidence v
+                 WHERE v.lane = $1 AND NOT EXISTS (
+                    SELECT FROM ledger.event e
+                    WHERE e.lane = $1 AND e.evidence_digest = v.digest))
             """,
-            [.int4(Int32(lane)), .int8(head.commit), .int8(head.offset)]
+            [.int4(Int32(lane))]
         )
         if try !rows[0].isNull(0) {
             let offset = try rows[0].int8(0)
@@ -336,10 +353,18 @@ extension LogVerifier {
         if try !rows[0].isNull(2) {
             throw mismatch(try rows[0].int8(2), "commits are numbered from 1")
         }
+        if let digest = try rows[0].textIfPresent(3) {
+            throw mismatch(head.commit, "evidence \(digest) was brought by no commit")
+        }
     }
 }
 
 extension LogVerifier {
+    /// Number of rows of `ledger.lane`, which writers lock.
+    static func lanesThere(in session: PostgresSession) async throws -> Int {
+        Int(try await session.query("SELECT count(*) FROM ledger.lane")[0].int8(0))
+    }
+
     /// A lane with rows that the ledger does not count among its lanes; nil for none.
     ///
     /// Its number of lanes was changed, or rows were moved out of sight.

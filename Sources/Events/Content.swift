@@ -100,6 +100,10 @@ public struct Content: Hashable, Sendable {
     /// The meaningful fields about which the content says something: a value, or that there is none.
     public var asserted: FieldSet {
         var set = format.denies
+        // A field that came in a form nobody expected is kept in `extra`: there, not denied.
+        if let extra = text(.extra) {
+            for field in set.fields where extra.contains("\"\(field)\":") { set.remove(field) }
+        }
         for entry in entries where entry.field.isMeaningful { set.insert(entry.field) }
         return set
     }

@@ -105,6 +105,11 @@ public struct FieldSet: OptionSet, Hashable, Sendable {
         self = FieldSet(rawValue: rawValue | 1 << UInt64(field.rawValue))
     }
 
+    /// Takes a field away.
+    public mutating func remove(_ field: Field) {
+        self = FieldSet(rawValue: rawValue & ~(1 << UInt64(field.rawValue)))
+    }
+
     /// The fields, by ascending tag; bits without a field are passed over.
     public var fields: [Field] {
         Field.allCases.filter { contains($0) }

@@ -47,7 +47,7 @@ struct Build: Sendable {
     /// Folds the log up to `heads` into the tables, then builds their indexes.
     func load(
         log: EventLog,
-        heads: [Int: Int64],
+        heads: [Int: EventLog.Head],
         progress: @escaping @Sendable (Int) -> Void
     ) async throws -> Folded {
         let channels = projections.map { _ in ChunkChannel() }
@@ -79,7 +79,7 @@ struct Build: Sendable {
 
     private func fold(
         _ log: EventLog,
-        _ heads: [Int: Int64],
+        _ heads: [Int: EventLog.Head],
         into channels: [ChunkChannel],
         _ progress: @escaping @Sendable (Int) -> Void
     ) async throws -> Folded {

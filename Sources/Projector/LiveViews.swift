@@ -1,3 +1,4 @@
+internal import EventLog
 internal import Events
 internal import Postgres
 internal import Projections
@@ -105,7 +106,7 @@ extension Build {
     /// Points the views at the new tables, in one short transaction, and drops the old tables.
     func promote(
         _ folded: Folded,
-        heads: [Int: Int64],
+        heads: [Int: EventLog.Head],
         in session: PostgresSession
     ) async throws -> [Projector.Rebuilt] {
         let rebuilt = zip(projections, folded.digests).map { projection, digest in
@@ -116,7 +117,7 @@ extension Build {
                 streams: folded.streams,
                 events: folded.events,
                 digest: digest.digest,
-                positions: heads
+                positions: heads.mapValues(\.offset)
             )
         }
         try await promoteOnceReadersAllow(rebuilt, heads, in: session)
@@ -126,7 +127,7 @@ extension Build {
 
     private func promoteOnceReadersAllow(
         _ rebuilt: [Projector.Rebuilt],
-        _ heads: [Int: Int64],
+        _ heads: [Int: EventLog.Head],
         in session: PostgresSession
     ) async throws {
         for _ in 0..<Build.promotionAttemptsMax {
@@ -147,13 +148,13 @@ extension Build {
 
     private func promoteAtOnce(
         _ rebuilt: [Projector.Rebuilt],
-        _ heads: [Int: Int64],
+        _ heads: [Int: EventLog.Head],
         in session: PostgresSession
     ) async throws(PostgresError) {
         let positions =
             "{"
             + heads.sorted { $0.key < $1.key }
-            .map { "\"\($0.key)\":\($0.value)" }.joined(separator: ",") + "}"
+            .map { "\"\($0.key)\":\($0.value.offset)" }.joined(separator: ",") + "}"
         try await session.transaction { session throws(PostgresError) in
             try session.execute(
                 "SET LOCAL ROLE ledger_owner; "

@@ -99,7 +99,18 @@ struct AppendBench {
         let log = try await EventLog.open(settings)
         let facts = material.batches.count * BenchMaterial.batchFacts
         let rate = try await AppendBench.rate(of: facts) {
-            for batch in material.batches { _ = try await log.append(batch) }
+            // As an import does: the next batch is made ready while the last is written.
+            let work = WorkList(count: material.batches.count)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for _ in 0..<2 {
+                    group.addTask {
+                        while let index = work.next() {
+                            _ = try await log.append(material.batches[index])
+                        }
+                    }
+                }
+                try await group.waitForAll()
+            }
         }
         await log.close()
         return rate

@@ -81,7 +81,7 @@ struct DemoCommand: AsyncParsableCommand {
         Terminal.print(
             "\(report.payloads) payloads: \(report.appended) facts appended, "
                 + "\(report.duplicates) known already, \(report.rejected) refused; "
-                + "\(report.streams) subscriptions"
+                + "\(report.streams) streams"
         )
     }
 

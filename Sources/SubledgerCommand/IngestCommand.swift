@@ -99,7 +99,7 @@ struct IngestCommand: AsyncParsableCommand {
         Terminal.print(
             "\(report.payloads) payloads: \(report.appended) facts appended, "
                 + "\(report.duplicates) known already, \(report.rejected) payloads refused; "
-                + "\(report.streams) subscriptions"
+                + "\(report.streams) streams"
                 + (skipped > 0 ? "; \(skipped) other files passed over" : "")
         )
         if report.wasStopped {

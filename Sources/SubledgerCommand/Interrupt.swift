@@ -17,7 +17,7 @@ enum Interrupt {
     /// Says that the command asks `isRequested` from now on; without it a signal ends the process.
     static func heed() { isHeeded.store(true, ordering: .relaxed) }
 
-    /// Begins to listen for SIGINT and SIGTERM, and ends quietly on a broken pipe.
+    /// Begins to listen for SIGINT and SIGTERM; a broken pipe ends the process as usual.
     static func install() {
         for number in [SIGINT, SIGTERM] {
             signal(number) { number in
@@ -27,6 +27,5 @@ enum Interrupt {
                 _exit(128 + number)
             }
         }
-        signal(SIGPIPE) { _ in _exit(0) }
     }
 }

@@ -69,8 +69,10 @@ struct StreamOptions: ParsableArguments {
     )
     var knownAt: KnownAt = .latest
 
-    /// The stream; an error where there is none or more than one.
+    /// The stream; an error where there is none or more than one, or where `knownAt` names a
+    /// position that this ledger does not have.
     func stream(in log: EventLog) async throws -> StreamID {
+        try await checkKnownAt(in: log)
         let found = try await log.environments(of: originalTransactionId)
         let chosen = environment.map(Environment.init)
         let matching = chosen.map { wanted in found.filter { $0 == wanted } } ?? found
@@ -93,6 +95,26 @@ struct StreamOptions: ParsableArguments {
             )
         }
         return StreamID(environment: first, originalTransactionId: originalTransactionId)
+    }
+}
+
+extension StreamOptions {
+    private func checkKnownAt(in log: EventLog) async throws {
+        guard case .offsets(let offsets) = knownAt else { return }
+        let lane = log.identity.lanes.lane(of: originalTransactionId)
+        guard let offset = offsets[lane] else {
+            throw ValidationError(
+                "--known-at names no offset of lane \(lane), which holds \(originalTransactionId): "
+                    + "write \(lane):OFFSET"
+            )
+        }
+        let head = try await log.heads()[lane]?.offset ?? 0
+        guard (0...head).contains(offset) else {
+            throw ValidationError(
+                "--known-at names offset \(offset), but lane \(lane) ends at \(head); an instant "
+                    + "is written 2026-03-03T09:00:00Z"
+            )
+        }
     }
 }
 
@@ -142,6 +164,9 @@ struct TrustOptions: ParsableArguments {
     )
     var environments: [String] = []
 
+    @Option(help: "Take payloads that name no environment (all before 2022-02-24) as made in this.")
+    var assumeEnvironment: String?
+
     /// The policy these options make.
     func policy() throws -> VerificationPolicy {
         var policy = VerificationPolicy()
@@ -160,6 +185,7 @@ struct TrustOptions: ParsableArguments {
         }
         policy.bundleIds = Set(bundleId)
         policy.appAppleId = appAppleId
+        policy.assumedEnvironment = assumeEnvironment.map(Environment.init)
         if !environments.isEmpty { policy.environments = Set(environments.map(Environment.init)) }
         return policy
     }

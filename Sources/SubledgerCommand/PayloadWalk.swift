@@ -18,7 +18,7 @@ struct PayloadWalk {
     /// Entries of a folder up to which they are read in the order of their names.
     static let sortedEntriesMax = 10_000
 
-    /// Deepest nesting of folders; a link that leads back to its parent ends here.
+    /// Deepest nesting of folders.
     static let depthMax = 64
 
     fileprivate static let chunkByteCount = 1 << 16
@@ -36,6 +36,7 @@ struct PayloadWalk {
         var ready: [PayloadSplitter.Piece] = []
         var delivered = 0
         var isAtEnd = false
+        var hasContent = false
     }
 
     /// A walk over these paths; `-` is stdin.
@@ -78,6 +79,10 @@ struct PayloadWalk {
             return unreadable(path, "it vanished, or is a link that leads nowhere")
         }
         if isFolder.boolValue {
+            guard isNamed || !isLink(path) else {
+                skipped += 1
+                return nil
+            }
             guard depth < PayloadWalk.depthMax else {
                 return unreadable(path, "folders are nested deeper than \(PayloadWalk.depthMax)")
             }
@@ -99,10 +104,16 @@ struct PayloadWalk {
         return nil
     }
 
+    // Links to folders are not followed: two of them in one folder are 2^n ways into it.
+    private func isLink(_ path: String) -> Bool {
+        var status = stat()
+        return lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFLNK
+    }
+
     private func unreadable(_ path: String, _ reason: String) -> LocatedPayload {
         LocatedPayload(
             path: path,
-            payload: .failure(Rejection(.unreadable, "\(path): \(reason)"))
+            payload: .failure(Rejection(.unreadable, "It cannot be read: \(reason)."))
         )
     }
 
@@ -129,7 +140,14 @@ struct PayloadWalk {
         open = nil
         defer { open = file.isDone ? nil : file }
         try file.fill()
-        guard let piece = file.ready.popLast() else { return nil }
+        guard let piece = file.ready.popLast() else {
+            // An upload that was cut off at its first byte must not pass for nothing to do.
+            guard !file.hasContent, file.path != "-" else { return nil }
+            return LocatedPayload(
+                path: file.path,
+                payload: .failure(Rejection(.payloadEmpty, "The file is empty."))
+            )
+        }
         file.delivered += 1
         // Whether the first payload is the only one shows when the rest has been looked at; stdin
         // may be a pipe whose next payload is an hour away.
@@ -145,10 +163,15 @@ struct PayloadWalk {
 extension PayloadWalk.OpenFile {
     fileprivate var isDone: Bool { isAtEnd && ready.isEmpty }
 
+    private func readFile() throws -> [UInt8] {
+        [UInt8](try handle.read(upToCount: PayloadWalk.chunkByteCount) ?? Data())
+    }
+
     /// Reads until a payload is ready or the file ends.
     fileprivate mutating func fill() throws {
         while ready.isEmpty, !isAtEnd {
-            let chunk = try handle.read(upToCount: PayloadWalk.chunkByteCount) ?? Data()
+            let chunk = path == "-" ? StandardInput.read() : try readFile()
+            hasContent = hasContent || !chunk.isEmpty
             if chunk.isEmpty {
                 isAtEnd = true
                 ready = splitter.finish().reversed()
@@ -157,6 +180,24 @@ extension PayloadWalk.OpenFile {
                 ready = splitter.append(chunk).reversed()
             }
         }
+    }
+}
+
+/// Reads stdin as it comes: what a pipe has now, not what would fill a buffer.
+enum StandardInput {
+    /// How often a wait looks whether somebody asked to stop.
+    private static let pollMilliseconds: Int32 = 200
+
+    /// The next bytes; empty at the end, and once somebody asked to stop.
+    static func read() -> [UInt8] {
+        var descriptor = pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0)
+        while !Interrupt.isRequested {
+            guard poll(&descriptor, 1, pollMilliseconds) > 0 else { continue }
+            return [UInt8](unsafeUninitializedCapacity: PayloadWalk.chunkByteCount) {
+                $1 = max(0, Foundation.read(STDIN_FILENO, $0.baseAddress, $0.count))
+            }
+        }
+        return []
     }
 }
 

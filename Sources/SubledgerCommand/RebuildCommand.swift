@@ -36,7 +36,7 @@ struct RebuildCommand: AsyncParsableCommand {
         for projection in rebuilt {
             Terminal.print(
                 "\(projection.name): \(projection.rows) rows from \(projection.events) events of "
-                    + "\(projection.streams) subscriptions, digest \(projection.digest)"
+                    + "\(projection.streams) streams, digest \(projection.digest)"
             )
         }
     }

@@ -70,7 +70,14 @@ struct VerifyCommand: AsyncParsableCommand {
             throw Failure(Exit.inputMissing, "\(path) cannot be read")
         }
         do {
-            return try JSONDecoder().decode(KeptHeads.self, from: data).heads.map { head in
+            let kept = try JSONDecoder().decode(KeptHeads.self, from: data)
+            guard kept.ok, !kept.heads.isEmpty, kept.heads.allSatisfy({ $0.commit >= 1 }) else {
+                throw Failure(
+                    Exit.badInput,
+                    "\(path) proves nothing: it needs the heads of a verification that was ok"
+                )
+            }
+            return try kept.heads.map { head in
                 guard let digest = Digest(hex: head.digest) else {
                     throw Failure(
                         Exit.badInput,
@@ -90,6 +97,7 @@ struct VerifyCommand: AsyncParsableCommand {
     }
 
     private struct KeptHeads: Decodable {
+        let ok: Bool
         let heads: [Head]
     }
 

@@ -217,8 +217,13 @@ struct TranslationTests {
         // Nobody signed the wrapper: its word must not make a test purchase a real one.
         let promoted = wrapped.replacing("Sandbox", with: "Production")
         #expect(verifier.refusal(promoted) == .environmentUnknown)
-        let one = AppStoreVerifier(policy: try pki.policy(environments: [.production]))
-        #expect(try one.facts(try pki.sign(old))[0].stream.environment == .production)
+        var policy = try pki.policy(environments: [.production])
+        #expect(
+            AppStoreVerifier(policy: policy).refusal(try pki.sign(old)) == .environmentUnknown
+        )
+        policy.assumedEnvironment = .production
+        let assuming = AppStoreVerifier(policy: policy)
+        #expect(try assuming.facts(try pki.sign(old))[0].stream.environment == .production)
     }
 
     @Test func `only the apps and environments of the policy are accepted`() throws {

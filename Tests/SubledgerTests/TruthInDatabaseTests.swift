@@ -60,7 +60,7 @@ struct TruthInDatabaseTests {
                 var known: [(Instant, Int64)] = []
                 for delivery in life.notifications() {
                     try await ledger.ingest([delivery])
-                    known.append((delivery.signedAt, try await ledger.log.heads()[0] ?? 0))
+                    known.append((delivery.signedAt, try await ledger.log.heads()[0]?.offset ?? 0))
                 }
                 for (instant, offset) in known {
                     let told = try await ledger.periods(
