@@ -329,7 +329,7 @@ extension LogVerifier {
                  LEFT JOIN ledger.commit k ON k.lane = $1 AND k.commit_no = c.commit_no
                  WHERE k.confirmations IS DISTINCT FROM c.stored),
                 (SELECT min(commit_no) FROM ledger.commit WHERE lane = $1 AND commit_no < 1),
-                (SELECT encode(min(v.digest), 'hex') FROM ledger.evidence v
+                (SELECT min(encode(v.digest, 'hex')) FROM ledger.evidence v
                  WHERE v.lane = $1 AND NOT EXISTS (
                     SELECT FROM ledger.event e
                     WHERE e.lane = $1 AND e.evidence_digest = v.digest))
