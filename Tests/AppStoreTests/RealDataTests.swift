@@ -150,7 +150,9 @@ struct RealDataTests {
             try mockVerifier(environments: [.production, .sandbox]).refusal(wrong)
                 == .environmentUnknown
         )
-        #expect(try mockVerifier().refusal(wrong) == .dateMissing)
+        var policy = try mockVerifier().policy
+        policy.assumedEnvironment = .sandbox
+        #expect(AppStoreVerifier(policy: policy).refusal(wrong) == .dateMissing)
         #expect(
             verifier.refusal(try RealData.bytes(RealDataTests.mock + "missingX5CHeaderClaim"))
                 == .x5cMissing

@@ -75,7 +75,7 @@ struct PrivateServerTests {
         let demo = try await command.run("demo", "--subscriptions", "40")
         #expect(demo.code == 0, "\(demo.errors)")
         for words in [
-            "facts appended", "active_periods: ", "verify: ok", "inside the grace period",
+            "facts appended", "active_periods: ", "verify: ok", "recovered in grace",
             "an upgrade ended", "a refund was undone", "Try next", "export DATABASE_URL=",
         ] {
             #expect(demo.output.contains(words), "\(words) is missing in:\n\(demo.output)")
