@@ -30,7 +30,7 @@ release: dependencies ## Build the command line, optimised.
 	swift build -c release --product subledger
 
 snapshot: dependencies ## Write schema/snapshot.sql anew after a migration.
-	SNAPSHOT_UPDATE=1 swift test --disable-xctest --filter 'snapshot'
+	SNAPSHOT_UPDATE=1 swift test --disable-xctest --filter SnapshotTests
 
 format: ## Lay the sources out.
 	swift format -i -r -p $(SOURCES)

@@ -50,7 +50,10 @@ struct Command: Sendable {
         let ending = try await run(arguments)
         #expect(
             ending.code == code && !ending.wasKilled,
-            "subledger \(arguments.joined(separator: " ")): exit \(ending.code), \(ending.errors)",
+            """
+            subledger \(arguments.joined(separator: " ")): exit \(ending.code), \(ending.errors)
+            \(ending.output.prefix(500))
+            """,
             sourceLocation: location
         )
         return ending.output

@@ -8,7 +8,8 @@ import Testing
 
 /// A server that comes back without its newest commits.
 ///
-/// A failover to a replica that lagged, or an older backup. What it lost is lost, but the log must stay a log.
+/// A failover to a replica that lagged, or an older backup: what it lost is lost, but the log must
+/// stay a log.
 @Suite(.enabled { await TestServer.isAvailable })
 struct FailoverTests {
     @Test func `a writer goes on from what the server still has, in every lane`() async throws {

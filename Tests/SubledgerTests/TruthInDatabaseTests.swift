@@ -43,7 +43,6 @@ struct TruthInDatabaseTests {
                 let difference = life.difference(told, by: "PostgreSQL and a poll")
                 #expect(difference == nil, "\(difference ?? "")")
             }
-            // A poll may repeat under another as-of, which is a confirmation and no event.
             #expect(try await ledger.log.heads().mapValues(\.offset) == heads.mapValues(\.offset))
             #expect(try await ledger.log.verify().isOK)
             await ledger.log.close()
