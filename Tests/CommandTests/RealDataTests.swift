@@ -7,8 +7,13 @@ import Testing
 struct RealDataTests {
     private static let session =
         "session-foundation__session-pro-backend/lineage-2000001024993299"
-    /// Facts of the genuine payloads: what is news in every order, to all of them.
-    private static let appendedRange = 17...20
+    /// What the genuine payloads state: each fact is either appended or a duplicate.
+    private static let facts = 20
+    /// Of these, 17 are news in any order.
+    ///
+    /// Two repeat a transaction, and are news as well where they come before what they repeat. TEST,
+    /// which lies in two files, is one fact in any order.
+    private static let appendedRange = 17...19
     private static let mock = "apple__app-store-server-library-swift/mock_signed_data"
 
     @Test func `the folder of real payloads: what is genuine is in, the rest is told`()
@@ -29,6 +34,7 @@ struct RealDataTests {
             // Files are verified at once: which of two statements comes first is not said, and a
             // later one that comes first makes the earlier one news.
             #expect(Self.appendedRange.contains(report.appended))
+            #expect(report.appended + report.duplicates == Self.facts)
             #expect(report.rejected == report.rejections.count)
             #expect(report.streams == 3)
             for refusal in report.rejections {
