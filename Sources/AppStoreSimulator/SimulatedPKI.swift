@@ -43,6 +43,9 @@ public struct SimulatedPKI: Sendable {
     /// What is wrong with it.
     public let flaws: Flaws
 
+    /// The key of the leaf certificate, with which every JWS is signed: X9.63, uncompressed.
+    public var leafPublicKey: [UInt8] { Array(leafKey.verifyingKey.x963Representation) }
+
     private let leafKey: DeterministicSigningKey
     private let header: [UInt8]
     // The header is the same in every JWS and longer than most payloads; it is hashed once.
