@@ -77,15 +77,15 @@ final class StatementOpener: Sendable {
         receivedAt: Instant
     ) throws(Rejection) -> Statement {
         let jws = try JWS(compact)
-        let headerDigest = Digest.of(Array(jws.header))
-        let known = cache.chain(of: headerDigest)
+        let known = cache.chain(of: jws.header)
         let chain: SigningChain
-        if let known { chain = known } else { chain = try judge(jws) }
+        if let known { chain = known.chain } else { chain = try judge(jws) }
         let claims = try jws.unverifiedClaims()
         let asOf = try AppleClock.date(of: claims)
         try chain.checkValidity(at: asOf ?? receivedAt)
-        try jws.checkSignature(with: chain.key)
-        if known == nil { cache.remember(chain, of: headerDigest) }
+        let hashOfHeader = known?.hashOfHeader ?? jws.hashOfHeader
+        try jws.checkSignature(with: chain.key, continuing: hashOfHeader)
+        if known == nil { cache.remember(chain, of: jws.header, hashOfHeader: hashOfHeader) }
         return Statement(
             kind: Statement.Kind(claims),
             claims: claims,

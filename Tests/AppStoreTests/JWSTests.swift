@@ -98,14 +98,17 @@ struct JWSTests {
     @Test func `the cache forgets the oldest chain when it is full`() throws {
         let cache = ChainCache()
         let pki = try TestPKI()
-        let header = try JWSHeader(try JWS(Array(try pki.sign("{}").utf8)[...]).header)
-        let chain = try SigningChain(header, roots: try pki.policy().roots)
+        let jws = try JWS(Array(try pki.sign("{}").utf8)[...])
+        let chain = try SigningChain(try JWSHeader(jws.header), roots: try pki.policy().roots)
         for number in 0...ChainCache.chainCountMax {
-            cache.remember(chain, of: Events.Digest.of([UInt8(number)]))
+            for _ in 0..<2 {
+                cache.remember(chain, of: [UInt8(number)], hashOfHeader: jws.hashOfHeader)
+            }
         }
         #expect(cache.count == ChainCache.chainCountMax)
-        #expect(cache.chain(of: Events.Digest.of([0])) == nil)
-        #expect(cache.chain(of: Events.Digest.of([1])) != nil)
+        #expect(cache.chain(of: [0]) == nil)
+        #expect(cache.chain(of: [1]) != nil)
+        #expect(cache.chain(of: []) == nil)
     }
 
     @Test func `a chain has three certificates and ends at a pinned root`() throws {
