@@ -9,7 +9,7 @@ import Synchronization
 /// after a signature was checked with it, so that only holders of a trusted key can fill it.
 final class ChainCache: Sendable {
     /// A chain judged good, and what else follows from its header alone.
-    struct Entry: Sendable {
+    struct Known: Sendable {
         /// The chain.
         let chain: SigningChain
         /// The SHA-256 of the header and a dot, to be continued: half of what is to be hashed.
@@ -19,13 +19,13 @@ final class ChainCache: Sendable {
 
     // The oldest first. Headers differ within their first certificate, so that going through all
     // of them costs little more than the one comparison that succeeds.
-    private let entries = Mutex<[Entry]>([])
+    private let entries = Mutex<[Known]>([])
 
     /// Most chains remembered: Apple has a handful of leaves at a time, old payloads a few dozen.
     static let chainCountMax = 64
 
     /// The entry of that header, if its chain was judged good before.
-    func chain(of header: ArraySlice<UInt8>) -> Entry? {
+    func chain(of header: ArraySlice<UInt8>) -> Known? {
         entries.withLock { entries in
             entries.last { ChainCache.areEqual($0.header, header) }
         }
@@ -37,7 +37,7 @@ final class ChainCache: Sendable {
         of header: ArraySlice<UInt8>,
         hashOfHeader: SHA256
     ) {
-        let entry = Entry(chain: chain, hashOfHeader: hashOfHeader, header: Array(header))
+        let entry = Known(chain: chain, hashOfHeader: hashOfHeader, header: Array(header))
         entries.withLock { entries in
             guard !entries.contains(where: { ChainCache.areEqual($0.header, header) }) else {
                 return

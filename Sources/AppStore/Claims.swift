@@ -40,22 +40,28 @@ enum Claims {
     /// Refuses an identifier that is too long or holds control characters.
     static func checkIdentifier(
         _ text: String,
-        _ name: String,
+        _ name: @autoclosure () -> String,
         byteCountMax: Int
     ) throws(Rejection) {
         guard text.utf8.count <= byteCountMax else {
             throw Rejection(
                 .idMalformed,
-                "\(name) has \(text.utf8.count) bytes; at most \(byteCountMax) are accepted."
+                "\(name()) has \(text.utf8.count) bytes; at most \(byteCountMax) are accepted."
             )
         }
         guard !hasControlCharacters(text) else {
-            throw Rejection(.idMalformed, "\(name) holds control characters.")
+            throw Rejection(.idMalformed, "\(name()) holds control characters.")
         }
     }
 
     static func hasControlCharacters(_ text: String) -> Bool {
-        text.utf8.contains { $0 < 0x20 || $0 == 0x7f }
+        var text = text
+        return text.withUTF8 { bytes in
+            // Or-ing all answers has no branch a byte; nearly always all are looked at anyway.
+            var found: UInt8 = 0
+            for byte in bytes { found |= (byte < 0x20 ? 1 : 0) | (byte == 0x7f ? 1 : 0) }
+            return found != 0
+        }
     }
 
     private static func wrongType(

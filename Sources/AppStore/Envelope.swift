@@ -28,10 +28,8 @@ struct Envelope {
             throw Rejection(.payloadEmpty, "The payload is empty.")
         }
         if first == UInt8(ascii: "{") {
-            try self.init(object: text)
-        } else if text.contains(UInt8(ascii: ".")),
-            text.allSatisfy({ Base64.isURLCharacter($0) || $0 == UInt8(ascii: ".") })
-        {
+            try self.init(object: text, of: payload)
+        } else if Envelope.isJWSText(text) {
             self.init(kind: nil, parts: [.any(text)])
         } else {
             throw ForeignFormat.rejection(of: text)
@@ -44,10 +42,13 @@ struct Envelope {
         self.environmentHint = environmentHint
     }
 
-    private init(object text: ArraySlice<UInt8>) throws(Rejection) {
+    private init(
+        object text: ArraySlice<UInt8>,
+        of whole: [UInt8]
+    ) throws(Rejection) {
         let body: JSON.Value
         do {
-            body = try JSON(Array(text)).root
+            body = try JSON(text.count == whole.count ? whole : Array(text)).root
         } catch {
             throw ForeignFormat.rejection(ofText: text)
                 ?? Rejection(error, in: "The payload")
@@ -112,6 +113,13 @@ struct Envelope {
             throw Rejection(.claimMalformed, "\(name) of a server response is not a JWS string.")
         }
         return text
+    }
+
+    // One dot at least, and nothing but dots and base64url.
+    private static func isJWSText(_ text: ArraySlice<UInt8>) -> Bool {
+        let dot = UInt8(ascii: ".")
+        return text.withUnsafeBytes { ByteScan.firstIndex(of: dot, in: $0) } != nil
+            && Base64.isURLText(text, orAnyOf: dot)
     }
 
     static func trimmed(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {

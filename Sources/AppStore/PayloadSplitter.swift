@@ -118,7 +118,7 @@ public struct PayloadSplitter: Sendable {
 
     private static func isCompactJWS(_ line: ArraySlice<UInt8>) -> Bool {
         line.count { $0 == UInt8(ascii: ".") } == 2
-            && line.allSatisfy { Base64.isURLCharacter($0) || $0 == UInt8(ascii: ".") }
+            && Base64.isURLText(line, orAnyOf: UInt8(ascii: "."))
     }
 
     private mutating func take(_ byte: UInt8) {

@@ -7,7 +7,8 @@ import Testing
     private static let commands = [
         [], ["demo"], ["migrate"], ["migrate", "up"], ["migrate", "status"], ["ingest"],
         ["rebuild"], ["verify"], ["periods"], ["history"], ["streams"], ["simulate"], ["bench"],
-        ["bench", "append"], ["database"], ["database", "start"], ["database", "status"],
+        ["bench", "append"], ["bench", "verify"], ["database"], ["database", "start"],
+        ["database", "status"],
         ["database", "stop"],
     ]
     private let command = Command(environment: ["DATABASE_URL": "host=/nowhere"])
@@ -31,6 +32,7 @@ import Testing
         ["migrate", "--lanes", "3"], ["migrate", "--lanes", "many"],
         ["migrate", "--partitions", "-1"], ["periods", "1", "--at", "yesterday"],
         ["periods", "1", "--known-at", "lane:one"], ["history", "1", "--known-at", "1:2:3"],
+        ["bench", "verify", "--rounds", "0"], ["bench", "verify", "--seconds", "0"],
         ["simulate"], ["simulate", "--out", "x", "--subscriptions", "0"],
     ])
     func `a usage error is 64, and stdout stays empty`(arguments: [String]) async throws {
@@ -51,6 +53,27 @@ import Testing
             #expect(ending.output.isEmpty, "\(place): \(ending.output)")
             #expect(ending.errors.contains("subledger: "), "\(ending.errors)")
         }
+    }
+
+    @Test func `bench verify needs no database and names its ratios`() async throws {
+        let output = try await command.expect(
+            0,
+            "bench",
+            "verify",
+            "--rounds",
+            "1",
+            "--seconds",
+            "0.01",
+            "--json"
+        )
+        let object = try JSONSerialization.jsonObject(with: Data(output.utf8))
+        let numbers = try #require(object as? [String: Double])
+        for name in [
+            "notificationRatio", "transactionRatio", "decodeRatio", "bareVerificationsPerSecond",
+            "notificationsPerSecond", "transactionsPerSecond", "decodeMegabytesPerSecond",
+            "plainDecodeMegabytesPerSecond",
+        ] { #expect(numbers[name] ?? 0 > 0, "\(name)") }
+        #expect(numbers["rounds"] == 1)
     }
 
     @Test func `a path that is not there is 66, before anything is connected to`() async throws {
