@@ -13,10 +13,10 @@ struct VerifyBenchMaterial {
     private let messages: [SignedMessage]
     private let responses: [VerifyReceiptResponse]
 
-    /// Notifications, and as many transactions: 20 MB together, as many as a second verifies.
-    private static let notificationCount = 1000
-    /// Responses of five hundred rows: 10 MB.
-    private static let responseCount = 12
+    /// Notifications, and as many transactions: 7 MB together.
+    private static let notificationCount = 400
+    /// Responses of five hundred rows: 6 MB.
+    private static let responseCount = 8
 
     private let receivedAt = Instant(milliseconds: 1_800_000_000_000)
 

@@ -11,7 +11,7 @@ struct JSONFuzzTests {
     private static let environment = ProcessInfo.processInfo.environment
 
     /// Rounds without a wish: a few seconds in a debug build.
-    private static let roundsByDefault: UInt64 = 6000
+    private static let roundsByDefault: UInt64 = 20_000
 
     /// How long to go on beyond that; nil where nobody asked.
     private static let seconds = environment["SUBLEDGER_FUZZ_SECONDS"].flatMap(Int.init)
@@ -38,7 +38,7 @@ struct JSONFuzzTests {
                 return
             }
         }
-        #expect(accepted > 1000 && refused > 1000, "the mixture must test both sides")
+        #expect(accepted > 4000 && refused > 4000, "the mixture must test both sides")
         if JSONFuzzTests.seconds != nil {
             print("fuzzed JSON: \(round) texts from seed \(JSONFuzzTests.seed), \(accepted) read")
         }

@@ -54,9 +54,9 @@ struct JSONNameTests {
         #expect(duplicate(#"{"a":{"b":1,"b":2},"a":1}"#) == 13)
     }
 
-    // Comparing all pairs would take hours, not seconds.
+    // Comparing all pairs would take many minutes, not seconds.
     @Test func `a hostile object costs no more than its size`() throws {
-        let names = (0..<200_000).map { "same_start_\($0 + 1_000_000)_same_end" }
+        let names = (0..<100_000).map { "same_start_\($0 + 1_000_000)_same_end" }
         #expect(duplicate(object(names)) == nil)
         #expect(duplicate(object(names + [names[7]])) != nil)
     }

@@ -34,14 +34,20 @@ enum JSONOracle {
             return String(describing: error).contains("not representable")
                 ? .knownDifference : .disagree("accepted: \(error)")
         case (.failure(let error as JSON.Failure), .success):
-            // Foundation lets a comma stand before a closing brace; RFC 8259 does not.
-            let isTrailingComma =
-                error.reason == .unexpectedByte && bytes[error.offset] == UInt8(ascii: "}")
             let stricter: [JSON.Reason] = [.duplicateName, .tooDeep, .numberTooLong]
-            return stricter.contains(error.reason) || isTrailingComma
+            return stricter.contains(error.reason) || isTrailingComma(error, in: bytes)
                 ? .knownDifference : .disagree("refused: \(error)")
         case (.failure, _): return .bothRefuse
         }
+    }
+
+    // Foundation lets a comma stand before a closing brace or bracket; RFC 8259 does not.
+    private static func isTrailingComma(_ failure: JSON.Failure, in bytes: [UInt8]) -> Bool {
+        let closing = [UInt8(ascii: "}"), UInt8(ascii: "]")]
+        guard failure.reason == .unexpectedByte, closing.contains(bytes[failure.offset]) else {
+            return false
+        }
+        return bytes[..<failure.offset].last { !Envelope.isWhitespace($0) } == UInt8(ascii: ",")
     }
 
     /// Whether a value means what Foundation says.
