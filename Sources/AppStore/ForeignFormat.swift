@@ -33,8 +33,14 @@ enum ForeignFormat {
 
     /// The rejection of text in braces that is no JSON, where it is something else.
     static func rejection(ofText text: ArraySlice<UInt8>) -> Rejection? {
-        contains(text.prefix(lookAheadByteCount), "\"purchase-info\"")
-            ? unsupported("an iOS 6 transaction receipt (property list)") : nil
+        isIOS6Receipt(text) ? Rejection.ios6Receipt : nil
+    }
+
+    /// Whether text is the property list that iOS 6 took for a receipt (app-store.md §F.2).
+    static func isIOS6Receipt(_ text: ArraySlice<UInt8>) -> Bool {
+        let head = text.prefix(lookAheadByteCount)
+        return text.first == UInt8(ascii: "{")
+            && (contains(head, "\"purchase-info\"") || contains(head, "\"signature\" = \""))
     }
 
     /// The rejection of bytes that are neither JSON object nor JWS.
@@ -57,9 +63,7 @@ enum ForeignFormat {
         if decoded.first == 0x30, decoded.dropFirst().first ?? 0 >= 0x80 {
             return unsupported("an app receipt (PKCS#7, base64)")
         }
-        if contains(decoded[...], "purchase-info") || contains(decoded[...], "\"signature\"") {
-            return unsupported("an iOS 6 transaction receipt (base64)")
-        }
+        if isIOS6Receipt(decoded[...]) { return Rejection.ios6Receipt }
         return unsupported("base64 of no form known")
     }
 
@@ -77,4 +81,13 @@ enum ForeignFormat {
     private static func contains(_ bytes: ArraySlice<UInt8>, _ word: StaticString) -> Bool {
         String(decoding: bytes, as: UTF8.self).contains(word.description)
     }
+}
+
+extension Rejection {
+    static let ios6Receipt = Rejection(
+        .ios6Receipt,
+        "The payload is an iOS 6 transaction receipt (a property list), which is not verified here."
+            + " Give Apple's verifyReceipt response to it, or get its transaction from the App"
+            + " Store Server API by the transaction id."
+    )
 }

@@ -61,7 +61,7 @@ struct Statement {
 /// Opens JWS: checks the signature and everything that vouches for it, and nothing of the content.
 final class StatementOpener: Sendable {
     private let roots: [RootCertificate]
-    let cache = ChainCache()
+    let cache = ChainCache<SigningChain>()
 
     /// An opener that trusts these roots and no others.
     init(roots: [RootCertificate]) {

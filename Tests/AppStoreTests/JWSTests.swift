@@ -96,14 +96,14 @@ struct JWSTests {
     }
 
     @Test func `the cache forgets the oldest chain when it is full`() throws {
-        let cache = ChainCache()
+        let cache = ChainCache<SigningChain>()
         let pki = try TestPKI()
         let header = try JWSHeader(try JWS(Array(try pki.sign("{}").utf8)[...]).header)
         let chain = try SigningChain(header, roots: try pki.policy().roots)
-        for number in 0...ChainCache.chainCountMax {
+        for number in 0...ChainCache<SigningChain>.chainCountMax {
             cache.remember(chain, of: Events.Digest.of([UInt8(number)]))
         }
-        #expect(cache.count == ChainCache.chainCountMax)
+        #expect(cache.count == ChainCache<SigningChain>.chainCountMax)
         #expect(cache.chain(of: Events.Digest.of([0])) == nil)
         #expect(cache.chain(of: Events.Digest.of([1])) != nil)
     }
