@@ -12,15 +12,6 @@ enum ForeignFormat {
             )
         }
         if has("errorCode") { return unsupported("an error response of the App Store Server API") }
-        if has("notification_type", "unified_receipt") {
-            return unsupported("a version 1 notification, which is not signed")
-        }
-        if has("receipt", "latest_receipt", "latest_receipt_info", "pending_renewal_info") {
-            return unsupported("a verifyReceipt response, which is not signed")
-        }
-        if has("status"), body.members.count <= 4 {
-            return unsupported("a verifyReceipt status without a receipt")
-        }
         if has("receipt-data") { return unsupported("a verifyReceipt request") }
         if has("subscriptionGroups", "nonRenewingSubscriptions") {
             return unsupported("a .storekit configuration")
@@ -51,17 +42,12 @@ enum ForeignFormat {
             return unsupported("a JSON array; take it apart first, each element is a payload")
         case UInt8(ascii: "\""):
             return unsupported("a JSON string; give its content")
-        case 0x30 where text.dropFirst().first ?? 0 >= 0x80:
-            return unsupported("an app receipt (PKCS#7, DER)")
         default: break
         }
         let letters = head.filter { !Envelope.isWhitespace($0) }
         let whole = letters.prefix(letters.count & ~3)
         guard let decoded = Base64.decodeStandard(whole[...]) else {
             return unsupported("bytes of no form known")
-        }
-        if decoded.first == 0x30, decoded.dropFirst().first ?? 0 >= 0x80 {
-            return unsupported("an app receipt (PKCS#7, base64)")
         }
         if isIOS6Receipt(decoded[...]) { return Rejection.ios6Receipt }
         return unsupported("base64 of no form known")
@@ -73,8 +59,9 @@ enum ForeignFormat {
     private static func unsupported(_ form: String) -> Rejection {
         Rejection(
             .unsupportedFormat,
-            "The payload is \(form). Accepted are notifications of version 2, JWS transactions and"
-                + " renewal info, and responses of the App Store Server API."
+            "The payload is \(form). Accepted are notifications of versions 1 and 2, JWS"
+                + " transactions and renewal info, app receipts, and responses of the App Store"
+                + " Server API and of verifyReceipt."
         )
     }
 

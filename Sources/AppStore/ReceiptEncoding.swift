@@ -69,10 +69,3 @@ enum ReceiptEncoding {
         return Base64.decodeStandard(letters[...])
     }
 }
-
-extension AppReceipt {
-    /// Whether a payload looks like an app receipt, so that `ReceiptOpener` is to be asked.
-    static func looksLikeReceipt(_ bytes: ArraySlice<UInt8>) -> Bool {
-        ReceiptEncoding.looksLikeReceipt(bytes)
-    }
-}

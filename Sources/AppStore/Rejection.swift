@@ -32,6 +32,23 @@ public struct Rejection: Error, Sendable {
         /// A server response that holds no signed statement, so there is nothing to verify.
         case nothingSigned = "nothing-signed"
 
+        /// Nothing in the payload is signed or proven otherwise, and nobody vouches for it.
+        case unproven = "unproven"
+        /// A version 1 notification whose `password` is not the app's shared secret.
+        case sharedSecretMismatch = "shared-secret-mismatch"
+        /// Apple answered verifyReceipt that the request was wrong.
+        case receiptStatusRequest = "receipt-status-request"
+        /// Apple answered that the receipt is not genuine.
+        case receiptStatusForged = "receipt-status-forged"
+        /// Apple answered that the receipt belongs to the other environment.
+        case receiptStatusEnvironment = "receipt-status-environment"
+        /// Apple answered that it could not tell now; asking again may help.
+        case receiptStatusRetry = "receipt-status-retry"
+        /// Apple answered that it does not know the account.
+        case receiptStatusAccount = "receipt-status-account"
+        /// Apple answered that it cannot tell, now or later.
+        case receiptStatusGaveUp = "receipt-status-gave-up"
+
         /// Not JSON as RFC 8259 defines it.
         case jsonMalformed = "json-malformed"
         /// JSON nested deeper than `JSON.depthMax`.

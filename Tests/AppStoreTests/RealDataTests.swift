@@ -40,11 +40,11 @@ struct RealDataTests {
             source: "file",
             receivedAt: receivedAt
         )
-        let facts = verified.value
-        #expect(verified.evidence.payload == payload)
-        #expect(verified.evidence.kind == .signedNotification)
+        let facts = verified.facts
+        #expect(verified.groups[0].evidence.payload == payload)
+        #expect(verified.groups[0].evidence.kind == .signedNotification)
         #expect(
-            verified.evidence.verification.root.hex
+            verified.groups[0].evidence.verification.root?.hex
                 == "63343abfb89a6a03ebb57e9b3f5fa7be7c4f5c756f3017b3a8c488c3653e9179"
         )
         #expect(facts.map(\.kind) == [.transaction, .renewal, .notification])
@@ -85,12 +85,12 @@ struct RealDataTests {
     @Test func `renewal info alone is renewal info, and no notification`() throws {
         let payload = try RealData.bytes("awa__go-iap/renewalInfo.jws")
         let verified = try apple.verify(payload: payload, source: "file", receivedAt: receivedAt)
-        #expect(verified.evidence.kind == .signedRenewalInfo)
-        #expect(verified.value.map(\.kind) == [.renewal])
-        #expect(verified.value[0].stream.originalTransactionId == "2000000335310644")
-        #expect(verified.value[0].bundleId.isEmpty)
+        #expect(verified.groups[0].evidence.kind == .signedRenewalInfo)
+        #expect(verified.facts.map(\.kind) == [.renewal])
+        #expect(verified.facts[0].stream.originalTransactionId == "2000000335310644")
+        #expect(verified.facts[0].bundleId.isEmpty)
         #expect(
-            verified.value[0].content.instant(.recentSubscriptionStartDate)
+            verified.facts[0].content.instant(.recentSubscriptionStartDate)
                 == Instant(milliseconds: 1_684_822_738_000)
         )
         let text = String(decoding: payload, as: UTF8.self)

@@ -89,7 +89,7 @@ struct Told {
                     source: "test",
                     receivedAt: delivery.signedAt
                 )
-                return (delivery, verified.value)
+                return (delivery, verified.facts)
             } catch {
                 // A poll before the first purchase: an answer without any statement in it.
                 guard error.code == .nothingSigned, delivery.channel != .notification else {
