@@ -209,11 +209,6 @@ struct RealDataTests {
             "aporat__store-receipt-validator/inAppPurchaseInvalidReceiptResponse.json",
             "verifyReceipt status"
         ),
-        ("apple__app-store-server-library-swift/mock_signed_data/legacyTransaction", "iOS 6"),
-        (
-            "IdeasOnCanvas__AppReceiptValidator/deprecatedSinglesTypeExpiredAppleCert_receipt.b64",
-            "iOS 6"
-        ),
         ("apphud__ApphudSDK/storekit/StoreKit.storekit", ".storekit"),
         ("voltrue2__in-app-purchase/latest_receipt_info-6.json", "JSON array"),
         (
