@@ -72,15 +72,20 @@ struct ReceiptOpenerTests {
     }
 
     @Test func `base64 is taken with breaks, in either alphabet, padded or not`() throws {
-        let data = Data(try ReceiptForge(authority).message())
-        let text = data.base64EncodedString()
-        let broken = data.base64EncodedString(options: .lineLength76Characters)
-        let url = text.replacing("+", with: "-").replacing("/", with: "_")
-        for form in [text, broken, " \n\(broken)\r\n", url, url.replacing("=", with: "")] {
-            #expect(AppReceipt.looksLikeReceipt(Array(form.utf8)[...]))
-            #expect(opener.refusal(Array(form.utf8)) == nil)
+        for length in 0..<3 {
+            var forge = try ReceiptForge(authority)
+            let filler = ReceiptForge.attribute(99, [UInt8](repeating: 0, count: length))
+            forge.content = ReceiptForge.payload(extra: [filler])
+            let data = Data(try forge.message())
+            let text = data.base64EncodedString()
+            let broken = data.base64EncodedString(options: .lineLength76Characters)
+            let url = text.replacing("+", with: "-").replacing("/", with: "_")
+            for form in [text, broken, " \n\(broken)\r\n", url, url.replacing("=", with: "")] {
+                #expect(AppReceipt.looksLikeReceipt(Array(form.utf8)[...]))
+                #expect(opener.refusal(Array(form.utf8)) == nil, "\(length) bytes more")
+            }
+            #expect(opener.refusal(Array("\(text)!".utf8)) == .receiptMalformed)
         }
-        #expect(opener.refusal(Array("\(text)!".utf8)) == .receiptMalformed)
         #expect(opener.refusal(Array("bm90IGEgcmVjZWlwdA==".utf8)) == .receiptMalformed)
         #expect(opener.refusal(Array(" \n".utf8)) == .payloadEmpty)
     }
