@@ -2,7 +2,7 @@ import Events
 import X509
 
 /// An app receipt whose signature was checked: what it says, and which root vouches for it.
-struct OpenedReceipt {
+struct OpenedReceipt: Sendable {
     /// What it says.
     let receipt: AppReceipt
     /// The fingerprint of the root.
