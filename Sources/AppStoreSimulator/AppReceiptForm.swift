@@ -20,4 +20,15 @@ public struct AppReceiptForm: OptionSet, Hashable, Sendable {
     public static let onlyKnownAttributes = AppReceiptForm(rawValue: 8)
     /// The purchases under the transaction ids that the device of the last restore got.
     public static let restoredIds = AppReceiptForm(rawValue: 16)
+    /// An upgraded period has the cancellation date of the upgrade, as in old production data
+    /// (§G-9); a receipt has no other mark of an upgrade.
+    public static let upgradesCancelled = AppReceiptForm(rawValue: 32)
+
+    /// The style of the rows.
+    var rowStyle: ReceiptStyle {
+        var style: ReceiptStyle = []
+        if contains(.restoredIds) { style.insert(.restoredIds) }
+        if contains(.upgradesCancelled) { style.insert(.upgradesCancelled) }
+        return style
+    }
 }

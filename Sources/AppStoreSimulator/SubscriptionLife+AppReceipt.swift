@@ -45,10 +45,7 @@ extension SubscriptionLife {
     }
 
     private func payload(asOf instant: Instant, form: AppReceiptForm) -> [UInt8] {
-        let rows = receiptRows(
-            asOf: instant,
-            style: form.contains(.restoredIds) ? .restoredIds : []
-        )
+        let rows = receiptRows(asOf: instant, style: form.rowStyle)
         let isComplete = !form.contains(.onlyKnownAttributes)
         let facts = ReceiptFacts(self)
         let bundleId = BER.utf8(store.bundleId)
