@@ -66,7 +66,9 @@ struct ReceiptContent {
         json.bit("price_consent_status", state.isPriceIncreaseAccepted)
         json.bit("price_increase_status", state.isPriceIncreaseAccepted)
         if state.isAutoRenewOn, let offer = state.coming?.offer {
-            if offer.category == .promotional { json.text("promotional_offer_id", offer.identifier) }
+            if offer.category == .promotional {
+                json.text("promotional_offer_id", offer.identifier)
+            }
             if offer.category == .offerCode { json.text("offer_code_ref_name", offer.identifier) }
         }
         return [json.object]

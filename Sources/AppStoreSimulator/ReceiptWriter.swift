@@ -65,44 +65,36 @@ struct ReceiptWriter {
     /// An instant in its three forms; nothing for nil.
     mutating func dates(_ name: StaticString, _ instant: Instant?) {
         guard let instant else { return }
-        let shifted = Instant(milliseconds: instant.milliseconds + subsecond)
-        texts(name, shifted)
-        if !style.contains(.textDatesOnly) {
-            milliseconds(name, suffix: "_ms", shifted)
-        }
+        threeForms(name, Instant(milliseconds: instant.milliseconds + subsecond))
     }
+
+    /// The instant of the answer itself, whose milliseconds are always genuine.
+    mutating func requestDates(_ instant: Instant) { threeForms("request_date", instant) }
 
     /// The end of a period as iOS 6 wrote it: milliseconds under the plain name, texts beside it.
     mutating func expiry(_ instant: Instant) {
         let shifted = Instant(milliseconds: instant.milliseconds + subsecond)
-        milliseconds("expires_date", suffix: "", shifted)
-        texts("expires_date", gmt: "_formatted", pacific: "_formatted_pst", shifted)
+        milliseconds("expires_date", "", shifted)
+        text("expires_date", "_formatted", AppleDateText.gmt(shifted))
+        text("expires_date", "_formatted_pst", AppleDateText.pacific(shifted))
     }
 
-    /// The instant of the answer itself, whose milliseconds are always genuine.
-    mutating func requestDates(_ instant: Instant) {
-        texts("request_date", instant)
-        if !style.contains(.textDatesOnly) {
-            milliseconds("request_date", suffix: "_ms", instant)
-        }
+    private mutating func threeForms(_ name: StaticString, _ instant: Instant) {
+        text(name, "", AppleDateText.gmt(instant))
+        if !style.contains(.textDatesOnly) { milliseconds(name, "_ms", instant) }
+        text(name, "_pst", AppleDateText.pacific(instant))
     }
 
     private mutating func milliseconds(
         _ name: StaticString,
-        suffix: StaticString,
+        _ suffix: StaticString,
         _ instant: Instant
     ) {
         json.add(name, suffix: suffix, json: digits(String(instant.milliseconds)))
     }
 
-    private mutating func texts(
-        _ name: StaticString,
-        gmt: StaticString = "",
-        pacific: StaticString = "_pst",
-        _ instant: Instant
-    ) {
-        json.add(name, suffix: gmt, json: JSONWriter.json(text: AppleDateText.gmt(instant)))
-        json.add(name, suffix: pacific, json: JSONWriter.json(text: AppleDateText.pacific(instant)))
+    private mutating func text(_ name: StaticString, _ suffix: StaticString, _ text: String) {
+        json.add(name, suffix: suffix, json: JSONWriter.json(text: text))
     }
 
     private func digits(_ digits: String) -> [UInt8] {

@@ -73,8 +73,10 @@ extension SubscriptionLife {
         if style.contains(.excludeOldTransactions) {
             // Newest first: what comes after the first row of the subscription is old.
             let newest = rows.firstIndex { $0.subscription != nil } ?? 0
-            rows = rows.enumerated().filter { $0.offset == newest || $0.element.subscription == nil }
-                .map(\.element)
+            rows = rows.enumerated().filter {
+                $0.offset == newest || $0.element.subscription == nil
+            }
+            .map(\.element)
         }
         json.objects("latest_receipt_info", rows.map { content.object(of: $0, in: .latest) })
         json.plain("latest_receipt", appReceiptBase64(asOf: instant, form: style.receiptForm))
