@@ -22,8 +22,9 @@ public struct Delivery: Hashable, Sendable {
     public let channel: Channel
     /// The bytes.
     public let payload: [UInt8]
-    /// The `signedDate` of everything in it: its as-of. Where the format has none, when Apple
-    /// answered, sent or made it.
+    /// The `signedDate` of everything in it: its as-of.
+    ///
+    /// Where the format has none, when Apple answered, sent or made it.
     public let signedAt: Instant
 
     /// A payload.

@@ -20,7 +20,7 @@ enum ReceiptSigningKey {
 
     private struct NotBase64: Error {}
 
-    /// PKCS#1 (RFC 8017 §A.1.2). For simulation only: never sign anything real with it.
+    // PKCS#1 (RFC 8017 §A.1.2). For simulation only: never sign anything real with it.
     private static let derBase64 = """
         MIIEowIBAAKCAQEAqUY4FnG54QUaaz6YD0Qr9cXTq7Ubpgz/yIjN6/rTRTFUz9M68K2HjA6OJxgiWU2FH5PtEvsw\
         0nguXQjcfmP68ddhPDzORns5a3PASO9HIv6ZMQFTqBWvZ91tdNRn83KEbBI9Uqf/SndZ/4pAmtUJjWYDTPqPFcRJ\

@@ -79,7 +79,7 @@ private struct ReceiptAttributes {
 
     init() {}
 
-    /// Those of one purchase. Dates that are not set are empty texts, as in Apple's receipts.
+    /// Those of one purchase; dates that are not set are empty texts, as in Apple's receipts.
     init(_ row: ReceiptRow, isComplete: Bool) {
         add(1701, BER.integer(row.quantity))
         add(1702, BER.utf8(row.productId))
