@@ -83,7 +83,7 @@ let package = Package(
         ),
         .target(
             name: "AppStoreSimulator",
-            dependencies: ["Events", crypto, x509, asn1],
+            dependencies: ["Events", crypto, rsa, x509, asn1],
             swiftSettings: strict
         ),
         .executableTarget(
@@ -128,7 +128,9 @@ let package = Package(
         ),
         .testTarget(
             name: "AppStoreSimulatorTests",
-            dependencies: ["AppStoreSimulator", "Events", crypto, x509, asn1],
+            dependencies: [
+                "AppStoreSimulator", "Events", "TestSupport", crypto, rsa, x509, asn1,
+            ],
             swiftSettings: strict
         ),
         .testTarget(
