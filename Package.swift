@@ -90,7 +90,7 @@ let package = Package(
             name: "SubledgerCommand",
             dependencies: [
                 "AppStore", "AppStoreSimulator", "EventLog", "Events", "Postgres", "Projections",
-                "Projector", "Subledger", argumentParser,
+                "Projector", "Subledger", argumentParser, crypto,
             ],
             swiftSettings: strict
         ),

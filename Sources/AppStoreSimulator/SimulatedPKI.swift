@@ -46,6 +46,9 @@ public struct SimulatedPKI: Sendable {
     /// Signs app receipts under the same root.
     public let receipts: ReceiptPKI
 
+    /// The key of the leaf certificate, with which every JWS is signed: X9.63, uncompressed.
+    public var leafPublicKey: [UInt8] { Array(leafKey.verifyingKey.x963Representation) }
+
     private let leafKey: DeterministicSigningKey
     private let header: [UInt8]
     // The header is the same in every JWS and longer than most payloads; it is hashed once.
