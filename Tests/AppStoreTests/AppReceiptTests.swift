@@ -76,6 +76,14 @@ struct AppReceiptTests {
         )
     }
 
+    @Test(arguments: [
+        "Production", "ProductionSandbox", "ProductionVPP", "ProductionVPPSandbox", "Xcode", "New",
+    ])
+    func `a receipt type is kept as Apple writes it, known or not`(type: String) throws {
+        let content = ReceiptForge.payload(type: type)
+        #expect(try AppReceipt(content: content[...]).receiptType == type)
+    }
+
     @Test func `purchases come in the payload's order`() throws {
         let numbers = ["3", "1", "2", "10"]
         let content = Forge.payload(
