@@ -32,6 +32,8 @@ import Testing
         ["migrate", "--partitions", "-1"], ["periods", "1", "--at", "yesterday"],
         ["periods", "1", "--known-at", "lane:one"], ["history", "1", "--known-at", "1:2:3"],
         ["simulate"], ["simulate", "--out", "x", "--subscriptions", "0"],
+        ["simulate", "--out", "x", "--format", "v3"],
+        ["simulate", "--out", "x", "--format", "v1,"],
     ])
     func `a usage error is 64, and stdout stays empty`(arguments: [String]) async throws {
         let ending = try await command.run(arguments)
