@@ -47,7 +47,7 @@ struct RealReceiptTests {
         path: String
     ) throws {
         let bytes = try RealData.bytes(path)
-        #expect(AppReceipt.looksLikeReceipt(bytes[...]))
+        #expect(ReceiptEncoding.looksLikeReceipt(bytes[...]))
         let others = ReceiptOpener(roots: Array(RootCertificate.apple.dropLast()))
         #expect(others.refusal(bytes) == .chainUntrusted)
         #expect(ReceiptOpener(roots: []).refusal(bytes) == .chainUntrusted)
@@ -67,7 +67,7 @@ struct RealReceiptTests {
     ])
     func `what Xcode signed needs Xcode's root`(path: String) throws {
         let bytes = try RealData.bytes(path)
-        #expect(AppReceipt.looksLikeReceipt(bytes[...]))
+        #expect(ReceiptEncoding.looksLikeReceipt(bytes[...]))
         #expect(apple.refusal(bytes) == .xcodeSigned)
         let root = try RealData.bytes(
             "certificates/StoreKitTestCertificate-Xcode-legacy-receipts.cer"
@@ -110,7 +110,7 @@ struct RealReceiptTests {
         code: Rejection.Code
     ) throws {
         let bytes = try RealData.bytes(path)
-        #expect(!AppReceipt.looksLikeReceipt(bytes[...]))
+        #expect(!ReceiptEncoding.looksLikeReceipt(bytes[...]))
         #expect(apple.refusal(bytes) == code)
         let verifier = AppStoreVerifier(policy: VerificationPolicy())
         #expect(code != .ios6Receipt || verifier.refusal(bytes) == code)

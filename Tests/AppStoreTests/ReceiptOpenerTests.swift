@@ -81,7 +81,7 @@ struct ReceiptOpenerTests {
             let broken = data.base64EncodedString(options: .lineLength76Characters)
             let url = text.replacing("+", with: "-").replacing("/", with: "_")
             for form in [text, broken, " \n\(broken)\r\n", url, url.replacing("=", with: "")] {
-                #expect(AppReceipt.looksLikeReceipt(Array(form.utf8)[...]))
+                #expect(ReceiptEncoding.looksLikeReceipt(Array(form.utf8)[...]))
                 #expect(opener.refusal(Array(form.utf8)) == nil, "\(length) bytes more")
             }
             #expect(opener.refusal(Array("\(text)!".utf8)) == .receiptMalformed)
@@ -92,7 +92,7 @@ struct ReceiptOpenerTests {
 
     @Test func `JSON, JWS and certificates in PEM do not look like receipts`() {
         for text in ["{\"a\":1}", "eyJhbGciOiJFUzI1NiJ9.e30.AAAA", "-----BEGIN", "", "0", "MIIx"] {
-            #expect(!AppReceipt.looksLikeReceipt(Array(text.utf8)[...]), "\(text)")
+            #expect(!ReceiptEncoding.looksLikeReceipt(Array(text.utf8)[...]), "\(text)")
         }
     }
 

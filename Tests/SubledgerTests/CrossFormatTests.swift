@@ -11,7 +11,7 @@ import Testing
     private static let seed: UInt64 = 20_261_122
 
     /// Lives of each test; the 41 kinds of lives repeat several times in them.
-    private static let lives = 240
+    private static let lives = 100
 
     @Test func `whatever old format joins in, signed payloads keep telling the whole truth`()
         async throws
@@ -22,10 +22,13 @@ import Testing
             let life = simulator.life(index)
             let told = try Told(life.deliveries() + life.polls(), verifier)
             var generator = TestSupport.SeededGenerator(seed: UInt64(index) ^ Self.seed)
+            // A grace that the customer ends is over when Apple says so, and V1 and text dates
+            // put that moment a little earlier.
+            let isTimed = life.kinds.contains(.cancelledInGrace)
             return try OldFormat.allCases.compactMap { format in
-                let styles = ReceiptStyle(
-                    rawValue: Int.random(in: 0..<(1 << 13), using: &generator)
-                ).intersection(format.honestStyles)
+                guard !isTimed || format != .statusUpdate else { return nil }
+                let styles = format.style(of: Int.random(in: 0..<(1 << 13), using: &generator))
+                    .subtracting(isTimed ? .textDatesOnly : [])
                 let old = try Told(format.deliveries(of: life, style: styles), verifier)
                 let some = old.sample(using: &generator)
                 return (told + some).difference(
@@ -43,6 +46,8 @@ import Testing
         let verifier = try simulator.verifier()
         let differences = try await everyLife(0..<Self.lives) { index in
             let life = simulator.life(index)
+            // No old format tells a win-back offer, which is younger than all of them.
+            guard !life.kinds.contains(.winBackOffer) else { return [] }
             let told = try Told(life.verifyReceiptPolls(), verifier)
             return [told.difference(life, by: "verifyReceipt", seed: 7)].compactMap { $0 }
         }
@@ -67,7 +72,7 @@ import Testing
                 signedAt: later
             )
             let news = try Told([receipt], verifier).append(to: &ledger)
-            #expect(news == 0, "life \(index) of seed \(Self.seed &+ 2)")
+            #expect(news.isEmpty, "life \(index) of seed \(Self.seed &+ 2): \(news)")
         }
     }
 }
@@ -94,13 +99,15 @@ private enum OldFormat: CaseIterable {
         }
     }
 
-    /// Styles that change how things are said, not what.
-    var honestStyles: ReceiptStyle {
-        let spelling: ReceiptStyle = [
+    /// A style drawn from those that change how things are said, not what.
+    func style(of number: Int) -> ReceiptStyle {
+        let drawn = ReceiptStyle(rawValue: number)
+        let style = drawn.intersection([
             .realBooleans, .numericIds, .textDatesOnly, .emptyTexts, .nullDownloadId,
             .withoutLineItemIds, .excludeOldTransactions, .restoredIds,
-        ]
-        return self == .statusUpdate
-            ? spelling.union([.legacyNotification, .withoutUnifiedReceipt]) : spelling
+        ])
+        guard self == .statusUpdate, drawn.contains(.legacyNotification) else { return style }
+        // Without both a body of those days would say nothing at all.
+        return style.union(.legacyNotification).union(drawn.intersection(.withoutUnifiedReceipt))
     }
 }

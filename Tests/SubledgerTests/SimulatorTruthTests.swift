@@ -107,12 +107,10 @@ struct Told {
         Told(parts.filter { _ in Int.random(in: 0..<3, using: &generator) == 0 })
     }
 
-    /// Appends all in their order; says how many facts were news.
+    /// Appends all in their order; gives the facts that were news.
     @discardableResult
-    func append(to ledger: inout MemoryLedger) -> Int {
-        var news = 0
-        for fact in parts.flatMap(\.facts) where ledger.append(fact) { news += 1 }
-        return news
+    func append(to ledger: inout MemoryLedger) -> [Fact] {
+        parts.flatMap(\.facts).filter { ledger.append($0) }
     }
 
     /// How many differences there are, and the first of them.
