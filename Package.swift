@@ -9,6 +9,7 @@ let strict: [SwiftSetting] = [
 ]
 
 let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
+let rsa = Target.Dependency.product(name: "_CryptoExtras", package: "swift-crypto")
 let x509 = Target.Dependency.product(name: "X509", package: "swift-certificates")
 let asn1 = Target.Dependency.product(name: "SwiftASN1", package: "swift-asn1")
 let argumentParser = Target.Dependency.product(
@@ -82,7 +83,7 @@ let package = Package(
         ),
         .target(
             name: "AppStoreSimulator",
-            dependencies: ["Events", crypto, x509, asn1],
+            dependencies: ["Events", crypto, rsa, x509, asn1],
             swiftSettings: strict
         ),
         .executableTarget(
@@ -122,12 +123,14 @@ let package = Package(
         ),
         .testTarget(
             name: "AppStoreTests",
-            dependencies: ["AppStore", "Events", crypto, x509, asn1],
+            dependencies: ["AppStore", "Events", crypto, rsa, x509, asn1],
             swiftSettings: strict
         ),
         .testTarget(
             name: "AppStoreSimulatorTests",
-            dependencies: ["AppStoreSimulator", "Events", crypto, x509, asn1],
+            dependencies: [
+                "AppStoreSimulator", "Events", "TestSupport", crypto, rsa, x509, asn1,
+            ],
             swiftSettings: strict
         ),
         .testTarget(

@@ -3,13 +3,14 @@ public import Events
 /// Turns payloads of the App Store into verified facts, or refuses them with a reason.
 ///
 /// Bytes and trust anchors in, values out: no I/O and no clock. One verifier serves any number of
-/// threads; it remembers only which certificate chains it has judged. A payload counts as a whole:
-/// if one statement in it cannot be verified, nothing of it is taken.
+/// threads; it remembers only which certificate chains it has judged. A signed payload counts as a
+/// whole: if one statement in it cannot be verified, nothing of it is taken.
 public struct AppStoreVerifier: Sendable {
     /// What is trusted and accepted.
     public let policy: VerificationPolicy
 
     let opener: StatementOpener
+    let receiptOpener: ReceiptOpener
 
     /// Largest payload accepted, in bytes: a server response has some hundred thousand, an app
     /// receipt of a long customer life a few million.
@@ -19,21 +20,58 @@ public struct AppStoreVerifier: Sendable {
     public init(policy: VerificationPolicy) {
         self.policy = policy
         opener = StatementOpener(roots: policy.roots)
+        receiptOpener = ReceiptOpener(roots: policy.roots)
     }
 
     /// The facts of a payload, with the payload as their evidence.
     ///
-    /// The form is recognised by itself: a notification as posted, a bare JWS, or a response of the
-    /// App Store Server API. Facts come in the payload's order, of a notification its transaction,
-    /// its renewal info, then itself. `receivedAt` is our clock; it is recorded with the evidence,
-    /// and the certificates of a statement without any date of Apple's are judged at it, before the
-    /// statement is refused for want of a date. Throws `Rejection`.
+    /// The form is recognised by itself: a notification of either version as posted, a bare JWS, a
+    /// response of the App Store Server API or of verifyReceipt, an app receipt. Facts come in the
+    /// payload's order, of a notification its transactions, its renewal info, then itself.
+    ///
+    /// - Parameters:
+    ///   - payload: The exact bytes that arrived.
+    ///   - source: The channel they came by; recorded with the evidence.
+    ///   - receivedAt: Our clock; recorded with the evidence. The certificates of a statement
+    ///     without any date of Apple's are judged at it, before the statement is refused for want
+    ///     of a date.
+    ///   - voucher: Who stands behind statements that are not signed.
+    /// - Returns: The facts with their evidence, and what was left out.
+    /// - Throws: `Rejection`; then nothing of the payload counts.
     public func verify(
         payload: [UInt8],
         source: String,
+        receivedAt: Instant,
+        voucher: Voucher = .nobody
+    ) throws(Rejection) -> VerifiedPayload {
+        let receipts = ReceiptReading(
+            policy: policy,
+            opener: receiptOpener,
+            receivedAt: receivedAt
+        )
+        switch try PayloadForm(payload) {
+        case .signed(let envelope):
+            return try read(envelope, in: payload, source: source, receivedAt: receivedAt)
+        case .receipt(let bytes):
+            return VerifiedPayload([try receipts.read(bytes, source: source).group])
+        case .unsigned(let body):
+            let reading = UnsignedReading(
+                policy: policy,
+                receipts: receipts,
+                voucher: voucher,
+                source: source,
+                receivedAt: receivedAt
+            )
+            return try reading.read(body, in: payload)
+        }
+    }
+
+    private func read(
+        _ envelope: Envelope,
+        in payload: [UInt8],
+        source: String,
         receivedAt: Instant
-    ) throws(Rejection) -> Verified<[Fact]> {
-        let envelope = try Envelope(payload)
+    ) throws(Rejection) -> VerifiedPayload {
         var reading = PayloadReading(
             policy: policy,
             opener: opener,
@@ -52,9 +90,9 @@ public struct AppStoreVerifier: Sendable {
             payload: payload,
             kind: kind,
             source: source,
-            verification: Verification(trust: .signed, root: root),
+            verification: .signed(root: root),
             receivedAt: receivedAt
         )
-        return Verified(reading.facts, evidence: evidence)
+        return VerifiedPayload([Verified(reading.facts, evidence: evidence)])
     }
 }

@@ -7,12 +7,15 @@ import X509
 /// checked here; validity and Apple's markers by `SigningChain`.
 enum CertificateRules {
     /// Refuses a certificate that the issuer did not sign, or that may not be used.
+    ///
+    /// The algorithms are those accepted for the issuer's signature.
     static func check(
         _ certificate: Certificate,
         _ role: String,
-        isIssuedBy issuer: Certificate
+        isIssuedBy issuer: Certificate,
+        signedWith algorithms: [Certificate.SignatureAlgorithm] = strongAlgorithms
     ) throws(Rejection) {
-        try checkUsable(certificate, role)
+        try checkUsable(certificate, role, signedWith: algorithms)
         guard certificate.issuer == issuer.subject else {
             throw Rejection(
                 .chainBroken,
@@ -91,15 +94,19 @@ enum CertificateRules {
         SigningChain.leafMarker, SigningChain.intermediateMarker,
     ]
 
-    // SHA-1 and MD5 signatures can be forged; Apple signs JWS chains with SHA-256 and SHA-384.
-    private static let strongAlgorithms: [Certificate.SignatureAlgorithm] = [
+    /// SHA-1 and MD5 signatures can be forged; Apple signs JWS chains with SHA-256 and SHA-384.
+    static let strongAlgorithms: [Certificate.SignatureAlgorithm] = [
         .ecdsaWithSHA256, .ecdsaWithSHA384, .ecdsaWithSHA512,
         .sha256WithRSAEncryption, .sha384WithRSAEncryption, .sha512WithRSAEncryption,
     ]
 
+    /// Until 2023 the certificates of app receipts were signed with SHA-1 (app-store.md §F.2).
+    static let receiptAlgorithms = strongAlgorithms + [.sha1WithRSAEncryption]
+
     private static func checkUsable(
         _ certificate: Certificate,
-        _ role: String
+        _ role: String,
+        signedWith algorithms: [Certificate.SignatureAlgorithm]
     ) throws(Rejection) {
         guard certificate.version == .v3 else {
             throw Rejection(
@@ -107,7 +114,7 @@ enum CertificateRules {
                 "The \(role) certificate is not of X.509 version 3."
             )
         }
-        guard strongAlgorithms.contains(certificate.signatureAlgorithm) else {
+        guard algorithms.contains(certificate.signatureAlgorithm) else {
             throw Rejection(
                 .certificateUnacceptable,
                 "The \(role) certificate is signed with \(certificate.signatureAlgorithm);"

@@ -37,6 +37,27 @@ enum Claims {
         value.isPlainInteger ? String(decoding: value.bytes, as: UTF8.self) : value.text
     }
 
+    /// An identifier of an old format, as text or as digits.
+    static func looseId(
+        _ value: JSON.Value,
+        named name: String,
+        byteCountMax: Int = identifierByteCountMax
+    ) throws(Rejection) -> String {
+        guard let text = idText(value) else {
+            throw Rejection(.idMalformed, "\(name) is text or digits; found \(value.kind).")
+        }
+        try checkIdentifier(text, name, byteCountMax: byteCountMax)
+        return text
+    }
+
+    /// The id of a transaction in an old format.
+    static func transactionId(
+        _ value: JSON.Value,
+        named name: String
+    ) throws(Rejection) -> String {
+        try looseId(value, named: name, byteCountMax: StreamID.idByteCountMax)
+    }
+
     /// Refuses an identifier that is too long or holds control characters.
     static func checkIdentifier(
         _ text: String,

@@ -56,15 +56,31 @@ struct ContentBuilder {
         extra.add(name.utf8 ?? [], value.canonicalText)
     }
 
+    /// Keeps an attribute of an app receipt that has no name here, as the hexadecimal of its value.
+    mutating func keep(_ attribute: ReceiptAttribute) {
+        let digits = Array("0123456789abcdef".utf8)
+        var text: [UInt8] = [UInt8(ascii: "\"")]
+        for byte in attribute.value { text += [digits[Int(byte >> 4)], digits[Int(byte & 15)]] }
+        text.append(UInt8(ascii: "\""))
+        extra.add(Array(String(attribute.type).utf8)[...], text)
+    }
+
+    /// Sets a field; nil leaves it as it is.
+    mutating func set(_ field: Field, _ value: FieldValue?) {
+        if let value { content[field] = value }
+    }
+
     /// The content; throws `content-too-large` above `Content.byteCountMax`.
-    func finished(claims: JSON.Value) throws(Rejection) -> Content {
+    ///
+    /// `byteCount` is the length of the text it was read from.
+    func finished(byteCount: Int) throws(Rejection) -> Content {
         var content = content
         if !extra.isEmpty {
             content[.extra] = .text(String(decoding: extra.canonicalText, as: UTF8.self))
         }
         // A field takes at most four times its JSON text (an integer of one digit takes ten bytes
         // beside a name of four), so that small claims need not be written out to be measured.
-        if claims.bytes.count > Content.byteCountMax / 4 {
+        if byteCount > Content.byteCountMax / 4 {
             let count = content.canonicalBytes.count
             guard count <= Content.byteCountMax else {
                 throw Rejection(

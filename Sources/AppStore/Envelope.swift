@@ -1,6 +1,6 @@
 import Events
 
-/// The outermost form of a payload, recognised by its bytes: which JWS it holds, and where.
+/// The outermost form of a signed payload: which JWS it holds, and where.
 struct Envelope {
     /// What the payload is; nil for a bare JWS, which says it only in its claims.
     let kind: PayloadKind?
@@ -18,22 +18,9 @@ struct Envelope {
         case status(transaction: ArraySlice<UInt8>?, renewal: ArraySlice<UInt8>?)
     }
 
-    /// Recognises the form; white space around it is tolerated.
-    init(_ payload: [UInt8]) throws(Rejection) {
-        guard payload.count <= AppStoreVerifier.payloadByteCountMax else {
-            throw Rejection.payloadTooLarge(payload.count)
-        }
-        let text = Envelope.trimmed(payload[...])
-        guard let first = text.first else {
-            throw Rejection(.payloadEmpty, "The payload is empty.")
-        }
-        if first == UInt8(ascii: "{") {
-            try self.init(object: text, of: payload)
-        } else if Envelope.isJWSText(text) {
-            self.init(kind: nil, parts: [.any(text)])
-        } else {
-            throw ForeignFormat.rejection(of: text)
-        }
+    /// A bare JWS.
+    init(compact: ArraySlice<UInt8>) {
+        self.init(kind: nil, parts: [.any(compact)])
     }
 
     private init(kind: PayloadKind?, parts: [Part], environmentHint: Environment? = nil) {
@@ -42,24 +29,13 @@ struct Envelope {
         self.environmentHint = environmentHint
     }
 
-    private init(
-        object text: ArraySlice<UInt8>,
-        of whole: [UInt8]
-    ) throws(Rejection) {
-        let body: JSON.Value
-        do {
-            body = try JSON(text.count == whole.count ? whole : Array(text)).root
-        } catch {
-            throw ForeignFormat.rejection(ofText: text)
-                ?? Rejection(error, in: "The payload")
-        }
+    /// A notification as posted, or a response of the App Store Server API; nil for other objects.
+    init?(_ body: JSON.Value) throws(Rejection) {
         if let compact = body["signedPayload"]?.utf8 {
             self.init(kind: .signedNotification, parts: [.notification(compact)])
             return
         }
-        guard let parts = try Envelope.responseParts(body) else {
-            throw ForeignFormat.rejection(of: body)
-        }
+        guard let parts = try Envelope.responseParts(body) else { return nil }
         // Nobody signed this word. It may say that purchases of 2021, whose payloads name no
         // environment, were tests; it may not make test purchases real ones (promise 10).
         let word = Environment(body["environment"]?.text ?? "")
@@ -115,8 +91,8 @@ struct Envelope {
         return text
     }
 
-    // One dot at least, and nothing but dots and base64url.
-    private static func isJWSText(_ text: ArraySlice<UInt8>) -> Bool {
+    /// Whether a text has a dot at least, and nothing but dots and base64url.
+    static func isJWSText(_ text: ArraySlice<UInt8>) -> Bool {
         let dot = UInt8(ascii: ".")
         return text.withUnsafeBytes { ByteScan.firstIndex(of: dot, in: $0) } != nil
             && Base64.isURLText(text, orAnyOf: dot)

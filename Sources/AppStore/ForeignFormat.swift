@@ -12,15 +12,6 @@ enum ForeignFormat {
             )
         }
         if has("errorCode") { return unsupported("an error response of the App Store Server API") }
-        if has("notification_type", "unified_receipt") {
-            return unsupported("a version 1 notification, which is not signed")
-        }
-        if has("receipt", "latest_receipt", "latest_receipt_info", "pending_renewal_info") {
-            return unsupported("a verifyReceipt response, which is not signed")
-        }
-        if has("status"), body.members.count <= 4 {
-            return unsupported("a verifyReceipt status without a receipt")
-        }
         if has("receipt-data") { return unsupported("a verifyReceipt request") }
         if has("subscriptionGroups", "nonRenewingSubscriptions") {
             return unsupported("a .storekit configuration")
@@ -33,8 +24,14 @@ enum ForeignFormat {
 
     /// The rejection of text in braces that is no JSON, where it is something else.
     static func rejection(ofText text: ArraySlice<UInt8>) -> Rejection? {
-        contains(text.prefix(lookAheadByteCount), "\"purchase-info\"")
-            ? unsupported("an iOS 6 transaction receipt (property list)") : nil
+        isIOS6Receipt(text) ? Rejection.ios6Receipt : nil
+    }
+
+    /// Whether text is the property list that iOS 6 took for a receipt (app-store.md §F.2).
+    static func isIOS6Receipt(_ text: ArraySlice<UInt8>) -> Bool {
+        let head = text.prefix(lookAheadByteCount)
+        return text.first == UInt8(ascii: "{")
+            && (contains(head, "\"purchase-info\"") || contains(head, "\"signature\" = \""))
     }
 
     /// The rejection of bytes that are neither JSON object nor JWS.
@@ -45,8 +42,6 @@ enum ForeignFormat {
             return unsupported("a JSON array; take it apart first, each element is a payload")
         case UInt8(ascii: "\""):
             return unsupported("a JSON string; give its content")
-        case 0x30 where text.dropFirst().first ?? 0 >= 0x80:
-            return unsupported("an app receipt (PKCS#7, DER)")
         default: break
         }
         let letters = head.filter { !Envelope.isWhitespace($0) }
@@ -54,12 +49,7 @@ enum ForeignFormat {
         guard let decoded = Base64.decodeStandard(whole[...]) else {
             return unsupported("bytes of no form known")
         }
-        if decoded.first == 0x30, decoded.dropFirst().first ?? 0 >= 0x80 {
-            return unsupported("an app receipt (PKCS#7, base64)")
-        }
-        if contains(decoded[...], "purchase-info") || contains(decoded[...], "\"signature\"") {
-            return unsupported("an iOS 6 transaction receipt (base64)")
-        }
+        if isIOS6Receipt(decoded[...]) { return Rejection.ios6Receipt }
         return unsupported("base64 of no form known")
     }
 
@@ -69,12 +59,22 @@ enum ForeignFormat {
     private static func unsupported(_ form: String) -> Rejection {
         Rejection(
             .unsupportedFormat,
-            "The payload is \(form). Accepted are notifications of version 2, JWS transactions and"
-                + " renewal info, and responses of the App Store Server API."
+            "The payload is \(form). Accepted are notifications of versions 1 and 2, JWS"
+                + " transactions and renewal info, app receipts, and responses of the App Store"
+                + " Server API and of verifyReceipt."
         )
     }
 
     private static func contains(_ bytes: ArraySlice<UInt8>, _ word: StaticString) -> Bool {
         String(decoding: bytes, as: UTF8.self).contains(word.description)
     }
+}
+
+extension Rejection {
+    static let ios6Receipt = Rejection(
+        .ios6Receipt,
+        "The payload is an iOS 6 transaction receipt (a property list), which is not verified here."
+            + " Give Apple's verifyReceipt response to it, or get its transaction from the App"
+            + " Store Server API by the transaction id."
+    )
 }

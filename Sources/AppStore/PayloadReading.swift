@@ -72,7 +72,7 @@ struct PayloadReading {
         let appTransaction = try openNested(parts.appTransaction, expecting: .appTransaction)
         var bundleId = parts.bundleId
         if bundleId == nil { bundleId = try inner?.bundleId }
-        try policy.checkBundleId(bundleId, of: .notification)
+        try policy.checkBundleId(bundleId, of: Statement.Kind.notification.rawValue)
         let environment = try policy.environment(
             parts.environment,
             try inner?.environment,
@@ -148,7 +148,7 @@ extension PayloadReading {
     ) throws(Rejection) -> Fact {
         try surroundings?.check(statement)
         let bundleId = try statement.bundleId ?? surroundings?.bundleId
-        try policy.checkBundleId(bundleId, of: .transaction)
+        try policy.checkBundleId(bundleId, of: Statement.Kind.transaction.rawValue)
         let environment = try policy.environment(
             try statement.environment,
             surroundings?.environment,

@@ -32,6 +32,23 @@ public struct Rejection: Error, Sendable {
         /// A server response that holds no signed statement, so there is nothing to verify.
         case nothingSigned = "nothing-signed"
 
+        /// Nothing in the payload is signed or proven otherwise, and nobody vouches for it.
+        case unproven = "unproven"
+        /// A version 1 notification whose `password` is not the app's shared secret.
+        case sharedSecretMismatch = "shared-secret-mismatch"
+        /// Apple answered verifyReceipt that the request was wrong.
+        case receiptStatusRequest = "receipt-status-request"
+        /// Apple answered that the receipt is not genuine.
+        case receiptStatusForged = "receipt-status-forged"
+        /// Apple answered that the receipt belongs to the other environment.
+        case receiptStatusEnvironment = "receipt-status-environment"
+        /// Apple answered that it could not tell now; asking again may help.
+        case receiptStatusRetry = "receipt-status-retry"
+        /// Apple answered that it does not know the account.
+        case receiptStatusAccount = "receipt-status-account"
+        /// Apple answered that it cannot tell, now or later.
+        case receiptStatusGaveUp = "receipt-status-gave-up"
+
         /// Not JSON as RFC 8259 defines it.
         case jsonMalformed = "json-malformed"
         /// JSON nested deeper than `JSON.depthMax`.
@@ -74,8 +91,39 @@ public struct Rejection: Error, Sendable {
         case signatureInvalid = "signature-invalid"
         /// Signed by Xcode on somebody's machine, and this verifier was not told to trust it.
         case xcodeSigned = "xcode-signed"
+        /// The certificate that issued a receipt's signer is not in the receipt.
+        case receiptIssuerMissing = "receipt-issuer-missing"
         /// A root certificate given by the operator cannot be read.
         case rootCertificateMalformed = "root-certificate-malformed"
+
+        /// An iOS 6 transaction receipt: a property list, which only Apple can check.
+        case ios6Receipt = "ios6-receipt"
+        /// An app receipt that is no PKCS #7 around a set of attributes.
+        case receiptMalformed = "receipt-malformed"
+        /// An app receipt nested deeper than `BERReader.depthMax`.
+        case receiptTooDeep = "receipt-too-deep"
+        /// An app receipt with more elements, certificates or purchases than a named limit allows.
+        case receiptTooLarge = "receipt-too-large"
+        /// A signature without what it signs.
+        case receiptContentMissing = "receipt-content-missing"
+        /// An app receipt with no signer, or with several.
+        case receiptSignerCount = "receipt-signer-count"
+        /// None of a receipt's certificates is its signer's.
+        case receiptSignerMissing = "receipt-signer-missing"
+        /// A digest or signature algorithm that is not understood.
+        case receiptAlgorithmUnsupported = "receipt-algorithm-unsupported"
+        /// A receipt's digest, its signature and its signer's key do not go together.
+        case receiptAlgorithmMismatch = "receipt-algorithm-mismatch"
+        /// Signed attributes that lack the content's type or digest, or have one twice.
+        case receiptSignedAttributes = "receipt-signed-attributes"
+        /// The content does not have the digest that was signed: it was changed.
+        case receiptDigestMismatch = "receipt-digest-mismatch"
+        /// A receipt has an attribute twice: which one was meant cannot be known.
+        case receiptAttributeDuplicate = "receipt-attribute-duplicate"
+        /// The value of a receipt's attribute is not of its type.
+        case receiptAttributeMalformed = "receipt-attribute-malformed"
+        /// A receipt that names no app.
+        case receiptBundleMissing = "receipt-bundle-missing"
 
         /// The payload is of another app.
         case bundleIdMismatch = "bundle-id-mismatch"

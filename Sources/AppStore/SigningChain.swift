@@ -47,20 +47,7 @@ struct SigningChain: Sendable {
         try CertificateRules.check(leaf, "leaf", isIssuedBy: intermediate)
         try CertificateRules.checkIssuer(intermediate, "intermediate", certificatesBelow: 0)
         try CertificateRules.checkLeaf(leaf)
-        guard leaf.extensions[oid: SigningChain.leafMarker] != nil else {
-            throw Rejection(
-                .leafOIDMissing,
-                "The leaf certificate lacks the extension \(SigningChain.leafMarker): it was not"
-                    + " issued for signing App Store data."
-            )
-        }
-        guard intermediate.extensions[oid: SigningChain.intermediateMarker] != nil else {
-            throw Rejection(
-                .intermediateOIDMissing,
-                "The intermediate certificate lacks the extension"
-                    + " \(SigningChain.intermediateMarker): it is not Apple's WWDR authority."
-            )
-        }
+        try SigningChain.checkMarkers(leaf: leaf, intermediate: intermediate)
         try self.init(
             [leaf, intermediate, root.certificate],
             root: root.digest,
@@ -118,6 +105,27 @@ struct SigningChain: Sendable {
                 .certificateExpired,
                 "The payload is of \(second), but its certificates are valid together only from"
                     + " \(validFrom) to \(validTo)."
+            )
+        }
+    }
+
+    /// Refuses certificates without the marks by which Apple tells its own from developers'.
+    static func checkMarkers(
+        leaf: Certificate,
+        intermediate: Certificate
+    ) throws(Rejection) {
+        guard leaf.extensions[oid: SigningChain.leafMarker] != nil else {
+            throw Rejection(
+                .leafOIDMissing,
+                "The leaf certificate lacks the extension \(SigningChain.leafMarker): it was not"
+                    + " issued for signing App Store data."
+            )
+        }
+        guard intermediate.extensions[oid: SigningChain.intermediateMarker] != nil else {
+            throw Rejection(
+                .intermediateOIDMissing,
+                "The intermediate certificate lacks the extension"
+                    + " \(SigningChain.intermediateMarker): it is not Apple's WWDR authority."
             )
         }
     }

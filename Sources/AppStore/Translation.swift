@@ -37,7 +37,7 @@ enum Translation {
             purchaseDate: purchaseDate,
             expiresDate: expiresDate,
             asOf: provenance.asOf,
-            content: try builder.finished(claims: claims)
+            content: try builder.finished(byteCount: claims.bytes.count)
         )
     }
 
@@ -59,7 +59,7 @@ enum Translation {
             purchaseDate: nil,
             expiresDate: nil,
             asOf: provenance.asOf,
-            content: try builder.finished(claims: claims)
+            content: try builder.finished(byteCount: claims.bytes.count)
         )
     }
 
@@ -94,7 +94,7 @@ enum Translation {
             purchaseDate: subject?.purchaseDate,
             expiresDate: subject?.expiresDate,
             asOf: provenance.asOf,
-            content: try builder.finished(claims: claims)
+            content: try builder.finished(byteCount: claims.bytes.count)
         )
     }
 }

@@ -16,6 +16,11 @@ public struct VerificationPolicy: Sendable {
     /// Nothing signed tells an old test purchase from a real one, so this is for whoever knows where
     /// the payloads come from, and never follows from `environments` (promise 10).
     public var assumedEnvironment: Environment?
+    /// The app's shared secret, which version 1 notifications carry as `password`; nil where there
+    /// is none to compare with.
+    ///
+    /// Never stored, never logged.
+    public var sharedSecret: String?
     /// The environments accepted.
     ///
     /// Sandbox payloads are signed under the same roots as production ones, so that this list is
@@ -28,26 +33,28 @@ public struct VerificationPolicy: Sendable {
         bundleIds: Set<String> = [],
         appAppleId: Int64? = nil,
         environments: Set<Environment> = [.production, .sandbox],
-        assumedEnvironment: Environment? = nil
+        assumedEnvironment: Environment? = nil,
+        sharedSecret: String? = nil
     ) {
         self.roots = roots
         self.bundleIds = bundleIds
         self.appAppleId = appAppleId
         self.environments = environments
         self.assumedEnvironment = assumedEnvironment
+        self.sharedSecret = sharedSecret
     }
 }
 
 extension VerificationPolicy {
     /// Refuses a statement of another app.
-    func checkBundleId(_ bundleId: String?, of kind: Statement.Kind) throws(Rejection) {
+    func checkBundleId(_ bundleId: String?, of what: String) throws(Rejection) {
         guard !bundleIds.isEmpty else { return }
         if let bundleId, bundleIds.contains(bundleId) { return }
         let expected = bundleIds.sorted().joined(separator: ", ")
         let found = bundleId.map { "is of the app \"\($0)\"" } ?? "names no app"
         throw Rejection(
             .bundleIdMismatch,
-            "The payload holds \(kind.rawValue) that \(found); expected"
+            "The payload holds \(what) that \(found); expected"
                 + " \(expected). Add the app to the accepted bundle ids if it is yours."
         )
     }
@@ -57,7 +64,12 @@ extension VerificationPolicy {
         _ environment: Environment,
         of statement: Statement
     ) throws(Rejection) {
-        if statement.isLocal {
+        try checkAccepted(environment, isLocal: statement.isLocal)
+    }
+
+    /// The same for what was signed on a developer's machine, or not.
+    func checkAccepted(_ environment: Environment, isLocal: Bool = false) throws(Rejection) {
+        if isLocal {
             guard environment == .xcode || environment == .localTesting else {
                 throw Rejection.xcodeSigned(
                     "It claims the environment \(environment), for which only Apple signs."

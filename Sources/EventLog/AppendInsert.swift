@@ -118,7 +118,7 @@ struct AppendInsert {
                     .textArray(evidence.map(\.kind.rawValue)),
                     .textArray(evidence.map(\.source)),
                     .textArray(evidence.map(\.verification.trust.rawValue)),
-                    .byteaArray(evidence.map(\.verification.root.bytes)),
+                    .byteaArray(evidence.map(\.verification.root?.bytes)),
                     .byteaArray(submissions.map { $0.packed.segments.first?.digest.bytes }),
                     .byteaArray(submissions.map(\.packed.body)),
                 ]
@@ -185,7 +185,7 @@ struct AppendInsert {
             lane, .int4(Int32(evidence.payload.count)),
             .timestamptz(microseconds: evidence.receivedAt.microseconds),
             .bytea(evidence.digest.bytes), .text(evidence.kind.rawValue), .text(evidence.source),
-            .text(evidence.verification.trust.rawValue), .bytea(evidence.verification.root.bytes),
+            .text(evidence.verification.trust.rawValue), .bytea(evidence.verification.root?.bytes),
             .bytea(submission.packed.segments.first?.digest.bytes),
             .bytea(submission.packed.body),
         ]

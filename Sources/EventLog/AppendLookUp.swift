@@ -131,16 +131,14 @@ struct AppendLookUp {
     private func storedEvidence(_ rows: PostgresRows) throws -> [Digest: Digest] {
         var records: [Digest: Digest] = [:]
         for row in rows {
-            guard let payload = Digest(bytes: try row.bytea(0)),
-                let root = Digest(bytes: try row.bytea(5))
-            else { continue }
+            guard let payload = Digest(bytes: try row.bytea(0)) else { continue }
             records[payload] = Evidence.recordDigest(
                 payload: payload,
                 receivedAt: Instant(microseconds: try row.timestamptz(1)),
                 kind: try row.text(2),
                 source: try row.text(3),
                 verification: try row.text(4),
-                root: root
+                root: try row.byteaIfPresent(5).flatMap(Digest.init(bytes:))
             )
         }
         return records

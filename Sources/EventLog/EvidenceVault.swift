@@ -106,7 +106,8 @@ struct EvidenceVault {
         guard try rows[row].timestamptz(3) % 1000 == 0 else {
             return .damaged("received_at has a fraction of a millisecond")
         }
-        guard let root = Digest(bytes: try rows[row].bytea(7)) else {
+        let root = try rows[row].byteaIfPresent(7)
+        guard root == nil || root?.count == Digest.byteCount else {
             return .damaged("root_digest is malformed")
         }
         return .whole(
@@ -116,7 +117,7 @@ struct EvidenceVault {
                 kind: try rows[row].text(4),
                 source: try rows[row].text(5),
                 verification: try rows[row].text(6),
-                root: root
+                root: root.flatMap(Digest.init(bytes:))
             )
         )
     }

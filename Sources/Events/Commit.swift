@@ -120,7 +120,7 @@ extension Evidence {
         kind: String,
         source: String,
         verification: String,
-        root: Digest
+        root: Digest?
     ) -> Digest {
         var writer = ByteWriter()
         writer.prefixed("subledger/evidence/1")
@@ -129,7 +129,7 @@ extension Evidence {
         writer.prefixed(kind)
         writer.prefixed(source)
         writer.prefixed(verification)
-        writer.raw(root.bytes)
+        if let root { writer.raw(root.bytes) }
         return Digest.of(writer.bytes)
     }
 }

@@ -10,6 +10,21 @@ public enum Format: UInt8, CaseIterable, Sendable {
     case signedRenewalInfo = 2
     /// A version 2 notification (app-store.md §C.1).
     case signedNotification = 3
+    /// An in-app purchase of a PKCS#7 app receipt (app-store.md §F.2).
+    case receiptTransaction = 4
+    /// An entry of `in_app` or `latest_receipt_info` of a verifyReceipt response or of a version 1
+    /// notification (app-store.md §A.3).
+    case responseTransaction = 5
+    /// The one transaction of an iOS 6 response (app-store.md §A.4).
+    case singleTransaction = 6
+    /// An element of `pending_renewal_info`, or its absence where the others stand
+    /// (app-store.md §A.3).
+    case pendingRenewalInfo = 7
+    /// What the top level of an iOS 6 response or of a version 1 notification says about the next
+    /// renewal (app-store.md §A.4, §B.1).
+    case topLevelRenewalInfo = 8
+    /// A version 1 notification (app-store.md §B.1).
+    case statusUpdateNotification = 9
 
     /// The fields whose absence asserts that there is no such thing.
     ///
@@ -20,6 +35,10 @@ public enum Format: UInt8, CaseIterable, Sendable {
         case .signedTransaction: Format.transactionDenials
         case .signedRenewalInfo: Format.renewalDenials
         case .signedNotification: Format.notificationDenials
+        case .receiptTransaction: Format.receiptDenials
+        case .responseTransaction, .singleTransaction: Format.responseDenials
+        case .pendingRenewalInfo: Format.pendingRenewalDenials
+        case .topLevelRenewalInfo, .statusUpdateNotification: []
         }
     }
 
@@ -32,6 +51,12 @@ public enum Format: UInt8, CaseIterable, Sendable {
         .offerType, .offerIdentifier,
     ])
     private static let notificationDenials = FieldSet([.subtype, .status])
+    // A row without `is_upgraded` or an offer says nothing: both came late to these formats.
+    private static let receiptDenials = FieldSet([.revocationDate])
+    private static let responseDenials = FieldSet([.revocationDate, .revocationReason])
+    private static let pendingRenewalDenials = FieldSet([
+        .expirationIntent, .isInBillingRetryPeriod, .gracePeriodExpiresDate, .priceIncreaseStatus,
+    ])
 }
 
 /// What one statement says: a format and the fields it carries, each at most once.

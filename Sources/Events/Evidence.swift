@@ -40,25 +40,46 @@ public enum PayloadKind: String, CaseIterable, Sendable {
     case signedNotification = "signed-notification"
     /// A response of the App Store Server API (history, statuses, refunds, notification history).
     case serverAPIResponse = "server-api-response"
+    /// A PKCS#7 app receipt, as DER or base64.
+    case appReceipt = "app-receipt"
+    /// A verifyReceipt response of either generation, or an array `latest_receipt_info` of one.
+    case verifyReceiptResponse = "verify-receipt-response"
+    /// A version 1 notification, its `password` left out.
+    case statusUpdateNotification = "status-update-notification"
 }
 
 /// How a payload was verified.
 public struct Verification: Hashable, Sendable {
     /// The trust it has.
     public let trust: Trust
-    /// SHA-256 of the DER of the root certificate the signature leads to.
-    public let root: Digest
+    /// SHA-256 of the DER of the root certificate the signature leads to; nil where nothing is
+    /// signed.
+    public let root: Digest?
 
-    /// A verification of that trust, ending at that root.
-    public init(trust: Trust, root: Digest) {
+    /// The verification of a signed payload, ending at that root.
+    public static func signed(root: Digest) -> Verification {
+        Verification(trust: .signed, root: root)
+    }
+
+    /// A verification of that trust; only `signed` has a root.
+    public init(trust: Trust, root: Digest?) {
+        precondition((trust == .signed) == (root != nil), "\(trust) with root \(root as Any)")
         self.trust = trust
         self.root = root
     }
 
-    /// Why a payload is believed.
+    /// Why a payload is believed, the strongest reason first (DESIGN §5).
+    ///
+    /// The raw value is stored with the evidence and printed: added, never renamed.
     public enum Trust: String, CaseIterable, Sendable {
-        /// Every statement in it is signed, and the signature leads to a pinned root.
+        /// Every statement taken from it is signed, and the signature leads to a pinned root.
         case signed
+        /// Our own client fetched it from Apple over TLS.
+        case fetched
+        /// A version 1 notification that carried the shared secret.
+        case sharedSecret = "shared-secret"
+        /// The operator vouches for it.
+        case vouched
     }
 }
 

@@ -87,7 +87,8 @@ public struct Fact: Hashable, Sendable {
             switch kind {
             case .transaction: content.text(.productId) ?? ""
             case .renewal: ""
-            case .notification: content.text(.notificationUUID) ?? ""
+            case .notification:
+                content.text(.notificationUUID) ?? content.text(.notificationType) ?? ""
             }
         return Subject(
             stream: stream,
@@ -102,7 +103,7 @@ public struct Fact: Hashable, Sendable {
 /// What a fact speaks of: the key of a period and, where a second may hold two of them, a name.
 ///
 /// The name is the product of a transaction (an upgrade can be bought in the second of a renewal,
-/// app-store.md §G-40) and the UUID of a notification.
+/// app-store.md §G-40) and the UUID of a notification; version 1 has none, there it is the type.
 public struct Subject: Hashable, Sendable {
     /// The subscription.
     public let stream: StreamID

@@ -28,6 +28,10 @@ public struct IngestReport: Sendable {
     public private(set) var rejected = 0
     /// The first of them, up to `rejectionsMax`.
     public private(set) var rejections: [Refusal] = []
+    /// What a person should know of payloads that were taken; the first, up to `rejectionsMax`.
+    public private(set) var notices: [Remark] = []
+    /// How many such notices there were.
+    public private(set) var noticeCount = 0
     /// Whether it was stopped before the end.
     public internal(set) var wasStopped = false
 
@@ -47,6 +51,14 @@ public struct IngestReport: Sendable {
         public let rejection: Rejection
     }
 
+    /// A notice with the payload it is about.
+    public struct Remark: Sendable {
+        /// Where it was found.
+        public let path: String
+        /// What was left out of it, or taken with a reservation.
+        public let notice: VerifiedPayload.Notice
+    }
+
     /// Streams that payloads spoke of; beyond `streamsMax` at least so many.
     public var streams: Int { streamHashes.count }
 
@@ -60,15 +72,19 @@ public struct IngestReport: Sendable {
         rejections.append(Refusal(path: path, rejection: rejection))
     }
 
-    mutating func take(_ outcomes: [AppendOutcome], of facts: [Fact]) {
+    mutating func take(_ ingestion: Ledger.Ingestion, at path: String) {
         payloads += 1
-        for outcome in outcomes {
+        noticeCount += ingestion.notices.count
+        for notice in ingestion.notices where notices.count < IngestReport.rejectionsMax {
+            notices.append(Remark(path: path, notice: notice))
+        }
+        for outcome in ingestion.outcomes {
             switch outcome {
             case .appended: appended += 1
             case .duplicate: duplicates += 1
             }
         }
-        for fact in facts where !fact.stream.originalTransactionId.isEmpty {
+        for fact in ingestion.facts where !fact.stream.originalTransactionId.isEmpty {
             guard streamHashes.count < IngestReport.streamsMax else { return }
             streamHashes.insert(fact.stream.hashValue)
         }

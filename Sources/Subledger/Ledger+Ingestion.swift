@@ -1,4 +1,4 @@
-internal import AppStore
+public import AppStore
 public import EventLog
 public import Events
 
@@ -19,6 +19,7 @@ extension Ledger {
     /// - Parameters:
     ///   - next: Gives the next payload; nil after the last.
     ///   - source: The channel they came by.
+    ///   - voucher: Who stands behind what is not signed.
     ///   - clock: Our clock.
     ///   - isStopped: Asked before each payload; true finishes what is under way and returns.
     ///   - progress: Told the report so far, after each payload.
@@ -27,6 +28,7 @@ extension Ledger {
     public func ingest(
         next: () throws -> LocatedPayload?,
         source: String,
+        voucher: Voucher = .nobody,
         clock: @escaping @Sendable () -> Instant = { .systemClock() },
         isStopped: () -> Bool = { false },
         progress: (IngestReport) -> Void = { _ in }
@@ -54,7 +56,7 @@ extension Ledger {
                 }
                 payloads += 1
                 bytes += located.byteCount
-                group.addTask { try await ingest(located, source, clock()) }
+                group.addTask { try await ingest(located, source, voucher, clock()) }
             }
             while payloads > 0 { try await finishOne() }
         }
@@ -64,20 +66,21 @@ extension Ledger {
     private func ingest(
         _ located: LocatedPayload,
         _ source: String,
+        _ voucher: Voucher,
         _ now: Instant
     ) async throws -> Ingested {
-        let verified: Verified<[Fact]>
+        let verified: VerifiedPayload
         do throws(Rejection) {
             verified = try verifier.verify(
                 payload: try located.payload.get(),
                 source: source,
-                receivedAt: now
+                receivedAt: now,
+                voucher: voucher
             )
         } catch {
             return Ingested(located, .failure(error))
         }
-        let outcomes = try await log.append(verified)
-        return Ingested(located, .success((outcomes, verified.value)))
+        return Ingested(located, .success(try await append(verified)))
     }
 }
 
@@ -94,12 +97,9 @@ extension LocatedPayload {
 private struct Ingested: Sendable {
     let path: String
     let byteCount: Int
-    let outcome: Result<(outcomes: [AppendOutcome], facts: [Fact]), Rejection>
+    let outcome: Result<Ledger.Ingestion, Rejection>
 
-    init(
-        _ located: LocatedPayload,
-        _ outcome: Result<(outcomes: [AppendOutcome], facts: [Fact]), Rejection>
-    ) {
+    init(_ located: LocatedPayload, _ outcome: Result<Ledger.Ingestion, Rejection>) {
         path = located.path
         byteCount = located.byteCount
         self.outcome = outcome
@@ -107,7 +107,7 @@ private struct Ingested: Sendable {
 
     func count(in report: inout IngestReport) {
         switch outcome {
-        case .success(let taken): report.take(taken.outcomes, of: taken.facts)
+        case .success(let ingestion): report.take(ingestion, at: path)
         case .failure(let rejection): report.refuse(path, rejection)
         }
     }

@@ -36,20 +36,40 @@ public struct Ledger: Sendable {
     ///   - payload: The exact bytes that arrived.
     ///   - source: The channel they came by; kept with the evidence.
     ///   - receivedAt: When they arrived, on our clock.
-    /// - Returns: What became of each fact.
+    ///   - voucher: Who stands behind what is not signed.
+    /// - Returns: What became of each fact, and what was left out.
     /// - Throws: `Rejection` where nothing of the payload can be taken, now or later;
-    ///   `EventLogError` where the log could not take it.
+    ///   `EventLogError` where the log could not take it; then what was appended stays, and taking
+    ///   in the payload again completes it.
     public func ingest(
         _ payload: [UInt8],
         source: String,
-        receivedAt: Instant = .systemClock()
-    ) async throws -> [AppendOutcome] {
+        receivedAt: Instant = .systemClock(),
+        voucher: Voucher = .nobody
+    ) async throws -> Ingestion {
         let verified = try verifier.verify(
             payload: payload,
             source: source,
-            receivedAt: receivedAt
+            receivedAt: receivedAt,
+            voucher: voucher
         )
-        return try await log.append(verified)
+        return try await append(verified)
+    }
+
+    func append(_ verified: VerifiedPayload) async throws -> Ingestion {
+        var outcomes: [AppendOutcome] = []
+        for group in verified.groups { outcomes += try await log.append(group) }
+        return Ingestion(facts: verified.facts, outcomes: outcomes, notices: verified.notices)
+    }
+
+    /// What became of one payload.
+    public struct Ingestion: Sendable {
+        /// What it says, in the order in which it was appended.
+        public let facts: [Fact]
+        /// What became of each fact.
+        public let outcomes: [AppendOutcome]
+        /// What was left out, or taken with a reservation.
+        public let notices: [VerifiedPayload.Notice]
     }
 
     /// When a subscription gave access, as far as was known: folded from the log, no table between.

@@ -219,7 +219,7 @@ private struct PlainRow {
             .int4(0), .int4(Int32(evidence.payload.count)),
             .timestamptz(microseconds: evidence.receivedAt.milliseconds * 1000),
             .bytea(evidence.digest.bytes), .text(evidence.kind.rawValue), .text(evidence.source),
-            .text(evidence.verification.trust.rawValue), .bytea(evidence.verification.root.bytes),
+            .text(evidence.verification.trust.rawValue), .bytea(evidence.verification.root?.bytes),
             .bytea(packed.segments.first?.digest.bytes), .bytea(packed.body),
         ]
     }

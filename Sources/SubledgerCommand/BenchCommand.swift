@@ -93,6 +93,7 @@ struct BenchMaterial {
         }
         func verified(_ payload: [UInt8]) throws -> Verified<[Fact]> {
             try verifier.verify(payload: payload, source: "bench", receivedAt: .systemClock())
+                .groups[0]
         }
         for callers in BenchMaterial.callers {
             let count = BenchMaterial.appends(by: callers, base: appends)

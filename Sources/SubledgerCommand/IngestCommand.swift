@@ -9,10 +9,15 @@ struct IngestCommand: AsyncParsableCommand {
         commandName: "ingest",
         abstract: "Verify payloads and append what is news in them.",
         discussion: """
-            Takes files, folders and - (stdin): notification bodies, bare JWS, App Store Server \
-            API responses; JSON arrays and NDJSON of them are taken apart. A payload that cannot \
-            be verified is refused whole with its reason; the others are in, and the exit code is \
-            65. Taking in the same payloads again, in any order, appends nothing.
+            Takes files, folders and - (stdin): notifications of both versions, bare JWS, app \
+            receipts (DER or base64), responses of the App Store Server API and of verifyReceipt; \
+            JSON arrays and NDJSON of them are taken apart. A payload that cannot be verified is \
+            refused whole with its reason; the others are in, and the exit code is 65. Taking in \
+            the same payloads again, in any order, appends nothing.
+
+            verifyReceipt responses and version 1 notifications are not signed: of them only what \
+            the app receipt inside proves is taken, unless the shared secret proves the \
+            notification, or you vouch for the payloads with --vouch.
             """
     )
 
@@ -21,6 +26,9 @@ struct IngestCommand: AsyncParsableCommand {
 
     @Option(help: "The channel the payloads came by; kept with the evidence.")
     var source = "file"
+
+    @Flag(help: "Stand behind what is not signed: you know that these payloads came from Apple.")
+    var vouch = false
 
     @Option(help: "auto is the only format there is yet: each payload says what it is.")
     var format = Format.auto
@@ -55,6 +63,7 @@ struct IngestCommand: AsyncParsableCommand {
             walk,
             into: ledger,
             source: source,
+            voucher: vouch ? .operator : .nobody,
             isQuiet: output.quiet
         )
         await ledger.log.close()
@@ -68,6 +77,7 @@ struct IngestCommand: AsyncParsableCommand {
         _ walk: PayloadWalk,
         into ledger: Ledger,
         source: String,
+        voucher: Voucher = .nobody,
         isQuiet: Bool
     ) async throws -> (IngestReport, skipped: Int) {
         var walk = walk
@@ -75,6 +85,7 @@ struct IngestCommand: AsyncParsableCommand {
         let report = try await ledger.ingest(
             next: { try walk.next() },
             source: source,
+            voucher: voucher,
             isStopped: { Interrupt.isRequested },
             progress: { progress.report($0.payloads, "payloads") }
         )
@@ -86,6 +97,15 @@ struct IngestCommand: AsyncParsableCommand {
         if output.json {
             try Terminal.print(json: Summary(report, skipped: skipped))
             return
+        }
+        for remark in report.notices {
+            Terminal.write(
+                "notice   \(remark.path): \(remark.notice.message) "
+                    + "[\(remark.notice.code.rawValue)]"
+            )
+        }
+        if report.noticeCount > report.notices.count {
+            Terminal.write("… and \(report.noticeCount - report.notices.count) more notices")
         }
         for refusal in report.rejections {
             Terminal.write(
@@ -116,6 +136,14 @@ struct IngestCommand: AsyncParsableCommand {
         let streams: Int
         let skipped: Int
         let rejections: [Line]
+        let notices: [Remark]
+
+        struct Remark: Encodable {
+            let path: String
+            let notice: String
+            let message: String
+            let leftOut: Int
+        }
 
         struct Line: Encodable {
             let path: String
@@ -130,6 +158,14 @@ struct IngestCommand: AsyncParsableCommand {
             rejected = report.rejected
             streams = report.streams
             self.skipped = skipped
+            notices = report.notices.map {
+                Remark(
+                    path: $0.path,
+                    notice: $0.notice.code.rawValue,
+                    message: $0.notice.message,
+                    leftOut: $0.notice.leftOut
+                )
+            }
             rejections = report.rejections.map {
                 Line(
                     path: $0.path,

@@ -167,6 +167,15 @@ struct TrustOptions: ParsableArguments {
     @Option(help: "Take payloads that name no environment (all before 2022-02-24) as made in this.")
     var assumeEnvironment: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "File with the app's shared secret, which proves version 1 notifications.",
+            discussion: "Else the environment variable SUBLEDGER_SHARED_SECRET is used, if set.",
+            valueName: "file"
+        )
+    )
+    var sharedSecretFile: String?
+
     /// The policy these options make.
     func policy() throws -> VerificationPolicy {
         var policy = VerificationPolicy()
@@ -183,10 +192,27 @@ struct TrustOptions: ParsableArguments {
                 throw Failure(Exit.configuration, "\(path): \(error.message)")
             }
         }
+        policy.sharedSecret = try sharedSecret()
         policy.bundleIds = Set(bundleId)
         policy.appAppleId = appAppleId
         policy.assumedEnvironment = assumeEnvironment.map(Environment.init)
         if !environments.isEmpty { policy.environments = Set(environments.map(Environment.init)) }
         return policy
+    }
+
+    private func sharedSecret() throws -> String? {
+        guard let path = sharedSecretFile else {
+            let secret = ProcessInfo.processInfo.environment["SUBLEDGER_SHARED_SECRET"] ?? ""
+            return secret.isEmpty ? nil : secret
+        }
+        guard let bytes = FileManager.default.contents(atPath: path) else {
+            throw Failure(Exit.inputMissing, "the shared secret's file \(path) cannot be read")
+        }
+        let secret = String(decoding: bytes, as: UTF8.self)
+            .trimmingCharacters(in: .whitespacesAndNewlines)
+        guard !secret.isEmpty else {
+            throw Failure(Exit.configuration, "\(path) holds no shared secret: the file is empty")
+        }
+        return secret
     }
 }

@@ -89,7 +89,7 @@ struct VerifyBenchMaterial {
     }
 
     private func factCount(_ payload: [UInt8]) throws -> Int {
-        try verifier.verify(payload: payload, source: "bench", receivedAt: receivedAt).value.count
+        try verifier.verify(payload: payload, source: "bench", receivedAt: receivedAt).facts.count
     }
 
     private func check(_ isRight: Bool) throws {

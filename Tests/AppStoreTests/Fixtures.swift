@@ -31,7 +31,7 @@ let receivedAt = Instant(milliseconds: 1_760_000_000_000)
 
 extension AppStoreVerifier {
     func facts(_ payload: [UInt8]) throws(Rejection) -> [Fact] {
-        try verify(payload: payload, source: "test", receivedAt: receivedAt).value
+        try verify(payload: payload, source: "test", receivedAt: receivedAt).facts
     }
 
     func facts(_ payload: String) throws(Rejection) -> [Fact] {

@@ -34,6 +34,8 @@ import Testing
         ["periods", "1", "--known-at", "lane:one"], ["history", "1", "--known-at", "1:2:3"],
         ["bench", "verify", "--rounds", "0"], ["bench", "verify", "--seconds", "0"],
         ["simulate"], ["simulate", "--out", "x", "--subscriptions", "0"],
+        ["simulate", "--out", "x", "--format", "v3"],
+        ["simulate", "--out", "x", "--format", "v1,"],
     ])
     func `a usage error is 64, and stdout stays empty`(arguments: [String]) async throws {
         let ending = try await command.run(arguments)

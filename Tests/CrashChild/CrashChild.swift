@@ -37,7 +37,7 @@ struct CrashChild {
                 }
                 underWay += 1
                 group.addTask {
-                    let outcomes = try await ledger.ingest(payload, source: "crash-test")
+                    let outcomes = try await ledger.ingest(payload, source: "crash-test").outcomes
                     try acknowledge(number, outcomes)
                 }
             }

@@ -20,7 +20,7 @@ struct EvidenceTests {
                     payload: delivery.payload,
                     source: "test",
                     receivedAt: TestClock.noon
-                )
+                ).groups[0]
                 let outcomes = try await log.append(verified)
                 for (fact, outcome) in zip(verified.value, outcomes) {
                     guard case .appended(let position) = outcome else { continue }
@@ -90,7 +90,7 @@ struct EvidenceTests {
                     payload: payload,
                     source: "test",
                     receivedAt: TestClock.noon
-                )
+                ).groups[0]
                 _ = try await log.append(verified)
             }
             let stored = try await Inspector.inspect(settings) { inspector in

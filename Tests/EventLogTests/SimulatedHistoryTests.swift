@@ -104,7 +104,7 @@ private struct SimulatedHistory {
                 payload: delivery.payload,
                 source: delivery.channel.rawValue,
                 receivedAt: TestClock.noon
-            )
+            ).groups[0]
         }
     }
 

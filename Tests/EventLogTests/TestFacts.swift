@@ -73,7 +73,7 @@ func verified(
             payload: payload ?? bytes,
             kind: .signedTransaction,
             source: source,
-            verification: Verification(trust: .signed, root: .zero),
+            verification: .signed(root: .zero),
             receivedAt: receivedAt
         )
     )

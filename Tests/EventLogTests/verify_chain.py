@@ -182,7 +182,8 @@ class Lane:
                 records[digest] = whole and sha256(
                     prefixed("subledger/evidence/1") + digest
                     + struct.pack(">q", milliseconds(received))
-                    + prefixed(kind) + prefixed(source) + prefixed(verification) + unhex(root))
+                    + prefixed(kind) + prefixed(source) + prefixed(verification)
+                    + (unhex(root) if root else b""))
             except (ValueError, KeyError, IndexError):
                 records[digest] = False
         return records

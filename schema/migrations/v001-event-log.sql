@@ -117,12 +117,14 @@ CREATE TABLE ledger.evidence (
     kind          text        COLLATE "C" NOT NULL,
     source        text        COLLATE "C" NOT NULL,
     verification  text        COLLATE "C" NOT NULL,
-    root_digest   bytea       NOT NULL,
+    root_digest   bytea,
     header_digest bytea,
     body          bytea       COMPRESSION lz4 NOT NULL,
     CONSTRAINT evidence_pkey PRIMARY KEY (lane, digest),
     CONSTRAINT evidence_digest_size CHECK (octet_length(digest) = 32),
-    CONSTRAINT evidence_root_digest_size CHECK (octet_length(root_digest) = 32)
+    CONSTRAINT evidence_root_digest_size CHECK (octet_length(root_digest) = 32),
+    CONSTRAINT evidence_signed_has_root
+        CHECK ((verification = 'signed') = (root_digest IS NOT NULL))
 ) /* by lane */;
 COMMENT ON TABLE ledger.evidence IS
     'The payloads that prove the events of a lane, content-addressed, put together again bit by bit from body and evidence_segment.';
@@ -130,8 +132,8 @@ COMMENT ON COLUMN ledger.evidence.byte_count IS 'Length of the payload as it arr
 COMMENT ON COLUMN ledger.evidence.received_at IS 'Our clock: when the payload reached us; whole milliseconds.';
 COMMENT ON COLUMN ledger.evidence.digest IS 'SHA-256 of the exact bytes that arrived.';
 COMMENT ON COLUMN ledger.evidence.source IS 'The channel it came by, as the operator names it.';
-COMMENT ON COLUMN ledger.evidence.verification IS 'Why it is believed: signed.';
-COMMENT ON COLUMN ledger.evidence.root_digest IS 'SHA-256 of the DER of the root certificate its signatures lead to.';
+COMMENT ON COLUMN ledger.evidence.verification IS 'Why it is believed: signed (by Apple), fetched (from Apple, by our client), shared-secret (carried the app''s), vouched (by the operator).';
+COMMENT ON COLUMN ledger.evidence.root_digest IS 'SHA-256 of the DER of the root certificate its signatures lead to; NULL where nothing is signed.';
 COMMENT ON COLUMN ledger.evidence.header_digest IS 'The first segment it refers to: the JWS header with the certificate chain, which repeats in every payload.';
 COMMENT ON COLUMN ledger.evidence.body IS 'The payload, packed (schema/README.md): repeated segments by reference, base64 decoded.';
 

@@ -1,0 +1,59 @@
+import Events
+
+/// What a payload is, recognised by its bytes.
+enum PayloadForm {
+    /// A JWS, or JSON that holds some.
+    case signed(Envelope)
+    /// A PKCS#7 app receipt, as DER or base64.
+    case receipt(ArraySlice<UInt8>)
+    /// JSON that nothing signs but the receipt in it.
+    case unsigned(UnsignedBody)
+
+    /// Recognises the form; white space around it is tolerated.
+    init(_ payload: [UInt8]) throws(Rejection) {
+        guard payload.count <= AppStoreVerifier.payloadByteCountMax else {
+            throw Rejection.payloadTooLarge(payload.count)
+        }
+        let text = Envelope.trimmed(payload[...])
+        guard let first = text.first else {
+            throw Rejection(.payloadEmpty, "The payload is empty.")
+        }
+        if first == UInt8(ascii: "{") {
+            try self.init(object: text, of: payload)
+        } else if Envelope.isJWSText(text) {
+            self = .signed(Envelope(compact: text))
+        } else if ReceiptEncoding.looksLikeReceipt(payload[...]) {
+            self = .receipt(payload[...])
+        } else {
+            throw ForeignFormat.rejection(of: text)
+        }
+    }
+
+    private init(
+        object text: ArraySlice<UInt8>,
+        of payload: [UInt8]
+    ) throws(Rejection) {
+        let body: JSON.Value
+        do {
+            body = try JSON(text.count == payload.count ? payload : Array(text)).root
+        } catch {
+            throw ForeignFormat.rejection(ofText: text)
+                ?? Rejection(error, in: "The payload")
+        }
+        func has(_ names: StaticString...) -> Bool { names.contains { body[$0] != nil } }
+        if let envelope = try Envelope(body) {
+            self = .signed(envelope)
+        } else if has("notification_type", "unified_receipt") {
+            self = .unsigned(try UnsignedBody(statusUpdate: body))
+        } else if has("status"),
+            !has("errorCode")
+                || has("receipt", "latest_receipt_info", "latest_expired_receipt_info")
+        {
+            self = .unsigned(try UnsignedBody(response: body))
+        } else if has("product_id"), has("transaction_id") {
+            self = .unsigned(try UnsignedBody(entry: body))
+        } else {
+            throw ForeignFormat.rejection(of: body)
+        }
+    }
+}

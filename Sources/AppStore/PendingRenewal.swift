@@ -1,0 +1,141 @@
+import Events
+
+/// What old formats say about the next renewal of a subscription.
+enum PendingRenewal {
+    /// The fact of an element of `pending_renewal_info` (app-store.md §A.3).
+    static func fact(_ element: JSON.Value, _ provenance: Provenance) throws(Rejection) -> Fact {
+        guard let id = element["original_transaction_id"], !id.isBlank else {
+            throw Rejection(
+                .claimMalformed,
+                "An element of pending_renewal_info names no original_transaction_id."
+            )
+        }
+        var reader = Reader(format: .pendingRenewalInfo)
+        for (name, value) in element.members { try reader.take(name, value, keepingUnknown: true) }
+        let streamId = try Claims.transactionId(id, named: "original_transaction_id")
+        return fact(of: streamId, try reader.finished(byteCount: element.bytes.count), provenance)
+    }
+
+    /// The fact that the elements leave a subscription out: no retry and no grace.
+    ///
+    /// Apple removes the element of a customer who cancels in grace (app-store.md §A.3).
+    static func absence(of id: String, _ provenance: Provenance) -> Fact {
+        fact(of: id, Content(format: .pendingRenewalInfo), provenance)
+    }
+
+    /// The fact of what stands at the top level of an iOS 6 response or version 1 notification;
+    /// nil where nothing stands there (app-store.md §A.4, §B.1).
+    static func topLevel(
+        of body: JSON.Value,
+        about id: String,
+        _ provenance: Provenance
+    ) throws(Rejection) -> Fact? {
+        var reader = Reader(format: .topLevelRenewalInfo)
+        for (name, value) in body.members { try reader.take(name, value, keepingUnknown: false) }
+        guard reader.hasTaken else { return nil }
+        return fact(of: id, try reader.finished(byteCount: 0), provenance)
+    }
+
+    private static func fact(
+        of id: String,
+        _ content: Content,
+        _ provenance: Provenance
+    ) -> Fact {
+        Fact(
+            stream: StreamID(
+                environment: provenance.environment,
+                originalTransactionId: id
+            ),
+            bundleId: provenance.bundleId,
+            kind: .renewal,
+            purchaseDate: nil,
+            expiresDate: nil,
+            asOf: provenance.asOf,
+            content: content
+        )
+    }
+}
+
+extension PendingRenewal {
+    /// Collects the members; those of the top level are told from everything else there by name.
+    private struct Reader {
+        private var content: ContentBuilder
+        private var offer = ReceiptOffer()
+        private var hasGraceMilliseconds = false
+        private(set) var hasTaken = false
+
+        init(format: Format) {
+            content = ContentBuilder(format: format)
+        }
+
+        mutating func take(
+            _ name: JSON.Value,
+            _ value: JSON.Value,
+            keepingUnknown isKeeping: Bool
+        ) throws(Rejection) {
+            guard !value.isBlank, !Reader.leftOut.contains(where: { name.equals($0) }) else {
+                return
+            }
+            if try takeKnown(name, value) {
+                hasTaken = true
+            } else if isKeeping {
+                content.keep(name, value)
+            }
+        }
+
+        mutating func finished(byteCount: Int) throws(Rejection) -> Content {
+            content.take(offer)
+            return try content.finished(byteCount: byteCount)
+        }
+
+        private mutating func takeKnown(
+            _ name: JSON.Value,
+            _ value: JSON.Value
+        ) throws(Rejection) -> Bool {
+            if let (_, field) = Reader.texts.first(where: { name.equals($0.name) }) {
+                content.set(field, .text(try Claims.looseId(value, named: name.text ?? "an id")))
+            } else if let (_, field) = Reader.integers.first(where: { name.equals($0.name) }) {
+                // Version 1 writes "true" where others write "1".
+                let number = value.looseInteger ?? value.looseFlag.map { $0 ? 1 : 0 }
+                guard let number else { return false }
+                content.set(field, .integer(number))
+            } else if name.equals("is_in_billing_retry_period") {
+                guard let flag = value.looseFlag else { return false }
+                content.set(.isInBillingRetryPeriod, .boolean(flag))
+            } else if name.equals("grace_period_expires_date_ms") {
+                hasGraceMilliseconds = true
+                try setGrace(value)
+            } else if name.equals("grace_period_expires_date") {
+                if !hasGraceMilliseconds { try setGrace(value) }
+            } else if name.equals("promotional_offer_id") {
+                offer.promotionalOfferId = try Claims.looseId(value, named: "promotional_offer_id")
+            } else if name.equals("offer_code_ref_name") {
+                offer.offerCodeName = try Claims.looseId(value, named: "offer_code_ref_name")
+            } else {
+                return false
+            }
+            return true
+        }
+
+        private mutating func setGrace(_ value: JSON.Value) throws(Rejection) {
+            let date = try AppleClock.looseInstant(value, named: "grace_period_expires_date")
+            content.set(.gracePeriodExpiresDate, .instant(date))
+        }
+
+        private static let texts: [(name: StaticString, field: Field)] = [
+            ("product_id", .productId), ("auto_renew_product_id", .autoRenewProductId),
+            ("subscription_group_identifier", .subscriptionGroupIdentifier),
+        ]
+
+        // The consent's status is the older name of the increase's.
+        private static let integers: [(name: StaticString, field: Field)] = [
+            ("auto_renew_status", .autoRenewStatus), ("expiration_intent", .expirationIntent),
+            ("price_consent_status", .priceIncreaseStatus),
+            ("price_increase_status", .priceIncreaseStatus),
+        ]
+
+        private static let leftOut: [StaticString] = [
+            "original_transaction_id", "grace_period_expires_date_pst",
+        ]
+    }
+}

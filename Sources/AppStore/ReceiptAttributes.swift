@@ -1,0 +1,185 @@
+import Events
+import SwiftASN1
+
+/// The attributes of a receipt or of a purchase: `SET OF SEQUENCE { type, version, value }`.
+struct ReceiptAttributes {
+    private var reader: BERReader
+    private let place: String
+    private let repeatableType: Int64?
+
+    /// The only type that may occur more than once, and in a receipt alone: in-app purchases.
+    static let inAppType: Int64 = 17
+    /// Most different attributes: a receipt has thirty, and Apple adds one every few years.
+    static let typeCountMax = 256
+
+    /// The attributes of a purchase.
+    init(ofPurchase value: ArraySlice<UInt8>) throws(Rejection) {
+        place = "an in-app purchase"
+        repeatableType = nil
+        reader = try BERReader(try BERReader.root(of: value, in: place), as: .set, in: place)
+    }
+
+    /// The attributes of a whole receipt, which Xcode wraps in one more octet string.
+    init(ofReceipt content: ArraySlice<UInt8>) throws(Rejection) {
+        let place = "the payload"
+        self.place = place
+        repeatableType = ReceiptAttributes.inAppType
+        var root = try BERReader.root(of: content, in: place)
+        if root.identifier == .octetString {
+            let inner: ArraySlice<UInt8>
+            do {
+                inner = try ASN1OctetString(berEncoded: root).bytes
+            } catch {
+                throw Rejection.receiptMalformed(in: place)
+            }
+            root = try BERReader.root(of: inner, in: place)
+        }
+        reader = try BERReader(root, as: .set, in: place)
+    }
+
+    /// Hands each attribute over in its order.
+    ///
+    /// Throws `receipt-attribute-duplicate` for a second one of a type, purchases excepted, and
+    /// `receipt-malformed` for what is no attribute.
+    mutating func read(
+        _ take: (Attribute) throws(Rejection) -> Void
+    ) throws(Rejection) {
+        var types: Set<Int64> = []
+        while let element = reader.next() {
+            let attribute = try Attribute(element, in: place)
+            if attribute.type != repeatableType {
+                try count(attribute.type, among: &types)
+            }
+            try take(attribute)
+        }
+    }
+
+    private func count(_ type: Int64, among types: inout Set<Int64>) throws(Rejection) {
+        guard types.insert(type).inserted else {
+            throw Rejection(
+                .receiptAttributeDuplicate,
+                "In the app receipt, \(place) has the attribute \(type) twice: which one was meant"
+                    + " cannot be known."
+            )
+        }
+        guard types.count <= ReceiptAttributes.typeCountMax else {
+            throw Rejection(
+                .receiptTooLarge,
+                "In the app receipt, \(place) has more than \(ReceiptAttributes.typeCountMax)"
+                    + " different attributes."
+            )
+        }
+    }
+
+    /// One attribute whose value is not decoded yet.
+    struct Attribute {
+        let type: Int64
+        let value: ArraySlice<UInt8>
+
+        init(_ element: ASN1Node, in place: String) throws(Rejection) {
+            var reader = try BERReader(element, as: .sequence, in: place)
+            let number = try reader.require(.integer)
+            type = try reader.read { try Int64(berEncoded: number) }
+            _ = try reader.require(.integer)
+            value = try reader.requireOctets()
+            try reader.requireEnd()
+        }
+    }
+}
+
+extension ReceiptAttributes.Attribute {
+    /// The attribute as it came.
+    var kept: ReceiptAttribute { ReceiptAttribute(type: type, value: Array(value)) }
+
+    /// The value as text; nil for the empty text.
+    ///
+    /// Throws `receipt-attribute-malformed` unless it is a string of ASN.1 in UTF-8.
+    func text() throws(Rejection) -> String? {
+        let node = try node()
+        guard node.identifier == .utf8String || node.identifier == .ia5String,
+            case .primitive(let bytes) = node.content,
+            let text = String(validating: bytes, as: UTF8.self)
+        else { throw malformed("text") }
+        return text.isEmpty ? nil : text
+    }
+
+    /// The value as a number of at most eight bytes.
+    func integer() throws(Rejection) -> Int64 {
+        let node = try node()
+        do {
+            return try Int64(berEncoded: node)
+        } catch {
+            throw malformed("a number of at most eight bytes")
+        }
+    }
+
+    /// The value as the decimal text of a number, which is an id that nobody calculates with.
+    func decimal() throws(Rejection) -> String {
+        let node = try node()
+        do {
+            return String(try Int64(berEncoded: node))
+        } catch {
+            do {
+                return String(try UInt64(berEncoded: node))
+            } catch {
+                throw malformed("a number of at most eight bytes")
+            }
+        }
+    }
+
+    /// The value as a date; nil for the empty text, which means that it is not set.
+    ///
+    /// Throws `receipt-attribute-malformed` unless it is a date and time of RFC 3339 with its zone,
+    /// and `date-implausible` outside of 2008 to 2199. Xcode of 2020 wrote zones without a colon.
+    func date() throws(Rejection) -> Instant? {
+        guard let text = try text() else { return nil }
+        guard let instant = ReceiptDate.instant(text) else { throw malformed("a date (RFC 3339)") }
+        guard instant.isPlausible else {
+            throw Rejection(
+                .dateImplausible,
+                "The app receipt's attribute \(type) lies outside of the years 2008 to 2199: it is"
+                    + " no date of the App Store."
+            )
+        }
+        return instant
+    }
+
+    /// Whether the value is the date that Foundation calls the distant future.
+    var isDistantFuture: Bool {
+        value.dropFirst(2).starts(with: "4001-01-01T00:00:00".utf8)
+    }
+
+    private func node() throws(Rejection) -> ASN1Node {
+        do throws(Rejection) {
+            return try BERReader.root(of: value, in: "an attribute")
+        } catch {
+            throw malformed("one ASN.1 value")
+        }
+    }
+
+    private func malformed(_ expected: String) -> Rejection {
+        Rejection(
+            .receiptAttributeMalformed,
+            "The app receipt's attribute \(type) is not \(expected)."
+        )
+    }
+}
+
+/// The dates of a receipt: RFC 3339, always with a time and a zone.
+enum ReceiptDate {
+    /// The instant of a text such as `2015-10-07T16:16:10Z`; nil for anything else.
+    static func instant(_ text: String) -> Instant? {
+        let bytes = Array(text.utf8)
+        // A bare date, or a time without zone, would be a guess.
+        guard bytes.count >= 20, bytes[10] == UInt8(ascii: "T"), let last = bytes.last else {
+            return nil
+        }
+        if last == UInt8(ascii: "Z") { return Instant(text) }
+        let zone = bytes.suffix(5)
+        if zone.first == UInt8(ascii: "+") || zone.first == UInt8(ascii: "-") {
+            return Instant("\(text.dropLast(2)):\(text.suffix(2))")
+        }
+        let sign = bytes[bytes.count - 6]
+        return sign == UInt8(ascii: "+") || sign == UInt8(ascii: "-") ? Instant(text) : nil
+    }
+}

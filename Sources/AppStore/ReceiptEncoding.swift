@@ -1,0 +1,85 @@
+import Events
+
+/// How an app receipt travels: as the bytes on the device, or as their base64.
+enum ReceiptEncoding {
+    /// The bytes of PKCS #7.
+    ///
+    /// Base64 is taken in either alphabet, with or without padding, line breaks and white space.
+    /// Throws `payload-empty`, `payload-too-large`, `ios6-receipt`, or `receipt-malformed`.
+    static func decoded(_ receipt: ArraySlice<UInt8>) throws(Rejection) -> ArraySlice<UInt8> {
+        guard receipt.count <= AppStoreVerifier.payloadByteCountMax else {
+            throw Rejection.payloadTooLarge(receipt.count)
+        }
+        if isBER(receipt) { return try limited(receipt) }
+        let text = Envelope.trimmed(receipt)
+        guard !text.isEmpty else { throw Rejection(.payloadEmpty, "The payload is empty.") }
+        if ForeignFormat.isIOS6Receipt(text) { throw Rejection.ios6Receipt }
+        guard let bytes = base64Decoded(text) else {
+            throw Rejection.receiptMalformed(in: "the text, neither PKCS #7 nor base64,")
+        }
+        if ForeignFormat.isIOS6Receipt(bytes[...]) { throw Rejection.ios6Receipt }
+        guard isBER(bytes[...]) else {
+            throw Rejection.receiptMalformed(in: "what the base64 holds")
+        }
+        return try limited(bytes[...])
+    }
+
+    /// Whether the bytes begin as an app receipt does, or as its base64 does.
+    ///
+    /// A sequence too long for one byte of length: no JSON, JWS or property list begins so.
+    static func looksLikeReceipt(_ bytes: ArraySlice<UInt8>) -> Bool {
+        if isBER(bytes) { return true }
+        let letters = bytes.lazy.filter { !Envelope.isWhitespace($0) }.prefix(headLetterCount)
+        guard letters.count == headLetterCount, let head = base64Decoded(Array(letters)[...])
+        else { return false }
+        return isBER(head[...])
+    }
+
+    /// Whether a line is the base64 of a whole app receipt: DER that ends where it says.
+    ///
+    /// False for the first line of a receipt that was broken into many.
+    static func isWholeReceipt(_ line: ArraySlice<UInt8>) -> Bool {
+        guard looksLikeReceipt(line), let bytes = base64Decoded(line) else { return false }
+        let lengthBytes = Int(bytes[1] & 0x7f)
+        guard (1...4).contains(lengthBytes), bytes.count > 2 + lengthBytes else { return false }
+        let length = bytes[2..<2 + lengthBytes].reduce(0) { $0 << 8 | Int($1) }
+        return bytes.count == 2 + lengthBytes + length
+    }
+
+    /// As many letters as are looked at: six bytes, of which the first two tell.
+    private static let headLetterCount = 8
+
+    // The tag of a sequence, then a length that is indefinite or takes more than one byte.
+    private static func isBER(_ bytes: ArraySlice<UInt8>) -> Bool {
+        bytes.first == 0x30 && bytes.dropFirst().first ?? 0 >= 0x80
+    }
+
+    private static func limited(
+        _ bytes: ArraySlice<UInt8>
+    ) throws(Rejection) -> ArraySlice<UInt8> {
+        guard bytes.count <= ReceiptOpener.receiptByteCountMax else {
+            throw Rejection(
+                .payloadTooLarge,
+                "The app receipt has \(bytes.count) bytes; at most"
+                    + " \(ReceiptOpener.receiptByteCountMax) are accepted."
+            )
+        }
+        return bytes
+    }
+
+    private static func base64Decoded(_ text: ArraySlice<UInt8>) -> [UInt8]? {
+        var letters: [UInt8] = []
+        letters.reserveCapacity(text.count)
+        for letter in text where !Envelope.isWhitespace(letter) {
+            switch letter {
+            case UInt8(ascii: "-"): letters.append(UInt8(ascii: "+"))
+            case UInt8(ascii: "_"): letters.append(UInt8(ascii: "/"))
+            default: letters.append(letter)
+            }
+        }
+        if letters.last != UInt8(ascii: "=") {
+            while letters.count % 4 != 0 { letters.append(UInt8(ascii: "=")) }
+        }
+        return Base64.decodeStandard(letters[...])
+    }
+}

@@ -1,0 +1,252 @@
+import Events
+
+/// One entry of `in_app` or `latest_receipt_info`, or the transaction of an iOS 6 response: read in
+/// one pass over its members (app-store.md §A.3, §A.4).
+struct ReceiptEntry {
+    private(set) var originalTransactionId: String?
+    private(set) var transactionId: String?
+    private(set) var bundleId: String?
+    private(set) var purchaseDate: Instant?
+    private(set) var expiresDate: Instant?
+
+    private let byteCount: Int
+    private var content: ContentBuilder
+    private var offer = ReceiptOffer()
+    private var cancellationDate: Instant?
+    private var originalPurchaseDate: Instant?
+    // Dates as text count only where there are no milliseconds.
+    private var purchaseText: JSON.Value?
+    private var expiresText: JSON.Value?
+    private var cancellationText: JSON.Value?
+
+    /// Reads an entry; `hints` remembers from entry to entry what stands at which place.
+    init(
+        _ entry: JSON.Value,
+        format: Format,
+        hints: inout Hints
+    ) throws(Rejection) {
+        guard entry.kind == .object else {
+            throw Rejection(
+                .claimMalformed,
+                "An entry of a receipt's transactions is an object; found \(entry.kind)."
+            )
+        }
+        byteCount = entry.bytes.count
+        content = ContentBuilder(format: format)
+        var place = 0
+        for (name, value) in entry.members {
+            let role = hints.role(of: name, at: place)
+            place += 1
+            if role == .leftOut || value.isBlank { continue }
+            guard let role, try take(value, as: role, name) else {
+                content.keep(name, value)
+                continue
+            }
+        }
+        try resolveDates()
+        content.take(offer)
+    }
+
+    /// The latest date of something that had happened when the entry was written: a lower bound
+    /// for its as-of.
+    var latestPastDate: Instant? {
+        [purchaseDate, originalPurchaseDate, cancellationDate].compactMap { $0 }.max()
+    }
+
+    /// The fact; throws `date-missing` where there is no purchase date, and so no key.
+    func fact(_ provenance: Provenance) throws(Rejection) -> Fact {
+        guard let purchaseDate else {
+            throw Rejection(
+                .dateMissing,
+                "The transaction \(transactionId ?? "without id") of a receipt has no purchase"
+                    + " date, so that no period can be told from it."
+            )
+        }
+        return Fact(
+            stream: StreamID(
+                environment: provenance.environment,
+                originalTransactionId: originalTransactionId ?? transactionId ?? ""
+            ),
+            bundleId: provenance.bundleId,
+            kind: .transaction,
+            purchaseDate: purchaseDate,
+            expiresDate: expiresDate,
+            asOf: provenance.asOf,
+            content: try content.finished(byteCount: byteCount)
+        )
+    }
+
+    private mutating func resolveDates() throws(Rejection) {
+        if purchaseDate == nil, let purchaseText {
+            purchaseDate = try AppleClock.looseInstant(purchaseText, named: "purchase_date")
+        }
+        if expiresDate == nil, let expiresText {
+            expiresDate = try AppleClock.looseInstant(expiresText, named: "expires_date")
+        }
+        if cancellationDate == nil, let cancellationText {
+            cancellationDate = try AppleClock.looseInstant(
+                cancellationText,
+                named: "cancellation_date"
+            )
+        }
+        content.set(.revocationDate, cancellationDate.map(FieldValue.instant))
+    }
+}
+
+/// The offer under which a purchase was made, as the formats before JWS tell it.
+struct ReceiptOffer {
+    var isTrial = false
+    var isIntroductory = false
+    var promotionalOfferId: String?
+    var offerCodeName: String?
+}
+
+extension ContentBuilder {
+    /// Says the offer in the words of a JWS: type 1 introductory, 2 promotional, 3 offer code
+    /// (app-store.md §D.1).
+    ///
+    /// No offer is no statement: these formats do not know all kinds there are.
+    mutating func take(_ offer: ReceiptOffer) {
+        if let name = offer.promotionalOfferId {
+            set(.offerType, .integer(2))
+            set(.offerIdentifier, .text(name))
+        } else if let name = offer.offerCodeName {
+            set(.offerType, .integer(3))
+            set(.offerIdentifier, .text(name))
+        } else if offer.isTrial || offer.isIntroductory {
+            set(.offerType, .integer(1))
+        }
+        if offer.isTrial { set(.offerDiscountType, .text("FREE_TRIAL")) }
+    }
+}
+
+extension ReceiptEntry {
+    /// What a member of an entry is.
+    enum Role: Equatable {
+        case originalTransactionId, transactionId, bundleId
+        case purchaseDate, expiresDate, originalPurchaseDate, cancellationDate
+        case purchaseText, expiresText, cancellationText
+        case text(Field)
+        case integer(Field)
+        case mark(Field)
+        case isTrial, isIntroductory, promotionalOfferId, offerCodeName
+        case leftOut
+    }
+
+    /// Remembers which role the member at a place had in the entry before: entries of one response
+    /// have the same members in the same order, so that most names are compared once.
+    struct Hints {
+        private var indices: [Int] = []
+
+        mutating func role(of name: JSON.Value, at place: Int) -> Role? {
+            if place < indices.count, indices[place] >= 0,
+                name.equals(ReceiptEntry.roles[indices[place]].name)
+            {
+                return ReceiptEntry.roles[indices[place]].role
+            }
+            let index = ReceiptEntry.roles.firstIndex { name.equals($0.name) }
+            while indices.count <= place { indices.append(-1) }
+            indices[place] = index ?? -1
+            return index.map { ReceiptEntry.roles[$0].role }
+        }
+    }
+
+    // Left out: identity, what repeats a date in another zone, and what describes the device or the
+    // app's build. It stays in the evidence.
+    private static let roles: [(name: StaticString, role: Role)] = [
+        ("quantity", .integer(.quantity)),
+        ("product_id", .text(.productId)),
+        ("transaction_id", .transactionId),
+        ("original_transaction_id", .originalTransactionId),
+        ("purchase_date", .purchaseText),
+        ("purchase_date_ms", .purchaseDate),
+        ("purchase_date_pst", .leftOut),
+        ("original_purchase_date", .leftOut),
+        ("original_purchase_date_ms", .originalPurchaseDate),
+        ("original_purchase_date_pst", .leftOut),
+        ("expires_date", .expiresText),
+        ("expires_date_ms", .expiresDate),
+        ("expires_date_pst", .leftOut),
+        ("expires_date_formatted", .expiresText),
+        ("expires_date_formatted_pst", .leftOut),
+        ("web_order_line_item_id", .text(.webOrderLineItemId)),
+        ("is_trial_period", .isTrial),
+        ("is_in_intro_offer_period", .isIntroductory),
+        ("subscription_group_identifier", .text(.subscriptionGroupIdentifier)),
+        ("in_app_ownership_type", .text(.inAppOwnershipType)),
+        ("is_upgraded", .mark(.isUpgraded)),
+        ("cancellation_date", .cancellationText),
+        ("cancellation_date_ms", .cancellationDate),
+        ("cancellation_date_pst", .leftOut),
+        ("cancellation_reason", .integer(.revocationReason)),
+        ("promotional_offer_id", .promotionalOfferId),
+        ("offer_code_ref_name", .offerCodeName),
+        ("app_account_token", .text(.appAccountToken)),
+        ("bid", .bundleId),
+        ("bundle_id", .bundleId),
+        ("bvrs", .leftOut),
+        ("item_id", .leftOut),
+        ("app_item_id", .leftOut),
+        ("version_external_identifier", .leftOut),
+        ("unique_identifier", .leftOut),
+        ("unique_vendor_identifier", .leftOut),
+    ]
+
+    // False where the value is not what it should be: then it is kept as it stands.
+    private mutating func take(
+        _ value: JSON.Value,
+        as role: Role,
+        _ name: JSON.Value
+    ) throws(Rejection) -> Bool {
+        switch role {
+        case .leftOut: break
+        case .originalTransactionId:
+            originalTransactionId = try Claims.transactionId(
+                value,
+                named: "original_transaction_id"
+            )
+        case .transactionId:
+            let id = try Claims.transactionId(value, named: "transaction_id")
+            transactionId = id
+            content.set(.transactionId, .text(id))
+        case .bundleId: bundleId = try id(value, name)
+        case .purchaseDate: purchaseDate = try date(value, name)
+        case .purchaseText: purchaseText = value
+        case .expiresDate: expiresDate = try date(value, name)
+        case .expiresText: if expiresText == nil { expiresText = value }
+        case .originalPurchaseDate:
+            // Decides nothing, and edited samples hold impossible ones (app-store.md §G-12, §G.d).
+            if let milliseconds = value.looseInteger,
+                Instant(milliseconds: milliseconds).isPlausible
+            {
+                originalPurchaseDate = Instant(milliseconds: milliseconds)
+            }
+        case .cancellationDate: cancellationDate = try date(value, name)
+        case .cancellationText: cancellationText = value
+        case .text(let field): content.set(field, .text(try id(value, name)))
+        case .integer(let field):
+            guard let number = value.looseInteger else { return false }
+            content.set(field, .integer(number))
+        case .mark(let field):
+            guard let flag = value.looseFlag else { return false }
+            if flag { content.set(field, .boolean(true)) }
+        case .isTrial:
+            guard let flag = value.looseFlag else { return false }
+            offer.isTrial = flag
+        case .isIntroductory:
+            guard let flag = value.looseFlag else { return false }
+            offer.isIntroductory = flag
+        case .promotionalOfferId: offer.promotionalOfferId = try id(value, name)
+        case .offerCodeName: offer.offerCodeName = try id(value, name)
+        }
+        return true
+    }
+
+    private func date(_ value: JSON.Value, _ name: JSON.Value) throws(Rejection) -> Instant {
+        try AppleClock.looseInstant(value, named: name.text ?? "a date")
+    }
+
+    private func id(_ value: JSON.Value, _ name: JSON.Value) throws(Rejection) -> String {
+        try Claims.looseId(value, named: name.text ?? "an id")
+    }
+}

@@ -1,0 +1,113 @@
+import Events
+import X509
+
+/// An app receipt whose signature was checked: what it says, and which root vouches for it.
+struct OpenedReceipt: Sendable {
+    /// What it says.
+    let receipt: AppReceipt
+    /// The fingerprint of the root.
+    let root: Events.Digest
+    /// Whether it was signed by Xcode rather than by the App Store.
+    let isLocal: Bool
+}
+
+/// Opens app receipts: checks the signature and everything that vouches for it (app-store.md §F.2).
+final class ReceiptOpener: Sendable {
+    private let roots: [RootCertificate]
+    let cache = ChainCache<ReceiptChain>()
+
+    /// Largest receipt, in bytes of BER: sixteen thousand purchases of five hundred bytes each.
+    static let receiptByteCountMax = 8 << 20
+
+    /// An opener that trusts these roots and no others.
+    init(roots: [RootCertificate]) {
+        self.roots = roots
+    }
+
+    /// The receipt that some bytes hold, as PKCS #7 or as its base64.
+    ///
+    /// Nothing of the content is read before the signature fits. The certificates are judged at the
+    /// receipt's creation, or at `receivedAt` where it does not tell. Of another app or environment
+    /// a receipt may be: whoever asks judges that.
+    func open(
+        _ receipt: ArraySlice<UInt8>,
+        receivedAt: Instant
+    ) throws(Rejection) -> OpenedReceipt {
+        let message = try SignedData(try ReceiptEncoding.decoded(receipt))
+        let signers = ReceiptOpener.key(ofSigners: message)
+        let known = cache.chain(of: signers)
+        let chain: ReceiptChain
+        if let known { chain = known } else { chain = try judge(message) }
+        try message.checkSignature(with: chain)
+        let content = try AppReceipt(content: message.content)
+        try chain.checkValidity(at: content.creationDate ?? receivedAt)
+        if chain.isLocal, content.receiptType != AppReceipt.xcodeType {
+            throw Rejection.xcodeSigned(
+                "It says to be a receipt of the App Store, for which only Apple signs."
+            )
+        }
+        if known == nil { cache.remember(chain, of: signers) }
+        return OpenedReceipt(receipt: content, root: chain.root, isLocal: chain.isLocal)
+    }
+
+    // The same certificates in the same order with the same one of them signing. Each is DER and
+    // says its own length, so that no two lists have one text.
+    private static func key(ofSigners message: SignedData) -> ArraySlice<UInt8> {
+        var text = Array(message.signer.identifierBytes)
+        for certificate in message.certificates { text += certificate }
+        return Events.Digest.of(text).bytes[...]
+    }
+
+    private func judge(_ message: SignedData) throws(Rejection) -> ReceiptChain {
+        do throws(Rejection) {
+            return try ReceiptChain(message, roots: roots)
+        } catch {
+            guard error.code == .chainUntrusted, ReceiptOpener.isOfXcode(message) else {
+                throw error
+            }
+            throw Rejection.xcodeSigned("Its chain ends at no root that was given.")
+        }
+    }
+
+    // Nobody vouches for this content: it only chooses between two refusals.
+    private static func isOfXcode(_ message: SignedData) -> Bool {
+        do throws(Rejection) {
+            return try AppReceipt(content: message.content).receiptType == AppReceipt.xcodeType
+        } catch {
+            return false
+        }
+    }
+}
+
+extension SignedData {
+    /// Refuses a message that the holder of the chain's key did not sign as it stands.
+    ///
+    /// Throws `receipt-algorithm-mismatch`, `receipt-digest-mismatch` or `signature-invalid`.
+    func checkSignature(with chain: ReceiptChain) throws(Rejection) {
+        let algorithm = try signer.algorithm.agreed(with: signer.digest, key: chain.keyKind)
+        var signed = content
+        if let attributes = signer.attributes {
+            guard signer.digest.digest(of: content)[...] == attributes.messageDigest else {
+                throw Rejection(
+                    .receiptDigestMismatch,
+                    "The app receipt's content does not have the digest that was signed: it was"
+                        + " changed after it was signed. Get it again from the device."
+                )
+            }
+            signed = attributes.signedBytes[...]
+        }
+        guard
+            chain.key.isValidSignature(
+                signer.signature,
+                for: signed,
+                signatureAlgorithm: algorithm
+            )
+        else {
+            throw Rejection(
+                .signatureInvalid,
+                "The signature does not fit the app receipt: it was changed after it was signed."
+                    + " Get it again from the device."
+            )
+        }
+    }
+}

@@ -1,0 +1,120 @@
+import Events
+
+/// Reads app receipts: opens one, checks what it claims, translates it (app-store.md §F.2).
+struct ReceiptReading {
+    let policy: VerificationPolicy
+    let opener: ReceiptOpener
+    let receivedAt: Instant
+
+    /// What a receipt proves.
+    struct Proven {
+        let group: Verified<[Fact]>
+        let bundleId: String
+        let environment: Environment
+        let receiptDate: Instant
+    }
+
+    /// The transactions of a receipt, given as DER or base64.
+    func read(_ bytes: ArraySlice<UInt8>, source: String) throws(Rejection) -> Proven {
+        let opened = try opener.open(bytes, receivedAt: receivedAt)
+        let receipt = opened.receipt
+        try policy.checkBundleId(receipt.bundleId, of: "an app receipt")
+        let environment = try environment(of: receipt)
+        try policy.checkAccepted(environment, isLocal: opened.isLocal)
+        guard let asOf = receipt.creationDate else {
+            throw Rejection(
+                .dateMissing,
+                "The app receipt has no creation date, so that it has no place on Apple's clock."
+            )
+        }
+        let provenance = Provenance(
+            environment: environment,
+            bundleId: receipt.bundleId,
+            asOf: asOf
+        )
+        var facts: [Fact] = []
+        facts.reserveCapacity(receipt.inApp.count)
+        for purchase in receipt.inApp {
+            facts.append(try Translation.purchase(purchase, provenance))
+        }
+        let evidence = Evidence(
+            payload: Array(bytes),
+            kind: .appReceipt,
+            source: source,
+            verification: .signed(root: opened.root),
+            receivedAt: receivedAt
+        )
+        return Proven(
+            group: Verified(facts, evidence: evidence),
+            bundleId: receipt.bundleId,
+            environment: environment,
+            receiptDate: asOf
+        )
+    }
+
+    private func environment(of receipt: AppReceipt) throws(Rejection) -> Environment {
+        let word: Environment? =
+            switch receipt.receiptType {
+            case "Production", "ProductionVPP": .production
+            case "ProductionSandbox", "ProductionVPPSandbox", "Sandbox": .sandbox
+            case nil, "": nil
+            case let type?: Environment(type)
+            }
+        return try policy.environment(word)
+    }
+}
+
+extension Translation {
+    // Every purchase of every receipt has these, Apple has never said what they are, and no other
+    // format tells them: as content they would make a known purchase news. The evidence has them.
+    private static let attributesWithoutName: Set<Int64> = [
+        1707, 1709, 1710, 1714, 1715, 1716, 1717, 1718, 1722,
+    ]
+
+    /// The fact of an in-app purchase of a receipt.
+    static func purchase(
+        _ purchase: InAppPurchase,
+        _ provenance: Provenance
+    ) throws(Rejection) -> Fact {
+        guard let purchaseDate = purchase.purchaseDate else {
+            throw Rejection(
+                .dateMissing,
+                "The transaction \(purchase.transactionId ?? "without id") of an app receipt has no"
+                    + " purchase date, so that no period can be told from it."
+            )
+        }
+        var content = ContentBuilder(format: .receiptTransaction)
+        content.set(.transactionId, purchase.transactionId.map(FieldValue.text))
+        // What is no subscription has a zero there.
+        if let id = purchase.webOrderLineItemId, id != "0" {
+            content.set(.webOrderLineItemId, .text(id))
+        }
+        content.set(.productId, purchase.productId.map(FieldValue.text))
+        content.set(.quantity, purchase.quantity.map(FieldValue.integer))
+        content.set(.revocationDate, purchase.cancellationDate.map(FieldValue.instant))
+        content.set(.revocationReason, purchase.cancellationReason.map(FieldValue.integer))
+        content.take(
+            ReceiptOffer(
+                isTrial: purchase.isTrialPeriod == true,
+                isIntroductory: purchase.isInIntroOfferPeriod == true
+            )
+        )
+        for attribute in purchase.otherAttributes
+        where !attributesWithoutName.contains(attribute.type) {
+            content.keep(attribute)
+        }
+        return Fact(
+            stream: StreamID(
+                environment: provenance.environment,
+                originalTransactionId: purchase.originalTransactionId
+                    ?? purchase.transactionId ?? ""
+            ),
+            bundleId: provenance.bundleId,
+            kind: .transaction,
+            purchaseDate: purchaseDate,
+            expiresDate: purchase.expiresDate,
+            asOf: provenance.asOf,
+            content: try content.finished(byteCount: Content.byteCountMax)
+        )
+    }
+}

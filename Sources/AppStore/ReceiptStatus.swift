@@ -1,0 +1,81 @@
+/// The `status` of a verifyReceipt response, and what it asks for (app-store.md §A.2).
+enum ReceiptStatus {
+    /// The receipt of iOS 6 is valid, its subscription is over: not an error.
+    static let expired: Int64 = 21_006
+
+    /// Refuses a response whose status says that it holds no data to take.
+    static func check(_ body: JSON.Value) throws(Rejection) {
+        guard let value = body["status"], !value.isBlank else { return }
+        guard let status = value.looseInteger else {
+            throw Rejection(
+                .claimMalformed,
+                "status of a verifyReceipt response is a number; found \(value.kind)."
+            )
+        }
+        if status == 0 || status == expired { return }
+        throw refusal(of: status, isRetryable: isRetryable(body))
+    }
+
+    // Both spellings occur, and flag, number and text.
+    private static func isRetryable(_ body: JSON.Value) -> Bool? {
+        (body["is-retryable"] ?? body["is_retryable"])?.looseFlag
+    }
+
+    private static func refusal(of status: Int64, isRetryable: Bool?) -> Rejection {
+        switch status {
+        case 21_000:
+            failure(.receiptStatusRequest, status, "the request was no HTTP POST. Fix the caller.")
+        case 21_001:
+            failure(.receiptStatusRequest, status, "a status no longer sent. Ask Apple again.")
+        case 21_002:
+            failure(
+                .receiptStatusRetry,
+                status,
+                "receipt-data was malformed or missing, or Apple had a passing problem. Ask again a"
+                    + " few times, then give the receipt up."
+            )
+        case 21_003:
+            failure(.receiptStatusForged, status, "Apple could not authenticate the receipt.")
+        case 21_004:
+            failure(
+                .receiptStatusRequest,
+                status,
+                "the shared secret is not the app's. Correct it and ask Apple again."
+            )
+        case 21_005, 21_009:
+            failure(.receiptStatusRetry, status, "Apple's service was down. Ask again later.")
+        case 21_007:
+            failure(
+                .receiptStatusEnvironment,
+                status,
+                "a sandbox receipt was sent to production. Send it to the sandbox."
+            )
+        case 21_008:
+            failure(
+                .receiptStatusEnvironment,
+                status,
+                "a production receipt was sent to the sandbox. Send it to production."
+            )
+        case 21_010:
+            failure(
+                .receiptStatusAccount,
+                status,
+                "Apple did not find the account, or it was deleted. History stays as it is."
+            )
+        case 21_100...21_199:
+            isRetryable == false
+                ? failure(.receiptStatusGaveUp, status, "Apple's data access failed for good.")
+                : failure(.receiptStatusRetry, status, "Apple's data access failed. Ask again.")
+        default:
+            failure(.receiptStatusGaveUp, status, "a status that is not known here.")
+        }
+    }
+
+    private static func failure(
+        _ code: Rejection.Code,
+        _ status: Int64,
+        _ meaning: String
+    ) -> Rejection {
+        Rejection(code, "The verifyReceipt response has status \(status), and no data: \(meaning)")
+    }
+}

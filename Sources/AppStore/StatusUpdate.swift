@@ -1,0 +1,116 @@
+import Events
+
+/// What the top level of a version 1 notification says about itself (app-store.md §B.1).
+enum StatusUpdate {
+    /// The fact of the notification: which type, about which period of which subscription.
+    ///
+    /// It has no id and no date; a repetition is known by saying the same (app-store.md §B.3).
+    static func fact(
+        _ body: JSON.Value,
+        _ provenance: Provenance,
+        among transactions: [Fact],
+        _ renewals: [Fact]
+    ) throws(Rejection) -> Fact {
+        let id = try subject(of: body, among: transactions, renewals) ?? ""
+        let period = period(of: body, in: transactions, about: id)
+        var content = ContentBuilder(format: .statusUpdateNotification)
+        for (name, value) in body.members {
+            guard !value.isBlank, !leftOut.contains(where: { name.equals($0) }) else { continue }
+            if name.equals("auto_renew_status"), let flag = value.looseFlag {
+                content.set(.autoRenewStatus, .integer(flag ? 1 : 0))
+            } else if name.equals("expiration_intent"), let number = value.looseInteger {
+                content.set(.expirationIntent, .integer(number))
+            } else if let (_, field) = texts.first(where: { name.equals($0.name) }) {
+                content.set(field, .text(try Claims.looseId(value, named: name.text ?? "an id")))
+            } else {
+                content.keep(name, value)
+            }
+        }
+        return Fact(
+            stream: StreamID(
+                environment: provenance.environment,
+                originalTransactionId: id
+            ),
+            bundleId: provenance.bundleId,
+            kind: .notification,
+            purchaseDate: period?.purchaseDate,
+            expiresDate: period?.expiresDate,
+            asOf: provenance.asOf,
+            content: try content.finished(byteCount: Content.byteCountMax)
+        )
+    }
+
+    /// The subscription the top level speaks of: the one it names, else the only one there is, else
+    /// the one that renews into its product; nil where that is not clear.
+    static func subject(
+        of body: JSON.Value,
+        among transactions: [Fact],
+        _ renewals: [Fact]
+    ) throws(Rejection) -> String? {
+        if let value = body["original_transaction_id"], !value.isBlank {
+            return try Claims.transactionId(value, named: "original_transaction_id")
+        }
+        let streams = transactions.filter { $0.expiresDate != Instant(milliseconds: 0) } + renewals
+        guard let first = streams.first?.stream else { return nil }
+        if streams.allSatisfy({ $0.stream == first }) { return first.originalTransactionId }
+        guard let product = body["auto_renew_product_id"]?.looseText else { return nil }
+        let renewing = renewals.filter {
+            $0.content[.autoRenewProductId] == .text(product)
+        }
+        return renewing.count == 1 ? renewing.first?.stream.originalTransactionId : nil
+    }
+
+    /// Dates at the top level of something that had happened.
+    static func pastDates(_ body: JSON.Value) throws(Rejection) -> [Instant] {
+        var dates: [Instant] = []
+        for (milliseconds, text) in datePairs {
+            for name in [milliseconds, text] {
+                guard let value = body[name], !value.isBlank else { continue }
+                dates.append(try AppleClock.looseInstant(value, named: name.description))
+                break
+            }
+        }
+        return dates
+    }
+
+    // A cancellation is about the cancelled period, all else about the newest.
+    private static func period(
+        of body: JSON.Value,
+        in transactions: [Fact],
+        about id: String
+    ) -> Fact? {
+        let own = transactions.filter {
+            $0.stream.originalTransactionId.utf8.elementsEqual(id.utf8)
+        }
+        if body["notification_type"]?.equals("CANCEL") == true {
+            let cancelled = own.filter { $0.content.instant(.revocationDate) != nil }
+            let line = body["web_order_line_item_id"]?.looseText.map(FieldValue.text)
+            let named = cancelled.first { line != nil && $0.content[.webOrderLineItemId] == line }
+            let latest = cancelled.max {
+                ($0.content.instant(.revocationDate) ?? $0.asOf)
+                    < ($1.content.instant(.revocationDate) ?? $1.asOf)
+            }
+            if let period = named ?? latest { return period }
+        }
+        return own.max { ($0.purchaseDate, $0.expiresDate) < ($1.purchaseDate, $1.expiresDate) }
+    }
+
+    private static let datePairs: [(StaticString, StaticString)] = [
+        ("auto_renew_status_change_date_ms", "auto_renew_status_change_date"),
+        ("cancellation_date_ms", "cancellation_date"),
+    ]
+
+    private static let texts: [(name: StaticString, field: Field)] = [
+        ("notification_type", .notificationType),
+        ("auto_renew_product_id", .autoRenewProductId),
+        ("web_order_line_item_id", .webOrderLineItemId),
+    ]
+
+    // The secret, what becomes facts of its own, identity, and the app's build.
+    private static let leftOut: [StaticString] = [
+        "password", "unified_receipt", "latest_receipt", "latest_receipt_info",
+        "latest_expired_receipt", "latest_expired_receipt_info", "environment", "bid", "bvrs",
+        "original_transaction_id", "deprecation", "auto_renew_status_change_date",
+        "auto_renew_status_change_date_pst", "cancellation_date", "cancellation_date_pst",
+    ]
+}

@@ -1,0 +1,299 @@
+import Events
+
+/// A verifyReceipt response or version 1 notification, decoded and not yet believed.
+///
+/// Nothing signs it but the receipt it may embed; whether the rest counts is decided by
+/// `UnsignedReading` (DESIGN §5).
+struct UnsignedBody {
+    /// What the payload is.
+    let kind: PayloadKind
+    /// The app it names; nil where it names none.
+    let bundleId: String?
+    /// The environment it names; nil where it names none.
+    let environment: Environment?
+    /// The receipt it embeds, as base64; nil where there is none.
+    let latestReceipt: ArraySlice<UInt8>?
+    /// The transactions, each once, the richer entry first.
+    let entries: [Entry]
+
+    private let body: JSON.Value
+    // Nil where the format has no such array; then an element's absence says nothing.
+    private let pendingRenewals: [JSON.Value]?
+    private let requestDate: Instant?
+    private let creationDate: Instant?
+
+    /// A transaction with the place it stood at.
+    struct Entry {
+        let entry: ReceiptEntry
+        let place: Place
+    }
+
+    /// Where a transaction stood, which tells as of when it speaks.
+    enum Place {
+        /// In what Apple looked up when it was asked.
+        case latest
+        /// In the receipt that was sent in, as it was when the device got it.
+        case sent
+    }
+
+    /// Decodes a verifyReceipt response of either generation.
+    ///
+    /// Throws by its `status` where Apple sent no data, and where dates and ids are impossible.
+    init(response body: JSON.Value) throws(Rejection) {
+        try ReceiptStatus.check(body)
+        let receipt = body["receipt"]
+        var reader = EntryReader()
+        // Apple adds fields to the former that the receipt cannot carry.
+        try reader.take(body["latest_receipt_info"], .latest)
+        try reader.take(body["latest_expired_receipt_info"], .latest)
+        if let sent = receipt?["in_app"], sent.kind == .array {
+            try reader.take(sent, .sent)
+        } else {
+            try reader.take(receipt, .sent)
+        }
+        kind = .verifyReceiptResponse
+        self.body = body
+        entries = reader.entries
+        bundleId = try UnsignedBody.bundleId(receipt?["bundle_id"], reader.entries)
+        environment = UnsignedBody.environment(body["environment"], receipt?["receipt_type"])
+        latestReceipt = UnsignedBody.receipt(body["latest_receipt"] ?? receipt?["latest_receipt"])
+        pendingRenewals = UnsignedBody.array(body["pending_renewal_info"])
+        requestDate = try UnsignedBody.date(receipt, "request_date_ms", "request_date")
+        creationDate = try UnsignedBody.date(
+            receipt,
+            "receipt_creation_date_ms",
+            "receipt_creation_date"
+        )
+    }
+
+    /// Decodes a version 1 notification in any of its shapes (app-store.md §B.1).
+    init(statusUpdate body: JSON.Value) throws(Rejection) {
+        let unified = body["unified_receipt"]
+        if let unified { try ReceiptStatus.check(unified) }
+        var reader = EntryReader()
+        try reader.take(unified?["latest_receipt_info"], .latest)
+        try reader.take(body["latest_receipt_info"], .latest)
+        try reader.take(body["latest_expired_receipt_info"], .latest)
+        kind = .statusUpdateNotification
+        self.body = body
+        entries = reader.entries
+        bundleId = try UnsignedBody.bundleId(body["bid"], reader.entries)
+        environment = UnsignedBody.environment(body["environment"], unified?["environment"])
+        latestReceipt = UnsignedBody.receipt(
+            unified?["latest_receipt"] ?? body["latest_receipt"] ?? body["latest_expired_receipt"]
+        )
+        pendingRenewals = UnsignedBody.array(unified?["pending_renewal_info"])
+        requestDate = nil
+        creationDate = nil
+    }
+
+    /// Decodes a single transaction that was taken out of a response.
+    init(entry body: JSON.Value) throws(Rejection) {
+        var reader = EntryReader()
+        try reader.take(body, .latest)
+        kind = .verifyReceiptResponse
+        self.body = body
+        entries = reader.entries
+        bundleId = try UnsignedBody.bundleId(nil, reader.entries)
+        environment = nil
+        latestReceipt = nil
+        pendingRenewals = nil
+        requestDate = nil
+        creationDate = nil
+    }
+}
+
+extension UnsignedBody {
+    /// The secret of a version 1 notification; nil where it carries none.
+    var password: ArraySlice<UInt8>? { body["password"]?.utf8 }
+
+    /// The payload with an empty password: a secret is never stored.
+    ///
+    /// Everything else keeps its bytes, so that the evidence can be read again.
+    func withoutPassword(_ payload: [UInt8]) -> [UInt8] {
+        guard let secret = body["password"], !secret.isBlank else { return payload }
+        // The text was trimmed before it was parsed; the secret lies as far from its end.
+        let text = Envelope.trimmed(payload[...])
+        let start = text.startIndex + secret.bytes.startIndex
+        let end = text.startIndex + secret.bytes.endIndex
+        let filler = secret.kind == .string ? "" : "\"\""
+        return Array(payload[..<start]) + Array(filler.utf8) + Array(payload[end...])
+    }
+
+    /// Statements that nothing but the body itself vouches for.
+    var statementCount: Int {
+        entries.count + (pendingRenewals?.count ?? 0)
+            + (kind == .statusUpdateNotification ? 1 : 0)
+    }
+
+    /// The facts, once it is known where they belong.
+    ///
+    /// `receiptDate` is when the embedded receipt was made, where that was proven.
+    func facts(
+        environment: Environment,
+        receiptDate: Instant?
+    ) throws(Rejection) -> [Fact] {
+        guard statementCount > 0 else { return [] }
+        let asOf = try asOf(receiptDate: receiptDate)
+        let provenance = Provenance(
+            environment: environment,
+            bundleId: bundleId ?? "",
+            asOf: asOf
+        )
+        let earlier = Provenance(
+            environment: environment,
+            bundleId: bundleId ?? "",
+            asOf: creationDate ?? asOf
+        )
+        var facts: [Fact] = []
+        facts.reserveCapacity(statementCount)
+        for entry in entries {
+            facts.append(try entry.entry.fact(entry.place == .sent ? earlier : provenance))
+        }
+        let renewals = try renewals(beside: facts, provenance)
+        let transactions = facts
+        facts += renewals
+        if kind == .statusUpdateNotification {
+            facts.append(
+                try StatusUpdate.fact(body, provenance, among: transactions, renewals)
+            )
+        }
+        return facts
+    }
+
+    // Apple's clock where the format has none: the latest date of something that had happened when
+    // it was written. With 21006 the subscription was over.
+    private func asOf(receiptDate: Instant?) throws(Rejection) -> Instant {
+        if let requestDate { return requestDate }
+        var dates = [creationDate, receiptDate].compactMap { $0 }
+        dates += try StatusUpdate.pastDates(body)
+        if receiptDate == nil { dates += entries.compactMap(\.entry.latestPastDate) }
+        if body["status"]?.looseInteger == ReceiptStatus.expired {
+            dates += entries.compactMap(\.entry.expiresDate)
+        }
+        guard let latest = dates.max() else {
+            throw Rejection(
+                .dateMissing,
+                "The payload holds no date of anything that had happened, so that it has no place"
+                    + " on Apple's clock."
+            )
+        }
+        return latest
+    }
+
+    private func renewals(
+        beside transactions: [Fact],
+        _ provenance: Provenance
+    ) throws(Rejection) -> [Fact] {
+        var renewals: [Fact] = []
+        for element in pendingRenewals ?? [] {
+            renewals.append(try PendingRenewal.fact(element, provenance))
+        }
+        var told = Set(renewals.map { Array($0.stream.originalTransactionId.utf8) })
+        if let subject = try StatusUpdate.subject(of: body, among: transactions, renewals),
+            !told.contains(Array(subject.utf8)),
+            let fact = try PendingRenewal.topLevel(of: body, about: subject, provenance)
+        {
+            renewals.append(fact)
+            told.insert(Array(subject.utf8))
+        }
+        guard pendingRenewals != nil else { return renewals }
+        for fact in transactions where fact.expiresDate != Instant(milliseconds: 0) {
+            let id = fact.stream.originalTransactionId
+            guard told.insert(Array(id.utf8)).inserted else { continue }
+            renewals.append(PendingRenewal.absence(of: id, provenance))
+        }
+        return renewals
+    }
+}
+
+extension UnsignedBody {
+    private static func bundleId(
+        _ value: JSON.Value?,
+        _ entries: [Entry]
+    ) throws(Rejection) -> String? {
+        if let value, !value.isBlank { return try Claims.looseId(value, named: "bundle_id") }
+        return entries.lazy.compactMap(\.entry.bundleId).first
+    }
+
+    // Receipts say ProductionVPP and ProductionSandbox, version 1 says PROD.
+    private static func environment(_ values: JSON.Value?...) -> Environment? {
+        for value in values {
+            guard let word = value?.looseText else { continue }
+            switch word.uppercased() {
+            case "PROD", "PRODUCTION", "PRODUCTIONVPP": return .production
+            case "SANDBOX", "PRODUCTIONSANDBOX", "PRODUCTIONVPPSANDBOX": return .sandbox
+            default: return Environment(word)
+            }
+        }
+        return nil
+    }
+
+    private static func receipt(_ value: JSON.Value?) -> ArraySlice<UInt8>? {
+        guard let text = value?.utf8, !text.isEmpty else { return nil }
+        return text
+    }
+
+    private static func array(_ value: JSON.Value?) -> [JSON.Value]? {
+        value?.kind == .array ? value?.elements : nil
+    }
+
+    private static func date(
+        _ receipt: JSON.Value?,
+        _ names: StaticString...
+    ) throws(Rejection) -> Instant? {
+        for name in names {
+            guard let value = receipt?[name], !value.isBlank else { continue }
+            return try AppleClock.looseInstant(value, named: name.description)
+        }
+        return nil
+    }
+}
+
+/// Collects transactions, each once: of two entries of one transaction the first counts.
+private struct EntryReader {
+    private(set) var entries: [UnsignedBody.Entry] = []
+    private var hints = ReceiptEntry.Hints()
+    private var seen: Set<[UInt8]> = []
+
+    /// Takes an array of entries, or the one object of iOS 6; nothing where it is empty.
+    mutating func take(
+        _ value: JSON.Value?,
+        _ place: UnsignedBody.Place
+    ) throws(Rejection) {
+        guard let value else { return }
+        switch value.kind {
+        case .array:
+            for element in value.elements { try take(element, .responseTransaction, place) }
+        case .object where value["transaction_id"] != nil:
+            let isSingle = value["expires_date_ms"] == nil
+            try take(value, isSingle ? .singleTransaction : .responseTransaction, place)
+        default: break
+        }
+    }
+
+    private mutating func take(
+        _ element: JSON.Value,
+        _ format: Format,
+        _ place: UnsignedBody.Place
+    ) throws(Rejection) {
+        let entry = try ReceiptEntry(element, format: format, hints: &hints)
+        if let id = entry.transactionId, !seen.insert(Array(id.utf8)).inserted { return }
+        entries.append(UnsignedBody.Entry(entry: entry, place: place))
+    }
+}
+
+extension PayloadKind {
+    /// The kind in words, with its article.
+    var title: String {
+        switch self {
+        case .signedTransaction: "a signed transaction"
+        case .signedRenewalInfo: "signed renewal info"
+        case .signedNotification: "a notification"
+        case .serverAPIResponse: "a response of the App Store Server API"
+        case .appReceipt: "an app receipt"
+        case .verifyReceiptResponse: "a verifyReceipt response"
+        case .statusUpdateNotification: "a version 1 notification"
+        }
+    }
+}

@@ -1,0 +1,228 @@
+import Events
+
+/// Decides what of an unsigned body may be believed (DESIGN §5).
+///
+/// What its embedded receipt proves is taken as signed. The rest counts only if somebody stands
+/// behind it, and never where it contradicts that receipt.
+struct UnsignedReading {
+    let policy: VerificationPolicy
+    let receipts: ReceiptReading
+    let voucher: Voucher
+    let source: String
+    let receivedAt: Instant
+
+    /// The facts of a body; `payload` are its bytes as they arrived.
+    func read(_ body: UnsignedBody, in payload: [UInt8]) throws(Rejection) -> VerifiedPayload {
+        let trust = try trust(in: body)
+        var notices: [VerifiedPayload.Notice] = []
+        var proven: ReceiptReading.Proven?
+        do throws(Rejection) {
+            proven = try body.latestReceipt.map { text throws(Rejection) in
+                try receipts.read(text, source: source)
+            }
+        } catch {
+            guard trust != nil, UnsignedReading.isDamage(error) else {
+                throw UnsignedReading.unproven(body, because: error)
+            }
+            notices.append(UnsignedReading.unverified(error))
+        }
+        if let proven, let contradiction = try contradiction(of: body, to: proven) {
+            return VerifiedPayload([proven.group], notices: [contradiction])
+        }
+        guard let trust else {
+            guard let proven else { throw UnsignedReading.unproven(body, because: nil) }
+            return VerifiedPayload([proven.group], notices: leftOut(of: body, beside: proven))
+        }
+        let environment = try environment(of: body, notices: &notices)
+        try policy.checkBundleId(body.bundleId, of: body.kind.title)
+        let facts = try body.facts(
+            environment: environment,
+            receiptDate: proven?.receiptDate
+        )
+        let vouched = Verified(
+            facts,
+            evidence: Evidence(
+                payload: body.withoutPassword(payload),
+                kind: body.kind,
+                source: source,
+                verification: Verification(trust: trust, root: nil),
+                receivedAt: receivedAt
+            )
+        )
+        return VerifiedPayload([proven?.group, vouched].compactMap { $0 }, notices: notices)
+    }
+
+    // Nil where nobody stands behind the body.
+    private func trust(in body: UnsignedBody) throws(Rejection) -> Verification.Trust? {
+        switch voucher {
+        case .operator: return .vouched
+        case .client: return .fetched
+        case .nobody: break
+        }
+        guard let secret = policy.sharedSecret, let password = body.password else { return nil }
+        guard UnsignedReading.isSame(secret, password) else {
+            throw Rejection(
+                .sharedSecretMismatch,
+                "The version 1 notification carries another password than the app's shared"
+                    + " secret: it is not from Apple, or the secret was changed."
+            )
+        }
+        return .sharedSecret
+    }
+
+    // Takes the same time wherever the first difference is.
+    private static func isSame(_ left: String, _ right: ArraySlice<UInt8>) -> Bool {
+        let left = Array(left.utf8)
+        guard left.count == right.count else { return false }
+        return zip(left, right).reduce(0) { $0 | ($1.0 ^ $1.1) } == 0
+    }
+}
+
+extension UnsignedReading {
+    private func environment(
+        of body: UnsignedBody,
+        notices: inout [VerifiedPayload.Notice]
+    ) throws(Rejection) -> Environment {
+        if let environment = body.environment ?? policy.assumedEnvironment {
+            try policy.checkAccepted(environment)
+            return environment
+        }
+        // Who accepts both accepts what must be one of them; who accepts one cannot know.
+        guard policy.environments.isSuperset(of: [.production, .sandbox]) else {
+            return try policy.environment(nil)
+        }
+        notices.append(
+            VerifiedPayload.Notice(
+                code: .environmentUnknown,
+                message: "Nothing says in which environment the payload was made; what it states is"
+                    + " kept apart in the environment \(Environment.unknown). If you know it, name"
+                    + " the environment to be assumed and take the payload in again.",
+                leftOut: 0
+            )
+        )
+        return .unknown
+    }
+
+    /// What the body says against the receipt it embeds; nil where they agree.
+    ///
+    /// Rows that only one of them has are no contradiction: a receipt is of one moment, and
+    /// consumables vanish from it (app-store.md §G-35, §G-42).
+    private func contradiction(
+        of body: UnsignedBody,
+        to proven: ReceiptReading.Proven
+    ) throws(Rejection) -> VerifiedPayload.Notice? {
+        guard let what = try difference(between: body, and: proven) else { return nil }
+        return VerifiedPayload.Notice(
+            code: .receiptContradicted,
+            message: "The body contradicts the signed receipt it embeds: \(what). Only what"
+                + " the receipt proves was taken, \(proven.group.value.count) in number;"
+                + " of the body \(UnsignedReading.counted(body.statementCount)) left out.",
+            leftOut: body.statementCount
+        )
+    }
+
+    private func difference(
+        between body: UnsignedBody,
+        and proven: ReceiptReading.Proven
+    ) throws(Rejection) -> String? {
+        if let bundleId = body.bundleId, bundleId != proven.bundleId {
+            return "it names the app \(bundleId), the receipt is of \(proven.bundleId)"
+        }
+        if let environment = body.environment, environment != proven.environment {
+            return "it names the environment \(environment), the receipt is of"
+                + " \(proven.environment)"
+        }
+        let rows = Dictionary(
+            proven.group.value.map { ($0.content[.transactionId], $0) },
+            uniquingKeysWith: { first, _ in first }
+        )
+        let told = try body.facts(environment: proven.environment, receiptDate: proven.receiptDate)
+        for (entry, fact) in zip(body.entries, told) {
+            guard let id = fact.content[.transactionId], let row = rows[id],
+                let what = UnsignedReading.difference(between: fact, at: entry.place, and: row)
+            else { continue }
+            return "transaction \(fact.content.text(.transactionId) ?? "") has another \(what)"
+        }
+        return nil
+    }
+
+    private static func difference(
+        between told: Fact,
+        at place: UnsignedBody.Place,
+        and proven: Fact
+    ) -> String? {
+        if told.stream != proven.stream { return "original transaction id" }
+        if told.content[.productId] != proven.content[.productId] { return "product" }
+        if told.purchaseDate != proven.purchaseDate { return "purchase date" }
+        // What was sent in may be from before an extension (app-store.md §G-7).
+        if place == .latest, told.expiresDate != proven.expiresDate { return "expiry" }
+        let field = Field.webOrderLineItemId
+        if let told = told.content[field], let proven = proven.content[field], told != proven {
+            return "web order line item id"
+        }
+        return nil
+    }
+}
+
+extension UnsignedReading {
+    private func leftOut(
+        of body: UnsignedBody,
+        beside proven: ReceiptReading.Proven
+    ) -> [VerifiedPayload.Notice] {
+        let ids = Set(proven.group.value.map { $0.content[.transactionId] })
+        let shown = body.entries.count { entry in
+            ids.contains(entry.entry.transactionId.map(FieldValue.text))
+        }
+        let count = body.statementCount - shown
+        guard count > 0 else { return [] }
+        return [
+            VerifiedPayload.Notice(
+                code: .unprovenLeftOut,
+                message: "Of \(body.statementCount) statements"
+                    + " \(UnsignedReading.counted(count)) left out: the signed receipt that the payload embeds does not hold them, and"
+                    + " nothing else proves them. If you know that the payload came from Apple,"
+                    + " vouch for it.",
+                leftOut: count
+            )
+        ]
+    }
+
+    private static func counted(_ count: Int) -> String { count == 1 ? "1 was" : "\(count) were" }
+
+    private static func unproven(_ body: UnsignedBody, because error: Rejection?) -> Rejection {
+        guard let error, isDamage(error) || error.code == .ios6Receipt else {
+            return error
+                ?? Rejection(
+                    .unproven,
+                    "The payload is \(body.kind.title), which is not signed, and embeds no"
+                        + " receipt that proves anything. If you know that it came from Apple,"
+                        + " vouch for it."
+                )
+        }
+        return Rejection(
+            .unproven,
+            "The payload is \(body.kind.title), which is not signed, and the receipt it embeds"
+                + " proves nothing (\(error.code.rawValue)). If you know that the payload came"
+                + " from Apple, vouch for it."
+        )
+    }
+
+    private static func unverified(_ error: Rejection) -> VerifiedPayload.Notice {
+        VerifiedPayload.Notice(
+            code: .receiptUnverified,
+            message: "The receipt that the payload embeds could not be verified"
+                + " (\(error.code.rawValue)); its statements are taken on trust alone.",
+            leftOut: 0
+        )
+    }
+
+    // Whether a receipt is merely unreadable, as in samples and logs that were cut or made
+    // anonymous. One that is genuine but of a foreign app or environment refuses the payload.
+    private static func isDamage(_ error: Rejection) -> Bool {
+        switch error.code {
+        case .bundleIdMismatch, .environmentNotAccepted, .environmentUnknown, .payloadTooLarge:
+            false
+        default: true
+        }
+    }
+}

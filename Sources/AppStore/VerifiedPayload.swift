@@ -1,0 +1,52 @@
+public import Events
+
+/// What a payload came to: proven facts, each group with the evidence for it, and what was left out.
+public struct VerifiedPayload: Sendable {
+    /// The facts by evidence, in the order in which they are to be appended.
+    ///
+    /// Mostly one group. An unsigned body that embeds a signed receipt gives two: what the receipt
+    /// proves, then what somebody vouches for. Groups without facts are left out.
+    public let groups: [Verified<[Fact]>]
+    /// What a person should know about it; nothing of it stopped the facts.
+    public let notices: [Notice]
+
+    /// All facts, in order.
+    public var facts: [Fact] { groups.flatMap(\.value) }
+
+    init(_ groups: [Verified<[Fact]>], notices: [Notice] = []) {
+        self.groups = groups.filter { !$0.value.isEmpty }
+        self.notices = notices
+    }
+
+    /// A part of a payload that was not taken, or taken with a reservation.
+    public struct Notice: Hashable, Sendable {
+        /// What scripts switch on.
+        public let code: Code
+        /// One or two sentences for people; safe to log.
+        public let message: String
+        /// How many statements were left out.
+        public let leftOut: Int
+
+        /// The kinds of notices; raw values are a contract: added, never renamed.
+        public enum Code: String, CaseIterable, Sendable {
+            /// Statements that nothing proves were left out; `--vouch` would take them.
+            case unprovenLeftOut = "unproven-left-out"
+            /// The body contradicts the receipt it embeds: only the receipt was taken.
+            case receiptContradicted = "receipt-contradicted"
+            /// The embedded receipt could not be verified; the body was taken on trust alone.
+            case receiptUnverified = "receipt-unverified"
+            /// Nothing names the environment: the facts are kept apart from all others.
+            case environmentUnknown = "environment-unknown"
+        }
+    }
+}
+
+/// Who stands behind statements that are not signed (DESIGN §5).
+public enum Voucher: Sendable {
+    /// Nobody: only what a signature or the shared secret proves is taken.
+    case nobody
+    /// The operator, by `ingest --vouch`.
+    case `operator`
+    /// Our own client, which fetched the payload from Apple over TLS.
+    case client
+}
