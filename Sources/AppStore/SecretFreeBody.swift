@@ -122,7 +122,8 @@ enum SecretMention {
         return false
     }
 
-    // The run may begin with characters of its surroundings, so all four alignments are tried.
+    // The run may begin with characters of its surroundings, so all four alignments are tried; not
+    // inside of base64 as well, where each level would cost four times the one before.
     private static func isEncoded(in run: ArraySlice<UInt8>, depth: Int) -> Bool {
         let letters = run.map { byte -> UInt8 in
             switch byte {

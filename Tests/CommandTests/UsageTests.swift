@@ -6,7 +6,8 @@ import Testing
 @Suite struct UsageTests {
     private static let commands = [
         [], ["demo"], ["migrate"], ["migrate", "up"], ["migrate", "status"], ["ingest"],
-        ["rebuild"], ["verify"], ["periods"], ["history"], ["streams"], ["simulate"], ["bench"],
+        ["rebuild"], ["verify"], ["periods"], ["history"], ["streams"], ["rejections"],
+        ["report"], ["report", "ingest-quality"], ["simulate"], ["bench"],
         ["bench", "append"], ["database"], ["database", "start"], ["database", "status"],
         ["database", "stop"],
     ]
@@ -32,6 +33,11 @@ import Testing
         ["migrate", "--partitions", "-1"], ["periods", "1", "--at", "yesterday"],
         ["periods", "1", "--known-at", "lane:one"], ["history", "1", "--known-at", "1:2:3"],
         ["simulate"], ["simulate", "--out", "x", "--subscriptions", "0"],
+        ["rejections", "--reason", "nonsense"], ["rejections", "--limit", "0"],
+        ["rejections", "--body", "abc"], ["rejections", "--since", "yesterday"],
+        ["report", "nonsense"], ["report", "ingest-quality", "--since", "yesterday"],
+        ["history", "1", "--trust", "nonsense"], ["verify", "--jobs", "2"],
+        ["verify", "--signatures", "--jobs", "0"], ["verify", "--root-certificate", "x"],
     ])
     func `a usage error is 64, and stdout stays empty`(arguments: [String]) async throws {
         let ending = try await command.run(arguments)
@@ -43,6 +49,7 @@ import Testing
     @Test(arguments: [
         ["migrate"], ["migrate", "status"], ["ingest", "--json", "/dev/null"], ["rebuild"],
         ["verify", "--json"], ["periods", "1"], ["history", "1"], ["streams", "--json"], ["demo"],
+        ["rejections"], ["report", "ingest-quality"], ["verify", "--signatures"],
     ])
     func `a database that cannot be reached is 69`(arguments: [String]) async throws {
         for place in ["host=/nowhere/at/all", "host=127.0.0.1 port=1"] {
