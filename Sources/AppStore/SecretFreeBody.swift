@@ -16,6 +16,7 @@ package enum SecretFreeBody {
     /// - Parameters:
     ///   - payload: The bytes that arrived, all of them: cut what is returned, not what is given.
     ///   - secret: The app's shared secret where it is known; a body that still holds it is not kept.
+    /// - Returns: What may be kept, whole.
     package static func of(_ payload: [UInt8], secret: String?) -> [UInt8]? {
         let body = SecretMention.isIn(payload[...]) ? blanked(payload) : payload
         guard let body, !holds(body, secret) else { return nil }
@@ -161,7 +162,8 @@ enum SecretMention {
             case UInt8(ascii: "\\"): continue
             case UInt8(ascii: "%"):
                 take(2, of: bytes, at: &position, orElse: byte, to: &output)
-            case UInt8(ascii: "u") where position >= bytes.startIndex + 2
+            case UInt8(ascii: "u")
+            where position >= bytes.startIndex + 2
                 && bytes[position - 2] == UInt8(ascii: "\\"):
                 take(4, of: bytes, at: &position, orElse: byte, to: &output)
             case UInt8(ascii: "A")...UInt8(ascii: "Z"): output.append(byte | 0x20)

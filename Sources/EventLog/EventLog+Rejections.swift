@@ -40,6 +40,7 @@ extension EventLog {
     /// - Parameters:
     ///   - filter: Which ones.
     ///   - limit: Most lines returned.
+    /// - Returns: How many match, and the newest of them.
     /// - Throws: `databaseUnavailable`.
     public func rejections(
         _ filter: RejectionFilter = RejectionFilter(),

@@ -13,9 +13,15 @@ import Testing
 
     @Test(arguments: [
         ("{\"password\":\"S\"}", "{\"password\":\"\"}"),
-        ("{ \"a\" : 1, \"password\" : \"S\" , \"b\":2 }", "{ \"a\" : 1, \"password\" : \"\" , \"b\":2 }"),
+        (
+            "{ \"a\" : 1, \"password\" : \"S\" , \"b\":2 }",
+            "{ \"a\" : 1, \"password\" : \"\" , \"b\":2 }"
+        ),
         ("{\"a\":[{\"b\":{\"password\":\"S\"}},1]}", "{\"a\":[{\"b\":{\"password\":\"\"}},1]}"),
-        ("[{\"password\":\"S\"},{\"password\":\"S\"}]", "[{\"password\":\"\"},{\"password\":\"\"}]"),
+        (
+            "[{\"password\":\"S\"},{\"password\":\"S\"}]",
+            "[{\"password\":\"\"},{\"password\":\"\"}]"
+        ),
         ("{\"p\\u0061ssword\":\"S\"}", "{\"p\\u0061ssword\":\"\"}"),
         (
             "{\"\\u0070\\u0041\\u0053sw\\u006Frd\":\"S\"}",
@@ -44,7 +50,8 @@ import Testing
         "{\"password\":\"S\"", "{\"p\\u0061ssword\":\"S", "password=S&receipt-data=x",
         "p%61ssword=S", "<key>password</key><string>S</string>", "x password S",
         "{\"password\":\"S\",\"password\":\"S\"}", "{\"PassWord\": S}",
-        String(repeating: "[", count: 40) + "{\"password\":\"S\"}" + String(repeating: "]", count: 40),
+        String(repeating: "[", count: 40) + "{\"password\":\"S\"}"
+            + String(repeating: "]", count: 40),
         // In a text, where its end is not known.
         "{\"body\":\"{\\\"password\\\":\\\"S\\\"}\"}", "[\"password S\"]",
         "{\"body\":\"{\\\"p\\\\u0061ssword\\\":\\\"S\\\"}\"}",
@@ -84,7 +91,9 @@ import Testing
         #expect(kept("{}", secret: "") == "{}")
     }
 
-    @Test(arguments: ["", " ", "{}", "{\"a\":1", "passwor", "pass word", "\u{0}\u{1}", "eyJhbGciOi"])
+    @Test(arguments: [
+        "", " ", "{}", "{\"a\":1", "passwor", "pass word", "\u{0}\u{1}", "eyJhbGciOi",
+    ])
     func `what mentions no password is kept as it is`(body: String) {
         #expect(kept(body) == body)
     }

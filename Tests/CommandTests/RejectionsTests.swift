@@ -19,7 +19,9 @@ struct RejectionsTests {
             #expect(all.count == 4)
             let paths = Set(all.rejections.map(\.location))
             #expect(paths == Set(Self.files.map { folder.path(of: $0.0) }))
-            #expect(all.rejections.map(\.receivedAt) == all.rejections.map(\.receivedAt).sorted(by: >))
+            #expect(
+                all.rejections.map(\.receivedAt) == all.rejections.map(\.receivedAt).sorted(by: >)
+            )
             let duplicate = try await command.json(
                 RejectionsDocument.self,
                 "rejections",

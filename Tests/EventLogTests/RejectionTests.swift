@@ -51,7 +51,9 @@ struct RejectionTests {
 
     @Test func `bodies, messages and locations are cut to their limits`() async throws {
         try await Variant.all[0].withLog { log, _ in
-            let payload = (0..<RejectedPayload.bodyByteCountMax + 5).map { UInt8(truncatingIfNeeded: $0) }
+            let payload = (0..<RejectedPayload.bodyByteCountMax + 5).map {
+                UInt8(truncatingIfNeeded: $0)
+            }
             let long = String(repeating: "é\u{0}\u{1B}[2J", count: 10_000)
             try await log.keep([
                 RejectedPayload(

@@ -61,7 +61,9 @@ struct SignatureTests {
             let head = try #require(try await log.heads()[0]).offset
             let (forged, reason, ordinal) = try forge(forgery)
             let outcomes = try await log.append(forged)
-            #expect(outcomes.map(\.position.offset) == Array(head + 1...head + Int64(outcomes.count)))
+            #expect(
+                outcomes.map(\.position.offset) == Array(head + 1...head + Int64(outcomes.count))
+            )
             try await append(Self.simulator.life(2), by: Self.simulator, to: log)
             #expect(try await log.verify().isOK, "the chain fits")
             let failure = try #require(
@@ -137,8 +139,11 @@ struct SignatureTests {
             )
         case .asOfMoved, .bundleChanged, .streamChanged:
             return (
-                Self.claim(facts.dropLast() + [facts[facts.count - 1].forged(forgery)], payload,
-                    genuine.evidence), "event-not-proven", Int64(facts.count)
+                Self.claim(
+                    facts.dropLast() + [facts[facts.count - 1].forged(forgery)],
+                    payload,
+                    genuine.evidence
+                ), "event-not-proven", Int64(facts.count)
             )
         case .vouchedForge:
             var changed = payload
@@ -217,7 +222,8 @@ extension SignatureTests {
         ).run()
     }
 
-    private static func number(_ sql: String, _ settings: ConnectionSettings) async throws -> Int64 {
+    private static func number(_ sql: String, _ settings: ConnectionSettings) async throws -> Int64
+    {
         let session = try await PostgresSession.connect(settings)
         let rows = try await session.query(sql)
         await session.close()
