@@ -83,14 +83,14 @@ let package = Package(
         ),
         .target(
             name: "AppStoreSimulator",
-            dependencies: ["Events", crypto, x509, asn1],
+            dependencies: ["Events", crypto, rsa, x509, asn1],
             swiftSettings: strict
         ),
         .executableTarget(
             name: "SubledgerCommand",
             dependencies: [
                 "AppStore", "AppStoreSimulator", "EventLog", "Events", "Postgres", "Projections",
-                "Projector", "Subledger", argumentParser,
+                "Projector", "Subledger", argumentParser, crypto,
             ],
             swiftSettings: strict
         ),
@@ -128,7 +128,9 @@ let package = Package(
         ),
         .testTarget(
             name: "AppStoreSimulatorTests",
-            dependencies: ["AppStoreSimulator", "Events", crypto, x509, asn1],
+            dependencies: [
+                "AppStoreSimulator", "Events", "TestSupport", crypto, rsa, x509, asn1,
+            ],
             swiftSettings: strict
         ),
         .testTarget(

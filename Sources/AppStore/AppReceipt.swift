@@ -76,7 +76,7 @@ extension AppReceipt {
     /// Throws `receipt-bundle-missing` for one that names no app, `receipt-attribute-duplicate`,
     /// `receipt-attribute-malformed`, `date-implausible`, and what `ReceiptAttributes` throws.
     init(content: ArraySlice<UInt8>) throws(Rejection) {
-        var attributes = try ReceiptAttributes(unwrapping: content)
+        var attributes = try ReceiptAttributes(ofReceipt: content)
         try attributes.read { attribute throws(Rejection) in
             try set(attribute)
         }
@@ -116,7 +116,7 @@ extension AppReceipt {
 extension InAppPurchase {
     /// Decodes the value of an attribute of type 17.
     init(_ value: ArraySlice<UInt8>) throws(Rejection) {
-        var attributes = try ReceiptAttributes(value, in: "an in-app purchase")
+        var attributes = try ReceiptAttributes(ofPurchase: value)
         try attributes.read { attribute throws(Rejection) in
             try set(attribute)
         }

@@ -36,6 +36,7 @@ public struct AppStoreVerifier: Sendable {
     ///     without any date of Apple's are judged at it, before the statement is refused for want
     ///     of a date.
     ///   - voucher: Who stands behind statements that are not signed.
+    /// - Returns: The facts with their evidence, and what was left out.
     /// - Throws: `Rejection`; then nothing of the payload counts.
     public func verify(
         payload: [UInt8],

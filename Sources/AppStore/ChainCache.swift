@@ -1,40 +1,46 @@
-import Events
 import Synchronization
 
 /// Remembers the chains that were judged good, so that each is judged once.
 ///
-/// The key of a JWS is the SHA-256 of its whole protected header, of an app receipt that of its
-/// certificates and of who among them signed. The header repeats in every payload of one leaf,
-/// and one look-up replaces decoding the header, three certificates and two signatures. The date is
-/// no part of the verdict; each payload is held against the remembered validity. An entry is made
-/// only after a signature was checked with it, so that only holders of a trusted key can fill it.
+/// The key of a JWS is its whole protected header, byte for byte: it repeats in every payload of
+/// one leaf, and one comparison replaces decoding it, three certificates and two signatures. That
+/// of an app receipt is a digest of its certificates and of who among them signed. The date is no
+/// part of the verdict; each payload is held against the remembered validity. An entry is made only
+/// after a signature was checked with it, so that only holders of a trusted key can fill it.
 final class ChainCache<Chain: Sendable>: Sendable {
-    private struct State {
-        var chains: [Digest: Chain] = [:]
-        var order: [Digest] = []
+    private struct Entry {
+        let key: [UInt8]
+        let chain: Chain
     }
 
-    private let state = Mutex(State())
+    // The oldest first. Headers differ within their first certificate, so that going through all
+    // of them costs little more than the one comparison that succeeds.
+    private let entries = Mutex<[Entry]>([])
 
     /// Most chains remembered: Apple has a handful of leaves at a time, old payloads a few dozen.
     static var chainCountMax: Int { 64 }
 
-    /// The chain of that header, if it was judged good before.
-    func chain(of header: Digest) -> Chain? {
-        state.withLock { $0.chains[header] }
+    /// The chain of that key, if it was judged good before.
+    func chain(of key: ArraySlice<UInt8>) -> Chain? {
+        entries.withLock { entries in
+            entries.last { ChainCache.areEqual($0.key, key) }?.chain
+        }
     }
 
     /// Remembers a chain; the oldest makes room.
-    func remember(_ chain: Chain, of header: Digest) {
-        state.withLock { state in
-            guard state.chains.updateValue(chain, forKey: header) == nil else { return }
-            state.order.append(header)
-            if state.order.count > ChainCache.chainCountMax {
-                state.chains[state.order.removeFirst()] = nil
-            }
+    func remember(_ chain: Chain, of key: ArraySlice<UInt8>) {
+        let entry = Entry(key: Array(key), chain: chain)
+        entries.withLock { entries in
+            guard !entries.contains(where: { ChainCache.areEqual($0.key, key) }) else { return }
+            entries.append(entry)
+            if entries.count > ChainCache.chainCountMax { entries.removeFirst() }
         }
     }
 
     /// Number of chains remembered.
-    var count: Int { state.withLock { $0.order.count } }
+    var count: Int { entries.withLock { $0.count } }
+
+    private static func areEqual(_ left: [UInt8], _ right: ArraySlice<UInt8>) -> Bool {
+        left.withUnsafeBytes { left in right.withUnsafeBytes { ByteScan.areEqual(left, $0) } }
+    }
 }

@@ -1,28 +1,38 @@
 extension JSON {
     /// One pass over the bytes that checks everything and leaves the index.
-    struct Parser {
-        private let input: UnsafeBufferPointer<UInt8>
-        private var position = 0
+    ///
+    /// It does not recurse: containers that are still open lie in `frames`. Nothing is allocated
+    /// for a token.
+    struct Parser: ~Copyable {
+        let input: UnsafeBufferPointer<UInt8>
+        var position = 0
         private var depth = 0
-        private var nodes: [Node] = []
+        private(set) var tape: Tape
+        let frames: UnsafeMutableBufferPointer<Frame>
 
-        private init(_ input: UnsafeBufferPointer<UInt8>) {
+        private init(
+            _ input: UnsafeBufferPointer<UInt8>,
+            frames: UnsafeMutableBufferPointer<Frame>
+        ) {
             self.input = input
-            // Apple's payloads have a token every twenty bytes or more; nested JWS far fewer.
-            nodes.reserveCapacity(min(input.count / 16 + 8, 4096))
+            self.frames = frames
+            tape = Tape(textByteCount: input.count)
         }
 
         static func parse(_ bytes: [UInt8]) throws(Failure) -> [Node] {
             guard bytes.count <= JSON.byteCountMax else {
                 throw Failure(reason: .tooLarge, offset: JSON.byteCountMax)
             }
-            let result = bytes.withUnsafeBufferPointer { input -> Result<[Node], Failure> in
-                var parser = Parser(input)
-                do throws(Failure) {
-                    try parser.text()
-                    return .success(parser.nodes)
-                } catch {
-                    return .failure(error)
+            let result = bytes.withUnsafeBufferPointer { input in
+                withUnsafeTemporaryAllocation(of: Frame.self, capacity: JSON.depthMax) {
+                    frames -> Result<[Node], Failure> in
+                    var parser = Parser(input, frames: frames)
+                    do throws(Failure) {
+                        try parser.text()
+                        return .success(parser.tape.nodes)
+                    } catch {
+                        return .failure(error)
+                    }
                 }
             }
             return try result.get()
@@ -31,15 +41,35 @@ extension JSON {
         private mutating func text() throws(Failure) {
             skipWhitespace()
             try value()
+            while depth > 0 { try advance() }
             skipWhitespace()
             guard position == input.count else { throw failure(.unexpectedByte) }
         }
 
+        // In the innermost container: to its next element or member, or past its end.
+        @inline(__always)
+        private mutating func advance() throws(Failure) {
+            let frame = depth - 1
+            skipWhitespace()
+            let next = try byte()
+            if next == frames[frame].closingByte { return try close(frame) }
+            if frames[frame].isEmpty {
+                frames[frame].isEmpty = false
+            } else {
+                guard next == UInt8(ascii: ",") else { throw failure(.unexpectedByte) }
+                position += 1
+                skipWhitespace()
+            }
+            if frames[frame].isObject { try name(inFrame: frame) }
+            try value()
+        }
+
+        @inline(__always)
         private mutating func value() throws(Failure) {
             switch try byte() {
-            case UInt8(ascii: "{"): try object()
-            case UInt8(ascii: "["): try array()
             case UInt8(ascii: "\""): try string()
+            case UInt8(ascii: "{"): try open(.object)
+            case UInt8(ascii: "["): try open(.array)
             case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"): try number()
             case UInt8(ascii: "t"): try word("true", .true)
             case UInt8(ascii: "f"): try word("false", .false)
@@ -48,57 +78,34 @@ extension JSON {
             }
         }
 
-        private mutating func object() throws(Failure) {
-            let index = try open(.object)
-            if try byte() != UInt8(ascii: "}") {
-                while true {
-                    guard try byte() == UInt8(ascii: "\"") else { throw failure(.unexpectedByte) }
-                    try string()
-                    skipWhitespace()
-                    guard try byte() == UInt8(ascii: ":") else { throw failure(.unexpectedByte) }
-                    position += 1
-                    skipWhitespace()
-                    try value()
-                    guard try hasMore(before: UInt8(ascii: "}")) else { break }
-                }
-            }
-            close(index)
-            try refuseDuplicateNames(of: index)
-        }
-
-        private mutating func array() throws(Failure) {
-            let index = try open(.array)
-            if try byte() != UInt8(ascii: "]") {
-                repeat { try value() } while try hasMore(before: UInt8(ascii: "]"))
-            }
-            close(index)
-        }
-
-        private mutating func open(_ kind: Kind) throws(Failure) -> Int {
-            depth += 1
-            guard depth <= JSON.depthMax else { throw failure(.tooDeep) }
-            nodes.append(Node(kind: kind, start: UInt32(position)))
+        @inline(__always)
+        private mutating func name(inFrame frame: Int) throws(Failure) {
+            guard try byte() == UInt8(ascii: "\"") else { throw failure(.unexpectedByte) }
+            let index = tape.count
+            try string()
+            note(index, inFrame: frame)
+            skipWhitespace()
+            guard try byte() == UInt8(ascii: ":") else { throw failure(.unexpectedByte) }
             position += 1
             skipWhitespace()
-            return nodes.count - 1
         }
 
-        private mutating func close(_ index: Int) {
+        private mutating func open(_ kind: Kind) throws(Failure) {
+            guard depth < JSON.depthMax else { throw failure(.tooDeep) }
+            frames.initializeElement(
+                at: depth,
+                to: Frame(node: tape.count, isObject: kind == .object)
+            )
+            depth += 1
+            tape.append(Node(kind: kind, start: UInt32(truncatingIfNeeded: position)))
+            position += 1
+        }
+
+        private mutating func close(_ frame: Int) throws(Failure) {
             position += 1
             depth -= 1
-            nodes[index].end = UInt32(position)
-            nodes[index].next = UInt32(nodes.count)
-        }
-
-        // Leaves the position at the next element, or at the closing byte.
-        private mutating func hasMore(before closing: UInt8) throws(Failure) -> Bool {
-            skipWhitespace()
-            let next = try byte()
-            if next == closing { return false }
-            guard next == UInt8(ascii: ",") else { throw failure(.unexpectedByte) }
-            position += 1
-            skipWhitespace()
-            return true
+            tape.close(frames[frame].node, end: position)
+            try refuseDuplicateNames(of: frames[frame])
         }
 
         private mutating func word(_ word: StaticString, _ kind: Kind) throws(Failure) {
@@ -107,7 +114,7 @@ extension JSON {
                 guard try byte() == word.utf8Start[offset] else { throw failure(.unexpectedByte) }
                 position += 1
             }
-            append(kind, from: start)
+            tape.append(kind, from: start, to: position)
         }
 
         private mutating func number() throws(Failure) {
@@ -131,7 +138,7 @@ extension JSON {
             guard position - start <= JSON.numberByteCountMax else {
                 throw Failure(reason: .numberTooLong, offset: start)
             }
-            append(.number, from: start)
+            tape.append(.number, from: start, to: position)
         }
 
         private mutating func digits() throws(Failure) {
@@ -141,17 +148,7 @@ extension JSON {
 
         private func isDigit(_ byte: UInt8) -> Bool { byte &- UInt8(ascii: "0") < 10 }
 
-        private mutating func append(_ kind: Kind, from start: Int) {
-            nodes.append(
-                Node(
-                    kind: kind,
-                    start: UInt32(start),
-                    end: UInt32(position),
-                    next: UInt32(nodes.count + 1)
-                )
-            )
-        }
-
+        @inline(__always)
         private mutating func skipWhitespace() {
             while position < input.count {
                 switch input[position] {
@@ -161,12 +158,13 @@ extension JSON {
             }
         }
 
-        private func byte() throws(Failure) -> UInt8 {
+        @inline(__always)
+        func byte() throws(Failure) -> UInt8 {
             guard position < input.count else { throw failure(.unexpectedEnd) }
             return input[position]
         }
 
-        private func failure(_ reason: Reason) -> Failure {
+        func failure(_ reason: Reason) -> Failure {
             Failure(
                 reason: position < input.count ? reason : .unexpectedEnd,
                 offset: min(position, input.count)
@@ -176,24 +174,27 @@ extension JSON {
 }
 
 extension JSON.Parser {
+    // Leaves the position after the closing quote.
+    @inline(__always)
     private mutating func string() throws(JSON.Failure) {
-        position += 1
-        let start = position
+        let start = position + 1
+        position = JSON.endOfPlain(from: start, in: input)
+        if position < input.count, input[position] == UInt8(ascii: "\"") {
+            tape.append(.string, from: start, to: position)
+            position += 1
+        } else {
+            try rarelyPlainString(from: start)
+        }
+    }
+
+    // The rest of a string that has escapes or characters beyond ASCII, or is no string.
+    private mutating func rarelyPlainString(from start: Int) throws(JSON.Failure) {
         var isEscaped = false
         while true {
-            skipPlain()
             let next = try byte()
             switch next {
             case UInt8(ascii: "\""):
-                nodes.append(
-                    JSON.Node(
-                        kind: .string,
-                        isEscaped: isEscaped,
-                        start: UInt32(start),
-                        end: UInt32(position),
-                        next: UInt32(nodes.count + 1)
-                    )
-                )
+                tape.append(.string, isEscaped: isEscaped, from: start, to: position)
                 position += 1
                 return
             case UInt8(ascii: "\\"):
@@ -201,37 +202,10 @@ extension JSON.Parser {
                 try escape()
             case 0x80...:
                 try multibyteCharacter()
-            case ..<0x20:
-                throw failure(.unexpectedByte)
             default:
-                position += 1
+                throw failure(.unexpectedByte)
             }
-        }
-    }
-
-    // Eight bytes at a time: a nested JWS is one string of ten thousand plain characters. A byte
-    // stops the run when it is not ASCII, a control character, a quote or a backslash; each test
-    // leaves a high bit in the byte it concerns, and never below the first such byte.
-    private mutating func skipPlain() {
-        let ones: UInt64 = 0x0101_0101_0101_0101
-        let highs: UInt64 = 0x8080_8080_8080_8080
-        while position + 8 <= input.count {
-            let word = UInt64(
-                littleEndian: UnsafeRawBufferPointer(input).loadUnaligned(
-                    fromByteOffset: position,
-                    as: UInt64.self
-                )
-            )
-            let quote = word ^ (ones &* 0x22)
-            let backslash = word ^ (ones &* 0x5c)
-            let control = (word &- ones &* 0x20) & ~word
-            let found = (quote &- ones) & ~quote | (backslash &- ones) & ~backslash | control
-            let stops = (found | word) & highs
-            guard stops == 0 else {
-                position += stops.trailingZeroBitCount / 8
-                return
-            }
-            position += 8
+            position = JSON.endOfPlain(from: position, in: input)
         }
     }
 
@@ -292,49 +266,5 @@ extension JSON.Parser {
             guard range.contains(input[position + offset]) else { throw failure(.invalidUTF8) }
         }
         position += count + 1
-    }
-
-    // Objects of Apple's have up to thirty names, for which comparing all pairs is fastest; above
-    // the limit a set keeps the work linear, so that a hostile object costs no more than its size.
-    private func refuseDuplicateNames(of object: Int) throws(JSON.Failure) {
-        let pairwiseCountMax = 32
-        var names: [Int] = []
-        var index = object + 1
-        let end = Int(nodes[object].next)
-        while index < end {
-            names.append(index)
-            index = Int(nodes[index + 1].next)
-        }
-        if names.count > pairwiseCountMax || names.contains(where: { nodes[$0].isEscaped }) {
-            var seen: Set<ArraySlice<UInt8>> = []
-            for name in names where !seen.insert(utf8(of: name)).inserted {
-                throw duplicate(name)
-            }
-            return
-        }
-        for (count, name) in names.enumerated() {
-            for other in names[..<count] where isEqual(name, other) { throw duplicate(name) }
-        }
-    }
-
-    private func duplicate(_ name: Int) -> JSON.Failure {
-        JSON.Failure(reason: .duplicateName, offset: Int(nodes[name].start))
-    }
-
-    private func isEqual(_ left: Int, _ right: Int) -> Bool {
-        let (left, right) = (nodes[left], nodes[right])
-        let count = Int(left.end - left.start)
-        guard count == Int(right.end - right.start) else { return false }
-        for offset in 0..<count
-        where input[Int(left.start) + offset] != input[Int(right.start) + offset] {
-            return false
-        }
-        return true
-    }
-
-    private func utf8(of name: Int) -> ArraySlice<UInt8> {
-        let node = nodes[name]
-        let raw = Array(input[Int(node.start)..<Int(node.end)])[...]
-        return node.isEscaped ? JSON.unescaped(raw)[...] : raw
     }
 }

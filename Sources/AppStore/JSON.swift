@@ -93,6 +93,9 @@ extension JSON {
             return storage.bytes[Int(node.start)..<Int(node.end)]
         }
 
+        /// Number of bytes of the value as they stand in the text; of a string without the quotes.
+        package var byteCount: Int { Int(node.end - node.start) }
+
         /// Whether the bytes of a string hold escapes.
         var isEscaped: Bool { node.isEscaped }
 
@@ -139,33 +142,25 @@ extension JSON {
             let node = node
             guard node.kind == .string else { return false }
             guard !node.isEscaped else { return self.text == text.description }
-            let count = Int(node.end - node.start)
-            guard count == text.utf8CodeUnitCount else { return false }
-            return storage.bytes.withUnsafeBufferPointer { bytes in
-                for offset in 0..<count
-                where bytes[Int(node.start) + offset] != text.utf8Start[offset] {
-                    return false
-                }
-                return true
+            let expected = UnsafeRawBufferPointer(
+                start: text.utf8Start,
+                count: text.utf8CodeUnitCount
+            )
+            guard expected.count == Int(node.end - node.start) else { return false }
+            return storage.bytes.withUnsafeBytes { bytes in
+                let own = bytes[Int(node.start)..<Int(node.end)]
+                return ByteScan.areEqual(UnsafeRawBufferPointer(rebasing: own), expected)
             }
         }
 
         /// Names and values of an object, in the order of the text; empty for other values.
-        package var members: [(name: Value, value: Value)] {
-            guard kind == .object else { return [] }
-            var members: [(name: Value, value: Value)] = []
-            let end = Int(node.next)
-            var position = index + 1
-            while position < end {
-                members.append(
-                    (
-                        Value(storage: storage, index: position),
-                        Value(storage: storage, index: position + 1)
-                    )
-                )
-                position = Int(storage.nodes[position + 1].next)
-            }
-            return members
+        package var members: Members {
+            let node = node
+            return Members(
+                storage: storage,
+                start: index + 1,
+                end: node.kind == .object ? Int(node.next) : index + 1
+            )
         }
 
         /// The elements of an array; empty for other values.
@@ -179,6 +174,37 @@ extension JSON {
                 position = Int(storage.nodes[position].next)
             }
             return elements
+        }
+    }
+}
+
+extension JSON {
+    /// The members of an object, found as they are asked for.
+    package struct Members: Collection, Sendable {
+        fileprivate let storage: Storage
+        fileprivate let start: Int
+        fileprivate let end: Int
+
+        /// A place among the members.
+        package struct Index: Comparable, Sendable {
+            fileprivate let node: Int
+
+            /// By place.
+            package static func < (left: Index, right: Index) -> Bool { left.node < right.node }
+        }
+
+        package var startIndex: Index { Index(node: start) }
+        package var endIndex: Index { Index(node: end) }
+
+        package func index(after index: Index) -> Index {
+            Index(node: Int(storage.nodes[index.node + 1].next))
+        }
+
+        package subscript(index: Index) -> (name: Value, value: Value) {
+            (
+                Value(storage: storage, index: index.node),
+                Value(storage: storage, index: index.node + 1)
+            )
         }
     }
 }

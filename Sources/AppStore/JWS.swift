@@ -13,6 +13,9 @@ struct JWS {
     /// Longest JWS accepted, in bytes: a notification with its two nested JWS has thirty thousand.
     static let byteCountMax = 1 << 20
 
+    /// Header, payload, signature.
+    private static let segmentCount = 3
+
     /// Takes a compact form apart; nothing is decoded yet.
     init(_ compact: ArraySlice<UInt8>) throws(Rejection) {
         guard compact.count <= JWS.byteCountMax else {
@@ -21,21 +24,32 @@ struct JWS {
                 "A JWS has \(compact.count) bytes; at most \(JWS.byteCountMax) are accepted."
             )
         }
-        let segments = compact.split(
-            separator: UInt8(ascii: "."),
-            maxSplits: 3,
-            omittingEmptySubsequences: false
-        )
-        guard segments.count == 3 else {
+        let dots = JWS.dots(in: compact)
+        guard dots.count == JWS.segmentCount - 1 else {
             throw Rejection(
                 .jwsMalformed,
-                "A JWS has three segments separated by dots; this text has \(segments.count)."
+                "A JWS has three segments separated by dots; this text has \(dots.count + 1)."
             )
         }
-        header = segments[0]
-        payloadSegment = segments[1]
-        signatureSegment = segments[2]
-        signingInput = compact[header.startIndex..<payloadSegment.endIndex]
+        header = compact[..<dots[0]]
+        payloadSegment = compact[(dots[0] + 1)..<dots[1]]
+        signatureSegment = compact[(dots[1] + 1)...]
+        signingInput = compact[..<dots[1]]
+    }
+
+    // One more than belongs there at most: that is enough to refuse the text.
+    private static func dots(in compact: ArraySlice<UInt8>) -> [Int] {
+        compact.withUnsafeBytes { bytes in
+            var dots: [Int] = []
+            var position = 0
+            while dots.count < segmentCount,
+                let dot = ByteScan.firstIndex(of: UInt8(ascii: "."), in: bytes, from: position)
+            {
+                dots.append(compact.startIndex + dot)
+                position = dot + 1
+            }
+            return dots
+        }
     }
 
     /// The payload as JSON: claims that nobody has verified yet.
@@ -45,8 +59,22 @@ struct JWS {
         try JWS.object(payloadSegment, "payload")
     }
 
+    /// The hash of the header and the dot after it, to be continued with the payload.
+    var hashOfHeader: SHA256 {
+        var hash = SHA256()
+        signingInput[..<payloadSegment.startIndex].withUnsafeBytes {
+            hash.update(bufferPointer: $0)
+        }
+        return hash
+    }
+
     /// Whether the signature fits: ECDSA on P-256 with SHA-256, 64 raw bytes r‖s (RFC 7518 §3.4).
-    func checkSignature(with key: P256.Signing.PublicKey) throws(Rejection) {
+    ///
+    /// `hashOfHeader` must be that of this header; it repeats in every payload of one leaf.
+    func checkSignature(
+        with key: P256.Signing.PublicKey,
+        continuing hashOfHeader: SHA256
+    ) throws(Rejection) {
         guard let raw = Base64.decodeURLUnpadded(signatureSegment) else {
             throw Rejection(.jwsMalformed, "The signature of a JWS is not base64url.")
         }
@@ -59,8 +87,8 @@ struct JWS {
                 "An ES256 signature is 64 raw bytes; this one has \(raw.count)."
             )
         }
-        var hash = SHA256()
-        signingInput.withUnsafeBytes { hash.update(bufferPointer: $0) }
+        var hash = hashOfHeader
+        payloadSegment.withUnsafeBytes { hash.update(bufferPointer: $0) }
         guard key.isValidSignature(signature, for: hash.finalize()) else {
             throw Rejection(
                 .signatureInvalid,

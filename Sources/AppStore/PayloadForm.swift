@@ -44,8 +44,9 @@ enum PayloadForm {
             self = .signed(envelope)
         } else if has("notification_type", "unified_receipt") {
             self = .unsigned(try UnsignedBody(statusUpdate: body))
-        } else if has("status"), !has("errorCode")
-            || has("receipt", "latest_receipt_info", "latest_expired_receipt_info")
+        } else if has("status"),
+            !has("errorCode")
+                || has("receipt", "latest_receipt_info", "latest_expired_receipt_info")
         {
             self = .unsigned(try UnsignedBody(response: body))
         } else if has("product_id"), has("transaction_id") {

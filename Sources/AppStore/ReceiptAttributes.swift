@@ -5,34 +5,36 @@ import SwiftASN1
 struct ReceiptAttributes {
     private var reader: BERReader
     private let place: String
+    private let repeatableType: Int64?
 
-    /// The type of attributes that may occur more than once: in-app purchases.
+    /// The only type that may occur more than once, and in a receipt alone: in-app purchases.
     static let inAppType: Int64 = 17
     /// Most different attributes: a receipt has thirty, and Apple adds one every few years.
     static let typeCountMax = 256
 
-    /// The attributes that a value encodes.
-    init(_ value: ArraySlice<UInt8>, in place: String) throws(Rejection) {
+    /// The attributes of a purchase.
+    init(ofPurchase value: ArraySlice<UInt8>) throws(Rejection) {
+        place = "an in-app purchase"
+        repeatableType = nil
         reader = try BERReader(try BERReader.root(of: value, in: place), as: .set, in: place)
-        self.place = place
     }
 
     /// The attributes of a whole receipt, which Xcode wraps in one more octet string.
-    init(unwrapping content: ArraySlice<UInt8>) throws(Rejection) {
+    init(ofReceipt content: ArraySlice<UInt8>) throws(Rejection) {
         let place = "the payload"
-        let root = try BERReader.root(of: content, in: place)
         self.place = place
-        guard root.identifier == .octetString else {
-            reader = try BERReader(root, as: .set, in: place)
-            return
+        repeatableType = ReceiptAttributes.inAppType
+        var root = try BERReader.root(of: content, in: place)
+        if root.identifier == .octetString {
+            let inner: ArraySlice<UInt8>
+            do {
+                inner = try ASN1OctetString(berEncoded: root).bytes
+            } catch {
+                throw Rejection.receiptMalformed(in: place)
+            }
+            root = try BERReader.root(of: inner, in: place)
         }
-        let inner: ArraySlice<UInt8>
-        do {
-            inner = try ASN1OctetString(berEncoded: root).bytes
-        } catch {
-            throw Rejection.receiptMalformed(in: place)
-        }
-        reader = try BERReader(try BERReader.root(of: inner, in: place), as: .set, in: place)
+        reader = try BERReader(root, as: .set, in: place)
     }
 
     /// Hands each attribute over in its order.
@@ -45,23 +47,27 @@ struct ReceiptAttributes {
         var types: Set<Int64> = []
         while let element = reader.next() {
             let attribute = try Attribute(element, in: place)
-            if attribute.type != ReceiptAttributes.inAppType || place != "the payload" {
-                guard types.insert(attribute.type).inserted else {
-                    throw Rejection(
-                        .receiptAttributeDuplicate,
-                        "In the app receipt, \(place) has the attribute \(attribute.type) twice:"
-                            + " which one was meant cannot be known."
-                    )
-                }
-                guard types.count <= ReceiptAttributes.typeCountMax else {
-                    throw Rejection(
-                        .receiptTooLarge,
-                        "In the app receipt, \(place) has more than"
-                            + " \(ReceiptAttributes.typeCountMax) different attributes."
-                    )
-                }
+            if attribute.type != repeatableType {
+                try count(attribute.type, among: &types)
             }
             try take(attribute)
+        }
+    }
+
+    private func count(_ type: Int64, among types: inout Set<Int64>) throws(Rejection) {
+        guard types.insert(type).inserted else {
+            throw Rejection(
+                .receiptAttributeDuplicate,
+                "In the app receipt, \(place) has the attribute \(type) twice: which one was meant"
+                    + " cannot be known."
+            )
+        }
+        guard types.count <= ReceiptAttributes.typeCountMax else {
+            throw Rejection(
+                .receiptTooLarge,
+                "In the app receipt, \(place) has more than \(ReceiptAttributes.typeCountMax)"
+                    + " different attributes."
+            )
         }
     }
 

@@ -57,15 +57,18 @@ enum ReceiptEncoding {
     }
 
     private static func base64Decoded(_ text: ArraySlice<UInt8>) -> [UInt8]? {
-        var letters = Array(text)
-        if letters.contains(where: Envelope.isWhitespace) {
-            letters.removeAll(where: Envelope.isWhitespace)
+        var letters: [UInt8] = []
+        letters.reserveCapacity(text.count)
+        for letter in text where !Envelope.isWhitespace(letter) {
+            switch letter {
+            case UInt8(ascii: "-"): letters.append(UInt8(ascii: "+"))
+            case UInt8(ascii: "_"): letters.append(UInt8(ascii: "/"))
+            default: letters.append(letter)
+            }
         }
-        if letters.last == UInt8(ascii: "=") { return Base64.decodeStandard(letters[...]) }
-        if letters.contains(UInt8(ascii: "-")) || letters.contains(UInt8(ascii: "_")) {
-            return Base64.decodeURLUnpadded(letters[...])
+        if letters.last != UInt8(ascii: "=") {
+            while letters.count % 4 != 0 { letters.append(UInt8(ascii: "=")) }
         }
-        while letters.count % 4 != 0 { letters.append(UInt8(ascii: "=")) }
         return Base64.decodeStandard(letters[...])
     }
 }

@@ -201,7 +201,10 @@ extension ReceiptEntry {
         switch role {
         case .leftOut: break
         case .originalTransactionId:
-            originalTransactionId = try Claims.transactionId(value, named: "original_transaction_id")
+            originalTransactionId = try Claims.transactionId(
+                value,
+                named: "original_transaction_id"
+            )
         case .transactionId:
             let id = try Claims.transactionId(value, named: "transaction_id")
             transactionId = id

@@ -2,7 +2,7 @@ import Events
 import X509
 
 /// An app receipt whose signature was checked: what it says, and which root vouches for it.
-struct OpenedReceipt {
+struct OpenedReceipt: Sendable {
     /// What it says.
     let receipt: AppReceipt
     /// The fingerprint of the root.
@@ -34,7 +34,7 @@ final class ReceiptOpener: Sendable {
         receivedAt: Instant
     ) throws(Rejection) -> OpenedReceipt {
         let message = try SignedData(try ReceiptEncoding.decoded(receipt))
-        let signers = ReceiptOpener.digest(ofSigners: message)
+        let signers = ReceiptOpener.key(ofSigners: message)
         let known = cache.chain(of: signers)
         let chain: ReceiptChain
         if let known { chain = known } else { chain = try judge(message) }
@@ -52,10 +52,10 @@ final class ReceiptOpener: Sendable {
 
     // The same certificates in the same order with the same one of them signing. Each is DER and
     // says its own length, so that no two lists have one text.
-    private static func digest(ofSigners message: SignedData) -> Events.Digest {
+    private static func key(ofSigners message: SignedData) -> ArraySlice<UInt8> {
         var text = Array(message.signer.identifierBytes)
         for certificate in message.certificates { text += certificate }
-        return Events.Digest.of(text)
+        return Events.Digest.of(text).bytes[...]
     }
 
     private func judge(_ message: SignedData) throws(Rejection) -> ReceiptChain {

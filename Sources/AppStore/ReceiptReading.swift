@@ -65,6 +65,12 @@ struct ReceiptReading {
 }
 
 extension Translation {
+    // Every purchase of every receipt has these, Apple has never said what they are, and no other
+    // format tells them: as content they would make a known purchase news. The evidence has them.
+    private static let attributesWithoutName: Set<Int64> = [
+        1707, 1709, 1710, 1714, 1715, 1716, 1717, 1718, 1722,
+    ]
+
     /// The fact of an in-app purchase of a receipt.
     static func purchase(
         _ purchase: InAppPurchase,
@@ -93,7 +99,10 @@ extension Translation {
                 isIntroductory: purchase.isInIntroOfferPeriod == true
             )
         )
-        for attribute in purchase.otherAttributes { content.keep(attribute) }
+        for attribute in purchase.otherAttributes
+        where !attributesWithoutName.contains(attribute.type) {
+            content.keep(attribute)
+        }
         return Fact(
             stream: StreamID(
                 environment: provenance.environment,

@@ -41,8 +41,10 @@ struct SignedAttributes {
         guard let type = values[Self.contentType], let digest = values[Self.messageDigest] else {
             throw SignedAttributes.unfit("Content type or digest is missing.")
         }
-        let isData = try reader.read { try ASN1ObjectIdentifier(derEncoded: type) == SignedData.data }
-        guard isData else { throw SignedAttributes.unfit("They are of another content type.") }
+        let contentType = try reader.read { try ASN1ObjectIdentifier(derEncoded: type) }
+        guard contentType == SignedData.data else {
+            throw SignedAttributes.unfit("They are of another content type.")
+        }
         messageDigest = try reader.read { try ASN1OctetString(derEncoded: digest).bytes }
         signedBytes = try reader.read { try SignedAttributes.setOf(elements) }
     }

@@ -1,3 +1,4 @@
+import Crypto
 import Events
 
 /// One JWS whose signature was checked: what it says, and which root vouches for it.
@@ -9,7 +10,7 @@ struct Statement {
     /// When Apple asserted it, on Apple's clock; nil where it carries no date at all.
     let asOf: Instant?
     /// The fingerprint of the root.
-    let root: Digest
+    let root: Events.Digest
     /// Whether it was signed by Xcode rather than by the App Store.
     let isLocal: Bool
 
@@ -58,10 +59,17 @@ struct Statement {
     }
 }
 
+/// A header whose chain was judged good, and what else follows from it alone.
+struct JudgedHeader: Sendable {
+    let chain: SigningChain
+    /// The SHA-256 of the header and a dot, to be continued: half of what is to be hashed.
+    let hash: SHA256
+}
+
 /// Opens JWS: checks the signature and everything that vouches for it, and nothing of the content.
 final class StatementOpener: Sendable {
     private let roots: [RootCertificate]
-    let cache = ChainCache<SigningChain>()
+    let cache = ChainCache<JudgedHeader>()
 
     /// An opener that trusts these roots and no others.
     init(roots: [RootCertificate]) {
@@ -77,28 +85,30 @@ final class StatementOpener: Sendable {
         receivedAt: Instant
     ) throws(Rejection) -> Statement {
         let jws = try JWS(compact)
-        let headerDigest = Digest.of(Array(jws.header))
-        let known = cache.chain(of: headerDigest)
-        let chain: SigningChain
-        if let known { chain = known } else { chain = try judge(jws) }
+        let known = cache.chain(of: jws.header)
+        let header: JudgedHeader
+        if let known { header = known } else { header = try judge(jws) }
         let claims = try jws.unverifiedClaims()
         let asOf = try AppleClock.date(of: claims)
-        try chain.checkValidity(at: asOf ?? receivedAt)
-        try jws.checkSignature(with: chain.key)
-        if known == nil { cache.remember(chain, of: headerDigest) }
+        try header.chain.checkValidity(at: asOf ?? receivedAt)
+        try jws.checkSignature(with: header.chain.key, continuing: header.hash)
+        if known == nil { cache.remember(header, of: jws.header) }
         return Statement(
             kind: Statement.Kind(claims),
             claims: claims,
             asOf: asOf,
-            root: chain.root,
-            isLocal: chain.isLocal
+            root: header.chain.root,
+            isLocal: header.chain.isLocal
         )
     }
 
-    private func judge(_ jws: JWS) throws(Rejection) -> SigningChain {
+    private func judge(_ jws: JWS) throws(Rejection) -> JudgedHeader {
         let header = try JWSHeader(jws.header)
         do throws(Rejection) {
-            return try SigningChain(header, roots: roots)
+            return JudgedHeader(
+                chain: try SigningChain(header, roots: roots),
+                hash: jws.hashOfHeader
+            )
         } catch {
             guard error.code == .chainUntrusted,
                 try jws.unverifiedClaims()["environment"]?.equals("Xcode") == true

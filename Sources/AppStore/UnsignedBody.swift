@@ -191,10 +191,11 @@ extension UnsignedBody {
         }
         var told = Set(renewals.map { Array($0.stream.originalTransactionId.utf8) })
         if let subject = try StatusUpdate.subject(of: body, among: transactions, renewals),
-            told.insert(Array(subject.utf8)).inserted,
+            !told.contains(Array(subject.utf8)),
             let fact = try PendingRenewal.topLevel(of: body, about: subject, provenance)
         {
             renewals.append(fact)
+            told.insert(Array(subject.utf8))
         }
         guard pendingRenewals != nil else { return renewals }
         for fact in transactions where fact.expiresDate != Instant(milliseconds: 0) {

@@ -94,10 +94,9 @@ extension UnsignedReading {
         notices.append(
             VerifiedPayload.Notice(
                 code: .environmentUnknown,
-                message: "Nothing says in which environment the payload was made; its"
-                    + " \(body.statementCount) statements are kept apart in the environment"
-                    + " \(Environment.unknown). If you know it, name the environment to be"
-                    + " assumed and take the payload in again.",
+                message: "Nothing says in which environment the payload was made; what it states is"
+                    + " kept apart in the environment \(Environment.unknown). If you know it, name"
+                    + " the environment to be assumed and take the payload in again.",
                 leftOut: 0
             )
         )
@@ -115,9 +114,9 @@ extension UnsignedReading {
         guard let what = try difference(between: body, and: proven) else { return nil }
         return VerifiedPayload.Notice(
             code: .receiptContradicted,
-            message: "The body contradicts the signed receipt it embeds: \(what). Only the"
-                + " receipt's \(proven.group.value.count) transactions were taken;"
-                + " \(body.statementCount) statements of the body were left out.",
+            message: "The body contradicts the signed receipt it embeds: \(what). Only what"
+                + " the receipt proves was taken, \(proven.group.value.count) in number;"
+                + " of the body \(UnsignedReading.counted(body.statementCount)) left out.",
             leftOut: body.statementCount
         )
     }
@@ -138,19 +137,25 @@ extension UnsignedReading {
             uniquingKeysWith: { first, _ in first }
         )
         let told = try body.facts(environment: proven.environment, receiptDate: proven.receiptDate)
-        for fact in told where fact.kind == .transaction {
-            guard let id = fact.content[.transactionId], let row = rows[id] else { continue }
-            guard let what = UnsignedReading.difference(between: fact, and: row) else { continue }
+        for (entry, fact) in zip(body.entries, told) {
+            guard let id = fact.content[.transactionId], let row = rows[id],
+                let what = UnsignedReading.difference(between: fact, at: entry.place, and: row)
+            else { continue }
             return "transaction \(fact.content.text(.transactionId) ?? "") has another \(what)"
         }
         return nil
     }
 
-    private static func difference(between told: Fact, and proven: Fact) -> String? {
+    private static func difference(
+        between told: Fact,
+        at place: UnsignedBody.Place,
+        and proven: Fact
+    ) -> String? {
         if told.stream != proven.stream { return "original transaction id" }
         if told.content[.productId] != proven.content[.productId] { return "product" }
         if told.purchaseDate != proven.purchaseDate { return "purchase date" }
-        if told.expiresDate != proven.expiresDate { return "expiry" }
+        // What was sent in may be from before an extension (app-store.md §G-7).
+        if place == .latest, told.expiresDate != proven.expiresDate { return "expiry" }
         let field = Field.webOrderLineItemId
         if let told = told.content[field], let proven = proven.content[field], told != proven {
             return "web order line item id"
@@ -173,13 +178,16 @@ extension UnsignedReading {
         return [
             VerifiedPayload.Notice(
                 code: .unprovenLeftOut,
-                message: "\(count) of \(body.statementCount) statements were left out: they are"
-                    + " not in the signed receipt that the payload embeds, and nothing else proves"
-                    + " them. If you know that the payload came from Apple, vouch for it.",
+                message: "Of \(body.statementCount) statements"
+                    + " \(UnsignedReading.counted(count)) left out: the signed receipt that the payload embeds does not hold them, and"
+                    + " nothing else proves them. If you know that the payload came from Apple,"
+                    + " vouch for it.",
                 leftOut: count
             )
         ]
     }
+
+    private static func counted(_ count: Int) -> String { count == 1 ? "1 was" : "\(count) were" }
 
     private static func unproven(_ body: UnsignedBody, because error: Rejection?) -> Rejection {
         guard let error, isDamage(error) || error.code == .ios6Receipt else {

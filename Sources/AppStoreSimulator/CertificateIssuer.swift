@@ -3,8 +3,14 @@ internal import FoundationEssentials
 internal import SwiftASN1
 internal import X509
 
-/// Issues the three certificates of a simulated chain.
+/// Issues the certificates of a simulated chain: a root, an intermediate and a leaf.
 struct CertificateIssuer {
+    /// Who stands below the root: JWS and app receipts have authorities of their own.
+    struct Authority {
+        let intermediateName: String
+        let leafName: String
+    }
+
     private let serials: [Certificate.SerialNumber]
 
     /// An issuer that numbers its certificates from a generator.
@@ -16,21 +22,33 @@ struct CertificateIssuer {
         }
     }
 
-    /// Leaf, intermediate and root in DER.
-    func chain(
+    /// The root in DER: it signs itself.
+    func root(_ key: DeterministicSigningKey) throws -> [UInt8] {
+        try der(
+            serial: serials[2],
+            subject: name(Self.rootName),
+            key: key.publicKey,
+            notValidAfter: Self.endOf2099,
+            issuer: name(Self.rootName),
+            issuerKey: key,
+            extensions: extensions(of: key.publicKey, issuer: key, isAuthority: true, marker: nil)
+        )
+    }
+
+    /// Leaf and intermediate in DER, below a root; the leaf's key may be of any kind.
+    func leafAndIntermediate(
+        of authority: Authority,
         root: DeterministicSigningKey,
         intermediate: DeterministicSigningKey,
-        leaf: DeterministicSigningKey,
+        leaf: Certificate.PublicKey,
         flaws: SimulatedPKI.Flaws
     ) throws -> [[UInt8]] {
-        let rootName = try name("Subledger Simulated Root CA")
-        let intermediateName = try name("Subledger Simulated Developer Relations CA")
-        let leafName = try name("Subledger Simulated App Store and Receipt Signing")
-        let authority = !flaws.contains(.intermediateWithoutAuthority)
+        let intermediateName = try name(authority.intermediateName)
+        let isAuthority = !flaws.contains(.intermediateWithoutAuthority)
         return try [
             der(
                 serial: serials[0],
-                subject: leafName,
+                subject: name(authority.leafName),
                 key: leaf,
                 notValidAfter: flaws.contains(.expiredLeaf) ? Self.endOf2008 : Self.endOf2099,
                 issuer: intermediateName,
@@ -45,29 +63,22 @@ struct CertificateIssuer {
             der(
                 serial: serials[1],
                 subject: intermediateName,
-                key: intermediate,
+                key: intermediate.publicKey,
                 notValidAfter: Self.endOf2099,
-                issuer: rootName,
+                issuer: name(Self.rootName),
                 issuerKey: root,
                 extensions: extensions(
-                    of: intermediate,
+                    of: intermediate.publicKey,
                     issuer: root,
-                    isAuthority: authority,
+                    isAuthority: isAuthority,
                     marker: flaws.contains(.intermediateWithoutMarker)
                         ? nil : Self.intermediateMarker
                 )
             ),
-            der(
-                serial: serials[2],
-                subject: rootName,
-                key: root,
-                notValidAfter: Self.endOf2099,
-                issuer: rootName,
-                issuerKey: root,
-                extensions: extensions(of: root, issuer: root, isAuthority: true, marker: nil)
-            ),
         ]
     }
+
+    private static let rootName = "Subledger Simulated Root CA"
 
     // Apple's markers (app-store.md §F.1): presence counts, the value is NULL.
     private static let leafMarker: ASN1ObjectIdentifier = [1, 2, 840, 113_635, 100, 6, 11, 1]
@@ -88,7 +99,7 @@ struct CertificateIssuer {
     }
 
     private func extensions(
-        of key: DeterministicSigningKey,
+        of key: Certificate.PublicKey,
         issuer: DeterministicSigningKey,
         isAuthority: Bool,
         marker: ASN1ObjectIdentifier?
@@ -106,7 +117,7 @@ struct CertificateIssuer {
                 critical: false
             ),
             Certificate.Extension(
-                AuthorityKeyIdentifier(keyIdentifier: identifier(of: issuer)),
+                AuthorityKeyIdentifier(keyIdentifier: identifier(of: issuer.publicKey)),
                 critical: false
             ),
         ])
@@ -119,14 +130,14 @@ struct CertificateIssuer {
     }
 
     // RFC 7093 method 1: the leftmost 160 bits of the SHA-256 of the public key.
-    private func identifier(of key: DeterministicSigningKey) -> ArraySlice<UInt8> {
-        ArraySlice(SHA256.hash(data: key.verifyingKey.x963Representation).prefix(20))
+    private func identifier(of key: Certificate.PublicKey) -> ArraySlice<UInt8> {
+        ArraySlice(SHA256.hash(data: key.subjectPublicKeyInfoBytes).prefix(20))
     }
 
     private func der(
         serial: Certificate.SerialNumber,
         subject: DistinguishedName,
-        key: DeterministicSigningKey,
+        key: Certificate.PublicKey,
         notValidAfter: Date,
         issuer: DistinguishedName,
         issuerKey: DeterministicSigningKey,
@@ -135,7 +146,7 @@ struct CertificateIssuer {
         let certificate = try Certificate(
             version: .v3,
             serialNumber: serial,
-            publicKey: key.publicKey,
+            publicKey: key,
             notValidBefore: Self.startOf2008,
             notValidAfter: notValidAfter,
             issuer: issuer,

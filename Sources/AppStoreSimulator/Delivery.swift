@@ -10,6 +10,12 @@ public struct Delivery: Hashable, Sendable {
         case history
         /// The App Store Server API's answer about all subscription statuses.
         case statuses
+        /// The answer of `verifyReceipt`; unsigned but for the receipt in it.
+        case verifyReceipt = "verify-receipt"
+        /// An app receipt as the app finds it on the device: PKCS#7, binary.
+        case appReceipt = "app-receipt"
+        /// The body of a POST of App Store Server Notifications V1; unsigned.
+        case statusUpdate = "v1-notification"
     }
 
     /// The way it takes.
@@ -17,6 +23,8 @@ public struct Delivery: Hashable, Sendable {
     /// The bytes.
     public let payload: [UInt8]
     /// The `signedDate` of everything in it: its as-of.
+    ///
+    /// Where the format has none, when Apple answered, sent or made it.
     public let signedAt: Instant
 
     /// A payload.

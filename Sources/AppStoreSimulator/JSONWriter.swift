@@ -54,9 +54,22 @@ struct JSONWriter {
         list(objects) { writer, object in writer.bytes.append(contentsOf: object) }
     }
 
-    private mutating func key(_ name: StaticString) {
+    /// A name with a suffix, and a finished value: old formats have families of names.
+    mutating func add(_ name: StaticString, suffix: StaticString, json value: [UInt8]) {
+        key(name, suffix: suffix)
+        bytes.append(contentsOf: value)
+    }
+
+    /// The JSON of a text.
+    static func json(text: String) -> [UInt8] {
+        var writer = JSONWriter()
+        writer.quote(text.utf8)
+        return Array(writer.bytes.dropFirst())
+    }
+
+    private mutating func key(_ name: StaticString, suffix: StaticString = "") {
         if bytes.count > 1 { bytes.append(UInt8(ascii: ",")) }
-        name.withUTF8Buffer { quote(plain: Array($0)) }
+        quote(plain: name.withUTF8Buffer { Array($0) } + suffix.withUTF8Buffer { Array($0) })
         bytes.append(UInt8(ascii: ":"))
     }
 

@@ -187,6 +187,7 @@ extension LifeMachine {
         state.lineItemsUsed += 1
         state.renewalProduct = product
         state.isPriceIncreaseAccepted = nil
+        state.isRenewalForgotten = false
         if let offer {
             state.coming = LifeState.CurrentOffer(
                 offer: offer,

@@ -88,6 +88,7 @@ extension LifeMachine {
             )
         }
         state.phase = .expired(.voluntary)
+        state.isRenewalForgotten = true
         return [disabled, notice("EXPIRED", "VOLUNTARY", about: number)]
     }
 

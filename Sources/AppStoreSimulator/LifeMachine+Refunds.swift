@@ -87,6 +87,29 @@ extension LifeMachine {
         return [notice("REVOKE", about: number)]
     }
 
+    mutating func refundConsumable(
+        _ number: Int,
+        at: Instant
+    ) throws(ScriptError) -> [Notice] {
+        try require(
+            state.consumables.indices.contains(number),
+            .noSuchPurchase,
+            "there are \(state.consumables.count) consumables, numbered from 0"
+        )
+        try require(
+            state.consumables[number].revocation == nil,
+            .wrongState,
+            "it must not be refunded already"
+        )
+        state.consumables[number].revocation = LifeState.Revocation(
+            date: at,
+            reason: Int64(number % 2),
+            percentage: nil,
+            isFamily: false
+        )
+        return [Notice(type: "REFUND", subtype: nil, subject: .consumable(number))]
+    }
+
     private func boughtPurchase(_ number: Int) throws(ScriptError) -> LifeState.Purchase {
         try require(!isFamilyShared, .wrongState, "a family member has paid nothing")
         try require(

@@ -88,6 +88,7 @@ struct LifeMachine: Sendable {
         case .restore: return try restore()
         case .buyConsumable(let productId, let quantity, let at):
             return buyConsumable(productId, quantity: quantity, at: at)
+        case .refundConsumable(let number, let at): return try refundConsumable(number, at: at)
         }
     }
 

@@ -53,6 +53,7 @@ struct LifeState: Sendable {
         let quantity: Int64
         let purchaseDate: Instant
         let transactionNumber: Int64
+        var revocation: Revocation?
     }
 
     /// The transaction ids another device got for the purchases there were.
@@ -84,6 +85,9 @@ struct LifeState: Sendable {
     var consumables: [Consumable] = []
     var restores: [Restore] = []
     var isAutoRenewOn = false
+    /// Whether the customer cancelled in grace or retry and has not bought since: `verifyReceipt`
+    /// then knows of no pending renewal (app-store.md §A.3, §G-22).
+    var isRenewalForgotten = false
     var renewalProduct: SimulatedProduct?
     var coming: CurrentOffer?
     var billingDay: Int64 = 1

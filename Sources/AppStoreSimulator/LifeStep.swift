@@ -49,6 +49,8 @@ public enum LifeStep: Hashable, Sendable {
     case restore(at: Instant)
     /// The customer buys a consumable beside the subscription.
     case buyConsumable(productId: String, quantity: Int64, at: Instant)
+    /// A consumable, named by its number from 0, is refunded; only scripts written by hand do it.
+    case refundConsumable(Int, at: Instant)
 
     /// When it happens.
     public var at: Instant {
@@ -59,7 +61,7 @@ public enum LifeStep: Hashable, Sendable {
             .redeem(_, let at), .refund(_, _, let at), .reverseRefund(_, let at),
             .declineRefund(_, let at), .extend(_, let at), .announcePriceIncrease(let at),
             .acceptPriceIncrease(let at), .stopSharing(let at), .restore(let at),
-            .buyConsumable(_, _, let at):
+            .buyConsumable(_, _, let at), .refundConsumable(_, let at):
             at
         }
     }

@@ -64,6 +64,7 @@ struct PayloadContent {
         json.add("appAccountToken", identity.appAccountToken)
         json.add("inAppOwnershipType", "PURCHASED")
         json.add("signedDate", signedAt)
+        add(consumable.revocation, to: &json, signedAt: signedAt)
         json.add("environment", store.environment.word)
         json.add("transactionReason", "PURCHASE")
         json.add("storefront", identity.storefront.country)
@@ -103,7 +104,7 @@ struct PayloadContent {
     }
 
     // §G-13: the original purchase date is often a second or two after the first purchase date.
-    private func originalPurchaseDate(of state: LifeState) -> Instant? {
+    func originalPurchaseDate(of state: LifeState) -> Instant? {
         state.purchases.first.map {
             Instant(milliseconds: $0.purchaseDate.milliseconds + identity.index % 3 * 1000)
         }

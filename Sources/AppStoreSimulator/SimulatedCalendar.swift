@@ -22,7 +22,7 @@ public enum SubscriptionDuration: Hashable, Sendable {
     }
 }
 
-/// The Gregorian calendar in UTC, as far as billing needs it.
+/// The Gregorian calendar in UTC, as far as billing and Apple's texts need it.
 ///
 /// The App Store bills by the calendar: a subscription of 31 January renews on the last day of
 /// February and then on 31 March, as the billing day is remembered.
@@ -53,6 +53,18 @@ enum SimulatedCalendar {
     /// The day of the month of an instant, 1 to 31.
     static func dayOfMonth(_ instant: Instant) -> Int64 {
         civil(daysSinceEpoch: instant.milliseconds / day).day
+    }
+
+    /// The year of an instant.
+    static func year(_ instant: Instant) -> Int64 {
+        civil(daysSinceEpoch: instant.milliseconds / day).month / 12
+    }
+
+    /// Midnight of the first Sunday not before a day of a month, 1 to 12.
+    static func sunday(onOrAfter dayOfMonth: Int64, month: Int64, year: Int64) -> Instant {
+        let days = daysSinceEpoch(month: year * 12 + month - 1, day: dayOfMonth)
+        // The first day of 1970 was a Thursday, so day 3 was a Sunday.
+        return Instant(milliseconds: (days + (10 - days % 7) % 7) * day)
     }
 
     private static func adding(

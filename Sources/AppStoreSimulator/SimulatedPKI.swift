@@ -9,7 +9,8 @@ internal import X509
 /// (app-store.md §F.1): the intermediate is a CA marked 1.2.840.113635.100.6.2.1, the leaf is
 /// marked 1.2.840.113635.100.6.11.1, and a JWS carries leaf, intermediate and root. All three are
 /// valid from 2008 to the end of 2099, so that every plausible `signedDate` lies inside. Keys are
-/// P-256 throughout; Apple's root and intermediate are P-384.
+/// P-256 throughout; Apple's root and intermediate are P-384. App receipts have a chain of their
+/// own below the same root (`receipts`): one trust anchor is enough for everything simulated.
 public struct SimulatedPKI: Sendable {
     /// What is wrong with a chain on purpose, so that verifiers can be seen to refuse it.
     ///
@@ -30,7 +31,7 @@ public struct SimulatedPKI: Sendable {
         public static let intermediateWithoutMarker = Flaws(rawValue: 2)
         /// The leaf was valid only in 2008, before anything was signed with it.
         public static let expiredLeaf = Flaws(rawValue: 4)
-        /// The header leaves the root out: leaf and intermediate only.
+        /// The header, or the receipt, leaves the root out: leaf and intermediate only.
         public static let twoCertificates = Flaws(rawValue: 8)
         /// The intermediate is not allowed to issue certificates.
         public static let intermediateWithoutAuthority = Flaws(rawValue: 16)
@@ -42,6 +43,11 @@ public struct SimulatedPKI: Sendable {
     public let chainDER: [[UInt8]]
     /// What is wrong with it.
     public let flaws: Flaws
+    /// Signs app receipts under the same root.
+    public let receipts: ReceiptPKI
+
+    /// The key of the leaf certificate, with which every JWS is signed: X9.63, uncompressed.
+    public var leafPublicKey: [UInt8] { Array(leafKey.verifyingKey.x963Representation) }
 
     private let leafKey: DeterministicSigningKey
     private let header: [UInt8]
@@ -57,10 +63,18 @@ public struct SimulatedPKI: Sendable {
         let issuer = CertificateIssuer(serialNumbers: generator)
         let chain: [[UInt8]]
         do {
-            chain = try issuer.chain(
+            chain =
+                try issuer.leafAndIntermediate(
+                    of: Self.authority,
+                    root: rootKey,
+                    intermediate: intermediateKey,
+                    leaf: leafKey.publicKey,
+                    flaws: flaws
+                ) + [issuer.root(rootKey)]
+            receipts = try ReceiptPKI(
+                seed: seed,
                 root: rootKey,
-                intermediate: intermediateKey,
-                leaf: leafKey,
+                rootDER: chain[2],
                 flaws: flaws
             )
         } catch {
@@ -92,6 +106,11 @@ public struct SimulatedPKI: Sendable {
         compact.append(contentsOf: signature)
         return compact
     }
+
+    private static let authority = CertificateIssuer.Authority(
+        intermediateName: "Subledger Simulated Developer Relations CA",
+        leafName: "Subledger Simulated App Store and Receipt Signing"
+    )
 
     // A number of no other meaning than to keep the keys apart from the lives of the same seed,
     // whose branches are their indices.

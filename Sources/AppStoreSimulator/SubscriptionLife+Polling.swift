@@ -19,7 +19,8 @@ extension SubscriptionLife {
         }
         let consumables = state.consumables.map { consumable in
             (
-                consumable.purchaseDate, consumable.transactionNumber,
+                consumable.revocation?.date ?? consumable.purchaseDate,
+                consumable.transactionNumber,
                 content.transaction(consumable, signedAt: instant)
             )
         }

@@ -103,7 +103,10 @@ public struct SubscriptionLife: Sendable {
 
 extension SubscriptionLife.Chapter {
     var isAboutConsumable: Bool {
-        if case .buyConsumable = step { true } else { false }
+        switch step {
+        case .buyConsumable, .refundConsumable: true
+        default: false
+        }
     }
 }
 

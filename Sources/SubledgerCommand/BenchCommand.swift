@@ -8,8 +8,8 @@ import Postgres
 struct BenchCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "bench",
-        abstract: "Measure the ledger against plain PostgreSQL on the configured server.",
-        subcommands: [Append.self]
+        abstract: "Measure the ledger against what the machine does at best without it.",
+        subcommands: [Append.self, Verify.self]
     )
 
     struct Append: AsyncParsableCommand {
@@ -167,9 +167,10 @@ struct BenchResults {
     private func ratio(_ cell: String) -> Double {
         median(zip(ledger[cell, default: []], plain[cell, default: []]).map { $0 / $1 })
     }
+}
 
-    private func median(_ values: [Double]) -> Double {
-        let sorted = values.sorted()
-        return sorted.isEmpty ? 0 : sorted[sorted.count / 2]
-    }
+/// The middle of some measurements, the upper one of two; zero of none.
+func median(_ values: [Double]) -> Double {
+    let sorted = values.sorted()
+    return sorted.isEmpty ? 0 : sorted[sorted.count / 2]
 }

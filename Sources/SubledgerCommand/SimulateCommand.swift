@@ -11,6 +11,22 @@ struct SimulateCommand: ParsableCommand {
             Everything follows from the seed, byte for byte. The payloads are signed by a test \
             root, written beside them as root.der: ingest them with --root-certificate. Use --truth \
             to have what the periods of each subscription must come out as.
+
+            The same lives can be had in every format Apple has used (--format):
+              v2              App Store Server Notifications V2, and what restores send:
+                              notification.ndjson, history.ndjson
+              history         the App Store Server API, asked after every change:
+                              history.ndjson, statuses.ndjson
+              verify-receipt  verifyReceipt's answers, asked after every change:
+                              verify-receipt.ndjson
+              app-receipt     the signed receipts of a device, after every purchase:
+                              app-receipt/SUBSCRIPTION-NUMBER.der
+              v1              App Store Server Notifications V1:
+                              v1-notification.ndjson
+
+            Only v2 and history tell everything. An app receipt knows no grace period and nothing \
+            that happened after it was made; verifyReceipt and V1 know no prices, and of what they \
+            say only the receipt inside is signed.
             """
     )
 
@@ -26,10 +42,22 @@ struct SimulateCommand: ParsableCommand {
     @Option(help: "Production or Sandbox.")
     var environment = "Production"
 
+    @Option(
+        name: .customLong("format"),
+        help: ArgumentHelp(
+            "What to write: one format, several with commas between, or all. (default: v2)",
+            valueName: "format"
+        )
+    )
+    var formats: [SimulationFormats] = []
+
+    @Option(help: "The shared secret in V1 notifications.")
+    var sharedSecret = SubscriptionLife.sharedSecret
+
     @Option(help: "Write the true periods to this file, one JSON object a subscription.")
     var truth: String?
 
-    @Flag(help: "Write one file a payload instead of NDJSON.")
+    @Flag(help: "Write one file a payload instead of NDJSON; app receipts always are.")
     var files = false
 
     @OptionGroup var output: OutputOptions
@@ -52,7 +80,12 @@ struct SimulateCommand: ParsableCommand {
         let truthFile = try truth.map(SimulationWriter.create)
         var progress = Progress("simulate", isQuiet: output.quiet)
         for (index, life) in simulator.lives(subscriptions).enumerated() {
-            for delivery in life.deliveries() { try writer.write(delivery) }
+            for format in SimulationFormat.chosen(formats) {
+                let deliveries = format.deliveries(of: life, sharedSecret: sharedSecret)
+                for (number, delivery) in deliveries.enumerated() {
+                    try writer.write(delivery, of: life, number: number + 1)
+                }
+            }
             if let truthFile {
                 let line = try Terminal.text(json: TruthLine(life))
                 try truthFile.write(contentsOf: Data((line + "\n").utf8))
@@ -61,22 +94,35 @@ struct SimulateCommand: ParsableCommand {
         }
         progress.finish()
         try writer.finish()
+        try tell(writer)
+    }
+
+    private func tell(_ writer: SimulationWriter) throws {
         if output.json {
             try Terminal.print(
-                json: Summary(subscriptions: subscriptions, payloads: writer.payloads, seed: seed)
+                json: Summary(
+                    subscriptions: subscriptions,
+                    payloads: writer.payloads,
+                    seed: seed,
+                    formats: SimulationFormat.chosen(formats).map(\.rawValue),
+                    written: writer.places
+                )
             )
-        } else {
-            Terminal.print(
-                "\(writer.payloads) payloads of \(subscriptions) subscriptions in \(out); their "
-                    + "root is \(out)/root.der"
-            )
+            return
         }
+        Terminal.print(
+            "\(writer.payloads) payloads of \(subscriptions) subscriptions in \(out); their "
+                + "root is \(out)/root.der"
+        )
+        for place in writer.places { Terminal.print("  \(place.path): \(place.payloads)") }
     }
 
     private struct Summary: Encodable {
         let subscriptions: Int
         let payloads: Int
         let seed: UInt64
+        let formats: [String]
+        let written: [SimulationWriter.Place]
     }
 
     /// What really happened to one subscription, as `periods --json` must tell it.
@@ -114,58 +160,5 @@ struct SimulateCommand: ParsableCommand {
             }
             active = life.active.map { [$0.from.milliseconds, $0.to.milliseconds] }
         }
-    }
-}
-
-/// Writes payloads to a folder: one NDJSON file a channel, or a file each.
-struct SimulationWriter {
-    private let folder: String
-    private let isOneFileEach: Bool
-    private var handles: [Delivery.Channel: FileHandle] = [:]
-    private(set) var payloads = 0
-
-    init(folder: String, isOneFileEach: Bool) throws {
-        try FileManager.default.createDirectory(
-            atPath: folder,
-            withIntermediateDirectories: true
-        )
-        self.folder = folder
-        self.isOneFileEach = isOneFileEach
-    }
-
-    func write(root: [UInt8]) throws {
-        try Data(root).write(to: URL(fileURLWithPath: "\(folder)/root.der"))
-    }
-
-    mutating func write(_ delivery: Delivery) throws {
-        payloads += 1
-        if isOneFileEach {
-            let number = String(String(payloads + 1_000_000_000).dropFirst())
-            let path = "\(folder)/\(number)-\(delivery.channel.rawValue).json"
-            try Data(delivery.payload).write(to: URL(fileURLWithPath: path))
-            return
-        }
-        let handle: FileHandle
-        if let open = handles[delivery.channel] {
-            handle = open
-        } else {
-            handle = try SimulationWriter.create(
-                "\(folder)/\(delivery.channel.rawValue).ndjson"
-            )
-            handles[delivery.channel] = handle
-        }
-        try handle.write(contentsOf: Data(delivery.payload + [UInt8(ascii: "\n")]))
-    }
-
-    func finish() throws {
-        for handle in handles.values { try handle.close() }
-    }
-
-    /// A new, empty file; what was there is gone.
-    static func create(_ path: String) throws -> FileHandle {
-        guard FileManager.default.createFile(atPath: path, contents: nil),
-            let handle = FileHandle(forWritingAtPath: path)
-        else { throw Failure(Exit.permission, "\(path) cannot be written") }
-        return handle
     }
 }

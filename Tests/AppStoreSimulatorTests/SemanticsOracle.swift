@@ -32,6 +32,12 @@ struct SemanticsOracle {
                     learn(try decode(RenewalJSON.self, jws: last.signedRenewalInfo))
                 }
             }
+        case .verifyReceipt:
+            let answer = try decode(UnifiedJSON.self, old: delivery.payload)
+            try answer.transactions().forEach { learn($0) }
+            if let renewal = try answer.renewal(of: stream) { learn(renewal) }
+        case .appReceipt, .statusUpdate:
+            throw NotAJWS()
         }
     }
 

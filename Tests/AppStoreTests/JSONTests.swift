@@ -198,7 +198,7 @@ struct JSONTests {
     }
 
     private func agree(
-        members: [(name: JSON.Value, value: JSON.Value)],
+        members: JSON.Members,
         _ oracle: [String: Any]?
     ) -> Bool {
         // Swift's String, and so Foundation's dictionary, takes names that are canonically

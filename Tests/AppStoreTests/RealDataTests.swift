@@ -199,21 +199,7 @@ struct RealDataTests {
     }
 
     @Test(arguments: [
-        ("Omnimind-Ltd__app-store-server-sdk/verify_receipt.json", "verifyReceipt response"),
-        ("Omnimind-Ltd__app-store-server-sdk/omnichess-receipt-38.b64", "PKCS#7, base64"),
-        ("IdeasOnCanvas__AppReceiptValidator/mindnode_ios_michaelsandbox_receipt1.b64", "base64"),
         ("IdeasOnCanvas__AppReceiptValidator/not_a_receipt", "no form known"),
-        ("Cocoanetics__Kvitto/receipt", "PKCS#7, DER"),
-        ("aporat__store-receipt-validator/v1-DID_RENEW.json", "version 1 notification"),
-        (
-            "aporat__store-receipt-validator/inAppPurchaseInvalidReceiptResponse.json",
-            "verifyReceipt status"
-        ),
-        ("apple__app-store-server-library-swift/mock_signed_data/legacyTransaction", "iOS 6"),
-        (
-            "IdeasOnCanvas__AppReceiptValidator/deprecatedSinglesTypeExpiredAppleCert_receipt.b64",
-            "iOS 6"
-        ),
         ("apphud__ApphudSDK/storekit/StoreKit.storekit", ".storekit"),
         ("voltrue2__in-app-purchase/latest_receipt_info-6.json", "JSON array"),
         (

@@ -154,7 +154,7 @@ struct TestPKI {
         Certificate.Extension(oid: oid, critical: false, value: [0x05, 0x00])
     }
 
-    private static func certificate(
+    static func certificate(
         subject: DistinguishedName,
         key: Certificate.PublicKey,
         issuer: DistinguishedName,

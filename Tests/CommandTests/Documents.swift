@@ -9,6 +9,14 @@ struct IngestDocument: Decodable {
     let streams: Int
     let skipped: Int
     let rejections: [Rejected]
+    let notices: [Notice]
+
+    struct Notice: Decodable, Hashable {
+        let path: String
+        let notice: String
+        let message: String
+        let leftOut: Int
+    }
 
     struct Rejected: Decodable, Hashable {
         let path: String

@@ -32,6 +32,63 @@ import Testing
         #expect(single.count == lines.count)
     }
 
+    @Test func `every format has a file of its own, and the summary names it`() async throws {
+        let folder = try TestFolder()
+        let out = folder.path(of: "all")
+        let summary = try await command.expect(
+            0,
+            [
+                "simulate", "--quiet", "--json", "--subscriptions", "6", "--seed", "5", "--format",
+                "v2,history", "--format", "verify-receipt,app-receipt", "--format", "v1",
+                "--shared-secret", "our secret", "--out", out,
+            ]
+        )
+        let report = try JSONDecoder().decode(Summary.self, from: Data(summary.utf8))
+        #expect(report.formats == ["v2", "history", "verify-receipt", "app-receipt", "v1"])
+        let files = report.written.filter { $0.channel != "app-receipt" }
+        #expect(
+            files.map(\.path) == [
+                "history.ndjson", "notification.ndjson", "statuses.ndjson",
+                "v1-notification.ndjson", "verify-receipt.ndjson",
+            ]
+        )
+        for file in files {
+            let lines = try Data(contentsOf: URL(fileURLWithPath: "\(out)/\(file.path)"))
+                .split(separator: 0x0a)
+            #expect(lines.count == file.payloads, "\(file.path)")
+            for line in lines { _ = try JSONSerialization.jsonObject(with: line) }
+            #expect(
+                file.channel != "v1-notification"
+                    || lines.allSatisfy { $0.contains("our secret".utf8) }
+            )
+        }
+        let receipts = try contents("\(out)/app-receipt")
+        #expect(
+            receipts.count == report.written.first { $0.channel == "app-receipt" }?.payloads
+        )
+        #expect(receipts.allSatisfy { $0.key.hasSuffix(".der") && $0.value.first == 0x30 })
+        #expect(report.written.map(\.payloads).reduce(0, +) == report.payloads)
+        let all = try await command.expect(
+            0,
+            [
+                "simulate", "--quiet", "--json", "--subscriptions", "6", "--seed", "5", "--format",
+                "all", "--out", folder.path(of: "again"),
+            ]
+        )
+        #expect(all == summary)
+    }
+
+    private struct Summary: Decodable {
+        struct Place: Decodable {
+            let path: String
+            let channel: String
+            let payloads: Int
+        }
+        let formats: [String]
+        let payloads: Int
+        let written: [Place]
+    }
+
     @Test func `a folder that cannot be written is told`() async throws {
         let folder = try TestFolder()
         let file = try folder.write("file", [])

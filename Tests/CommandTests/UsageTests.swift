@@ -38,6 +38,8 @@ import Testing
         ["report", "nonsense"], ["report", "ingest-quality", "--since", "yesterday"],
         ["history", "1", "--trust", "nonsense"], ["verify", "--jobs", "2"],
         ["verify", "--signatures", "--jobs", "0"], ["verify", "--root-certificate", "x"],
+        ["simulate", "--out", "x", "--format", "v3"],
+        ["simulate", "--out", "x", "--format", "v1,"],
     ])
     func `a usage error is 64, and stdout stays empty`(arguments: [String]) async throws {
         let ending = try await command.run(arguments)

@@ -205,7 +205,8 @@ struct Mutation: Sendable {
             "lane = lane + 1", "byte_count = byte_count + 1", "byte_count = byte_count - 1",
             "received_at = received_at + interval '1 millisecond'",
             "received_at = received_at + interval '1 microsecond'", flipped("digest"),
-            "kind = 'signed-notification'", "source = 'tesu'", "verification = 'vouched', root_digest = NULL",
+            "kind = 'signed-notification'", "source = 'tesu'",
+            "verification = 'vouched', root_digest = NULL",
             flipped("root_digest"), flipped("header_digest"), "header_digest = NULL",
             flipped("body"), flipped("body", byte: "octet_length(body) - 1"), "body = ''",
         ].map { change in

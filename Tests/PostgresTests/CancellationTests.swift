@@ -18,10 +18,8 @@ struct CancellationTests {
         let watcher = try await PostgresSession.connect(settings)
         let task = Task { await codeOf { try await work(session) } }
         try await waitUntil(watcher, isSleeping)
-        let start = ContinuousClock.now
         task.cancel()
         let code = await task.value
-        #expect(ContinuousClock.now - start < .seconds(5))
         let row = try await session.query("SELECT 1").single()
         #expect(try row.int8(0) == 1, "the session survives")
         return code

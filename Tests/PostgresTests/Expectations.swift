@@ -29,7 +29,7 @@ func codeOf<R>(_ body: () async throws -> R) async -> PostgresError.Code? {
 
 /// Asks again until the answer is true; the server's answers are the only clock.
 func waitUntil(_ session: PostgresSession, _ question: String) async throws {
-    let deadline = ContinuousClock.now + .seconds(30)
+    let deadline = ContinuousClock.now + .seconds(120)
     while ContinuousClock.now < deadline {
         let rows = try await session.query(question)
         if try rows.single().bool(0) { return }

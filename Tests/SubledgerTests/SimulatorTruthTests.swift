@@ -34,7 +34,7 @@ import Testing
             #expect(life.active == AccessInterval.covered(by: life.periods))
             return differences.compactMap { $0 }
         }
-        #expect(differences.isEmpty, "\(summary(differences))")
+        #expect(differences.isEmpty, "\(Told.summary(differences))")
     }
 
     @Test func `polls tell the whole truth of 60 lives, alone and among all`() async throws {
@@ -49,27 +49,22 @@ import Testing
                 all.difference(life, by: "everything", seed: 5),
             ].compactMap { $0 }
         }
-        #expect(differences.isEmpty, "\(summary(differences))")
+        #expect(differences.isEmpty, "\(Told.summary(differences))")
     }
+}
 
-    private func summary(_ differences: [String]) -> String {
-        "\(differences.count) differences, the first:\n"
-            + differences.prefix(3).joined(separator: "\n")
-    }
-
-    /// Runs a body for each index, as many at once as there are threads; gathers what it finds.
-    private func everyLife(
-        _ indexes: Range<Int>,
-        _ body: @escaping @Sendable (Int) throws -> [String]
-    ) async throws -> [String] {
-        try await withThrowingTaskGroup(of: [String].self) { group in
-            for first in stride(from: indexes.lowerBound, to: indexes.upperBound, by: 50) {
-                group.addTask {
-                    try (first..<min(first + 50, indexes.upperBound)).flatMap(body)
-                }
+/// Runs a body for each life, as many at once as there are threads; gathers what it finds.
+func everyLife(
+    _ indexes: Range<Int>,
+    _ body: @escaping @Sendable (Int) throws -> [String]
+) async throws -> [String] {
+    try await withThrowingTaskGroup(of: [String].self) { group in
+        for first in stride(from: indexes.lowerBound, to: indexes.upperBound, by: 50) {
+            group.addTask {
+                try (first..<min(first + 50, indexes.upperBound)).flatMap(body)
             }
-            return try await group.reduce(into: []) { $0 += $1 }
         }
+        return try await group.reduce(into: []) { $0 += $1 }
     }
 }
 
@@ -87,7 +82,8 @@ struct Told {
                 let verified = try verifier.verify(
                     payload: delivery.payload,
                     source: "test",
-                    receivedAt: delivery.signedAt
+                    receivedAt: delivery.signedAt,
+                    voucher: .operator
                 )
                 return (delivery, verified.facts)
             } catch {
@@ -104,6 +100,23 @@ struct Told {
 
     func only(_ channel: Delivery.Channel) -> Told {
         Told(parts.filter { $0.delivery.channel == channel })
+    }
+
+    /// A third of them, drawn.
+    func sample(using generator: inout TestSupport.SeededGenerator) -> Told {
+        Told(parts.filter { _ in Int.random(in: 0..<3, using: &generator) == 0 })
+    }
+
+    /// Appends all in their order; gives the facts that were news.
+    @discardableResult
+    func append(to ledger: inout MemoryLedger) -> [Fact] {
+        parts.flatMap(\.facts).filter { ledger.append($0) }
+    }
+
+    /// How many differences there are, and the first of them.
+    static func summary(_ differences: [String]) -> String {
+        "\(differences.count) differences, the first:\n"
+            + differences.prefix(3).joined(separator: "\n")
     }
 
     /// Appends all in an order drawn from a seed, a quarter of them again, and compares.

@@ -10,7 +10,8 @@ extension AppStoreSimulator {
         AppStoreVerifier(
             policy: VerificationPolicy(
                 roots: [try RootCertificate(der: store.pki.rootDER)],
-                environments: [store.environment]
+                environments: [.production, .sandbox, store.environment],
+                assumedEnvironment: store.environment
             )
         )
     }

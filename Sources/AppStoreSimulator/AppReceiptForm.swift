@@ -1,0 +1,34 @@
+/// How an app receipt is written; each is a shape that Apple's receipts occur in.
+///
+/// The facts in it are the same in every form (app-store.md §F.2).
+public struct AppReceiptForm: OptionSet, Hashable, Sendable {
+    /// One bit per peculiarity.
+    public let rawValue: Int
+
+    /// The form of those bits.
+    public init(rawValue: Int) {
+        self.rawValue = rawValue
+    }
+
+    /// Signed over SHA-1, as every receipt was until 2023; SHA-256 otherwise.
+    public static let sha1 = AppReceiptForm(rawValue: 1)
+    /// BER with indefinite lengths, the payload in pieces; DER otherwise.
+    public static let indefiniteLengths = AppReceiptForm(rawValue: 2)
+    /// The payload in one more OCTET STRING, as Xcode wraps it.
+    public static let wrappedTwice = AppReceiptForm(rawValue: 4)
+    /// Only the attributes that Apple's documents or the community know, none of the opaque ones.
+    public static let onlyKnownAttributes = AppReceiptForm(rawValue: 8)
+    /// The purchases under the transaction ids that the device of the last restore got.
+    public static let restoredIds = AppReceiptForm(rawValue: 16)
+    /// An upgraded period has the cancellation date of the upgrade, as in old production data
+    /// (§G-9); a receipt has no other mark of an upgrade.
+    public static let upgradesCancelled = AppReceiptForm(rawValue: 32)
+
+    /// The style of the rows.
+    var rowStyle: ReceiptStyle {
+        var style: ReceiptStyle = []
+        if contains(.restoredIds) { style.insert(.restoredIds) }
+        if contains(.upgradesCancelled) { style.insert(.upgradesCancelled) }
+        return style
+    }
+}

@@ -1,0 +1,147 @@
+internal import Events
+
+/// One transaction as all formats before JWS know it, at one moment.
+struct ReceiptRow {
+    /// Money given back, or in old data an upgrade.
+    struct Cancellation {
+        let date: Instant
+        /// Apple's reason: 0 other, 1 an issue with the app.
+        let reason: Int64
+    }
+
+    /// What only auto-renewable subscriptions have.
+    struct Subscription {
+        let lineItemId: String
+        let expiresDate: Instant
+        let isTrial: Bool
+        let isIntroductory: Bool
+        let isUpgraded: Bool
+        let promotionalOfferId: String?
+        let offerCodeReferenceName: String?
+        let group: String
+    }
+
+    let productId: String
+    let quantity: Int64
+    let transactionId: String
+    let originalTransactionId: String
+    let purchaseDate: Instant
+    let originalPurchaseDate: Instant
+    let cancellation: Cancellation?
+    let subscription: Subscription?
+}
+
+/// What old formats list of a life.
+extension SubscriptionLife {
+    /// All rows there are at an instant, the newest first; finished consumables are gone.
+    func receiptRows(asOf instant: Instant, style: ReceiptStyle = []) -> [ReceiptRow] {
+        guard let state = state(asOf: instant) else { return [] }
+        return receiptRows(of: state, asOf: instant, style: style)
+    }
+
+    /// All rows of a state at an instant, the newest first.
+    func receiptRows(
+        of state: LifeState,
+        asOf instant: Instant,
+        style: ReceiptStyle
+    ) -> [ReceiptRow] {
+        let consumables = state.consumables.filter { isListed($0, asOf: instant) }
+        let rows =
+            state.purchases.indices.map { row(ofPurchase: $0, in: state, style: style) }
+            + consumables.map { row(of: $0) }
+        return rows.sorted {
+            ($0.purchaseDate, $0.transactionId) > ($1.purchaseDate, $1.transactionId)
+        }
+    }
+
+    /// One purchase of a period.
+    func row(
+        ofPurchase number: Int,
+        in state: LifeState,
+        style: ReceiptStyle
+    ) -> ReceiptRow {
+        let purchase = state.purchases[number]
+        let transaction = transactionNumber(ofPurchase: number, in: state, style: style)
+        let content = PayloadContent(identity: identity, store: store)
+        return ReceiptRow(
+            productId: purchase.product.id,
+            quantity: 1,
+            transactionId: identity.transactionId(transaction),
+            originalTransactionId: identity.originalTransactionId,
+            purchaseDate: purchase.purchaseDate,
+            originalPurchaseDate: content.originalPurchaseDate(of: state) ?? purchase.purchaseDate,
+            cancellation: cancellation(of: purchase, style: style),
+            subscription: subscription(of: purchase, style: style)
+        )
+    }
+
+    // A restore gives ids to the purchases there were; those bought later have only their own.
+    private func transactionNumber(
+        ofPurchase number: Int,
+        in state: LifeState,
+        style: ReceiptStyle
+    ) -> Int64 {
+        guard style.contains(.restoredIds), let restore = state.restores.last,
+            number < restore.count
+        else { return state.purchases[number].transactionNumber }
+        return restore.firstTransactionNumber + Int64(number)
+    }
+
+    private func cancellation(
+        of purchase: LifeState.Purchase,
+        style: ReceiptStyle
+    ) -> ReceiptRow.Cancellation? {
+        if let revocation = purchase.revocation {
+            return ReceiptRow.Cancellation(date: revocation.date, reason: revocation.reason)
+        }
+        guard style.contains(.upgradesCancelled), purchase.isUpgraded,
+            let successor = purchase.successor
+        else { return nil }
+        return ReceiptRow.Cancellation(date: successor.start, reason: 0)
+    }
+
+    private func subscription(
+        of purchase: LifeState.Purchase,
+        style: ReceiptStyle
+    ) -> ReceiptRow.Subscription {
+        let offer = purchase.offer
+        let isIntroductory = offer?.category == .introductory
+        let isTrial = isIntroductory && offer?.discount == .freeTrial
+        return ReceiptRow.Subscription(
+            lineItemId: identity.webOrderLineItemId(purchase.lineItemNumber),
+            expiresDate: purchase.expiresDate,
+            isTrial: isTrial,
+            isIntroductory: isIntroductory && !isTrial,
+            isUpgraded: purchase.isUpgraded && !style.contains(.upgradesCancelled),
+            promotionalOfferId: offer?.category == .promotional ? offer?.identifier : nil,
+            offerCodeReferenceName: offer?.category == .offerCode ? offer?.identifier : nil,
+            group: purchase.product.group
+        )
+    }
+
+    private func row(of consumable: LifeState.Consumable) -> ReceiptRow {
+        let id = identity.transactionId(consumable.transactionNumber)
+        return ReceiptRow(
+            productId: consumable.productId,
+            quantity: consumable.quantity,
+            transactionId: id,
+            originalTransactionId: id,
+            purchaseDate: consumable.purchaseDate,
+            originalPurchaseDate: consumable.purchaseDate,
+            cancellation: consumable.revocation.map {
+                ReceiptRow.Cancellation(date: $0.date, reason: $0.reason)
+            },
+            subscription: nil
+        )
+    }
+
+    /// How long the app takes to finish a consumable: it gives the goods out at the next launch.
+    static let consumableFinishDelay = SimulatedCalendar.hour
+
+    // What was refunded is listed again, finished or not.
+    private func isListed(_ consumable: LifeState.Consumable, asOf instant: Instant) -> Bool {
+        consumable.revocation != nil
+            || instant.milliseconds - consumable.purchaseDate.milliseconds
+                < Self.consumableFinishDelay
+    }
+}

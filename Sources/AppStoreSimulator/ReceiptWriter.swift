@@ -1,0 +1,103 @@
+internal import Events
+
+/// Writes one object of an old format, in a style.
+///
+/// It knows how these formats write ids, numbers, flags and instants; what they say is decided by
+/// those who use it.
+struct ReceiptWriter {
+    private var json = JSONWriter()
+    private let style: ReceiptStyle
+    private let subsecond: Int64
+
+    /// An empty object; the milliseconds are added to instants in a style that keeps them.
+    init(style: ReceiptStyle, subsecond: Int64) {
+        self.style = style
+        self.subsecond = style.contains(.subsecondDates) ? subsecond : 0
+    }
+
+    /// The finished object.
+    var object: [UInt8] { json.object }
+
+    mutating func text(_ name: StaticString, _ value: String?) { json.add(name, value) }
+
+    mutating func number(_ name: StaticString, _ value: Int64?) { json.add(name, value) }
+
+    mutating func value(_ name: StaticString, json bytes: [UInt8]) {
+        json.add(name, suffix: "", json: bytes)
+    }
+
+    mutating func objects(_ name: StaticString, _ objects: [[UInt8]]) {
+        json.add(name, objects: objects)
+    }
+
+    /// Base64 and the like, which needs no escaping.
+    mutating func plain(_ name: StaticString, _ text: [UInt8]) { json.add(name, plain: text) }
+
+    /// Digits in a text, or a number.
+    mutating func digits(_ name: StaticString, _ digits: String?) {
+        guard let digits else { return }
+        json.add(name, suffix: "", json: self.digits(digits))
+    }
+
+    mutating func digits(_ name: StaticString, _ number: Int64?) {
+        digits(name, number.map { String($0) })
+    }
+
+    /// `"true"` or `true`.
+    mutating func flag(_ name: StaticString, _ flag: Bool) {
+        if style.contains(.realBooleans) {
+            json.add(name, flag)
+        } else {
+            json.add(name, flag ? "true" : "false")
+        }
+    }
+
+    /// The renewal switch and its kin: `"1"`, or `true` where booleans are real.
+    mutating func bit(_ name: StaticString, _ flag: Bool?) {
+        guard let flag else { return }
+        if style.contains(.realBooleans) {
+            json.add(name, flag)
+        } else {
+            digits(name, flag ? 1 : 0)
+        }
+    }
+
+    /// An instant in its three forms; nothing for nil.
+    mutating func dates(_ name: StaticString, _ instant: Instant?) {
+        guard let instant else { return }
+        threeForms(name, Instant(milliseconds: instant.milliseconds + subsecond))
+    }
+
+    /// The instant of the answer itself, whose milliseconds are always genuine.
+    mutating func requestDates(_ instant: Instant) { threeForms("request_date", instant) }
+
+    /// The end of a period as iOS 6 wrote it: milliseconds under the plain name, texts beside it.
+    mutating func expiry(_ instant: Instant) {
+        let shifted = Instant(milliseconds: instant.milliseconds + subsecond)
+        milliseconds("expires_date", "", shifted)
+        text("expires_date", "_formatted", AppleDateText.gmt(shifted))
+        text("expires_date", "_formatted_pst", AppleDateText.pacific(shifted))
+    }
+
+    private mutating func threeForms(_ name: StaticString, _ instant: Instant) {
+        text(name, "", AppleDateText.gmt(instant))
+        if !style.contains(.textDatesOnly) { milliseconds(name, "_ms", instant) }
+        text(name, "_pst", AppleDateText.pacific(instant))
+    }
+
+    private mutating func milliseconds(
+        _ name: StaticString,
+        _ suffix: StaticString,
+        _ instant: Instant
+    ) {
+        json.add(name, suffix: suffix, json: digits(String(instant.milliseconds)))
+    }
+
+    private mutating func text(_ name: StaticString, _ suffix: StaticString, _ text: String) {
+        json.add(name, suffix: suffix, json: JSONWriter.json(text: text))
+    }
+
+    private func digits(_ digits: String) -> [UInt8] {
+        style.contains(.numericIds) ? Array(digits.utf8) : JSONWriter.json(text: digits)
+    }
+}

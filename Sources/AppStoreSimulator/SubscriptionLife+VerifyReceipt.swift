@@ -1,0 +1,142 @@
+public import Events
+internal import FoundationEssentials
+
+/// What `verifyReceipt` answers (app-store.md §A).
+extension SubscriptionLife {
+    /// The answer at an instant about a receipt that the app sent: status 0, the unified form since
+    /// iOS 7 (§A.3).
+    ///
+    /// `receipt` stands as of the making of that receipt, which is the same instant unless an
+    /// earlier one is given; everything else stands as of the answer. Rows of `latest_receipt_info`
+    /// come newest first and those of `in_app` in no order. Without any subscription there is
+    /// neither `latest_receipt_info`, `latest_receipt` nor `pending_renewal_info`.
+    public func verifyReceiptResponse(
+        asOf instant: Instant,
+        receiptMadeAt made: Instant? = nil,
+        style: ReceiptStyle = []
+    ) -> [UInt8] {
+        let content = ReceiptContent(life: self, style: style)
+        let made = min(made ?? instant, instant).flooredToSecond
+        var json = content.writer()
+        json.text("environment", store.environment.word)
+        json.value(
+            "receipt",
+            json: receiptObject(content, made: made, askedAt: instant, style: style)
+        )
+        if let state = state(asOf: instant), state.newest != nil {
+            addLatest(of: state, content, asOf: instant, style: style, to: &json)
+        }
+        json.number("status", 0)
+        return json.object
+    }
+
+    /// The answer to a receipt that Apple does not take: a status from 21000 to 21199 (§A.2).
+    ///
+    /// Internal errors, from 21100 on, say whether asking again may help.
+    public static func verifyReceiptFailure(status: Int64, isRetryable: Bool = true) -> [UInt8] {
+        precondition((21_000...21_199).contains(status), "no status of a failure: \(status)")
+        var json = JSONWriter()
+        json.add("status", status)
+        if status >= 21_100 {
+            json.add("is-retryable", isRetryable)
+            json.add("exception", "com.example.ReceiptServiceException")
+        }
+        return json.object
+    }
+
+    /// Answers asked for whenever something had changed, at the instants at which the V2
+    /// notifications were signed, each with a receipt made then.
+    ///
+    /// Together they tell every period, refund and grace period; changes that only JWS carry, such
+    /// as prices and the share of a refund, are missing.
+    public func verifyReceiptPolls(style: ReceiptStyle = []) -> [Delivery] {
+        chapters.flatMap { chapter in
+            chapter.notices.indices.map { number in
+                let instant = Self.signedAt(chapter, notice: number)
+                return Delivery(
+                    channel: .verifyReceipt,
+                    payload: verifyReceiptResponse(asOf: instant, style: style),
+                    signedAt: instant
+                )
+            }
+        }
+    }
+
+    private func addLatest(
+        of state: LifeState,
+        _ content: ReceiptContent,
+        asOf instant: Instant,
+        style: ReceiptStyle,
+        to json: inout ReceiptWriter
+    ) {
+        var rows = receiptRows(of: state, asOf: instant, style: style)
+        if style.contains(.excludeOldTransactions) {
+            // Newest first: what comes after the first row of the subscription is old.
+            let newest = rows.firstIndex { $0.subscription != nil } ?? 0
+            rows = rows.enumerated().filter {
+                $0.offset == newest || $0.element.subscription == nil
+            }
+            .map(\.element)
+        }
+        json.objects("latest_receipt_info", rows.map { content.object(of: $0, in: .latest) })
+        json.plain("latest_receipt", appReceiptBase64(asOf: instant, form: style.receiptForm))
+        json.objects("pending_renewal_info", content.pendingRenewals(of: state))
+    }
+
+    private func receiptObject(
+        _ content: ReceiptContent,
+        made: Instant,
+        askedAt: Instant,
+        style: ReceiptStyle
+    ) -> [UInt8] {
+        let facts = ReceiptFacts(self)
+        let isSandbox = store.environment == .sandbox
+        let isVolume = style.contains(.volumePurchase)
+        var json = content.writer()
+        json.text(
+            "receipt_type",
+            "Production" + (isVolume ? "VPP" : "") + (isSandbox ? "Sandbox" : "")
+        )
+        json.number("adam_id", facts.appItemId)
+        json.number("app_item_id", facts.appItemId)
+        json.text("bundle_id", store.bundleId)
+        json.text("application_version", facts.version)
+        if style.contains(.nullDownloadId) {
+            json.value("download_id", json: Array("null".utf8))
+        } else {
+            json.number("download_id", facts.downloadId)
+        }
+        json.number("version_external_identifier", facts.versionExternalId)
+        json.dates("receipt_creation_date", made)
+        json.requestDates(askedAt)
+        json.dates("original_purchase_date", facts.downloadDate)
+        json.text("original_application_version", facts.originalVersion)
+        json.dates("preorder_date", facts.preorderDate)
+        if isVolume {
+            json.dates(
+                "expiration_date",
+                Instant(milliseconds: made.milliseconds + Self.volumePurchaseTerm)
+            )
+        }
+        var generator = SeededGenerator(
+            seed: identity.seed ^ UInt64(identity.index),
+            branch: UInt64(made.milliseconds)
+        )
+        let rows = generator.shuffled(receiptRows(asOf: made, style: style))
+        json.objects("in_app", rows.map { content.object(of: $0, in: .inApp) })
+        return json.object
+    }
+
+    // An app that was handed out by an organisation is licensed for a year here.
+    private static let volumePurchaseTerm = 365 * SimulatedCalendar.day
+}
+
+extension ReceiptStyle {
+    /// The form of the app receipt inside an answer: the same ids and marks as in its rows.
+    var receiptForm: AppReceiptForm {
+        var form: AppReceiptForm = []
+        if contains(.restoredIds) { form.insert(.restoredIds) }
+        if contains(.upgradesCancelled) { form.insert(.upgradesCancelled) }
+        return form
+    }
+}

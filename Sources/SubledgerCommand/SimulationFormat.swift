@@ -1,0 +1,49 @@
+import AppStoreSimulator
+import ArgumentParser
+
+/// A format that `simulate` writes the same lives in.
+enum SimulationFormat: String, CaseIterable {
+    case v2
+    case history
+    case verifyReceipt = "verify-receipt"
+    case appReceipt = "app-receipt"
+    case v1
+
+    /// All that Apple says about a life in this format, by its clock.
+    func deliveries(of life: SubscriptionLife, sharedSecret: String) -> [Delivery] {
+        switch self {
+        case .v2: life.deliveries()
+        case .history: life.polls()
+        case .verifyReceipt: life.verifyReceiptPolls()
+        case .appReceipt: life.appReceipts()
+        case .v1: life.statusUpdateNotifications(password: sharedSecret)
+        }
+    }
+
+    /// Those asked for, each once, in the order they are listed in; Apple's present one by default.
+    static func chosen(_ lists: [SimulationFormats]) -> [SimulationFormat] {
+        let asked = Set(lists.flatMap(\.formats))
+        return asked.isEmpty ? [.v2] : allCases.filter { asked.contains($0) }
+    }
+}
+
+/// One argument of `--format`: a format, several with commas between them, or `all`.
+struct SimulationFormats: ExpressibleByArgument {
+    let formats: [SimulationFormat]
+
+    init?(argument: String) {
+        var formats: [SimulationFormat] = []
+        for word in argument.split(separator: ",", omittingEmptySubsequences: false) {
+            if word == "all" {
+                formats += SimulationFormat.allCases
+            } else if let format = SimulationFormat(rawValue: String(word)) {
+                formats.append(format)
+            } else {
+                return nil
+            }
+        }
+        self.formats = formats
+    }
+
+    static var allValueStrings: [String] { SimulationFormat.allCases.map(\.rawValue) + ["all"] }
+}

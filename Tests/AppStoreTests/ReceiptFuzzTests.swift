@@ -1,0 +1,70 @@
+import Events
+import Foundation
+import Testing
+
+@testable import AppStore
+
+/// Real receipts with bytes changed at random: refused, or of the same content.
+@Suite(.enabled(if: RealData.isPresent))
+struct ReceiptFuzzTests {
+    private static let mutationCount = 2_000
+
+    // Not signed are the message's framing, its list of digests and what is embedded besides the
+    // chain: a change there may pass, but then the receipt says what it said before.
+    @Test(arguments: 0..<10 as Range<UInt64>)
+    func `no change to a real receipt changes what it says`(seed: UInt64) throws {
+        let path = RealReceiptTests.signedByApple[Int(seed)]
+        let bytes = try RealReceiptTests.message(path)
+        let opener = ReceiptOpener(roots: RootCertificate.apple)
+        let original = try opener.open(bytes[...], receivedAt: receivedAt)
+        let content = try SignedData(bytes[...]).content
+        let signed = try #require(bytes.firstRange(of: content))
+        var refused = 0
+        var generator = SeededGenerator(seed: seed)
+        for number in 0..<ReceiptFuzzTests.mutationCount {
+            var mutated = bytes
+            let touched = mutate(&mutated, near: signed, with: &generator)
+            let place = "seed \(seed), mutation \(number) at \(touched)"
+            do throws(Rejection) {
+                let opened = try opener.open(mutated[...], receivedAt: receivedAt)
+                #expect(opened.receipt == original.receipt, "\(place)")
+                #expect(opened.root == original.root && !opened.isLocal, "\(place)")
+                #expect(mutated.firstRange(of: content) != nil, "\(place)")
+            } catch {
+                refused += 1
+            }
+        }
+        #expect(refused > ReceiptFuzzTests.mutationCount / 2, "seed \(seed)")
+    }
+
+    /// Changes, drops or repeats a few bytes; half of the time outside of the content, which is
+    /// long and always refused.
+    private func mutate(
+        _ bytes: inout [UInt8],
+        near signed: Range<Int>,
+        with generator: inout SeededGenerator
+    ) -> Int {
+        var index = Int.random(in: 0..<bytes.count, using: &generator)
+        if Bool.random(using: &generator), signed.contains(index) {
+            index = Int.random(in: 0..<signed.lowerBound + 1, using: &generator)
+        }
+        switch UInt8.random(in: 0..<6, using: &generator) {
+        case 0: bytes[index] ^= 1 << UInt8.random(in: 0..<8, using: &generator)
+        case 1: bytes[index] = UInt8.random(in: .min ... .max, using: &generator)
+        case 2: bytes[index] = [0x80, 0x84, 0xff, 0x00, 0x30, 0x24][index % 6]
+        case 3: bytes.remove(at: index)
+        case 4: bytes.insert(UInt8.random(in: .min ... .max, using: &generator), at: index)
+        default:
+            let other = Int.random(in: 0..<bytes.count, using: &generator)
+            bytes.swapAt(index, other)
+        }
+        return index
+    }
+}
+
+extension RealReceiptTests {
+    /// A real receipt as bytes of PKCS #7, whatever its file holds.
+    static func message(_ path: String) throws -> [UInt8] {
+        Array(try ReceiptEncoding.decoded(try RealData.bytes(path)[...]))
+    }
+}

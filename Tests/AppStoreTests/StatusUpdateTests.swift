@@ -1,0 +1,172 @@
+import Events
+import Testing
+
+@testable import AppStore
+
+/// What a version 1 notification says, in all shapes it came in (app-store.md §B, §G.d).
+struct StatusUpdateTests {
+    private let verifier = AppStoreVerifier(policy: VerificationPolicy())
+
+    private func verified(_ body: String) throws -> VerifiedPayload {
+        try verifier.verify(
+            payload: Array(body.utf8),
+            source: "test",
+            receivedAt: receivedAt,
+            voucher: .operator
+        )
+    }
+
+    private static let row = """
+        {"product_id":"pro","transaction_id":"101","original_transaction_id":"100",\
+        "purchase_date_ms":"1606292762000","expires_date_ms":"1606293062000"}
+        """
+
+    private static let pending = """
+        {"original_transaction_id":"100","product_id":"pro","auto_renew_product_id":"pro",\
+        "auto_renew_status":"0","expiration_intent":"1","is_in_billing_retry_period":"0"}
+        """
+
+    private static let body = """
+        {"notification_type":"DID_CHANGE_RENEWAL_STATUS","environment":"PROD","password":"hush",\
+        "bid":"com.example","bvrs":"34","auto_renew_status":"false","auto_renew_product_id":"pro",\
+        "auto_renew_status_change_date_ms":"1606293002000",\
+        "unified_receipt":{"status":0,"environment":"Production","latest_receipt_info":[\(row)],\
+        "pending_renewal_info":[\(pending)]},"deprecation":"Mon, 1 Jan 2030 00:00:00 GMT"}
+        """
+
+    @Test func `it is its transactions, what renews, and itself`() throws {
+        let facts = try verified(Self.body).facts
+        #expect(facts.map(\.kind) == [.transaction, .renewal, .notification])
+        #expect(
+            facts.allSatisfy {
+                $0.stream == StreamID(environment: .production, originalTransactionId: "100")
+            }
+        )
+        #expect(facts.allSatisfy { $0.bundleId == "com.example" })
+        #expect(
+            facts.allSatisfy { $0.asOf == Instant(milliseconds: 1_606_293_002_000) },
+            "the toggle is the latest thing that had happened"
+        )
+        let notification = facts[2]
+        #expect(notification.content.format == .statusUpdateNotification)
+        #expect(notification.content.text(.notificationType) == "DID_CHANGE_RENEWAL_STATUS")
+        #expect(notification.content.integer(.autoRenewStatus) == 0)
+        #expect(notification.purchaseDate == facts[0].purchaseDate)
+        #expect(notification.subject.name == "DID_CHANGE_RENEWAL_STATUS")
+        #expect(
+            notification.content.text(.extra)
+                == "{\"auto_renew_status_change_date_ms\":\"1606293002000\"}"
+        )
+    }
+
+    @Test(arguments: [
+        ("\"PROD\"", "\"Production\""), ("\"PROD\"", "\"PRODUCTION\""), ("\"PROD\"", "\"\""),
+        ("\"false\",\"auto_renew_product", "false,\"auto_renew_product"),
+        ("\"false\",\"auto_renew_product", "\"0\",\"auto_renew_product"),
+        ("\"false\",\"auto_renew_product", "0,\"auto_renew_product"),
+        ("\"original_transaction_id\":\"100\"", "\"original_transaction_id\":100"),
+        ("\"bid\":", "\"original_transaction_id\":100,\"bid\":"),
+        ("\"bid\":", "\"original_transaction_id\":\"100\",\"bid\":"),
+        ("\"bid\":", "\"latest_receipt_info\":{},\"latest_expired_receipt\":\"\",\"bid\":"),
+        ("\"bid\":", "\"latest_receipt_info\":[],\"cancellation_date\":\"\",\"bid\":"),
+        ("\"bid\":", "\"latest_receipt_info\":\(row),\"bid\":"),
+        ("\"auto_renew_status\":\"0\"", "\"auto_renew_status\":0"),
+        ("\"expiration_intent\":\"1\"", "\"expiration_intent\":1"),
+        ("\"is_in_billing_retry_period\":\"0\"", "\"is_in_billing_retry_period\":false"),
+    ])
+    func `odd spellings of one notification give the same facts`(part: String, odd: String) throws {
+        let body = Self.body.replacing(part, with: odd)
+        #expect(body != Self.body)
+        #expect(try verified(body).facts == verified(Self.body).facts)
+    }
+
+    @Test func `the secret is in no evidence, and everything else is`() throws {
+        let evidence = try #require(try verified("  \(Self.body)\n").groups.last).evidence
+        let stored = String(decoding: evidence.payload, as: UTF8.self)
+        #expect(stored == "  \(Self.body.replacing("\"hush\"", with: "\"\""))\n")
+        #expect(evidence.kind == .statusUpdateNotification)
+        #expect(evidence.verification == Verification(trust: .vouched, root: nil))
+        #expect(try verified(stored).facts == verified(Self.body).facts)
+        let escaped = Self.body.replacing("\"password\":\"hush\"", with: "\"pass\\u0077ord\":12345")
+        let other = try #require(try verified(escaped).groups.last).evidence.payload
+        #expect(!String(decoding: other, as: UTF8.self).contains("12345"))
+    }
+
+    @Test func `the shared secret proves a notification, and another one refuses it`() throws {
+        func read(_ secret: String, _ body: String = Self.body) throws -> VerifiedPayload {
+            try AppStoreVerifier(policy: VerificationPolicy(sharedSecret: secret)).verify(
+                payload: Array(body.utf8),
+                source: "test",
+                receivedAt: receivedAt
+            )
+        }
+        let trusted = try read("hush")
+        #expect(trusted.groups.map(\.evidence.verification.trust) == [.sharedSecret])
+        #expect(trusted.facts == (try verified(Self.body).facts))
+        #expect(throws: Rejection(.sharedSecretMismatch, "")) { try read("hust") }
+        #expect(throws: Rejection(.sharedSecretMismatch, "")) { try read("hush2") }
+        let without = Self.body.replacing("\"password\":\"hush\",", with: "")
+        #expect(throws: Rejection(.unproven, "")) { try read("hush", without) }
+        #expect(throws: Rejection(.unproven, "")) {
+            try AppStoreVerifier(policy: VerificationPolicy()).verify(
+                payload: Array(Self.body.utf8),
+                source: "test",
+                receivedAt: receivedAt
+            )
+        }
+    }
+
+    @Test func `the old shape tells of one period, and of what renews`() throws {
+        let single = """
+            {"original_transaction_id":"1","transaction_id":"2","product_id":"p",\
+            "purchase_date_ms":"1531643137200","expires_date":"1534321537200"}
+            """
+        let facts = try verified(
+            """
+            {"notification_type":"CANCEL","environment":"PROD","latest_receipt_info":{},\
+            "latest_expired_receipt_info":\(single),"auto_renew_status":"false",\
+            "auto_renew_product_id":"p","cancellation_date":"2018-07-16 00:00:00 Etc/GMT",\
+            "web_order_line_item_id":"77"}
+            """
+        ).facts
+        #expect(facts.map(\.kind) == [.transaction, .renewal, .notification])
+        #expect(facts[0].expiresDate == Instant(milliseconds: 1_534_321_537_000))
+        #expect(facts[0].asOf == Instant(milliseconds: 1_531_699_200_000))
+        #expect(facts[1].content.format == .topLevelRenewalInfo)
+        #expect(facts[2].content.text(.webOrderLineItemId) == "77")
+        #expect(facts[2].stream == facts[0].stream)
+    }
+
+    @Test func `of several subscriptions the one it renews into is meant`() throws {
+        let other = Self.row.replacing("\"100\"", with: "\"200\"").replacing("101", with: "201")
+        let second = Self.pending.replacing("\"100\"", with: "\"200\"")
+            .replacing(
+                "\"auto_renew_product_id\":\"pro\"",
+                with: "\"auto_renew_product_id\":\"max\""
+            )
+        let body = Self.body.replacing("[\(Self.row)]", with: "[\(other),\(Self.row)]")
+            .replacing("[\(Self.pending)]", with: "[\(second),\(Self.pending)]")
+        let facts = try verified(body).facts
+        #expect(facts.last?.stream.originalTransactionId == "100")
+        let unclear = body.replacing("\"max\"", with: "\"pro\"")
+        #expect(try verified(unclear).facts.last?.stream.originalTransactionId.isEmpty == true)
+    }
+
+    @Test func `a notification of nothing is still one`() throws {
+        let facts = try verified(
+            """
+            {"notification_type":"CONSUMPTION_REQUEST","environment":"Sandbox","bid":"com.example",\
+            "unified_receipt":{"status":0,"latest_receipt_info":[]},\
+            "auto_renew_status_change_date_ms":"1606293002000"}
+            """
+        ).facts
+        #expect(facts.map(\.kind) == [.notification])
+        #expect(facts[0].stream.originalTransactionId.isEmpty)
+    }
+
+    @Test func `one without any date has no place on Apple's clock`() {
+        #expect(throws: Rejection(.dateMissing, "")) {
+            try verified("{\"notification_type\":\"CANCEL\",\"environment\":\"PROD\"}")
+        }
+    }
+}

@@ -1,0 +1,113 @@
+import AppStore
+import AppStoreSimulator
+import Events
+import TestSupport
+import Testing
+
+/// One purchase seen through every format is one period (issue: ten years of history).
+///
+/// Old formats are vouched for, as a team does with its own archive.
+@Suite struct CrossFormatTests {
+    private static let seed: UInt64 = 20_261_122
+
+    /// Lives of each test; the 41 kinds of lives repeat several times in them.
+    private static let lives = 100
+
+    @Test func `whatever old format joins in, signed payloads keep telling the whole truth`()
+        async throws
+    {
+        let simulator = AppStoreSimulator(seed: Self.seed)
+        let verifier = try simulator.verifier()
+        let differences = try await everyLife(0..<Self.lives) { index in
+            let life = simulator.life(index)
+            let told = try Told(life.deliveries() + life.polls(), verifier)
+            var generator = TestSupport.SeededGenerator(seed: UInt64(index) ^ Self.seed)
+            // A grace that the customer ends is over when Apple says so, and V1 and text dates
+            // put that moment a little earlier.
+            let isTimed = life.kinds.contains(.cancelledInGrace)
+            return try OldFormat.allCases.compactMap { format in
+                guard !isTimed || format != .statusUpdate else { return nil }
+                let styles = format.style(of: Int.random(in: 0..<(1 << 13), using: &generator))
+                    .subtracting(isTimed ? .textDatesOnly : [])
+                let old = try Told(format.deliveries(of: life, style: styles), verifier)
+                let some = old.sample(using: &generator)
+                return (told + some).difference(
+                    life,
+                    by: "V2, polls and \(format) in style \(styles.rawValue)",
+                    seed: UInt64(index)
+                )
+            }
+        }
+        #expect(differences.isEmpty, "seed \(Self.seed): \(Told.summary(differences))")
+    }
+
+    @Test func `verifyReceipt responses alone tell every period they can carry`() async throws {
+        let simulator = AppStoreSimulator(seed: Self.seed &+ 1)
+        let verifier = try simulator.verifier()
+        let differences = try await everyLife(0..<Self.lives) { index in
+            let life = simulator.life(index)
+            // No old format tells a win-back offer, which is younger than all of them.
+            guard !life.kinds.contains(.winBackOffer) else { return [] }
+            let told = try Told(life.verifyReceiptPolls(), verifier)
+            return [told.difference(life, by: "verifyReceipt", seed: 7)].compactMap { $0 }
+        }
+        #expect(differences.isEmpty, "seed \(Self.seed &+ 1): \(Told.summary(differences))")
+    }
+
+    @Test func `formats that know less repeat what is known and add no event`() async throws {
+        let simulator = AppStoreSimulator(seed: Self.seed &+ 2)
+        let verifier = try simulator.verifier()
+        for index in 0..<60 {
+            let life = simulator.life(index)
+            let end = try #require(life.deliveries().map(\.signedAt).max())
+            let later = Instant(milliseconds: end.milliseconds + 60_000)
+            var ledger = MemoryLedger()
+            let known = try Told(life.deliveries() + life.history(asOf: later), verifier)
+            known.append(to: &ledger)
+            let receipt = Delivery(
+                channel: .appReceipt,
+                payload: life.appReceipt(
+                    asOf: Instant(milliseconds: later.milliseconds + 60_000)
+                ),
+                signedAt: later
+            )
+            let news = try Told([receipt], verifier).append(to: &ledger)
+            #expect(news.isEmpty, "life \(index) of seed \(Self.seed &+ 2): \(news)")
+        }
+    }
+}
+
+/// The formats before JWS.
+private enum OldFormat: CaseIterable {
+    case verifyReceipt, singleReceipt, appReceipt, statusUpdate
+
+    func deliveries(of life: SubscriptionLife, style: ReceiptStyle) -> [Delivery] {
+        switch self {
+        case .verifyReceipt: life.verifyReceiptPolls(style: style)
+        case .appReceipt: life.appReceipts()
+        case .statusUpdate: life.statusUpdateNotifications(style: style)
+        case .singleReceipt:
+            life.verifyReceiptPolls().enumerated().compactMap { number, poll in
+                life.verifyReceiptResponse(
+                    ofPurchase: number,
+                    asOf: poll.signedAt,
+                    style: style
+                ).map {
+                    Delivery(channel: .verifyReceipt, payload: $0, signedAt: poll.signedAt)
+                }
+            }
+        }
+    }
+
+    /// A style drawn from those that change how things are said, not what.
+    func style(of number: Int) -> ReceiptStyle {
+        let drawn = ReceiptStyle(rawValue: number)
+        let style = drawn.intersection([
+            .realBooleans, .numericIds, .textDatesOnly, .emptyTexts, .nullDownloadId,
+            .withoutLineItemIds, .excludeOldTransactions, .restoredIds,
+        ])
+        guard self == .statusUpdate, drawn.contains(.legacyNotification) else { return style }
+        // Without both a body of those days would say nothing at all.
+        return style.union(.legacyNotification).union(drawn.intersection(.withoutUnifiedReceipt))
+    }
+}
