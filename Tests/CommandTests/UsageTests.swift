@@ -33,21 +33,13 @@ import Testing
         ["migrate", "--partitions", "-1"], ["periods", "1", "--at", "yesterday"],
         ["periods", "1", "--known-at", "lane:one"], ["history", "1", "--known-at", "1:2:3"],
         ["simulate"], ["simulate", "--out", "x", "--subscriptions", "0"],
-<<<<<<< HEAD
         ["simulate", "--out", "x", "--format", "v3"],
         ["simulate", "--out", "x", "--format", "v1,"],
-=======
->>>>>>> rejections
         ["rejections", "--reason", "nonsense"], ["rejections", "--limit", "0"],
         ["rejections", "--body", "abc"], ["rejections", "--since", "yesterday"],
         ["report", "nonsense"], ["report", "ingest-quality", "--since", "yesterday"],
         ["history", "1", "--trust", "nonsense"], ["verify", "--jobs", "2"],
         ["verify", "--signatures", "--jobs", "0"], ["verify", "--root-certificate", "x"],
-<<<<<<< HEAD
-=======
-        ["simulate", "--out", "x", "--format", "v3"],
-        ["simulate", "--out", "x", "--format", "v1,"],
->>>>>>> rejections
     ])
     func `a usage error is 64, and stdout stays empty`(arguments: [String]) async throws {
         let ending = try await command.run(arguments)
