@@ -6,7 +6,8 @@ import Testing
 @Suite struct UsageTests {
     private static let commands = [
         [], ["demo"], ["migrate"], ["migrate", "up"], ["migrate", "status"], ["ingest"],
-        ["rebuild"], ["verify"], ["periods"], ["history"], ["streams"], ["simulate"], ["bench"],
+        ["rebuild"], ["verify"], ["periods"], ["history"], ["streams"], ["rejections"],
+        ["report"], ["report", "ingest-quality"], ["simulate"], ["bench"],
         ["bench", "append"], ["bench", "verify"], ["database"], ["database", "start"],
         ["database", "status"],
         ["database", "stop"],
@@ -36,6 +37,11 @@ import Testing
         ["simulate"], ["simulate", "--out", "x", "--subscriptions", "0"],
         ["simulate", "--out", "x", "--format", "v3"],
         ["simulate", "--out", "x", "--format", "v1,"],
+        ["rejections", "--reason", "nonsense"], ["rejections", "--limit", "0"],
+        ["rejections", "--body", "abc"], ["rejections", "--since", "yesterday"],
+        ["report", "nonsense"], ["report", "ingest-quality", "--since", "yesterday"],
+        ["history", "1", "--trust", "nonsense"], ["verify", "--jobs", "2"],
+        ["verify", "--signatures", "--jobs", "0"], ["verify", "--root-certificate", "x"],
     ])
     func `a usage error is 64, and stdout stays empty`(arguments: [String]) async throws {
         let ending = try await command.run(arguments)
@@ -47,6 +53,7 @@ import Testing
     @Test(arguments: [
         ["migrate"], ["migrate", "status"], ["ingest", "--json", "/dev/null"], ["rebuild"],
         ["verify", "--json"], ["periods", "1"], ["history", "1"], ["streams", "--json"], ["demo"],
+        ["rejections"], ["report", "ingest-quality"], ["verify", "--signatures"],
     ])
     func `a database that cannot be reached is 69`(arguments: [String]) async throws {
         for place in ["host=/nowhere/at/all", "host=127.0.0.1 port=1"] {
