@@ -16,6 +16,11 @@ package enum Base64 {
         return decode(body, with: standardTable)
     }
 
+    /// Whether a byte belongs to the base64url alphabet; for a whole text, ask `isURLText`.
+    package static func isURLCharacter(_ byte: UInt8) -> Bool {
+        urlTable[Int(byte)] & invalid == 0
+    }
+
     /// Whether all bytes belong to the base64url alphabet, or are the one that is allowed besides.
     ///
     /// Without a table and without a branch, so that the compiler takes many bytes at a time.

@@ -68,6 +68,7 @@ struct ByteScanTests {
                     text[position] = byte
                     let isValid = alphabet.contains(byte)
                     #expect(Base64.isURLText(text[...]) == isValid)
+                    #expect(Base64.isURLCharacter(byte) == isValid)
                     let isLast = position == length - 1 && length % 4 != 0
                     let decoded = Base64.decodeURLUnpadded(text[...])
                     // The last character of a short group may set bits that carry no data.
