@@ -61,17 +61,39 @@ struct VerifyCommand: AsyncParsableCommand {
     func run() async throws {
         let kept = try against.map(VerifyCommand.readHeads) ?? []
         let roots = try TrustOptions.roots(in: rootCertificate)
+        // Swift 6.3 cannot optimise one long asynchronous function here: its LLVM crashes.
+        let findings = try await examine(kept, roots)
+        try show(findings)
+    }
+
+    /// What the chain and, where asked for, the signatures came to.
+    private struct Findings {
+        let lanes: LaneCount
+        let chain: VerificationReport
+        let proof: SignatureReport?
+    }
+
+    private func examine(
+        _ kept: [VerificationReport.Head],
+        _ roots: [RootCertificate]
+    ) async throws -> Findings {
         let log = try await database.openLog()
-        let report = try await verify(log, kept)
-        let proof = signatures ? try await proveSignatures(log, roots) : nil
+        let chain = try await verify(log, kept)
+        let proof = try await proveSignatures(log, roots)
         await log.close()
+        return Findings(lanes: log.identity.lanes, chain: chain, proof: proof)
+    }
+
+    private func show(_ findings: Findings) throws {
         if output.json {
-            try Terminal.print(json: VerifyDocument(report, proof, lanes: log.identity.lanes))
+            try Terminal.print(
+                json: VerifyDocument(findings.chain, findings.proof, lanes: findings.lanes)
+            )
         } else {
-            print(report)
-            proof.map(print)
+            print(findings.chain)
+            findings.proof.map(print)
         }
-        if !report.isOK || proof?.isOK == false { throw Exit.mismatch }
+        if !findings.chain.isOK || findings.proof?.isOK == false { throw Exit.mismatch }
     }
 
     private func verify(
@@ -87,7 +109,8 @@ struct VerifyCommand: AsyncParsableCommand {
     private func proveSignatures(
         _ log: EventLog,
         _ roots: [RootCertificate]
-    ) async throws -> SignatureReport {
+    ) async throws -> SignatureReport? {
+        guard signatures else { return nil }
         let progress = SharedProgress("signatures", isQuiet: output.quiet)
         let verification = SignatureVerification(
             log: log,

@@ -87,9 +87,8 @@ struct AppendOnlyTests {
                     SELECT DISTINCT r.rolname FROM pg_class c CROSS JOIN pg_roles r
                     WHERE c.relnamespace = 'ledger'::regnamespace AND c.relkind IN ('r', 'p')
                         AND NOT r.rolsuper AND r.rolname !~ '^(pg_|ledger_)'
-                        -- Roles are the server's: other tests make members meanwhile.
+                        -- Roles are the server's: other tests make members of the reader.
                         AND NOT pg_has_role(r.oid, 'ledger_reader', 'USAGE')
-                        AND NOT pg_has_role(r.oid, 'ledger_writer', 'USAGE')
                         AND has_table_privilege(r.oid, c.oid, 'SELECT')
                     """
                 )
