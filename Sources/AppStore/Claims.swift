@@ -40,22 +40,22 @@ enum Claims {
     /// An identifier of an old format, as text or as digits.
     static func looseId(
         _ value: JSON.Value,
-        named name: String,
+        named name: @autoclosure () -> String,
         byteCountMax: Int = identifierByteCountMax
     ) throws(Rejection) -> String {
         guard let text = idText(value) else {
-            throw Rejection(.idMalformed, "\(name) is text or digits; found \(value.kind).")
+            throw Rejection(.idMalformed, "\(name()) is text or digits; found \(value.kind).")
         }
-        try checkIdentifier(text, name, byteCountMax: byteCountMax)
+        try checkIdentifier(text, name(), byteCountMax: byteCountMax)
         return text
     }
 
     /// The id of a transaction in an old format.
     static func transactionId(
         _ value: JSON.Value,
-        named name: String
+        named name: @autoclosure () -> String
     ) throws(Rejection) -> String {
-        try looseId(value, named: name, byteCountMax: StreamID.idByteCountMax)
+        try looseId(value, named: name(), byteCountMax: StreamID.idByteCountMax)
     }
 
     /// Refuses an identifier that is too long or holds control characters.
