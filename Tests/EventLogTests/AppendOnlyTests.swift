@@ -40,18 +40,18 @@ struct AppendOnlyTests {
         }
     }
 
+    private static let appended = [
+        "commit", "confirmation", "event", "evidence", "evidence_segment", "ingestion", "rejection",
+    ]
+
     @Test(arguments: Variant.extremes)
     func `a reader and a stranger insert nowhere, a writer only what append needs`(
         variant: Variant
     ) async throws {
         try await TamperedLog(variant: variant).withCopy { settings in
             try await Inspector.inspect(settings) { inspector in
-                let appended = [
-                    "commit", "confirmation", "event", "evidence", "evidence_segment", "ingestion",
-                    "rejection",
-                ]
                 for table in try await Self.tables(inspector) {
-                    let mayInsert = appended.contains(table)
+                    let mayInsert = Self.appended.contains(table)
                     let privileges = try await Self.privileges(
                         of: "ledger_writer",
                         on: table,
