@@ -1,3 +1,4 @@
+import Events
 import Synchronization
 
 /// Remembers the chains that were judged good, so that each is judged once.
@@ -23,7 +24,7 @@ final class ChainCache<Chain: Sendable>: Sendable {
     /// The chain of that key, if it was judged good before.
     func chain(of key: ArraySlice<UInt8>) -> Chain? {
         entries.withLock { entries in
-            entries.last { ChainCache.areEqual($0.key, key) }?.chain
+            entries.last { ByteScan.areEqual($0.key[...], key) }?.chain
         }
     }
 
@@ -31,7 +32,7 @@ final class ChainCache<Chain: Sendable>: Sendable {
     func remember(_ chain: Chain, of key: ArraySlice<UInt8>) {
         let entry = Entry(key: Array(key), chain: chain)
         entries.withLock { entries in
-            guard !entries.contains(where: { ChainCache.areEqual($0.key, key) }) else { return }
+            guard !entries.contains(where: { ByteScan.areEqual($0.key[...], key) }) else { return }
             entries.append(entry)
             if entries.count > ChainCache.chainCountMax { entries.removeFirst() }
         }
@@ -39,8 +40,4 @@ final class ChainCache<Chain: Sendable>: Sendable {
 
     /// Number of chains remembered.
     var count: Int { entries.withLock { $0.count } }
-
-    private static func areEqual(_ left: [UInt8], _ right: ArraySlice<UInt8>) -> Bool {
-        left.withUnsafeBytes { left in right.withUnsafeBytes { ByteScan.areEqual(left, $0) } }
-    }
 }

@@ -1,3 +1,5 @@
+internal import Events
+
 extension JSON {
     /// A container that is still open.
     struct Frame {

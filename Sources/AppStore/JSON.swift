@@ -1,3 +1,5 @@
+internal import Events
+
 /// A JSON text (RFC 8259), parsed into an index over its own bytes.
 ///
 /// Nothing is copied: a node says where a value lies and where the next one starts. Strings are

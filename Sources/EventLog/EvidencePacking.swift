@@ -47,9 +47,8 @@ public enum EvidencePacking {
             segments: packer.segments
         )
         let bodies = Dictionary(uniqueKeysWithValues: packed.segments.map { ($0.digest, $0.body) })
-        if unpack(packed.body, byteCountMax: payload.count, segment: { bodies[$0] }) == payload {
-            return packed
-        }
+        let unpacked = unpack(packed.body, byteCountMax: payload.count) { bodies[$0] }
+        if let unpacked, ByteScan.areEqual(unpacked[...], payload[...]) { return packed }
         var writer = ByteWriter()
         writer.integer(version)
         Packer.write(.literal, payload[...], to: &writer)
@@ -88,6 +87,8 @@ private struct Unpacker {
     mutating func unpack(_ body: [UInt8], depth: Int) -> [UInt8]? {
         guard body.first == EvidencePacking.version else { return nil }
         var output: [UInt8] = []
+        // A row that was tampered with may claim any size.
+        if depth == 0 { output.reserveCapacity(min(byteCountMax, 16 * body.count)) }
         return append(body.dropFirst(), to: &output, depth: depth) ? output : nil
     }
 
@@ -158,22 +159,42 @@ private struct Packer {
         var writer = ByteWriter()
         var literalStart = bytes.startIndex
         var position = bytes.startIndex
-        let isRunByte = Packer.isRunByte
-        while position < bytes.endIndex {
-            var end = position
-            while end < bytes.endIndex, isRunByte[Int(bytes[end])] { end += 1 }
-            let run = bytes[position..<end]
-            if run.count >= EvidencePacking.runByteCountMin, depth < EvidencePacking.depthMax,
-                let packed = packed(run: run, depth: depth)
+        while let run = Packer.nextRun(in: bytes, from: position) {
+            if depth < EvidencePacking.depthMax, let packed = packed(run: bytes[run], depth: depth)
             {
-                Packer.write(.literal, bytes[literalStart..<position], to: &writer)
+                Packer.write(.literal, bytes[literalStart..<run.lowerBound], to: &writer)
                 writer.raw(packed)
-                literalStart = end
+                literalStart = run.upperBound
             }
-            position = end + 1
+            position = run.upperBound
         }
         Packer.write(.literal, bytes[literalStart...], to: &writer)
         return writer.bytes
+    }
+
+    // The next run that is worth decoding. Looks at every 64th byte until one may be in a run: what
+    // lies between is no run of 64.
+    private static func nextRun(in bytes: ArraySlice<UInt8>, from start: Int) -> Range<Int>? {
+        let first = bytes.startIndex
+        return isRunByte.withUnsafeBufferPointer { isRunByte in
+            bytes.withUnsafeBufferPointer { buffer in
+                let step = EvidencePacking.runByteCountMin
+                var probe = start - first + step - 1
+                while probe < buffer.count {
+                    guard isRunByte[Int(buffer[probe])] else {
+                        probe += step
+                        continue
+                    }
+                    var low = probe
+                    while low > start - first, isRunByte[Int(buffer[low - 1])] { low -= 1 }
+                    var high = probe + 1
+                    while high < buffer.count, isRunByte[Int(buffer[high])] { high += 1 }
+                    if high - low >= step { return first + low..<first + high }
+                    probe = high + step
+                }
+                return nil
+            }
+        }
     }
 
     static func write(
@@ -210,8 +231,10 @@ private struct Packer {
 
     private mutating func packedJWS(_ run: ArraySlice<UInt8>, depth: Int) -> [UInt8]? {
         let dot = UInt8(ascii: ".")
-        guard let first = run.firstIndex(of: dot), let last = run.lastIndex(of: dot),
-            first < last, let payload = Base64.decodeURLUnpadded(run[(first + 1)..<last]),
+        guard let first = Packer.firstIndex(of: dot, in: run, from: run.startIndex),
+            let last = Packer.firstIndex(of: dot, in: run, from: first + 1),
+            Packer.firstIndex(of: dot, in: run, from: last + 1) == nil,
+            let payload = Base64.decodeURLUnpadded(run[(first + 1)..<last]),
             let signature = Base64.decodeURLUnpadded(run[(last + 1)...]),
             let header = segment(run[..<first])
         else { return nil }
@@ -227,6 +250,16 @@ private struct Packer {
         return writer.bytes
     }
 
+    private static func firstIndex(
+        of byte: UInt8,
+        in bytes: ArraySlice<UInt8>,
+        from start: Int
+    ) -> Int? {
+        bytes.withUnsafeBytes { buffer in
+            ByteScan.firstIndex(of: byte, in: buffer, from: start - bytes.startIndex)
+        }.map { $0 + bytes.startIndex }
+    }
+
     private mutating func nested(
         _ tag: EvidencePacking.Tag,
         _ decoded: ArraySlice<UInt8>,
@@ -240,7 +273,7 @@ private struct Packer {
 
     /// The digest of a header, which becomes a segment; nil where it is no base64url.
     private mutating func segment(_ text: ArraySlice<UInt8>) -> Digest? {
-        if let index = texts.firstIndex(where: { Packer.areSame($0[...], text) }) {
+        if let index = texts.firstIndex(where: { ByteScan.areEqual($0[...], text) }) {
             return segments[index].digest
         }
         guard let header = Base64.decodeURLUnpadded(text) else { return nil }
@@ -252,12 +285,5 @@ private struct Packer {
         )
         texts.append(Array(text))
         return digest
-    }
-
-    private static func areSame(_ left: ArraySlice<UInt8>, _ right: ArraySlice<UInt8>) -> Bool {
-        left.count == right.count
-            && left.withUnsafeBytes { left in
-                right.withUnsafeBytes { right in left.elementsEqual(right) }
-            }
     }
 }

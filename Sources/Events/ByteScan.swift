@@ -1,5 +1,5 @@
 /// Looks for bytes in long texts, many at a time.
-enum ByteScan {
+package enum ByteScan {
     private static let ones: UInt64 = 0x0101_0101_0101_0101
     private static let highs: UInt64 = 0x8080_8080_8080_8080
     // Four words at a time keep the processor busy; more gain nothing.
@@ -8,7 +8,7 @@ enum ByteScan {
     /// The first index from `start` that holds the byte; nil where none does.
     ///
     /// For texts of kilobytes: a header of a JWS ends after five, and a nested payload after ten.
-    static func firstIndex(
+    package static func firstIndex(
         of byte: UInt8,
         in bytes: UnsafeRawBufferPointer,
         from start: Int = 0
@@ -33,8 +33,10 @@ enum ByteScan {
     }
 
     /// Whether two pieces of memory hold the same bytes.
-    @inline(__always)
-    static func areEqual(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Bool {
+    package static func areEqual(
+        _ left: UnsafeRawBufferPointer,
+        _ right: UnsafeRawBufferPointer
+    ) -> Bool {
         let count = left.count
         guard count == right.count else { return false }
         var position = 0
@@ -50,5 +52,10 @@ enum ByteScan {
             position += 1
         }
         return true
+    }
+
+    /// Whether two slices hold the same bytes.
+    package static func areEqual(_ left: ArraySlice<UInt8>, _ right: ArraySlice<UInt8>) -> Bool {
+        left.withUnsafeBytes { left in right.withUnsafeBytes { areEqual(left, $0) } }
     }
 }
