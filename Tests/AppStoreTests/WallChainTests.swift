@@ -55,7 +55,7 @@ struct WallChainTests {
             let header = "{\"alg\":\"ES256\",\"x5c\":[\(x5c)]}"
             return try statement.pki.sign(statement.claims, header: header)
         },
-        Forgery(.chainBroken, "root, intermediate, leaf") {
+        Forgery(.chainUntrusted, "root, intermediate, leaf") {
             try $0.chained($0.pki.chain.reversed())
         },
         Forgery(.chainBroken, "intermediate before leaf") {

@@ -5,7 +5,7 @@ import Testing
 /// A short run over every decoder; `Tests/Fuzz` runs for as long as is asked.
 struct FuzzTests {
     // Another one for each decoder, together some seconds in debug.
-    private static let caseCount: UInt64 = 150
+    private static let caseCount: UInt64 = 300
     private static let fuzzer = Result { try Fuzzer(seed: 20_261_121) }
 
     @Test(arguments: Decoder.allCases)
