@@ -155,6 +155,7 @@ let package = Package(
             name: "Fuzz",
             dependencies: ["AppStore", "AppStoreSimulator", "EventLog", "Events"],
             path: "Tests/Fuzz",
+            exclude: ["libfuzzer"],
             swiftSettings: strict
         ),
         .testTarget(

@@ -4,7 +4,7 @@ import Foundation
 ///
 /// Arguments: `--seconds N` (or the environment's SUBLEDGER_FUZZ_SECONDS), `--seed S`,
 /// `--from N` to begin at a later case. A crash prints the number of its case; `--from` that number
-/// has it again.
+/// has it again. With `--corpus FOLDER` it only writes the genuine payloads there, one a file.
 @main
 struct Fuzz {
     /// Seconds where nobody says how many.
@@ -24,6 +24,10 @@ struct Fuzz {
             ?? environment.flatMap(Double.init) ?? secondsDefault
         let seed = argument("--seed").flatMap { UInt64($0) } ?? 1
         let fuzzer = try Fuzzer(seed: seed)
+        if let folder = argument("--corpus") {
+            try fuzzer.writeCorpus(to: URL(fileURLWithPath: folder))
+            return
+        }
         let start = Date()
         let memory = peakByteCount()
         var number = argument("--from").flatMap { UInt64($0) } ?? 0

@@ -2,6 +2,7 @@ import AppStore
 import AppStoreSimulator
 import EventLog
 import Events
+import Foundation
 
 /// Makes the cases of a seed and holds the decoders to their promises.
 ///
@@ -14,6 +15,13 @@ package struct Fuzzer: Sendable {
     package init(seed: UInt64) throws {
         self.seed = seed
         corpus = try FuzzCorpus(seed: seed)
+    }
+
+    /// Writes the genuine payloads into a folder, for a fuzzer that makes its own mutations.
+    func writeCorpus(to folder: URL) throws {
+        for (number, payload) in (corpus.signed + corpus.unsigned + corpus.receipts).enumerated() {
+            try Data(payload).write(to: folder.appendingPathComponent("genuine-\(number)"))
+        }
     }
 
     /// The decoder of a case in a run over all of them.
