@@ -34,7 +34,19 @@ public enum Schema {
             name: "v001-event-log",
             sql: text(PackageResources.v001_event_log_sql),
             check: text(PackageResources.check_v001_event_log_sql)
-        )
+        ),
+        Migration(
+            version: 2,
+            name: "v002-rejection",
+            sql: text(PackageResources.v002_rejection_sql),
+            check: text(PackageResources.check_v002_rejection_sql)
+        ),
+        Migration(
+            version: 3,
+            name: "v003-ingestion",
+            sql: text(PackageResources.v003_ingestion_sql),
+            check: text(PackageResources.check_v003_ingestion_sql)
+        ),
     ]
 
     private static func text(_ bytes: [UInt8]) -> String {

@@ -78,17 +78,22 @@ BEGIN
         EXECUTE format('REVOKE ALL ON %s FROM PUBLIC, ledger_writer, ledger_reader', guarded);
         EXECUTE format('GRANT SELECT ON %s TO ledger_writer, ledger_reader', guarded);
         EXECUTE format(
-            'CREATE OR REPLACE TRIGGER append_only_statement BEFORE UPDATE OR DELETE OR TRUNCATE '
-            'ON %s FOR EACH STATEMENT EXECUTE FUNCTION ledger.refuse_change()', guarded);
+            'CREATE OR REPLACE TRIGGER append_only_statement BEFORE %s '
+            'ON %s FOR EACH STATEMENT EXECUTE FUNCTION ledger.refuse_change()',
+            CASE WHEN guarded = 'ledger.rejection'::regclass
+                OR EXISTS (SELECT FROM pg_inherits
+                    WHERE inhrelid = guarded AND inhparent = 'ledger.rejection'::regclass)
+            THEN 'UPDATE' ELSE 'UPDATE OR DELETE OR TRUNCATE' END,
+            guarded);
     END LOOP;
     GRANT INSERT ON ledger.event, ledger.confirmation, ledger.evidence, ledger.evidence_segment,
-        ledger.commit TO ledger_writer;
+        ledger.commit, ledger.rejection, ledger.ingestion TO ledger_writer;
     -- SELECT … FOR UPDATE asks for the privilege; the trigger refuses the use of it.
     GRANT UPDATE (lane) ON ledger.lane TO ledger_writer;
 END
 $$;
 
-COMMENT ON FUNCTION ledger.guard_append_only() IS 'Makes every table of schema ledger append-only: owner, privileges, refusing triggers. Run by the migrator after each migration.';
+COMMENT ON FUNCTION ledger.guard_append_only() IS 'Makes every table of schema ledger append-only, rejections up to deletion by the owner: owner, privileges, refusing triggers. Run by the migrator after each migration.';
 
 CREATE FUNCTION ledger.lane_of(original_transaction_id text) RETURNS integer
     LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
@@ -221,11 +226,12 @@ CREATE TABLE ledger.evidence (
     kind text NOT NULL COLLATE pg_catalog."C",
     source text NOT NULL COLLATE pg_catalog."C",
     verification text NOT NULL COLLATE pg_catalog."C",
-    root_digest bytea NOT NULL,
+    root_digest bytea,
     header_digest bytea,
     body bytea NOT NULL,
     CONSTRAINT evidence_digest_size CHECK ((octet_length(digest) = 32)),
-    CONSTRAINT evidence_root_digest_size CHECK ((octet_length(root_digest) = 32))
+    CONSTRAINT evidence_root_digest_size CHECK ((octet_length(root_digest) = 32)),
+    CONSTRAINT evidence_signed_has_root CHECK (((verification = 'signed'::text) = (root_digest IS NOT NULL)))
 );
 ALTER TABLE ONLY ledger.evidence ALTER COLUMN body SET COMPRESSION lz4;
 
@@ -239,9 +245,9 @@ COMMENT ON COLUMN ledger.evidence.digest IS 'SHA-256 of the exact bytes that arr
 
 COMMENT ON COLUMN ledger.evidence.source IS 'The channel it came by, as the operator names it.';
 
-COMMENT ON COLUMN ledger.evidence.verification IS 'Why it is believed: signed.';
+COMMENT ON COLUMN ledger.evidence.verification IS 'Why it is believed: signed (by Apple), fetched (from Apple, by our client), shared-secret (carried the app''s), vouched (by the operator).';
 
-COMMENT ON COLUMN ledger.evidence.root_digest IS 'SHA-256 of the DER of the root certificate its signatures lead to.';
+COMMENT ON COLUMN ledger.evidence.root_digest IS 'SHA-256 of the DER of the root certificate its signatures lead to; NULL where nothing is signed.';
 
 COMMENT ON COLUMN ledger.evidence.header_digest IS 'The first segment it refers to: the JWS header with the certificate chain, which repeats in every payload.';
 
@@ -260,6 +266,49 @@ COMMENT ON TABLE ledger.evidence_segment IS 'Parts of payloads that repeat (JWS 
 COMMENT ON COLUMN ledger.evidence_segment.digest IS 'SHA-256 of the segment as it stood in the payload.';
 
 COMMENT ON COLUMN ledger.evidence_segment.body IS 'The segment, packed like evidence.body.';
+
+CREATE TABLE ledger.ingestion (
+    lane integer NOT NULL,
+    run_id uuid NOT NULL,
+    started_at timestamp with time zone NOT NULL,
+    finished_at timestamp with time zone NOT NULL,
+    payloads bigint NOT NULL,
+    rejected bigint NOT NULL,
+    appended bigint NOT NULL,
+    duplicates bigint NOT NULL,
+    restored bigint NOT NULL,
+    streams bigint NOT NULL,
+    was_stopped boolean NOT NULL,
+    source text NOT NULL COLLATE pg_catalog."C",
+    rejected_by_reason jsonb NOT NULL,
+    CONSTRAINT ingestion_counts_from_zero CHECK (((rejected >= 0) AND (payloads >= rejected) AND (appended >= 0) AND (duplicates >= 0) AND (restored >= 0) AND (restored <= (appended + duplicates)) AND (streams >= 0))),
+    CONSTRAINT ingestion_ends_after_its_start CHECK ((finished_at >= started_at)),
+    CONSTRAINT ingestion_lane_is_of_run CHECK ((lane = ledger.lane_of((run_id)::text)))
+);
+
+COMMENT ON TABLE ledger.ingestion IS 'One row for each ingest run and source, written at its end, also when it was stopped. A run that dies leaves none; its facts are in the log all the same.';
+
+COMMENT ON COLUMN ledger.ingestion.lane IS 'lane_of(run_id as text): a run belongs to no subscription.';
+
+COMMENT ON COLUMN ledger.ingestion.started_at IS 'Our clock, whole milliseconds.';
+
+COMMENT ON COLUMN ledger.ingestion.finished_at IS 'Our clock, whole milliseconds.';
+
+COMMENT ON COLUMN ledger.ingestion.payloads IS 'Payloads seen, the refused ones included.';
+
+COMMENT ON COLUMN ledger.ingestion.rejected IS 'Payloads refused whole, each time counted: ledger.rejection keeps each once.';
+
+COMMENT ON COLUMN ledger.ingestion.appended IS 'Facts that became events.';
+
+COMMENT ON COLUMN ledger.ingestion.duplicates IS 'Facts that the log knew already.';
+
+COMMENT ON COLUMN ledger.ingestion.restored IS 'Facts whose transaction id was new for a purchase that was known: a restore made it.';
+
+COMMENT ON COLUMN ledger.ingestion.streams IS 'Subscriptions that the payloads spoke of.';
+
+COMMENT ON COLUMN ledger.ingestion.was_stopped IS 'Whether it was interrupted; the counts are of what was done until then.';
+
+COMMENT ON COLUMN ledger.ingestion.rejected_by_reason IS 'How many payloads for each machine word; adds up to rejected.';
 
 CREATE TABLE ledger.lane (
     lane integer NOT NULL
@@ -296,6 +345,43 @@ COMMENT ON TABLE ledger.migration IS 'The migrations that were applied, oldest f
 
 COMMENT ON COLUMN ledger.migration.checksum IS 'SHA-256 of the file as it was applied: a migration that has shipped is never edited.';
 
+CREATE TABLE ledger.rejection (
+    lane integer NOT NULL,
+    byte_count integer NOT NULL,
+    received_at timestamp with time zone NOT NULL,
+    payload_digest bytea NOT NULL,
+    reason text NOT NULL COLLATE pg_catalog."C",
+    source text NOT NULL COLLATE pg_catalog."C",
+    location text NOT NULL COLLATE pg_catalog."C",
+    message text NOT NULL COLLATE pg_catalog."C",
+    body bytea,
+    CONSTRAINT rejection_body_capped CHECK ((octet_length(body) <= 65536)),
+    CONSTRAINT rejection_byte_count_from_zero CHECK ((byte_count >= 0)),
+    CONSTRAINT rejection_lane_is_of_payload CHECK ((lane = ledger.lane_of(encode(payload_digest, 'hex'::text)))),
+    CONSTRAINT rejection_payload_digest_size CHECK ((octet_length(payload_digest) = 32))
+);
+ALTER TABLE ONLY ledger.rejection ALTER COLUMN body SET COMPRESSION lz4;
+
+COMMENT ON TABLE ledger.rejection IS 'Payloads that were refused, each once a reason. Outside of the chain: input nobody has to believe. The owner may delete rows, the writer may only insert.';
+
+COMMENT ON COLUMN ledger.rejection.lane IS 'lane_of(payload_digest in hexadecimal): it belongs to no subscription.';
+
+COMMENT ON COLUMN ledger.rejection.byte_count IS 'Length of the payload as it arrived, whatever of it is kept.';
+
+COMMENT ON COLUMN ledger.rejection.received_at IS 'Our clock: when it was refused for this reason the first time; whole milliseconds.';
+
+COMMENT ON COLUMN ledger.rejection.payload_digest IS 'SHA-256 of the exact bytes that arrived.';
+
+COMMENT ON COLUMN ledger.rejection.reason IS 'The machine word of the refusal (subledger rejections --reason).';
+
+COMMENT ON COLUMN ledger.rejection.source IS 'The channel it came by the first time, as the operator names it.';
+
+COMMENT ON COLUMN ledger.rejection.location IS 'Where it was found the first time: a path, with its number where there are several; empty where nobody said.';
+
+COMMENT ON COLUMN ledger.rejection.message IS 'The reason for people, without control characters, cut to a limit.';
+
+COMMENT ON COLUMN ledger.rejection.body IS 'Its first 64 KiB, every password blanked; NULL where a secret could not be told from the rest.';
+
 ALTER TABLE ONLY ledger.commit
     ADD CONSTRAINT commit_pkey PRIMARY KEY (lane, commit_no);
 
@@ -314,6 +400,9 @@ ALTER TABLE ONLY ledger.evidence
 ALTER TABLE ONLY ledger.evidence_segment
     ADD CONSTRAINT evidence_segment_pkey PRIMARY KEY (lane, digest);
 
+ALTER TABLE ONLY ledger.ingestion
+    ADD CONSTRAINT ingestion_pkey PRIMARY KEY (lane, run_id, source);
+
 ALTER TABLE ONLY ledger.lane
     ADD CONSTRAINT lane_pkey PRIMARY KEY (lane);
 
@@ -323,6 +412,9 @@ ALTER TABLE ONLY ledger.ledger_config
 ALTER TABLE ONLY ledger.migration
     ADD CONSTRAINT migration_pkey PRIMARY KEY (version);
 
+ALTER TABLE ONLY ledger.rejection
+    ADD CONSTRAINT rejection_pkey PRIMARY KEY (lane, payload_digest, reason);
+
 CREATE INDEX confirmation_commit ON ledger.confirmation USING btree (lane, commit_no);
 
 CREATE INDEX confirmation_transaction_id ON ledger.confirmation USING btree (transaction_id) WHERE (transaction_id <> ''::text);
@@ -330,6 +422,8 @@ CREATE INDEX confirmation_transaction_id ON ledger.confirmation USING btree (tra
 CREATE INDEX event_app_account_token ON ledger.event USING btree (app_account_token) WHERE (app_account_token IS NOT NULL);
 
 CREATE INDEX event_transaction_id ON ledger.event USING btree (transaction_id) WHERE (transaction_id IS NOT NULL);
+
+CREATE INDEX rejection_received_at ON ledger.rejection USING btree (received_at);
 
 CREATE TRIGGER append_only_statement BEFORE DELETE OR UPDATE OR TRUNCATE ON ledger.commit FOR EACH STATEMENT EXECUTE FUNCTION ledger.refuse_change();
 
@@ -341,11 +435,15 @@ CREATE TRIGGER append_only_statement BEFORE DELETE OR UPDATE OR TRUNCATE ON ledg
 
 CREATE TRIGGER append_only_statement BEFORE DELETE OR UPDATE OR TRUNCATE ON ledger.evidence_segment FOR EACH STATEMENT EXECUTE FUNCTION ledger.refuse_change();
 
+CREATE TRIGGER append_only_statement BEFORE DELETE OR UPDATE OR TRUNCATE ON ledger.ingestion FOR EACH STATEMENT EXECUTE FUNCTION ledger.refuse_change();
+
 CREATE TRIGGER append_only_statement BEFORE DELETE OR UPDATE OR TRUNCATE ON ledger.lane FOR EACH STATEMENT EXECUTE FUNCTION ledger.refuse_change();
 
 CREATE TRIGGER append_only_statement BEFORE DELETE OR UPDATE OR TRUNCATE ON ledger.ledger_config FOR EACH STATEMENT EXECUTE FUNCTION ledger.refuse_change();
 
 CREATE TRIGGER append_only_statement BEFORE DELETE OR UPDATE OR TRUNCATE ON ledger.migration FOR EACH STATEMENT EXECUTE FUNCTION ledger.refuse_change();
+
+CREATE TRIGGER append_only_statement BEFORE UPDATE ON ledger.rejection FOR EACH STATEMENT EXECUTE FUNCTION ledger.refuse_change();
 
 GRANT USAGE ON SCHEMA ledger TO ledger_owner;
 GRANT USAGE ON SCHEMA ledger TO ledger_writer;
@@ -366,6 +464,9 @@ GRANT SELECT ON TABLE ledger.evidence TO ledger_reader;
 GRANT SELECT,INSERT ON TABLE ledger.evidence_segment TO ledger_writer;
 GRANT SELECT ON TABLE ledger.evidence_segment TO ledger_reader;
 
+GRANT SELECT,INSERT ON TABLE ledger.ingestion TO ledger_writer;
+GRANT SELECT ON TABLE ledger.ingestion TO ledger_reader;
+
 GRANT SELECT ON TABLE ledger.lane TO ledger_writer;
 GRANT SELECT ON TABLE ledger.lane TO ledger_reader;
 
@@ -376,3 +477,6 @@ GRANT SELECT ON TABLE ledger.ledger_config TO ledger_reader;
 
 GRANT SELECT ON TABLE ledger.migration TO ledger_writer;
 GRANT SELECT ON TABLE ledger.migration TO ledger_reader;
+
+GRANT SELECT,INSERT ON TABLE ledger.rejection TO ledger_writer;
+GRANT SELECT ON TABLE ledger.rejection TO ledger_reader;

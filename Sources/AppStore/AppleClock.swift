@@ -37,13 +37,16 @@ enum AppleClock {
     }
 
     /// The instant of a number of milliseconds; throws `date-implausible`.
-    static func instant(_ number: JSON.Value, named name: String) throws(Rejection) -> Instant {
+    static func instant(
+        _ number: JSON.Value,
+        named name: @autoclosure () -> String
+    ) throws(Rejection) -> Instant {
         guard let milliseconds = number.truncatedInteger,
             case let instant = Instant(milliseconds: milliseconds), instant.isPlausible
         else {
             throw Rejection(
                 .dateImplausible,
-                "\(name) lies outside of the years 2008 to 2199: it is no date of the App Store,"
+                "\(name()) lies outside of the years 2008 to 2199: it is no date of the App Store,"
                     + " which counts milliseconds since 1970."
             )
         }

@@ -40,43 +40,49 @@ enum Claims {
     /// An identifier of an old format, as text or as digits.
     static func looseId(
         _ value: JSON.Value,
-        named name: String,
+        named name: @autoclosure () -> String,
         byteCountMax: Int = identifierByteCountMax
     ) throws(Rejection) -> String {
         guard let text = idText(value) else {
-            throw Rejection(.idMalformed, "\(name) is text or digits; found \(value.kind).")
+            throw Rejection(.idMalformed, "\(name()) is text or digits; found \(value.kind).")
         }
-        try checkIdentifier(text, name, byteCountMax: byteCountMax)
+        try checkIdentifier(text, name(), byteCountMax: byteCountMax)
         return text
     }
 
     /// The id of a transaction in an old format.
     static func transactionId(
         _ value: JSON.Value,
-        named name: String
+        named name: @autoclosure () -> String
     ) throws(Rejection) -> String {
-        try looseId(value, named: name, byteCountMax: StreamID.idByteCountMax)
+        try looseId(value, named: name(), byteCountMax: StreamID.idByteCountMax)
     }
 
     /// Refuses an identifier that is too long or holds control characters.
     static func checkIdentifier(
         _ text: String,
-        _ name: String,
+        _ name: @autoclosure () -> String,
         byteCountMax: Int
     ) throws(Rejection) {
         guard text.utf8.count <= byteCountMax else {
             throw Rejection(
                 .idMalformed,
-                "\(name) has \(text.utf8.count) bytes; at most \(byteCountMax) are accepted."
+                "\(name()) has \(text.utf8.count) bytes; at most \(byteCountMax) are accepted."
             )
         }
         guard !hasControlCharacters(text) else {
-            throw Rejection(.idMalformed, "\(name) holds control characters.")
+            throw Rejection(.idMalformed, "\(name()) holds control characters.")
         }
     }
 
     static func hasControlCharacters(_ text: String) -> Bool {
-        text.utf8.contains { $0 < 0x20 || $0 == 0x7f }
+        var text = text
+        return text.withUTF8 { bytes in
+            // Or-ing all answers has no branch a byte; nearly always all are looked at anyway.
+            var found: UInt8 = 0
+            for byte in bytes { found |= (byte < 0x20 ? 1 : 0) | (byte == 0x7f ? 1 : 0) }
+            return found != 0
+        }
     }
 
     private static func wrongType(

@@ -8,8 +8,11 @@ struct ContentBuilder {
     private(set) var content: Content
     private var extra = JSON.CanonicalObject()
 
+    // Growing step by step would move the fields of a transaction four times.
+    private static let usualEntryCount = 16
+
     init(format: Format) {
-        content = Content(format: format)
+        content = Content(format: format, expectedEntryCount: ContentBuilder.usualEntryCount)
     }
 
     /// Takes in every member of an object.
@@ -19,8 +22,8 @@ struct ContentBuilder {
         leftOut: [StaticString]
     ) throws(Rejection) {
         for (name, value) in claims.members {
-            if leftOut.contains(where: { name.equals($0) }) { continue }
-            if let property = properties.first(where: { name.equals($0.name) }),
+            if name.isAny(of: leftOut) { continue }
+            if let property = name.property(of: properties),
                 try take(value, as: property)
             {
                 continue
@@ -37,8 +40,8 @@ struct ContentBuilder {
     ) throws(Rejection) {
         var rest = JSON.CanonicalObject()
         for (key, value) in section.members {
-            if Property.sectionLeftOut.contains(where: { key.equals($0) }) { continue }
-            if let property = properties.first(where: { key.equals($0.name) }),
+            if key.isAny(of: Property.sectionLeftOut) { continue }
+            if let property = key.property(of: properties),
                 try take(value, as: property)
             {
                 continue
@@ -123,5 +126,25 @@ struct ContentBuilder {
             content[property.field] = .instant(instant)
         }
         return true
+    }
+}
+
+extension JSON.Value {
+    fileprivate func isAny(of names: [StaticString]) -> Bool {
+        storage.withUnsafeBuffers { bytes, nodes in
+            let node = nodes[index]
+            for name in names where node.isString(name, in: bytes) { return true }
+            return false
+        }
+    }
+
+    fileprivate func property(of properties: [Property]) -> Property? {
+        storage.withUnsafeBuffers { bytes, nodes in
+            let node = nodes[index]
+            for property in properties where node.isString(property.name, in: bytes) {
+                return property
+            }
+            return nil
+        }
     }
 }

@@ -91,6 +91,13 @@ struct Envelope {
         return text
     }
 
+    /// Whether a text has a dot at least, and nothing but dots and base64url.
+    static func isJWSText(_ text: ArraySlice<UInt8>) -> Bool {
+        let dot = UInt8(ascii: ".")
+        return text.withUnsafeBytes { ByteScan.firstIndex(of: dot, in: $0) } != nil
+            && Base64.isURLText(text, orAnyOf: dot)
+    }
+
     static func trimmed(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
         var rest = bytes
         while let first = rest.first, isWhitespace(first) { rest.removeFirst() }

@@ -24,8 +24,10 @@ extension JSON {
         /// The byte that ends it.
         var closingByte: UInt8 { isObject ? UInt8(ascii: "}") : UInt8(ascii: "]") }
 
-        /// Most names that are compared in pairs: Apple's objects have up to thirty. Above it a set
-        /// keeps the work linear, so that a hostile object costs no more than its size.
+        /// Most names that are compared in pairs: Apple's objects have up to thirty.
+        ///
+        /// Above it a set keeps the work linear, so that a hostile object costs no more than its
+        /// size.
         static let pairwiseNameCountMax = 64
     }
 }

@@ -3,9 +3,9 @@ extension JSON.Value {
     ///
     /// `12`, `12.0` and `1.2e1` are twelve.
     package var integer: Int64? {
-        guard kind == .number, let decimal = JSON.Decimal(bytes), !decimal.hasFraction else {
-            return nil
-        }
+        guard kind == .number else { return nil }
+        if let digits = plainInteger { return digits }
+        guard let decimal = JSON.Decimal(bytes), !decimal.hasFraction else { return nil }
         return decimal.whole
     }
 
@@ -14,7 +14,22 @@ extension JSON.Value {
     /// Xcode writes milliseconds with a fraction: `1697679936049.7297` (app-store.md §D).
     package var truncatedInteger: Int64? {
         guard kind == .number else { return nil }
-        return JSON.Decimal(bytes)?.whole
+        return plainInteger ?? JSON.Decimal(bytes)?.whole
+    }
+
+    // Digits only, and so few that they cannot leave `Int64`: what nearly every number is.
+    private var plainInteger: Int64? {
+        storage.withUnsafeBuffers { bytes, nodes in
+            let node = nodes[index]
+            guard node.end - node.start <= JSON.Decimal.plainDigitCountMax else { return nil }
+            var number: Int64 = 0
+            for position in Int(node.start)..<Int(node.end) {
+                let digit = bytes[position] &- UInt8(ascii: "0")
+                guard digit < 10 else { return nil }
+                number = number &* 10 &+ Int64(digit)
+            }
+            return number
+        }
     }
 
     /// Whether this is a number written as digits only, as an id might be.
@@ -30,6 +45,9 @@ extension JSON {
     struct Decimal {
         let whole: Int64
         let hasFraction: Bool
+
+        /// Most digits that make a number of `Int64` whatever they are.
+        static let plainDigitCountMax = 18
 
         /// Reads the bytes of a JSON number; nil where the whole part leaves `Int64`.
         init?(_ bytes: ArraySlice<UInt8>) {

@@ -6,6 +6,7 @@ extension JSON {
         /// Number of nodes.
         private(set) var count = 0
         private var capacity: Int
+        private let usualCountMax: Int
         private var base: UnsafeMutablePointer<Node>
 
         /// Apple's payloads have a token every fifteen bytes or more; nested JWS far fewer.
@@ -16,6 +17,8 @@ extension JSON {
         /// Room for the nodes of a text of that length, were it one of Apple's; it grows.
         init(textByteCount: Int) {
             capacity = min(textByteCount / Tape.bytesPerNode + 8, Tape.initialCountMax)
+            // A value takes two bytes with its comma or bracket; some brackets may still be open.
+            usualCountMax = textByteCount / 2 + JSON.depthMax
             base = .allocate(capacity: capacity)
         }
 
@@ -65,11 +68,13 @@ extension JSON {
 
         @inline(never)
         private mutating func grow() {
-            let larger = UnsafeMutablePointer<Node>.allocate(capacity: capacity * 2)
+            let step = Tape.initialCountMax
+            let enough = max(capacity + step, min(capacity * 2, usualCountMax))
+            let larger = UnsafeMutablePointer<Node>.allocate(capacity: enough)
             larger.moveInitialize(from: base, count: count)
             base.deallocate()
             base = larger
-            capacity *= 2
+            capacity = enough
         }
     }
 }

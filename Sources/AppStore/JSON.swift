@@ -56,6 +56,14 @@ package struct JSON: Sendable {
             self.bytes = bytes
             self.nodes = nodes
         }
+
+        /// Both buffers at once, so that a search touches no reference counts.
+        @inline(__always)
+        func withUnsafeBuffers<Result>(
+            _ body: (UnsafeRawBufferPointer, UnsafeBufferPointer<Node>) -> Result
+        ) -> Result {
+            bytes.withUnsafeBytes { bytes in nodes.withUnsafeBufferPointer { body(bytes, $0) } }
+        }
     }
 
     struct Node: Sendable {
@@ -68,6 +76,20 @@ package struct JSON: Sendable {
         var end: UInt32 = 0
         /// The node after this one and all inside it.
         var next: UInt32 = 0
+
+        /// Whether this is a string of exactly that ASCII text.
+        @inline(__always)
+        func isString(_ text: StaticString, in bytes: UnsafeRawBufferPointer) -> Bool {
+            guard kind == .string else { return false }
+            let own = UnsafeRawBufferPointer(rebasing: bytes[Int(start)..<Int(end)])
+            let expected = UnsafeRawBufferPointer(
+                start: text.utf8Start,
+                count: text.utf8CodeUnitCount
+            )
+            return isEscaped
+                ? JSON.unescaped(Array(own)[...]).elementsEqual(expected)
+                : ByteScan.areEqual(own, expected)
+        }
     }
 
     /// What a value is.
@@ -126,31 +148,23 @@ extension JSON {
 
         /// The value of that name; nil where there is none or this is no object.
         package subscript(name: StaticString) -> Value? {
-            guard kind == .object else { return nil }
-            let end = Int(node.next)
-            var position = index + 1
-            while position < end {
-                let key = Value(storage: storage, index: position)
-                if key.equals(name) { return Value(storage: storage, index: position + 1) }
-                position = Int(storage.nodes[position + 1].next)
+            let node = node
+            guard node.kind == .object else { return nil }
+            return storage.withUnsafeBuffers { bytes, nodes in
+                var position = index + 1
+                while position < Int(node.next) {
+                    if nodes[position].isString(name, in: bytes) {
+                        return Value(storage: storage, index: position + 1)
+                    }
+                    position = Int(nodes[position + 1].next)
+                }
+                return nil
             }
-            return nil
         }
 
         /// Whether this is a string of exactly that ASCII text.
         func equals(_ text: StaticString) -> Bool {
-            let node = node
-            guard node.kind == .string else { return false }
-            guard !node.isEscaped else { return self.text == text.description }
-            let expected = UnsafeRawBufferPointer(
-                start: text.utf8Start,
-                count: text.utf8CodeUnitCount
-            )
-            guard expected.count == Int(node.end - node.start) else { return false }
-            return storage.bytes.withUnsafeBytes { bytes in
-                let own = bytes[Int(node.start)..<Int(node.end)]
-                return ByteScan.areEqual(UnsafeRawBufferPointer(rebasing: own), expected)
-            }
+            storage.withUnsafeBuffers { bytes, nodes in nodes[index].isString(text, in: bytes) }
         }
 
         /// Names and values of an object, in the order of the text; empty for other values.

@@ -4,7 +4,7 @@ import Events
 /// text for what is not there (app-store.md §0, §A.3, §G.d).
 extension JSON.Value {
     /// Whether it says nothing: null, or empty text.
-    var isBlank: Bool { kind == .null || (kind == .string && bytes.isEmpty) }
+    var isBlank: Bool { storage.nodes[index].isBlank }
 
     /// Text, or the digits of a whole number; nil for other values and empty text.
     var looseText: String? {
@@ -31,6 +31,11 @@ extension JSON.Value {
     }
 }
 
+extension JSON.Node {
+    /// Whether it says nothing: null, or empty text.
+    var isBlank: Bool { kind == .null || (kind == .string && start == end) }
+}
+
 extension JSON {
     /// The number that ASCII digits name, at most eighteen of them; nil for anything else.
     static func wholeNumber(_ digits: ArraySlice<UInt8>) -> Int64? {
@@ -49,12 +54,15 @@ extension AppleClock {
     /// A date of an old format: milliseconds as number or text, or text with a zone.
     ///
     /// Throws `date-implausible` where it is none, or lies outside of 2008 to 2199.
-    static func looseInstant(_ value: JSON.Value, named name: String) throws(Rejection) -> Instant {
-        if value.kind == .number { return try instant(value, named: name) }
+    static func looseInstant(
+        _ value: JSON.Value,
+        named name: @autoclosure () -> String
+    ) throws(Rejection) -> Instant {
+        if value.kind == .number { return try instant(value, named: name()) }
         guard let text = value.utf8, let instant = looseInstant(text), instant.isPlausible else {
             throw Rejection(
                 .dateImplausible,
-                "\(name) is no date of the App Store: expected milliseconds since 1970, or text"
+                "\(name()) is no date of the App Store: expected milliseconds since 1970, or text"
                     + " like 2015-07-09 08:19:17 Etc/GMT, between the years 2008 and 2199."
             )
         }

@@ -19,10 +19,8 @@ enum PayloadForm {
             throw Rejection(.payloadEmpty, "The payload is empty.")
         }
         if first == UInt8(ascii: "{") {
-            try self.init(object: text)
-        } else if text.contains(UInt8(ascii: ".")),
-            text.allSatisfy({ Base64.isURLCharacter($0) || $0 == UInt8(ascii: ".") })
-        {
+            try self.init(object: text, of: payload)
+        } else if Envelope.isJWSText(text) {
             self = .signed(Envelope(compact: text))
         } else if ReceiptEncoding.looksLikeReceipt(payload[...]) {
             self = .receipt(payload[...])
@@ -31,10 +29,13 @@ enum PayloadForm {
         }
     }
 
-    private init(object text: ArraySlice<UInt8>) throws(Rejection) {
+    private init(
+        object text: ArraySlice<UInt8>,
+        of payload: [UInt8]
+    ) throws(Rejection) {
         let body: JSON.Value
         do {
-            body = try JSON(Array(text)).root
+            body = try JSON(text.count == payload.count ? payload : Array(text)).root
         } catch {
             throw ForeignFormat.rejection(ofText: text)
                 ?? Rejection(error, in: "The payload")

@@ -2,7 +2,8 @@ internal import Events
 
 /// Takes the bytes of a file or stream apart into payloads.
 ///
-/// A JSON array gives its elements, a file of lines (NDJSON, or one bare JWS per line) its lines,
+/// A JSON array gives its elements, a file of lines (NDJSON, or one bare JWS or base64 receipt per
+/// line) its lines,
 /// objects written one after the other give each object, and anything else is one payload. A
 /// payload keeps its exact bytes; of an element that is a string, the string's content. Feed it
 /// chunks of any size: it holds no more than one payload.
@@ -94,7 +95,7 @@ public struct PayloadSplitter: Sendable {
             let rest = text[lineEnd...].split(separator: UInt8(ascii: "\n")).dropLast(
                 isLast ? 0 : 1
             )
-            if isCompactJWS(line) || rest.contains(where: isStatement) { return .lines }
+            if isStatement(line) || rest.contains(where: isStatement) { return .lines }
             return isLast ? .whole : nil
         }
         if isComplete(line) { return .lines }
@@ -107,7 +108,8 @@ public struct PayloadSplitter: Sendable {
 
     private static func isStatement(_ line: ArraySlice<UInt8>) -> Bool {
         let line = Envelope.trimmed(line)
-        return isCompactJWS(line) || (line.first == UInt8(ascii: "{") && isComplete(line))
+        if line.first == UInt8(ascii: "{") { return isComplete(line) }
+        return isCompactJWS(line) || ReceiptEncoding.isWholeReceipt(line)
     }
 
     private static func isComplete(_ line: ArraySlice<UInt8>) -> Bool {
@@ -118,7 +120,7 @@ public struct PayloadSplitter: Sendable {
 
     private static func isCompactJWS(_ line: ArraySlice<UInt8>) -> Bool {
         line.count { $0 == UInt8(ascii: ".") } == 2
-            && line.allSatisfy { Base64.isURLCharacter($0) || $0 == UInt8(ascii: ".") }
+            && Base64.isURLText(line, orAnyOf: UInt8(ascii: "."))
     }
 
     private mutating func take(_ byte: UInt8) {
@@ -166,9 +168,15 @@ public struct PayloadSplitter: Sendable {
     // The quotes of a string element are the array's, not the payload's.
     private func content(of payload: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
         let quote = UInt8(ascii: "\"")
-        guard payload.count >= 2, payload.first == quote, payload.last == quote,
-            !payload.contains(UInt8(ascii: "\\"))
-        else { return payload }
-        return payload.dropFirst().dropLast()
+        guard payload.count >= 2, payload.first == quote, payload.last == quote else {
+            return payload
+        }
+        guard payload.contains(UInt8(ascii: "\\")) else { return payload.dropFirst().dropLast() }
+        // Some writers escape the slashes of base64.
+        do {
+            return try JSON(Array(payload)).root.utf8 ?? payload
+        } catch {
+            return payload
+        }
     }
 }

@@ -35,6 +35,17 @@ enum ReceiptEncoding {
         return isBER(head[...])
     }
 
+    /// Whether a line is the base64 of a whole app receipt: DER that ends where it says.
+    ///
+    /// False for the first line of a receipt that was broken into many.
+    static func isWholeReceipt(_ line: ArraySlice<UInt8>) -> Bool {
+        guard looksLikeReceipt(line), let bytes = base64Decoded(line) else { return false }
+        let lengthBytes = Int(bytes[1] & 0x7f)
+        guard (1...4).contains(lengthBytes), bytes.count > 2 + lengthBytes else { return false }
+        let length = bytes[2..<2 + lengthBytes].reduce(0) { $0 << 8 | Int($1) }
+        return bytes.count == 2 + lengthBytes + length
+    }
+
     /// As many letters as are looked at: six bytes, of which the first two tell.
     private static let headLetterCount = 8
 

@@ -33,12 +33,10 @@ struct ReceiptEntry {
         }
         byteCount = entry.bytes.count
         content = ContentBuilder(format: format)
-        var place = 0
-        for (name, value) in entry.members {
-            let role = hints.role(of: name, at: place)
-            place += 1
-            if role == .leftOut || value.isBlank { continue }
-            guard let role, try take(value, as: role, name) else {
+        for member in hints.members(of: entry) {
+            let name = JSON.Value(storage: entry.storage, index: member.node)
+            let value = JSON.Value(storage: entry.storage, index: member.node + 1)
+            guard let role = member.role, try take(value, as: role, name) else {
                 content.keep(name, value)
                 continue
             }
@@ -136,18 +134,51 @@ extension ReceiptEntry {
     /// Remembers which role the member at a place had in the entry before: entries of one response
     /// have the same members in the same order, so that most names are compared once.
     struct Hints {
+        private let roles = ReceiptEntry.roles
         private var indices: [Int] = []
+        private var found: [Member] = []
 
-        mutating func role(of name: JSON.Value, at place: Int) -> Role? {
-            if place < indices.count, indices[place] >= 0,
-                name.equals(ReceiptEntry.roles[indices[place]].name)
-            {
-                return ReceiptEntry.roles[indices[place]].role
+        /// A member that says something: the node of its name, and nil for a name not known here.
+        struct Member {
+            let node: Int
+            let role: Role?
+        }
+
+        /// The members of an entry, without those that are left out and those that are blank.
+        ///
+        /// No value is made of what is passed over: most of the members of most entries.
+        mutating func members(of entry: JSON.Value) -> [Member] {
+            found.removeAll(keepingCapacity: true)
+            entry.storage.withUnsafeBuffers { bytes, nodes in
+                let end = Int(nodes[entry.index].next)
+                var node = entry.index + 1
+                var place = 0
+                while node < end {
+                    let role = role(of: nodes[node], in: bytes, at: place)
+                    if role != .leftOut, !nodes[node + 1].isBlank {
+                        found.append(Member(node: node, role: role))
+                    }
+                    node = Int(nodes[node + 1].next)
+                    place += 1
+                }
             }
-            let index = ReceiptEntry.roles.firstIndex { name.equals($0.name) }
+            return found
+        }
+
+        private mutating func role(
+            of name: JSON.Node,
+            in bytes: UnsafeRawBufferPointer,
+            at place: Int
+        ) -> Role? {
+            if place < indices.count, indices[place] >= 0,
+                name.isString(roles[indices[place]].name, in: bytes)
+            {
+                return roles[indices[place]].role
+            }
+            let index = roles.firstIndex { name.isString($0.name, in: bytes) }
             while indices.count <= place { indices.append(-1) }
             indices[place] = index ?? -1
-            return index.map { ReceiptEntry.roles[$0].role }
+            return index.map { roles[$0].role }
         }
     }
 

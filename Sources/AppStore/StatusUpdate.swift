@@ -50,9 +50,16 @@ enum StatusUpdate {
         if let value = body["original_transaction_id"], !value.isBlank {
             return try Claims.transactionId(value, named: "original_transaction_id")
         }
-        let streams = transactions.filter { $0.expiresDate != Instant(milliseconds: 0) } + renewals
-        guard let first = streams.first?.stream else { return nil }
-        if streams.allSatisfy({ $0.stream == first }) { return first.originalTransactionId }
+        let isPeriod = { (fact: Fact) in fact.expiresDate != Instant(milliseconds: 0) }
+        guard let first = (transactions.first(where: isPeriod) ?? renewals.first)?.stream else {
+            return nil
+        }
+        let isOther = { (fact: Fact) in fact.stream != first }
+        if !renewals.contains(where: isOther),
+            !transactions.contains(where: { isPeriod($0) && isOther($0) })
+        {
+            return first.originalTransactionId
+        }
         guard let product = body["auto_renew_product_id"]?.looseText else { return nil }
         let renewing = renewals.filter {
             $0.content[.autoRenewProductId] == .text(product)

@@ -189,18 +189,23 @@ extension UnsignedBody {
         for element in pendingRenewals ?? [] {
             renewals.append(try PendingRenewal.fact(element, provenance))
         }
-        var told = Set(renewals.map { Array($0.stream.originalTransactionId.utf8) })
+        // As field values, which compare by bytes.
+        var told = Set(renewals.map { FieldValue.text($0.stream.originalTransactionId) })
         if let subject = try StatusUpdate.subject(of: body, among: transactions, renewals),
-            !told.contains(Array(subject.utf8)),
+            !told.contains(.text(subject)),
             let fact = try PendingRenewal.topLevel(of: body, about: subject, provenance)
         {
             renewals.append(fact)
-            told.insert(Array(subject.utf8))
+            told.insert(.text(subject))
         }
         guard pendingRenewals != nil else { return renewals }
+        // Most bodies are of one subscription, whose periods follow each other.
+        var last: StreamID?
         for fact in transactions where fact.expiresDate != Instant(milliseconds: 0) {
+            guard fact.stream != last else { continue }
+            last = fact.stream
             let id = fact.stream.originalTransactionId
-            guard told.insert(Array(id.utf8)).inserted else { continue }
+            guard told.insert(.text(id)).inserted else { continue }
             renewals.append(PendingRenewal.absence(of: id, provenance))
         }
         return renewals
@@ -254,7 +259,8 @@ extension UnsignedBody {
 private struct EntryReader {
     private(set) var entries: [UnsignedBody.Entry] = []
     private var hints = ReceiptEntry.Hints()
-    private var seen: Set<[UInt8]> = []
+    // As field values, which compare by bytes.
+    private var seen: Set<FieldValue> = []
 
     /// Takes an array of entries, or the one object of iOS 6; nothing where it is empty.
     mutating func take(
@@ -278,7 +284,7 @@ private struct EntryReader {
         _ place: UnsignedBody.Place
     ) throws(Rejection) {
         let entry = try ReceiptEntry(element, format: format, hints: &hints)
-        if let id = entry.transactionId, !seen.insert(Array(id.utf8)).inserted { return }
+        if let id = entry.transactionId, !seen.insert(.text(id)).inserted { return }
         entries.append(UnsignedBody.Entry(entry: entry, place: place))
     }
 }

@@ -181,8 +181,8 @@ extension UnsignedReading {
         return [
             VerifiedPayload.Notice(
                 code: .unprovenLeftOut,
-                message: "Of \(body.statementCount) statements \(UnsignedReading.counted(count)) left"
-                    + " out: the signed receipt that the payload embeds does not hold them, and"
+                message: "Of \(body.statementCount) statements"
+                    + " \(UnsignedReading.counted(count)) left out: the signed receipt that the payload embeds does not hold them, and"
                     + " nothing else proves them. If you know that the payload came from Apple,"
                     + " vouch for it.",
                 leftOut: count

@@ -3,7 +3,6 @@
 /// swift-asn1 writes DER only, and Apple's receipts occur with indefinite lengths too (app-store.md
 /// §F.2); what is written here with definite lengths is DER.
 enum BER {
-    static let boolean: UInt8 = 0x01
     static let integer: UInt8 = 0x02
     static let octetString: UInt8 = 0x04
     static let null: [UInt8] = [0x05, 0x00]

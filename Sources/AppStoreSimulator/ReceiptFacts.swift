@@ -40,14 +40,12 @@ struct ReceiptFacts {
         versionExternalId = isSandbox ? 0 : version
         appItemId = isSandbox ? 0 : life.store.appAppleId
         let daysBefore = generator.integer(in: 0...400)
-        let start = life.chapters.first?.step.at
-        downloadDate =
-            start.map {
-                Instant(
-                    milliseconds: $0.milliseconds - daysBefore * SimulatedCalendar.day
-                        - SimulatedCalendar.hour
-                )
-            }.flatMap { isSandbox ? nil : $0 } ?? Self.sandboxDownload
+        if !isSandbox, let start = life.chapters.first?.step.at {
+            let before = daysBefore * SimulatedCalendar.day + SimulatedCalendar.hour
+            downloadDate = Instant(milliseconds: start.milliseconds - before)
+        } else {
+            downloadDate = Self.sandboxDownload
+        }
         preorderDate =
             generator.chance(percent: 10) && !isSandbox
             ? Instant(milliseconds: downloadDate.milliseconds - 30 * SimulatedCalendar.day) : nil

@@ -58,7 +58,7 @@ public struct ReceiptPKI: Sendable {
             : Self.definite(head: head, content: content, tail: tail)
     }
 
-    /// The base64 of an RSA signature over SHA-1, as transaction receipts of iOS 6 carry one.
+    /// An RSA signature over SHA-1, as transaction receipts of iOS 6 carry one; 256 bytes.
     func oldSignature(over bytes: [UInt8]) -> [UInt8] { signature(over: bytes, isOld: true) }
 
     private static func definite(head: [UInt8], content: [UInt8], tail: [UInt8]) -> [UInt8] {

@@ -137,8 +137,8 @@ struct AppendDecision {
         of submission: Submission
     ) -> AppendOutcome {
         let fact = prepared.fact
-        let judgement = knowledge[prepared.subject, default: Knowledge()].judge(fact)
-        switch judgement {
+        let isRestore = knowledge[prepared.subject]?.isRestored(by: fact) ?? false
+        switch knowledge[prepared.subject, default: Knowledge()].judge(fact) {
         case .new:
             let position = Position(
                 lane: head.lane,
@@ -163,7 +163,7 @@ struct AppendDecision {
                 asOf: fact.asOf,
                 content: fact.content
             )
-            return .appended(position)
+            return .appended(position, isRestore: isRestore)
         case .known(let offset, let repetitions):
             for repetition in repetitions {
                 let confirmation = Confirmation(
@@ -177,7 +177,10 @@ struct AppendDecision {
                 )
                 knowledge[prepared.subject]?.learn(confirmation)
             }
-            return .duplicate(Position(lane: head.lane, offset: offset))
+            return .duplicate(
+                Position(lane: head.lane, offset: offset),
+                isRestore: isRestore
+            )
         }
     }
 

@@ -1,16 +1,25 @@
 public import Events
 
 /// What the log did with one fact.
-public enum AppendOutcome: Hashable, Sendable {
-    /// It was news: it is an event now, at that position.
-    case appended(Position)
-    /// The log knew it already, from the event at that position.
-    case duplicate(Position)
-
+public struct AppendOutcome: Hashable, Sendable {
     /// Where the log says what the fact says.
-    public var position: Position {
-        switch self {
-        case .appended(let position), .duplicate(let position): position
-        }
+    public let position: Position
+    /// Whether the fact was news, so that it is the event at that position; otherwise the log knew
+    /// it already, from that event.
+    public let isNew: Bool
+    /// Whether the fact gave a known purchase a transaction id that was not known for it.
+    ///
+    /// A restore made the id (app-store.md §G-4). The fact may be news for another reason, or be
+    /// kept as an alias only.
+    public let isRestore: Bool
+
+    /// It was news: it is an event now, at that position.
+    public static func appended(_ position: Position, isRestore: Bool = false) -> AppendOutcome {
+        AppendOutcome(position: position, isNew: true, isRestore: isRestore)
+    }
+
+    /// The log knew it already, from the event at that position.
+    public static func duplicate(_ position: Position, isRestore: Bool = false) -> AppendOutcome {
+        AppendOutcome(position: position, isNew: false, isRestore: isRestore)
     }
 }

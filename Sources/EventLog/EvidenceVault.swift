@@ -11,6 +11,36 @@ struct EvidenceVault {
         case damaged(String)
     }
 
+    /// A payload with its record, or why it is not what it was.
+    enum Content {
+        /// The payload is there, byte for byte.
+        case whole(Stored)
+        /// It is not what its address says.
+        case damaged(String)
+    }
+
+    /// A payload and the columns of its record.
+    struct Stored {
+        let digest: Digest
+        let payload: [UInt8]
+        let receivedAt: Instant
+        let kind: String
+        let source: String
+        let verification: String
+        let root: Digest?
+
+        var record: Digest {
+            Evidence.recordDigest(
+                payload: digest,
+                receivedAt: receivedAt,
+                kind: kind,
+                source: source,
+                verification: verification,
+                root: root
+            )
+        }
+    }
+
     /// Bytes of packed payloads after which no more are fetched at once.
     static let groupBytesMax = 8 << 20
 
@@ -29,6 +59,29 @@ struct EvidenceVault {
     /// What became of each of these payloads; one that is missing is left out.
     mutating func findings(for digests: Set<Digest>) async throws -> [Digest: Finding] {
         var findings: [Digest: Finding] = [:]
+        try await visit(digests) { digest, content in
+            findings[digest] =
+                switch content {
+                case .whole(let stored): .whole(record: stored.record)
+                case .damaged(let reason): .damaged(reason)
+                }
+        }
+        return findings
+    }
+
+    /// These payloads, whole; one that is missing is left out.
+    ///
+    /// For few or small ones: all of them are held at once.
+    mutating func contents(of digests: Set<Digest>) async throws -> [Digest: Content] {
+        var contents: [Digest: Content] = [:]
+        try await visit(digests) { contents[$0] = $1 }
+        return contents
+    }
+
+    private mutating func visit(
+        _ digests: Set<Digest>,
+        _ take: (Digest, Content) -> Void
+    ) async throws {
         for group in try await groups(of: digests) {
             let rows = try await session.query(
                 """
@@ -40,10 +93,9 @@ struct EvidenceVault {
             )
             for row in 0..<rows.count {
                 guard let digest = Digest(bytes: try rows[row].bytea(0)) else { continue }
-                findings[digest] = try await finding(for: digest, in: rows, row)
+                take(digest, try await content(of: digest, in: rows, row))
             }
         }
-        return findings
     }
 
     /// The exact bytes of a payload; nil where they are not there or not what they were.
@@ -84,11 +136,11 @@ struct EvidenceVault {
         return groups
     }
 
-    private mutating func finding(
-        for digest: Digest,
+    private mutating func content(
+        of digest: Digest,
         in rows: PostgresRows,
         _ row: Int
-    ) async throws -> Finding {
+    ) async throws -> Content {
         let byteCount = Int(try rows[row].int4(1))
         let unpacked = try await unpack(try rows[row].bytea(2), byteCount: byteCount)
         guard let (payload, header) = unpacked else {
@@ -111,8 +163,9 @@ struct EvidenceVault {
             return .damaged("root_digest is malformed")
         }
         return .whole(
-            record: Evidence.recordDigest(
-                payload: digest,
+            Stored(
+                digest: digest,
+                payload: payload,
                 receivedAt: Instant(microseconds: try rows[row].timestamptz(3)),
                 kind: try rows[row].text(4),
                 source: try rows[row].text(5),

@@ -16,26 +16,57 @@ package enum Base64 {
         return decode(body, with: standardTable)
     }
 
-    /// Whether a byte belongs to the base64url alphabet.
+    /// Whether a byte belongs to the base64url alphabet; for a whole text, ask `isURLText`.
     package static func isURLCharacter(_ byte: UInt8) -> Bool {
-        urlTable[Int(byte)] != invalid
+        urlTable[Int(byte)] & invalid == 0
     }
 
-    private static let invalid: UInt8 = 0xff
+    /// Whether all bytes belong to the base64url alphabet, or are the one that is allowed besides.
+    ///
+    /// Without a table and without a branch, so that the compiler takes many bytes at a time.
+    package static func isURLText(
+        _ text: ArraySlice<UInt8>,
+        orAnyOf other: UInt8 = UInt8(ascii: "-")
+    ) -> Bool {
+        text.withUnsafeBufferPointer { bytes in
+            var isForeign: UInt8 = 0
+            for byte in bytes {
+                let isLetter: UInt8 = (byte | 0x20) &- UInt8(ascii: "a") < 26 ? 1 : 0
+                let isDigit: UInt8 = byte &- UInt8(ascii: "0") < 10 ? 1 : 0
+                let isDash: UInt8 = byte == UInt8(ascii: "-") ? 1 : 0
+                let isLine: UInt8 = byte == UInt8(ascii: "_") ? 1 : 0
+                let isOther: UInt8 = byte == other ? 1 : 0
+                isForeign |= (isLetter | isDigit | isDash | isLine | isOther) ^ 1
+            }
+            return isForeign == 0
+        }
+    }
+
+    // A character that is not of the alphabet sets the top bit, which no valid one touches.
+    private static let invalid: UInt32 = 1 << 31
     private static let urlTable = table("-", "_")
     private static let standardTable = table("+", "/")
 
-    private static func table(_ sixtyTwo: Unicode.Scalar, _ sixtyThree: Unicode.Scalar) -> [UInt8] {
-        var table = [UInt8](repeating: invalid, count: 256)
-        for (value, character) in letters.utf8.enumerated() {
-            table[Int(character)] = UInt8(value)
+    // Four tables in one, for the first to the fourth character of a group: where its six bits go
+    // in the group's three bytes, the first byte lowest. Four look-ups or-ed are the group.
+    private static func table(
+        _ sixtyTwo: Unicode.Scalar,
+        _ sixtyThree: Unicode.Scalar
+    ) -> [UInt32] {
+        var table = [UInt32](repeating: invalid, count: 1024)
+        let characters = letters.unicodeScalars.map(\.value) + [sixtyTwo.value, sixtyThree.value]
+        for (value, character) in characters.enumerated() {
+            let bits = UInt32(value)
+            let index = Int(character)
+            table[index] = bits << 2
+            table[256 + index] = bits >> 4 | (bits & 15) << 12
+            table[512 + index] = (bits >> 2) << 8 | (bits & 3) << 22
+            table[768 + index] = bits << 16
         }
-        table[Int(sixtyTwo.value)] = 62
-        table[Int(sixtyThree.value)] = 63
         return table
     }
 
-    private static func decode(_ text: ArraySlice<UInt8>, with table: [UInt8]) -> [UInt8]? {
+    private static func decode(_ text: ArraySlice<UInt8>, with table: [UInt32]) -> [UInt8]? {
         let tail = text.count % 4
         guard tail != 1 else { return nil }
         var isValid = true
@@ -43,7 +74,11 @@ package enum Base64 {
         let bytes = [UInt8](unsafeUninitializedCapacity: count) { output, written in
             text.withUnsafeBufferPointer { input in
                 table.withUnsafeBufferPointer { table in
-                    isValid = decodeBlocks(input, table, into: output)
+                    isValid = decodeGroups(
+                        input,
+                        table,
+                        into: UnsafeMutableRawBufferPointer(output)
+                    )
                 }
             }
             written = isValid ? count : 0
@@ -51,36 +86,57 @@ package enum Base64 {
         return isValid ? bytes : nil
     }
 
-    // A valid character maps to six bits and an invalid one to 0xff, so or-ing all of them and
-    // looking at the top bits once finds any invalid character without a branch in the loop.
-    private static func decodeBlocks(
+    // Or-ing all groups and looking at the top bit once finds any invalid character without a
+    // branch in the loop. Four bytes are stored for three, as long as the fourth has room.
+    private static func decodeGroups(
         _ input: UnsafeBufferPointer<UInt8>,
-        _ table: UnsafeBufferPointer<UInt8>,
-        into output: UnsafeMutableBufferPointer<UInt8>
+        _ table: UnsafeBufferPointer<UInt32>,
+        into output: UnsafeMutableRawBufferPointer
     ) -> Bool {
-        var seen: UInt8 = 0
+        var seen: UInt32 = 0
         var (read, write) = (0, 0)
-        let whole = input.count & ~3
-        while read < whole {
-            let first = table[Int(input[read])], second = table[Int(input[read + 1])]
-            let third = table[Int(input[read + 2])], fourth = table[Int(input[read + 3])]
-            seen |= first | second | third | fourth
-            output[write] = first << 2 | second >> 4
-            output[write + 1] = second << 4 | third >> 2
-            output[write + 2] = third << 6 | fourth
+        while write + 4 <= output.count, read + 4 <= input.count {
+            let group = group(of: input, at: read, table)
+            seen |= group
+            output.storeBytes(of: group.littleEndian, toByteOffset: write, as: UInt32.self)
             read += 4
             write += 3
         }
-        guard seen < 64 else { return false }
-        guard read < input.count else { return true }
-        let first = table[Int(input[read])], second = table[Int(input[read + 1])]
-        guard first | second < 64 else { return false }
-        output[write] = first << 2 | second >> 4
-        guard input.count - read == 3 else { return second & 0x0f == 0 }
-        let third = table[Int(input[read + 2])]
-        guard third < 64 else { return false }
-        output[write + 1] = second << 4 | third >> 2
-        return third & 0x03 == 0
+        guard seen & invalid == 0 else { return false }
+        while read < input.count {
+            let count = min(4, input.count - read)
+            guard let bytes = bytes(ofGroup: input, at: read, count: count, table) else {
+                return false
+            }
+            for offset in 0..<count - 1 {
+                output[write + offset] = UInt8(truncatingIfNeeded: bytes >> UInt32(8 * offset))
+            }
+            read += count
+            write += count - 1
+        }
+        return true
+    }
+
+    @inline(__always)
+    private static func group(
+        of input: UnsafeBufferPointer<UInt8>,
+        at index: Int,
+        _ table: UnsafeBufferPointer<UInt32>
+    ) -> UInt32 {
+        table[Int(input[index])] | table[256 + Int(input[index + 1])]
+            | table[512 + Int(input[index + 2])] | table[768 + Int(input[index + 3])]
+    }
+
+    // The last groups, one of which may be short: what it has beyond its bytes must be zero.
+    private static func bytes(
+        ofGroup input: UnsafeBufferPointer<UInt8>,
+        at index: Int,
+        count: Int,
+        _ table: UnsafeBufferPointer<UInt32>
+    ) -> UInt32? {
+        var group: UInt32 = 0
+        for offset in 0..<count { group |= table[256 * offset + Int(input[index + offset])] }
+        return group >> UInt32(8 * (count - 1)) == 0 ? group : nil
     }
 }
 

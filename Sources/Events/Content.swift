@@ -83,6 +83,12 @@ public struct Content: Hashable, Sendable {
         entries = []
     }
 
+    /// A content that carries nothing yet, with room for a number of fields.
+    package init(format: Format, expectedEntryCount: Int) {
+        self.init(format: format)
+        entries.reserveCapacity(expectedEntryCount)
+    }
+
     /// The value of a field; nil where the statement does not carry it.
     ///
     /// Setting nil removes the field. The value must be of the field's type.
@@ -91,8 +97,8 @@ public struct Content: Hashable, Sendable {
             entries.first { $0.field == field }?.value
         }
         set {
-            let index =
-                entries.firstIndex { $0.field.rawValue >= field.rawValue } ?? entries.endIndex
+            var index = entries.endIndex
+            while index > 0, entries[index - 1].field.rawValue >= field.rawValue { index -= 1 }
             if index < entries.endIndex, entries[index].field == field {
                 entries.remove(at: index)
             }

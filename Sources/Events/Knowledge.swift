@@ -40,6 +40,16 @@ public struct Knowledge: Sendable {
         learnAlias(confirmation.transactionId)
     }
 
+    /// Whether a fact gives this purchase, which is known by a transaction id, another one.
+    ///
+    /// Restores and other devices make new ids for the same purchase (app-store.md §G-4).
+    public func isRestored(by fact: Fact) -> Bool {
+        guard fact.kind == .transaction, !aliases.isEmpty,
+            let transactionId = fact.content.text(.transactionId), !transactionId.isEmpty
+        else { return false }
+        return !aliases.contains(.text(transactionId))
+    }
+
     /// The state of a field as asserted up to an instant; to the end of time where it is nil.
     public func state(of field: Field, upTo instant: Instant? = nil) -> State {
         winner(of: field, upTo: instant)?.state(of: field) ?? .unknown

@@ -24,8 +24,12 @@ public struct IngestReport: Sendable {
     public private(set) var appended = 0
     /// Facts that the log knew already.
     public private(set) var duplicates = 0
+    /// Facts whose transaction id was new for a purchase that was known (app-store.md §G-4).
+    public private(set) var restored = 0
     /// Payloads that were refused whole.
     public private(set) var rejected = 0
+    /// The same by reason.
+    public private(set) var rejectedByReason: [Rejection.Code: Int] = [:]
     /// The first of them, up to `rejectionsMax`.
     public private(set) var rejections: [Refusal] = []
     /// What a person should know of payloads that were taken; the first, up to `rejectionsMax`.
@@ -65,9 +69,24 @@ public struct IngestReport: Sendable {
     /// Nothing yet.
     public init() {}
 
+    /// What the run counted, as it is kept.
+    var counts: IngestionCounts {
+        var counts = IngestionCounts()
+        counts.payloads = Int64(payloads)
+        counts.appended = Int64(appended)
+        counts.duplicates = Int64(duplicates)
+        counts.restored = Int64(restored)
+        counts.streams = Int64(streams)
+        for (code, count) in rejectedByReason {
+            counts.rejectedByReason[code.rawValue] = Int64(count)
+        }
+        return counts
+    }
+
     mutating func refuse(_ path: String, _ rejection: Rejection) {
         payloads += 1
         rejected += 1
+        rejectedByReason[rejection.code, default: 0] += 1
         guard rejections.count < IngestReport.rejectionsMax else { return }
         rejections.append(Refusal(path: path, rejection: rejection))
     }
@@ -79,10 +98,8 @@ public struct IngestReport: Sendable {
             notices.append(Remark(path: path, notice: notice))
         }
         for outcome in ingestion.outcomes {
-            switch outcome {
-            case .appended: appended += 1
-            case .duplicate: duplicates += 1
-            }
+            if outcome.isNew { appended += 1 } else { duplicates += 1 }
+            if outcome.isRestore { restored += 1 }
         }
         for fact in ingestion.facts where !fact.stream.originalTransactionId.isEmpty {
             guard streamHashes.count < IngestReport.streamsMax else { return }

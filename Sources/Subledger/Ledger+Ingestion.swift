@@ -13,12 +13,17 @@ extension Ledger {
 
     /// Takes in payloads, many at a time, in bounded memory.
     ///
-    /// A payload that is refused does not stop the others. An error of the log stops everything;
-    /// what was appended before it stays, and taking in the same payloads again completes the work.
+    /// A payload that is refused is kept among the rejections and does not stop the others. An
+    /// error of the log stops everything; what was appended before it stays, and taking in the same
+    /// payloads again completes the work.
+    ///
+    /// At its end, also when it was stopped, the run leaves a row of statistics (`ingestQuality`);
+    /// one that ends by an error, or is killed, leaves none.
     ///
     /// - Parameters:
     ///   - next: Gives the next payload; nil after the last.
     ///   - source: The channel they came by.
+    ///   - run: The run they belong to; one run may take in several sources, each once.
     ///   - voucher: Who stands behind what is not signed.
     ///   - clock: Our clock.
     ///   - isStopped: Asked before each payload; true finishes what is under way and returns.
@@ -28,12 +33,15 @@ extension Ledger {
     public func ingest(
         next: () throws -> LocatedPayload?,
         source: String,
+        run: RunID = RunID(),
         voucher: Voucher = .nobody,
         clock: @escaping @Sendable () -> Instant = { .systemClock() },
         isStopped: () -> Bool = { false },
         progress: (IngestReport) -> Void = { _ in }
     ) async throws -> IngestReport {
+        let startedAt = clock()
         var report = IngestReport()
+        var refused = RejectionBatch()
         try await withThrowingTaskGroup(of: Ingested.self) { group in
             var payloads = 0
             var bytes = 0
@@ -42,6 +50,8 @@ extension Ledger {
                 payloads -= 1
                 bytes -= ingested.byteCount
                 ingested.count(in: &report)
+                if let rejected = ingested.rejected { refused.add(rejected) }
+                if refused.isFull { try await log.keep(refused.take()) }
                 progress(report)
             }
             while let located = try next() {
@@ -60,6 +70,17 @@ extension Ledger {
             }
             while payloads > 0 { try await finishOne() }
         }
+        try await log.keep(refused.take())
+        try await log.keep(
+            IngestionRun(
+                id: run,
+                source: source,
+                startedAt: startedAt,
+                finishedAt: clock(),
+                wasStopped: report.wasStopped,
+                counts: report.counts
+            )
+        )
         return report
     }
 
@@ -78,7 +99,12 @@ extension Ledger {
                 voucher: voucher
             )
         } catch {
-            return Ingested(located, .failure(error))
+            // Where there are no bytes there is nothing to keep: the report tells of it.
+            var kept: RejectedPayload?
+            if case .success(let bytes) = located.payload {
+                kept = rejected(bytes, error, source: source, at: located.path, now)
+            }
+            return Ingested(located, .failure(error), rejected: kept)
         }
         return Ingested(located, .success(try await append(verified)))
     }
@@ -98,11 +124,18 @@ private struct Ingested: Sendable {
     let path: String
     let byteCount: Int
     let outcome: Result<Ledger.Ingestion, Rejection>
+    /// What is to be kept of it; nil where it was taken, or had no bytes.
+    let rejected: RejectedPayload?
 
-    init(_ located: LocatedPayload, _ outcome: Result<Ledger.Ingestion, Rejection>) {
+    init(
+        _ located: LocatedPayload,
+        _ outcome: Result<Ledger.Ingestion, Rejection>,
+        rejected: RejectedPayload? = nil
+    ) {
         path = located.path
         byteCount = located.byteCount
         self.outcome = outcome
+        self.rejected = rejected
     }
 
     func count(in report: inout IngestReport) {
@@ -110,5 +143,34 @@ private struct Ingested: Sendable {
         case .success(let ingestion): report.take(ingestion, at: path)
         case .failure(let rejection): report.refuse(path, rejection)
         }
+    }
+}
+
+/// Rejections that wait to be kept together: a statement each would cost a flush each.
+private struct RejectionBatch {
+    private var waiting: [RejectedPayload] = []
+    private var bytes = 0
+
+    /// Most rejections in one statement.
+    private static let countMax = 512
+
+    /// Bytes of bodies after which no more are gathered.
+    private static let bytesMax = 8 << 20
+
+    var isFull: Bool {
+        waiting.count >= RejectionBatch.countMax || bytes >= RejectionBatch.bytesMax
+    }
+
+    mutating func add(_ rejected: RejectedPayload) {
+        waiting.append(rejected)
+        bytes += rejected.body?.count ?? 0
+    }
+
+    mutating func take() -> [RejectedPayload] {
+        defer {
+            waiting = []
+            bytes = 0
+        }
+        return waiting
     }
 }

@@ -32,28 +32,60 @@ public struct Ledger: Sendable {
 
     /// Verifies a payload and appends what is news in it; returns when that is durable.
     ///
+    /// A payload that is refused is kept among the rejections before the refusal is thrown. One
+    /// payload is no run: it leaves no row in the statistics of `ingestQuality`.
+    ///
     /// - Parameters:
     ///   - payload: The exact bytes that arrived.
     ///   - source: The channel they came by; kept with the evidence.
+    ///   - location: Where it was found, kept with a rejection; empty for nowhere to go back to.
     ///   - receivedAt: When they arrived, on our clock.
     ///   - voucher: Who stands behind what is not signed.
     /// - Returns: What became of each fact, and what was left out.
     /// - Throws: `Rejection` where nothing of the payload can be taken, now or later;
-    ///   `EventLogError` where the log could not take it; then what was appended stays, and taking
+    ///   `EventLogError` where the log could not take it, or could not keep the rejection; then what was appended stays, and taking
     ///   in the payload again completes it.
     public func ingest(
         _ payload: [UInt8],
         source: String,
+        location: String = "",
         receivedAt: Instant = .systemClock(),
         voucher: Voucher = .nobody
     ) async throws -> Ingestion {
-        let verified = try verifier.verify(
-            payload: payload,
-            source: source,
-            receivedAt: receivedAt,
-            voucher: voucher
-        )
+        let verified: VerifiedPayload
+        do throws(Rejection) {
+            verified = try verifier.verify(
+                payload: payload,
+                source: source,
+                receivedAt: receivedAt,
+                voucher: voucher
+            )
+        } catch {
+            try await log.keep([
+                rejected(payload, error, source: source, at: location, receivedAt)
+            ])
+            throw error
+        }
         return try await append(verified)
+    }
+
+    /// What of a refused payload is kept: its secrets never are.
+    func rejected(
+        _ payload: [UInt8],
+        _ rejection: Rejection,
+        source: String,
+        at location: String,
+        _ receivedAt: Instant
+    ) -> RejectedPayload {
+        RejectedPayload(
+            payload: payload,
+            body: SecretFreeBody.of(payload, secret: verifier.policy.sharedSecret),
+            reason: rejection.code.rawValue,
+            message: rejection.message,
+            source: source,
+            location: location,
+            receivedAt: receivedAt
+        )
     }
 
     func append(_ verified: VerifiedPayload) async throws -> Ingestion {

@@ -108,7 +108,10 @@ struct DemoCommand: AsyncParsableCommand {
             Terminal.print("\n── \(story)")
             PeriodsDocument.printTable(stream, periods.rows, periods.active)
             Terminal.print("")
-            HistoryDocument.printTable(history)
+            HistoryDocument.printTable(
+                history,
+                try await log.evidenceSummaries(of: history)
+            )
         }
     }
 

@@ -179,7 +179,19 @@ struct TrustOptions: ParsableArguments {
     /// The policy these options make.
     func policy() throws -> VerificationPolicy {
         var policy = VerificationPolicy()
-        for path in rootCertificate {
+        policy.roots += try TrustOptions.roots(in: rootCertificate)
+        policy.sharedSecret = try sharedSecret()
+        policy.bundleIds = Set(bundleId)
+        policy.appAppleId = appAppleId
+        policy.assumedEnvironment = assumeEnvironment.map(Environment.init)
+        if !environments.isEmpty { policy.environments = Set(environments.map(Environment.init)) }
+        return policy
+    }
+
+    /// The certificates in these files.
+    static func roots(in paths: [String]) throws -> [RootCertificate] {
+        var roots: [RootCertificate] = []
+        for path in paths {
             guard let bytes = FileManager.default.contents(atPath: path) else {
                 throw Failure(
                     Exit.inputMissing,
@@ -187,17 +199,12 @@ struct TrustOptions: ParsableArguments {
                 )
             }
             do throws(Rejection) {
-                policy.roots += try RootCertificate.read([UInt8](bytes))
+                roots += try RootCertificate.read([UInt8](bytes))
             } catch {
                 throw Failure(Exit.configuration, "\(path): \(error.message)")
             }
         }
-        policy.sharedSecret = try sharedSecret()
-        policy.bundleIds = Set(bundleId)
-        policy.appAppleId = appAppleId
-        policy.assumedEnvironment = assumeEnvironment.map(Environment.init)
-        if !environments.isEmpty { policy.environments = Set(environments.map(Environment.init)) }
-        return policy
+        return roots
     }
 
     private func sharedSecret() throws -> String? {

@@ -11,12 +11,15 @@ struct VerifyBenchMaterial {
     private let notifications: [[UInt8]]
     private let transactions: [[UInt8]]
     private let messages: [SignedMessage]
+    private let receipts: [[UInt8]]
     private let responses: [VerifyReceiptResponse]
 
-    /// Notifications, and as many transactions: 20 MB together, as many as a second verifies.
-    private static let notificationCount = 1000
-    /// Responses of five hundred rows: 10 MB.
-    private static let responseCount = 12
+    /// Notifications, and as many transactions: 7 MB together.
+    private static let notificationCount = 400
+    /// Responses of five hundred rows: 6 MB.
+    private static let responseCount = 8
+    /// App receipts, of lives of all lengths.
+    private static let receiptCount = 200
 
     private let receivedAt = Instant(milliseconds: 1_800_000_000_000)
 
@@ -51,6 +54,9 @@ struct VerifyBenchMaterial {
         self.notifications = notifications
         self.transactions = transactions
         self.messages = messages
+        receipts = (0..<VerifyBenchMaterial.receiptCount).compactMap { index in
+            simulator.life(index).appReceipts().last?.payload
+        }
         responses = (0..<VerifyBenchMaterial.responseCount).map {
             VerifyReceiptResponse(number: $0)
         }
@@ -77,9 +83,16 @@ struct VerifyBenchMaterial {
         case .notifications:
             try check(try factCount(notifications[index % notifications.count]) == 3)
             return 1
+        case .receipts:
+            _ = try factCount(receipts[index % receipts.count])
+            return 1
+        case .parse:
+            let response = responses[index % responses.count]
+            try check(try response.parse() == VerifyReceiptResponse.memberCount)
+            return Double(response.bytes.count)
         case .decode:
             let response = responses[index % responses.count]
-            try check(try response.decode() == VerifyReceiptResponse.memberCount)
+            try check(try factCount(response.bytes) == VerifyReceiptResponse.factCount)
             return Double(response.bytes.count)
         case .plainDecode:
             let response = responses[index % responses.count]
@@ -89,7 +102,12 @@ struct VerifyBenchMaterial {
     }
 
     private func factCount(_ payload: [UInt8]) throws -> Int {
-        try verifier.verify(payload: payload, source: "bench", receivedAt: receivedAt).facts.count
+        try verifier.verify(
+            payload: payload,
+            source: "bench",
+            receivedAt: receivedAt,
+            voucher: .operator
+        ).groups.reduce(0) { $0 + $1.value.count }
     }
 
     private func check(_ isRight: Bool) throws {

@@ -1,7 +1,9 @@
+import AppStore
 import ArgumentParser
 import EventLog
 import Events
 import Foundation
+import Subledger
 
 struct VerifyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -10,6 +12,12 @@ struct VerifyCommand: AsyncParsableCommand {
         discussion: """
             Every event, confirmation and payload is read and hashed again. Keep what --json \
             prints outside the database: --against proves later that the log still contains it.
+
+            With --signatures every stored payload is also verified again, offline, and every \
+            event held against what its payload says. Certificates are judged at the payload's own \
+            dates. Give the roots that the ledger was filled with; Apple's are built in. What was \
+            not signed is decoded again: that it was fetched, vouched for or carried the shared \
+            secret is told by the chain alone.
             """
     )
 
@@ -21,27 +29,116 @@ struct VerifyCommand: AsyncParsableCommand {
     )
     var against: String?
 
+    @Flag(help: "Verify every stored payload again too.")
+    var signatures = false
+
+    @Option(
+        help: ArgumentHelp(
+            "Trust this root certificate too (DER or PEM); repeat for more.",
+            valueName: "file"
+        )
+    )
+    var rootCertificate: [String] = []
+
+    @Option(help: "Payloads verified at once. Default: one a core.")
+    var jobs: Int?
+
     @OptionGroup var database: DatabaseOptions
     @OptionGroup var output: OutputOptions
 
-    func run() async throws {
-        let kept = try against.map(VerifyCommand.readHeads) ?? []
-        let report = try await verify(kept)
-        if output.json {
-            try Terminal.print(json: Document(report))
-        } else {
-            print(report)
+    /// Most payloads verified at once: more cores than this no machine of today has.
+    static let jobsMax = 1024
+
+    func validate() throws {
+        if let jobs, !(1...VerifyCommand.jobsMax).contains(jobs) {
+            throw ValidationError("--jobs must be from 1 to \(VerifyCommand.jobsMax), not \(jobs)")
         }
-        if !report.isOK { throw Exit.mismatch }
+        guard signatures || (rootCertificate.isEmpty && jobs == nil) else {
+            throw ValidationError("--root-certificate and --jobs are for --signatures")
+        }
     }
 
-    private func verify(_ kept: [VerificationReport.Head]) async throws -> VerificationReport {
+    func run() async throws {
+        let kept = try against.map(VerifyCommand.readHeads) ?? []
+        let roots = try TrustOptions.roots(in: rootCertificate)
+        // Swift 6.3 cannot optimise one long asynchronous function here: its LLVM crashes.
+        let findings = try await examine(kept, roots)
+        try show(findings)
+    }
+
+    /// What the chain and, where asked for, the signatures came to.
+    private struct Findings {
+        let lanes: LaneCount
+        let chain: VerificationReport
+        let proof: SignatureReport?
+    }
+
+    private func examine(
+        _ kept: [VerificationReport.Head],
+        _ roots: [RootCertificate]
+    ) async throws -> Findings {
         let log = try await database.openLog()
+        let chain = try await verify(log, kept)
+        let proof = try await proveSignatures(log, roots)
+        await log.close()
+        return Findings(lanes: log.identity.lanes, chain: chain, proof: proof)
+    }
+
+    private func show(_ findings: Findings) throws {
+        if output.json {
+            try Terminal.print(
+                json: VerifyDocument(findings.chain, findings.proof, lanes: findings.lanes)
+            )
+        } else {
+            print(findings.chain)
+            findings.proof.map(print)
+        }
+        if !findings.chain.isOK || findings.proof?.isOK == false { throw Exit.mismatch }
+    }
+
+    private func verify(
+        _ log: EventLog,
+        _ kept: [VerificationReport.Head]
+    ) async throws -> VerificationReport {
         let progress = SharedProgress("verify", isQuiet: output.quiet)
         let report = try await log.verify(kept: kept) { progress.report(Int($0), "events") }
         progress.finish()
-        await log.close()
         return report
+    }
+
+    private func proveSignatures(
+        _ log: EventLog,
+        _ roots: [RootCertificate]
+    ) async throws -> SignatureReport? {
+        guard signatures else { return nil }
+        let progress = SharedProgress("signatures", isQuiet: output.quiet)
+        let verification = SignatureVerification(
+            log: log,
+            roots: RootCertificate.apple + roots,
+            jobs: jobs ?? ProcessInfo.processInfo.activeProcessorCount
+        )
+        let report = try await verification.run { progress.report(Int($0), "payloads") }
+        progress.finish()
+        return report
+    }
+
+    private func print(_ report: SignatureReport) {
+        let trusts = Verification.Trust.allCases.compactMap { trust in
+            report.byTrust[trust].map { "\($0) \(trust.rawValue)" }
+        }
+        let verified =
+            "\(report.verified) payloads"
+            + (trusts.isEmpty ? "" : " (\(trusts.joined(separator: ", ")))")
+        guard let failure = report.firstFailure else {
+            Terminal.print("signatures ok: \(verified)")
+            return
+        }
+        let evidence = failure.evidence.map { ", evidence \($0)" } ?? ""
+        Terminal.print(
+            "NOT PROVEN: event \(failure.position)\(evidence): \(failure.message) "
+                + "[\(failure.reason)]"
+        )
+        Terminal.print("\(verified) before it prove their events")
     }
 
     private func print(_ report: VerificationReport) {
@@ -99,65 +196,6 @@ struct VerifyCommand: AsyncParsableCommand {
 
     private struct KeptHeads: Decodable {
         let ok: Bool?
-        let heads: [Head]
-    }
-
-    private struct Head: Codable {
-        let lane: Int
-        let offset: Int64
-        let commit: Int64
-        let digest: String
-    }
-
-    /// The fixed JSON of `verify` (DESIGN §8).
-    private struct Document: Encodable {
-        let ok: Bool
-        let events: Int64
-        let commits: Int64
-        let heads: [Head]
-        let firstMismatch: Mismatch?
-
-        struct Mismatch: Encodable {
-            let lane: Int
-            let commit: Int64
-            let offset: Int64?
-            let reason: String
-        }
-
-        enum CodingKeys: CodingKey {
-            case ok, events, commits, heads, firstMismatch
-        }
-
-        init(_ report: VerificationReport) {
-            ok = report.isOK
-            events = report.events
-            commits = report.commits
-            heads = report.heads.map {
-                Head(
-                    lane: $0.lane,
-                    offset: $0.offset,
-                    commit: $0.commit,
-                    digest: $0.digest.hex
-                )
-            }
-            firstMismatch = report.firstMismatch.map {
-                Mismatch(
-                    lane: $0.lane,
-                    commit: $0.commit,
-                    offset: $0.offset,
-                    reason: $0.reason
-                )
-            }
-        }
-
-        // `firstMismatch` is part of the contract, so null is written out.
-        func encode(to encoder: any Encoder) throws {
-            var container = encoder.container(keyedBy: CodingKeys.self)
-            try container.encode(ok, forKey: .ok)
-            try container.encode(events, forKey: .events)
-            try container.encode(commits, forKey: .commits)
-            try container.encode(heads, forKey: .heads)
-            try container.encode(firstMismatch, forKey: .firstMismatch)
-        }
+        let heads: [VerifyDocument.Head]
     }
 }

@@ -16,6 +16,9 @@ struct VerifyReceiptResponse {
     /// Members of all objects: six at the top, eighteen of the receipt, the rows', five of renewal.
     static let memberCount = 6 + 18 + rowCount * 28 + 5
 
+    /// A fact a row, and one of what renews.
+    static let factCount = rowCount + 1
+
     /// The response of that number; each has other ids and dates.
     init(number: Int) {
         let rows = (0..<VerifyReceiptResponse.rowCount).map {
@@ -82,10 +85,8 @@ struct VerifyReceiptResponse {
 }
 
 extension VerifyReceiptResponse {
-    /// Decodes with our parser: checks everything and visits every member; counts them.
-    ///
-    /// The translation into facts belongs here once AppStore reads this format.
-    func decode() throws -> Int {
+    /// Parses with our parser: checks everything and visits every member; counts them.
+    func parse() throws -> Int {
         var memberCount = 0
         try JSON(bytes).root.walk { name, value in
             if name.byteCount > 0, value.byteCount >= 0 { memberCount += 1 }

@@ -145,13 +145,14 @@ import Testing
     @Test func `a consumable is gone once it is finished`() throws {
         let life = try ScriptedLife([
             .subscribe(ScriptedLife.monthly, offer: nil, at: at("2026-01-01")),
-            .buyConsumable(productId: "coins", quantity: 3, at: at("2026-01-02T12:00Z")),
+            .buyConsumable(productId: "coins", quantity: 200, at: at("2026-01-02T12:00Z")),
         ]).life
         let fresh = try ReadReceipt(life.appReceipt(asOf: at("2026-01-02T12:30Z")))
         let coins = try #require(
             fresh.purchases.first { try ReadReceipt.text($0, 1702) == "coins" }
         )
-        #expect(try ReadReceipt.number(coins, 1701) == 3)
+        // A number whose first bit is set needs a byte of zero before it, or it is negative.
+        #expect(try ReadReceipt.number(coins, 1701) == 200)
         #expect(try ReadReceipt.date(coins, 1708) == nil)
         let finished = try ReadReceipt(life.appReceipt(asOf: at("2026-01-02T13:00Z")))
         #expect(finished.purchases.count == 1)

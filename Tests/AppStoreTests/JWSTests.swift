@@ -95,6 +95,19 @@ struct JWSTests {
         #expect(verifier.opener.cache.count == 0)
     }
 
+    @Test func `remembered chains are not confused, and each hash is its own header's`() throws {
+        let signers = [try TestPKI(), try TestPKI()]
+        let roots = try signers.flatMap { try $0.policy().roots }
+        let verifier = AppStoreVerifier(policy: VerificationPolicy(roots: roots))
+        for _ in 0..<3 {
+            for pki in signers { #expect(verifier.refusal(try pki.sign(JWSTests.payload)) == nil) }
+        }
+        #expect(verifier.opener.cache.count == 2)
+        var segments = try signers[0].sign(JWSTests.payload).split(separator: ".")
+        segments[0] = try signers[1].sign(JWSTests.payload).split(separator: ".")[0]
+        #expect(verifier.refusal(segments.joined(separator: ".")) == .signatureInvalid)
+    }
+
     @Test func `the cache forgets the oldest chain when it is full`() throws {
         let cache = ChainCache<Int>()
         for number in 0...ChainCache<Int>.chainCountMax {

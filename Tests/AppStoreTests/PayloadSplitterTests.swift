@@ -37,7 +37,10 @@ struct PayloadSplitterTests {
             "[\"ey.b.c\", {\"a\": [1,2]},\n{} , 12,null]",
             ["ey.b.c", "{\"a\": [1,2]}", "{}", "12", "null"]
         ),
-        ("[]", []), ("[ [1], \"a\\\"b\" ]", ["[1]", "\"a\\\"b\""]),
+        ("[]", []), ("[ [1], \"a\\/b\" ]", ["[1]", "a/b"]),
+        // Receipts in base64: one a line, and one over two lines.
+        ("MIIABAECAwQ=\nMIIABAECAwQ=\n", ["MIIABAECAwQ=", "MIIABAECAwQ="]),
+        ("MIIABAEC\nAwQ=\n", ["MIIABAEC\nAwQ=\n"]),
         ("[{\"a\":1}", ["{\"a\":1}"]), ("[{\"a\":1", ["{\"a\":1"]),
         ("\u{feff}{\"a\":1}", ["{\"a\":1}"]),
         ("MIIB\nAAAA\n", ["MIIB\nAAAA\n"]),

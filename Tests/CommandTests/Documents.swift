@@ -9,6 +9,14 @@ struct IngestDocument: Decodable {
     let streams: Int
     let skipped: Int
     let rejections: [Rejected]
+    let notices: [Notice]
+
+    struct Notice: Decodable, Hashable {
+        let path: String
+        let notice: String
+        let message: String
+        let leftOut: Int
+    }
 
     struct Rejected: Decodable, Hashable {
         let path: String
@@ -33,6 +41,21 @@ struct VerifyDocument: Decodable {
     let commits: Int64
     let heads: [Head]
     let firstMismatch: Mismatch?
+    let signatures: Signatures?
+
+    struct Signatures: Decodable {
+        let payloads: Int64
+        let verified: Int64
+        let byTrust: [String: Int64]
+        let firstFailure: Failure?
+    }
+
+    struct Failure: Decodable {
+        let position: Int64
+        let evidence: String?
+        let reason: String
+        let message: String
+    }
 
     struct Head: Decodable {
         let lane: Int
@@ -80,4 +103,59 @@ func members(_ text: String, _ path: String...) throws -> Set<String> {
     for name in path { value = (value as? [String: Any])?[name] ?? [:] }
     if let array = value as? [Any] { value = array.first ?? [:] }
     return Set((value as? [String: Any] ?? [:]).keys)
+}
+
+struct RejectionsDocument: Decodable {
+    let count: Int64
+    let rejections: [Line]
+
+    struct Line: Decodable {
+        let digest: String
+        let reason: String
+        let message: String
+        let source: String
+        let location: String
+        let byteCount: Int
+        let bodyByteCount: Int?
+        let receivedAt: Int64
+    }
+}
+
+struct IngestQualityDocument: Decodable {
+    let sources: [Line]
+    let total: Line
+    let aliases: [Aliases]
+
+    struct Line: Decodable {
+        let source: String?
+        let runs: Int64
+        let payloads: Int64
+        let rejected: Int64
+        let rejectedByReason: [String: Int64]
+        let facts: Int64
+        let appended: Int64
+        let duplicates: Int64
+        let duplicatePercent: Double?
+        let restored: Int64
+        let restoredPercent: Double?
+        let streams: Int64
+    }
+
+    struct Aliases: Decodable {
+        let evidenceKind: String
+        let purchases: Int64
+        let aliases: Int64
+        let aliasPercent: Double?
+    }
+}
+
+/// What `history` says about the evidence of an event.
+struct HistoryTrust: Decodable {
+    let events: [Line]
+
+    struct Line: Decodable, Hashable {
+        let trust: String
+        let source: String
+        let evidenceKind: String
+    }
 }

@@ -179,6 +179,8 @@ struct IngestTests {
             #expect(report.rejected == 0)
             #expect(report.payloads > 0)
             try await command.expectSoundLog(events: Int64(report.appended))
+            let counted = "SELECT payloads FROM ledger.ingestion WHERE was_stopped"
+            #expect(try await settings.number(counted) == Int64(report.payloads))
             try await command.expect(0, simulation.arguments + [simulation.payloads])
             try await command.expectSoundLog()
         }

@@ -71,7 +71,7 @@ struct MigrateTests {
                 }
                 return try await group.reduce(into: []) { $0 += $1 }
             }
-            #expect(applied == ["v001-event-log"])
+            #expect(applied == ["v001-event-log", "v002-rejection", "v003-ingestion"])
         }
     }
 }

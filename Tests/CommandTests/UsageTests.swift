@@ -6,8 +6,10 @@ import Testing
 @Suite struct UsageTests {
     private static let commands = [
         [], ["demo"], ["migrate"], ["migrate", "up"], ["migrate", "status"], ["ingest"],
-        ["rebuild"], ["verify"], ["periods"], ["history"], ["streams"], ["simulate"], ["bench"],
-        ["bench", "append"], ["database"], ["database", "start"], ["database", "status"],
+        ["rebuild"], ["verify"], ["periods"], ["history"], ["streams"], ["rejections"],
+        ["report"], ["report", "ingest-quality"], ["simulate"], ["bench"],
+        ["bench", "append"], ["bench", "verify"], ["database"], ["database", "start"],
+        ["database", "status"],
         ["database", "stop"],
     ]
     private let command = Command(environment: ["DATABASE_URL": "host=/nowhere"])
@@ -31,9 +33,15 @@ import Testing
         ["migrate", "--lanes", "3"], ["migrate", "--lanes", "many"],
         ["migrate", "--partitions", "-1"], ["periods", "1", "--at", "yesterday"],
         ["periods", "1", "--known-at", "lane:one"], ["history", "1", "--known-at", "1:2:3"],
+        ["bench", "verify", "--rounds", "0"], ["bench", "verify", "--seconds", "0"],
         ["simulate"], ["simulate", "--out", "x", "--subscriptions", "0"],
         ["simulate", "--out", "x", "--format", "v3"],
         ["simulate", "--out", "x", "--format", "v1,"],
+        ["rejections", "--reason", "nonsense"], ["rejections", "--limit", "0"],
+        ["rejections", "--body", "abc"], ["rejections", "--since", "yesterday"],
+        ["report", "nonsense"], ["report", "ingest-quality", "--since", "yesterday"],
+        ["history", "1", "--trust", "nonsense"], ["verify", "--jobs", "2"],
+        ["verify", "--signatures", "--jobs", "0"], ["verify", "--root-certificate", "x"],
     ])
     func `a usage error is 64, and stdout stays empty`(arguments: [String]) async throws {
         let ending = try await command.run(arguments)
@@ -45,6 +53,7 @@ import Testing
     @Test(arguments: [
         ["migrate"], ["migrate", "status"], ["ingest", "--json", "/dev/null"], ["rebuild"],
         ["verify", "--json"], ["periods", "1"], ["history", "1"], ["streams", "--json"], ["demo"],
+        ["rejections"], ["report", "ingest-quality"], ["verify", "--signatures"],
     ])
     func `a database that cannot be reached is 69`(arguments: [String]) async throws {
         for place in ["host=/nowhere/at/all", "host=127.0.0.1 port=1"] {
@@ -53,6 +62,27 @@ import Testing
             #expect(ending.output.isEmpty, "\(place): \(ending.output)")
             #expect(ending.errors.contains("subledger: "), "\(ending.errors)")
         }
+    }
+
+    @Test func `bench verify needs no database and names its ratios`() async throws {
+        let output = try await command.expect(
+            0,
+            "bench",
+            "verify",
+            "--rounds",
+            "1",
+            "--seconds",
+            "0.01",
+            "--json"
+        )
+        let object = try JSONSerialization.jsonObject(with: Data(output.utf8))
+        let numbers = try #require(object as? [String: Double])
+        for name in [
+            "notificationRatio", "transactionRatio", "decodeRatio", "bareVerificationsPerSecond",
+            "notificationsPerSecond", "transactionsPerSecond", "decodeMegabytesPerSecond",
+            "plainDecodeMegabytesPerSecond",
+        ] { #expect(numbers[name] ?? 0 > 0, "\(name)") }
+        #expect(numbers["rounds"] == 1)
     }
 
     @Test func `a path that is not there is 66, before anything is connected to`() async throws {

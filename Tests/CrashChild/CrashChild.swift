@@ -50,10 +50,7 @@ struct CrashChild {
     // that the parent reads is whole.
     private static func acknowledge(_ number: String, _ outcomes: [AppendOutcome]) throws {
         let words = outcomes.map { outcome in
-            switch outcome {
-            case .appended(let position): "+\(position.lane):\(position.offset)"
-            case .duplicate(let position): "=\(position.lane):\(position.offset)"
-            }
+            "\(outcome.isNew ? "+" : "=")\(outcome.position.lane):\(outcome.position.offset)"
         }
         let line = Array(([number] + words).joined(separator: " ").utf8) + [UInt8(ascii: "\n")]
         guard write(STDOUT_FILENO, line, line.count) == line.count else { throw UsageError() }

@@ -48,7 +48,7 @@ struct AppendTests {
             let counts = try await tableCounts(settings)
             for payload in payloads.reversed() {
                 for outcome in try await log.append(payload) {
-                    guard case .duplicate = outcome else {
+                    guard !outcome.isNew else {
                         Issue.record("\(outcome) at the second time")
                         return
                     }

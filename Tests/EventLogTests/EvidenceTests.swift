@@ -23,9 +23,9 @@ struct EvidenceTests {
                 ).groups[0]
                 let outcomes = try await log.append(verified)
                 for (fact, outcome) in zip(verified.value, outcomes) {
-                    guard case .appended(let position) = outcome else { continue }
+                    guard outcome.isNew else { continue }
                     let events = try await log.history(of: fact.stream).events
-                    let event = try #require(events.first { $0.position == position })
+                    let event = try #require(events.first { $0.position == outcome.position })
                     #expect(event.evidence == Digest.of(delivery.payload))
                     #expect(try await log.payload(of: event) == delivery.payload)
                 }

@@ -94,7 +94,10 @@ struct MigratorTests {
         change: String
     ) async throws {
         try await Variant.all[0].withDatabase { settings in
-            try await self.change(settings, "UPDATE ledger.migration SET \(change)")
+            try await self.change(
+                settings,
+                "UPDATE ledger.migration SET \(change) WHERE version = 1"
+            )
             await expect(.migrationEdited) { _ = try await Migrator.migrate(settings) }
             await expect(.migrationEdited) { _ = try await Migrator.status(settings) }
             await expect(.migrationEdited) { _ = try await EventLog.open(settings, .test()) }

@@ -93,7 +93,7 @@ struct WriterTests {
                 return try await group.reduce(into: []) { $0 += $1 }
             }
             for writer in writers { await writer.close() }
-            let news = appended.filter { if case .appended = $0 { true } else { false } }
+            let news = appended.filter(\.isNew)
             #expect(news.count == facts.count)
             #expect(Set(appended.map(\.position.offset)) == Set(1...40))
             try await expectSound(log, settings)

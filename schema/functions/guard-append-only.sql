@@ -1,5 +1,6 @@
 -- Puts the refusing triggers and the privileges on every table of the log, and on each of its
--- partitions, where a TRUNCATE could otherwise pass the parent's trigger by.
+-- partitions, where a TRUNCATE could otherwise pass the parent's trigger by. Rejections are no part
+-- of the log: their owner may delete them, for an attacker can send any amount.
 CREATE OR REPLACE FUNCTION ledger.guard_append_only() RETURNS void
 LANGUAGE plpgsql
 AS $$
@@ -15,14 +16,19 @@ BEGIN
         EXECUTE format('REVOKE ALL ON %s FROM PUBLIC, ledger_writer, ledger_reader', guarded);
         EXECUTE format('GRANT SELECT ON %s TO ledger_writer, ledger_reader', guarded);
         EXECUTE format(
-            'CREATE OR REPLACE TRIGGER append_only_statement BEFORE UPDATE OR DELETE OR TRUNCATE '
-            'ON %s FOR EACH STATEMENT EXECUTE FUNCTION ledger.refuse_change()', guarded);
+            'CREATE OR REPLACE TRIGGER append_only_statement BEFORE %s '
+            'ON %s FOR EACH STATEMENT EXECUTE FUNCTION ledger.refuse_change()',
+            CASE WHEN guarded = 'ledger.rejection'::regclass
+                OR EXISTS (SELECT FROM pg_inherits
+                    WHERE inhrelid = guarded AND inhparent = 'ledger.rejection'::regclass)
+            THEN 'UPDATE' ELSE 'UPDATE OR DELETE OR TRUNCATE' END,
+            guarded);
     END LOOP;
     GRANT INSERT ON ledger.event, ledger.confirmation, ledger.evidence, ledger.evidence_segment,
-        ledger.commit TO ledger_writer;
+        ledger.commit, ledger.rejection, ledger.ingestion TO ledger_writer;
     -- SELECT … FOR UPDATE asks for the privilege; the trigger refuses the use of it.
     GRANT UPDATE (lane) ON ledger.lane TO ledger_writer;
 END
 $$;
 COMMENT ON FUNCTION ledger.guard_append_only() IS
-    'Makes every table of schema ledger append-only: owner, privileges, refusing triggers. Run by the migrator after each migration.';
+    'Makes every table of schema ledger append-only, rejections up to deletion by the owner: owner, privileges, refusing triggers. Run by the migrator after each migration.';

@@ -1,0 +1,195 @@
+import Events
+
+/// What of a refused payload may be kept: everything but secrets.
+///
+/// A verifyReceipt request and a version 1 notification carry the app's shared secret as `password`
+/// (app-store.md §A.1, §B.1). It is never stored. Where a secret cannot be told from the rest,
+/// nothing is kept: to lose a refused body costs a look at the original, to keep a secret costs the
+/// app's receipts.
+package enum SecretFreeBody {
+    /// The payload with the value of every member that is named like a password blanked; nil where
+    /// the word stands anywhere else, or in what is no JSON.
+    ///
+    /// Found at any depth, in any case, behind escapes (`\u0061`, `%61`), between zero bytes (UTF-16)
+    /// and inside base64.
+    ///
+    /// - Parameters:
+    ///   - payload: The bytes that arrived, all of them: cut what is returned, not what is given.
+    ///   - secret: The app's shared secret where it is known; a body that still holds it is not kept.
+    /// - Returns: What may be kept, whole.
+    package static func of(_ payload: [UInt8], secret: String?) -> [UInt8]? {
+        let body = SecretMention.isIn(payload[...]) ? blanked(payload) : payload
+        guard let body, !holds(body, secret) else { return nil }
+        return body
+    }
+
+    private static func holds(_ body: [UInt8], _ secret: String?) -> Bool {
+        guard let secret, !secret.isEmpty else { return false }
+        return find(Array(secret.utf8), in: body[...])
+    }
+
+    /// Whether some bytes hold others.
+    static func find(_ word: [UInt8], in bytes: ArraySlice<UInt8>) -> Bool {
+        guard let first = word.first, bytes.count >= word.count else { return false }
+        var start = bytes.startIndex
+        let last = bytes.endIndex - word.count
+        while start <= last, let index = bytes[start...last].firstIndex(of: first) {
+            if bytes[index..<index + word.count].elementsEqual(word) { return true }
+            start = index + 1
+        }
+        return false
+    }
+
+    private static func blanked(_ payload: [UInt8]) -> [UInt8]? {
+        let json: JSON
+        do throws(JSON.Failure) {
+            json = try JSON(payload)
+        } catch {
+            return nil
+        }
+        var blanking = Blanking()
+        guard blanking.visit(json.root) else { return nil }
+        var body: [UInt8] = []
+        var kept = payload.startIndex
+        for range in blanking.ranges {
+            body += payload[kept..<range.bytes.lowerBound]
+            if !range.isString { body += "\"\"".utf8 }
+            kept = range.bytes.upperBound
+        }
+        body += payload[kept...]
+        // A secret that stands once more under another name.
+        let secrets = blanking.ranges.map { Array(payload[$0.bytes]) }
+        let isRepeated = secrets.contains {
+            $0.count >= secretByteCountMin && find($0, in: body[...])
+        }
+        return isRepeated ? nil : body
+    }
+
+    /// Shortest value that is looked for in the rest of the body: Apple's secrets have 32 digits,
+    /// and a `null` or `1` stands everywhere.
+    private static let secretByteCountMin = 8
+
+    private struct Blanking {
+        private(set) var ranges: [(bytes: Range<Int>, isString: Bool)] = []
+
+        /// Finds what to blank; false where a text that is no such member mentions a password.
+        mutating func visit(_ value: JSON.Value) -> Bool {
+            switch value.kind {
+            case .string: return !SecretMention.isIn(value.utf8 ?? [])
+            case .array: return value.elements.allSatisfy { visit($0) }
+            case .object:
+                for (name, member) in value.members {
+                    if SecretMention.isIn(name.utf8 ?? []) {
+                        let bytes = member.bytes
+                        ranges.append((bytes.startIndex..<bytes.endIndex, member.kind == .string))
+                    } else if !visit(member) {
+                        return false
+                    }
+                }
+                return true
+            default: return true
+            }
+        }
+    }
+}
+
+/// Looks for the word `password`, however it is spelt.
+enum SecretMention {
+    private static let word = Array("password".utf8)
+
+    /// Deepest nesting of base64 that is looked into: a JWS in a JWS in a response has three.
+    private static let depthMax = 4
+
+    /// Shortest run of base64 that can hold the word.
+    private static let runByteCountMin = 11
+
+    /// Whether the word stands in some bytes.
+    static func isIn(_ bytes: ArraySlice<UInt8>) -> Bool { isIn(bytes, depth: 0) }
+
+    private static func isIn(_ bytes: ArraySlice<UInt8>, depth: Int) -> Bool {
+        if SecretFreeBody.find(word, in: folded(bytes)[...]) { return true }
+        guard depth < depthMax else { return false }
+        var position = bytes.startIndex
+        while position < bytes.endIndex {
+            var end = position
+            while end < bytes.endIndex, isRunByte(bytes[end]) { end += 1 }
+            if end - position >= runByteCountMin,
+                isEncoded(in: bytes[position..<end], depth: depth)
+            {
+                return true
+            }
+            position = end + 1
+        }
+        return false
+    }
+
+    // The run may begin with characters of its surroundings, so all four alignments are tried; not
+    // inside of base64 as well, where each level would cost four times the one before.
+    private static func isEncoded(in run: ArraySlice<UInt8>, depth: Int) -> Bool {
+        let letters = run.map { byte -> UInt8 in
+            switch byte {
+            case UInt8(ascii: "+"): UInt8(ascii: "-")
+            case UInt8(ascii: "/"): UInt8(ascii: "_")
+            default: byte
+            }
+        }
+        let alignments = depth == 0 ? 0..<4 : 0..<1
+        return alignments.contains { skipped in
+            // Without the last incomplete block, whose spare bits a decoder may refuse.
+            let text = letters.dropFirst(skipped)
+            let whole = text.prefix(text.count & ~3)
+            guard let decoded = Base64.decodeURLUnpadded(whole) else { return false }
+            let rest = text.dropFirst(whole.count)
+            let tail = Base64.decodeURLUnpadded(rest) ?? []
+            return isIn((decoded + tail)[...], depth: depth + 1)
+        }
+    }
+
+    private static func isRunByte(_ byte: UInt8) -> Bool {
+        Base64.isURLCharacter(byte) || byte == UInt8(ascii: "+") || byte == UInt8(ascii: "/")
+    }
+
+    /// The bytes in lower case, without zeros and without the escapes of JSON and of forms.
+    private static func folded(_ raw: ArraySlice<UInt8>) -> [UInt8] {
+        let bytes = raw.contains(0) ? raw.filter { $0 != 0 }[...] : raw
+        var output: [UInt8] = []
+        output.reserveCapacity(bytes.count)
+        var position = bytes.startIndex
+        while position < bytes.endIndex {
+            let byte = bytes[position]
+            position += 1
+            switch byte {
+            case UInt8(ascii: "\\"): continue
+            case UInt8(ascii: "%"):
+                take(2, of: bytes, at: &position, orElse: byte, to: &output)
+            case UInt8(ascii: "u")
+            where position >= bytes.startIndex + 2
+                && bytes[position - 2] == UInt8(ascii: "\\"):
+                take(4, of: bytes, at: &position, orElse: byte, to: &output)
+            case UInt8(ascii: "A")...UInt8(ascii: "Z"): output.append(byte | 0x20)
+            default: output.append(byte)
+            }
+        }
+        return output
+    }
+
+    private static func take(
+        _ count: Int,
+        of bytes: ArraySlice<UInt8>,
+        at position: inout Int,
+        orElse byte: UInt8,
+        to output: inout [UInt8]
+    ) {
+        let digits = bytes[position...].prefix(count).compactMap(JSON.hexadecimalDigit)
+        let unit = digits.reduce(UInt32(0)) { $0 << 4 | UInt32($1) }
+        guard digits.count == count, unit < 0x80 else {
+            output.append(byte)
+            return
+        }
+        position += count
+        let letter = UInt8(unit)
+        guard letter != 0 else { return }
+        let isUpper = (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(letter)
+        output.append(isUpper ? letter | 0x20 : letter)
+    }
+}

@@ -1,0 +1,156 @@
+public import Events
+internal import Postgres
+
+extension EventLog {
+    /// Keeps what an ingest run came to; called once, at its end.
+    ///
+    /// - Throws: `databaseUnavailable`, `permissionDenied`. The same call again is harmless.
+    public func keep(_ run: IngestionRun) async throws(EventLogError) {
+        let counts = run.counts
+        let reasons = counts.rejectedByReason.sorted { $0.key < $1.key }
+        try await writing(
+            "keep the statistics of the run \(run.id.text)",
+            EventLog.insertIngestion,
+            [
+                .int4(Int32(identity.lanes.lane(of: run.id.text))), .text(run.id.text),
+                .timestamptz(microseconds: run.startedAt.microseconds),
+                .timestamptz(microseconds: run.finishedAt.microseconds),
+                .int8(counts.payloads), .int8(counts.rejected), .int8(counts.appended),
+                .int8(counts.duplicates), .int8(counts.restored), .int8(counts.streams),
+                .bool(run.wasStopped), .text(run.source),
+                .textArray(reasons.map(\.key)), .int8Array(reasons.map(\.value)),
+            ]
+        )
+    }
+
+    /// How much of what came in was refused, repeated and restored.
+    ///
+    /// - Parameters:
+    ///   - source: Only runs of this channel; nil for all.
+    ///   - since: Only runs that ended at this instant of our clock or later; nil for all.
+    /// - Returns: Sums of the runs, and what the whole log says about transaction ids.
+    /// - Throws: `databaseUnavailable`.
+    public func ingestQuality(
+        source: String? = nil,
+        since: Instant? = nil
+    ) async throws(EventLogError) -> IngestQuality {
+        let bounds: [PostgresValue] = [
+            .text(source), .timestamptz(microseconds: since?.microseconds),
+        ]
+        return try await reading("add up the ingest runs") { session in
+            let found = try await session.pipeline([
+                PostgresStatement(EventLog.sumIngestions, bounds),
+                PostgresStatement(EventLog.sumReasons, bounds),
+                PostgresStatement(EventLog.countAliases, []),
+            ])
+            var reasons: [String: [String: Int64]] = [:]
+            for row in found[1] {
+                reasons[try row.text(0), default: [:]][try row.text(1)] = try row.int8(2)
+            }
+            let lines = try found[0].map { row in
+                try EventLog.line(row, reasons: reasons[row.text(0)] ?? [:])
+            }
+            return IngestQuality(
+                sources: lines,
+                total: EventLog.sum(lines),
+                aliases: try found[2].map { row in
+                    IngestQuality.Aliases(
+                        evidenceKind: try row.text(0),
+                        purchases: try row.int8(1),
+                        aliases: try row.int8(2)
+                    )
+                }
+            )
+        }
+    }
+
+    private static func line(
+        _ row: PostgresRow,
+        reasons: [String: Int64]
+    ) throws -> IngestQuality.Line {
+        var counts = IngestionCounts()
+        counts.rejectedByReason = reasons
+        counts.payloads = try row.int8(2)
+        counts.appended = try row.int8(3)
+        counts.duplicates = try row.int8(4)
+        counts.restored = try row.int8(5)
+        counts.streams = try row.int8(6)
+        return IngestQuality.Line(source: try row.text(0), runs: try row.int8(1), counts: counts)
+    }
+
+    private static func sum(_ lines: [IngestQuality.Line]) -> IngestQuality.Line {
+        var total = IngestQuality.Line(source: "", runs: 0, counts: IngestionCounts())
+        for line in lines {
+            total.runs += line.runs
+            total.counts.payloads += line.counts.payloads
+            total.counts.rejectedByReason.merge(line.counts.rejectedByReason, uniquingKeysWith: +)
+            total.counts.appended += line.counts.appended
+            total.counts.duplicates += line.counts.duplicates
+            total.counts.restored += line.counts.restored
+            total.counts.streams += line.counts.streams
+        }
+        return total
+    }
+
+    private static let insertIngestion = """
+        INSERT INTO ledger.ingestion (lane, run_id, started_at, finished_at, payloads, rejected,
+            appended, duplicates, restored, streams, was_stopped, source, rejected_by_reason)
+        SELECT $1, $2::uuid, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12,
+            coalesce(jsonb_object_agg(r.reason, r.count) FILTER (WHERE r.reason IS NOT NULL), '{}')
+        FROM unnest($13::text[], $14::bigint[]) AS r (reason, count)
+        ON CONFLICT DO NOTHING
+        """
+
+    private static let matchingIngestions = """
+        ledger.ingestion i
+        WHERE ($1::text IS NULL OR i.source = $1) AND ($2::timestamptz IS NULL OR i.finished_at >= $2)
+        """
+
+    private static let sumIngestions = """
+        SELECT i.source, count(*), sum(i.payloads)::bigint, sum(i.appended)::bigint,
+            sum(i.duplicates)::bigint, sum(i.restored)::bigint, sum(i.streams)::bigint
+        FROM \(matchingIngestions) GROUP BY i.source ORDER BY i.source
+        """
+
+    private static let sumReasons = """
+        SELECT i.source, r.key, sum(r.value::bigint)::bigint
+        FROM \(matchingIngestions.replacing(
+            "ledger.ingestion i",
+            with: "ledger.ingestion i CROSS JOIN LATERAL jsonb_each_text(i.rejected_by_reason) r"
+        )) GROUP BY i.source, r.key
+        """
+
+    // The first id of a purchase is its own, every further one an alias. A purchase is what facts
+    // share: key and product (Fact.subject).
+    private static let countAliases = """
+        WITH named AS (
+            SELECT e.lane, e.environment, e.original_transaction_id, e.purchase_date_ms,
+                e.expires_date_ms, e.product_id, e.transaction_id, e.lane_offset AS known_from,
+                e.evidence_digest
+            FROM ledger.event e WHERE e.kind = 'transaction' AND e.transaction_id <> ''
+            UNION ALL
+            SELECT e.lane, e.environment, e.original_transaction_id, e.purchase_date_ms,
+                e.expires_date_ms, e.product_id, c.transaction_id, c.known_from_offset,
+                e.evidence_digest
+            FROM ledger.confirmation c JOIN ledger.event e
+                ON e.lane = c.lane AND e.lane_offset = c.lane_offset
+            WHERE c.transaction_id <> '' AND e.kind = 'transaction'
+        ), first AS (
+            SELECT DISTINCT ON (lane, environment, original_transaction_id, purchase_date_ms,
+                    expires_date_ms, product_id, transaction_id) *
+            FROM named
+            ORDER BY lane, environment, original_transaction_id, purchase_date_ms,
+                expires_date_ms, product_id, transaction_id, known_from
+        ), numbered AS (
+            SELECT f.lane, f.evidence_digest, row_number() OVER (
+                PARTITION BY f.lane, f.environment, f.original_transaction_id, f.purchase_date_ms,
+                    f.expires_date_ms, f.product_id
+                ORDER BY f.known_from, f.transaction_id) AS number
+            FROM first f
+        )
+        SELECT v.kind, count(*) FILTER (WHERE n.number = 1), count(*) FILTER (WHERE n.number > 1)
+        FROM numbered n JOIN ledger.evidence v
+            ON v.lane = n.lane AND v.digest = n.evidence_digest
+        GROUP BY v.kind ORDER BY v.kind
+        """
+}

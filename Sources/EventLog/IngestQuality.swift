@@ -1,0 +1,32 @@
+/// How good what comes in is: how much is refused, repeated and restored.
+public struct IngestQuality: Sendable {
+    /// One line for each source, by its name.
+    public let sources: [Line]
+    /// The sum of them.
+    public let total: Line
+    /// Transaction ids in the log, by kind of evidence.
+    public let aliases: [Aliases]
+
+    /// The runs of one source, added up.
+    public struct Line: Hashable, Sendable {
+        /// The channel; empty for the sum over all.
+        public let source: String
+        /// Number of runs.
+        public var runs: Int64
+        /// What they counted; a subscription counts once for each run that spoke of it.
+        public var counts: IngestionCounts
+    }
+
+    /// How often purchases in the log are known by more than one transaction id.
+    ///
+    /// Told by the log alone, whatever runs brought it.
+    public struct Aliases: Hashable, Sendable {
+        /// The kind of payload that the purchase, or the id, first came from; of an id that came as a
+        /// repetition, the kind of payload that was repeated.
+        public let evidenceKind: String
+        /// Purchases with a transaction id.
+        public let purchases: Int64
+        /// Further ids of purchases (app-store.md §G-4).
+        public let aliases: Int64
+    }
+}

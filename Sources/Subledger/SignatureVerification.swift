@@ -1,0 +1,90 @@
+public import AppStore
+public import EventLog
+internal import Events
+
+/// Verifies every stored payload again, offline, from the evidence alone (promise 9).
+///
+/// The chain of digests proves that nothing was changed since it was committed; this proves that
+/// what was committed is what Apple signed. A signed payload must verify to exactly the root that
+/// its record names; one that was taken on other trust is decoded again. Either way every event that
+/// cites it must be among the facts it gives.
+public struct SignatureVerification: Sendable {
+    private let log: EventLog
+    private let prover: PayloadProver
+    private let jobs: Int
+
+    /// A verification of that log.
+    ///
+    /// - Parameters:
+    ///   - log: The log.
+    ///   - roots: The certificates that chains may end at: Apple's, and what else the ledger was
+    ///     filled with.
+    ///   - jobs: Payloads are verified on so many cores; at least one.
+    public init(log: EventLog, roots: [RootCertificate], jobs: Int) {
+        self.log = log
+        prover = PayloadProver(roots: roots)
+        self.jobs = max(1, jobs)
+    }
+
+    /// Verifies what is committed now; memory does not grow with the log.
+    ///
+    /// The result is the same whatever the number of jobs: pages are judged at once, and counted in
+    /// the order of the log.
+    ///
+    /// - Parameter progress: Told the number of payloads verified so far, now and then.
+    /// - Returns: What was proven, and the first event that was not; the rest is not looked at.
+    /// - Throws: `EventLogError` where the log cannot be read.
+    public func run(
+        progress: @Sendable (Int64) -> Void = { _ in }
+    ) async throws -> SignatureReport {
+        var pages = PageReader(log: log, heads: try await log.heads())
+        var report = SignatureReport()
+        try await withThrowingTaskGroup(of: (number: Int, result: PageResult).self) { group in
+            var waiting: [Int: PageResult] = [:]
+            var (started, counted) = (0, 0)
+            while true {
+                // What is finished early waits for its turn, so it counts as under way.
+                while started - counted < jobs, report.isOK, let page = try await pages.next() {
+                    let number = started
+                    group.addTask { (number, prover.judge(page)) }
+                    started += 1
+                }
+                guard let (number, result) = try await group.next() else { break }
+                waiting[number] = result
+                while let next = waiting.removeValue(forKey: counted) {
+                    report.take(next)
+                    counted += 1
+                }
+                progress(report.payloads)
+            }
+        }
+        return report
+    }
+}
+
+/// Reads the log page by page, lane after lane.
+private struct PageReader {
+    private let log: EventLog
+    private let heads: [(lane: Int, head: EventLog.Head)]
+    private var index = 0
+    private var offset: Int64 = 0
+
+    init(log: EventLog, heads: [Int: EventLog.Head]) {
+        self.log = log
+        self.heads = heads.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+    }
+
+    /// The next page; nil after the last.
+    mutating func next() async throws(EventLogError) -> CitedPayloadPage? {
+        while index < heads.count {
+            let (lane, head) = heads[index]
+            if let page = try await log.citedPayloads(lane: lane, after: offset, upTo: head) {
+                offset = page.lastOffset
+                return page
+            }
+            index += 1
+            offset = 0
+        }
+        return nil
+    }
+}

@@ -1,0 +1,158 @@
+import ArgumentParser
+import EventLog
+import Events
+
+struct HistoryCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "history",
+        abstract: "Every event of a subscription, in the order in which the log learnt of it.",
+        discussion: """
+            An event carries the trust of the payload that brought it first: signed by Apple, \
+            fetched from Apple by our client, proven by the shared secret, or vouched for by the \
+            operator. A payload that only repeated it left a confirmation and changes no trust.
+            """
+    )
+
+    @OptionGroup var question: StreamOptions
+
+    @Option(
+        help: ArgumentHelp(
+            "Only events of this trust; repeat for more.",
+            discussion: "One of \(HistoryCommand.trustWords). Default: all.",
+            valueName: "level"
+        ),
+        transform: HistoryCommand.trust
+    )
+    var trust: [Verification.Trust] = []
+
+    @OptionGroup var database: DatabaseOptions
+    @OptionGroup var output: OutputOptions
+
+    func run() async throws {
+        let log = try await database.openLog()
+        let stream = try await question.stream(in: log)
+        var history = try await log.history(of: stream, knownAt: question.knownAt)
+        let evidence = try await log.evidenceSummaries(of: history)
+        await log.close()
+        if !trust.isEmpty { history.keep(Set(trust.map(\.rawValue)), by: evidence) }
+        if output.json {
+            try Terminal.print(
+                json: HistoryDocument(history, evidence, lanes: log.identity.lanes)
+            )
+        } else {
+            HistoryDocument.printTable(history, evidence)
+        }
+    }
+}
+
+extension HistoryCommand {
+    private static let trustWords = Verification.Trust.allCases.map(\.rawValue)
+        .joined(separator: ", ")
+
+    private static func trust(_ word: String) throws -> Verification.Trust {
+        guard let trust = Verification.Trust(rawValue: word) else {
+            throw ValidationError("'\(word)' is no level of trust; the words are \(trustWords)")
+        }
+        return trust
+    }
+}
+
+extension StreamHistory {
+    /// Leaves out events of other trust, with what repeated them.
+    fileprivate mutating func keep(
+        _ trusts: Set<String>,
+        by evidence: [Digest: EvidenceSummary]
+    ) {
+        events = events.filter { event in
+            evidence[event.evidence].map { trusts.contains($0.trust) } ?? false
+        }
+        let kept = Set(events.map(\.position))
+        confirmations = confirmations.filter { kept.contains($0.position) }
+    }
+}
+
+/// The JSON of `history`: events under Apple's property names.
+struct HistoryDocument: Encodable {
+    let originalTransactionId: String
+    let environment: String
+    let events: [Line]
+
+    struct Line: Encodable {
+        let position: PositionValue
+        let recordedAt: Int64
+        let asOf: Int64
+        let kind: String
+        let bundleId: String
+        let purchaseDate: Int64?
+        let expiresDate: Int64?
+        let fields: [String: JSONValue]
+        let evidence: String
+        let evidenceKind: String?
+        let source: String?
+        let trust: String?
+        let confirmations: Int
+    }
+
+    /// The document; `evidence` tells of the payloads by their digests.
+    init(_ history: StreamHistory, _ evidence: [Digest: EvidenceSummary], lanes: LaneCount) {
+        originalTransactionId = history.stream.originalTransactionId
+        environment = history.stream.environment.word
+        let confirmations = Dictionary(grouping: history.confirmations, by: \.position)
+        events = history.events.map { event in
+            let fact = event.fact
+            let summary = evidence[event.evidence]
+            return Line(
+                position: PositionValue(event.position, lanes: lanes),
+                recordedAt: event.recordedAt.milliseconds,
+                asOf: fact.asOf.milliseconds,
+                kind: fact.kind.rawValue,
+                bundleId: fact.bundleId,
+                purchaseDate: fact.purchaseDate.ifSet,
+                expiresDate: fact.expiresDate.ifSet,
+                fields: Dictionary(
+                    uniqueKeysWithValues: fact.content.entries.map {
+                        ("\($0.field)", JSONValue($0.value))
+                    }
+                ),
+                evidence: event.evidence.hex,
+                evidenceKind: summary?.evidenceKind,
+                source: summary?.source,
+                trust: summary?.trust,
+                confirmations: confirmations[event.position]?.count ?? 0
+            )
+        }
+    }
+
+    /// The same for people.
+    static func printTable(_ history: StreamHistory, _ evidence: [Digest: EvidenceSummary]) {
+        Terminal.print(
+            "\(history.stream.originalTransactionId) · \(history.stream.environment) · UTC"
+        )
+        var table = TextTable([
+            "position", "as of", "recorded", "lag", "trust", "source", "kind", "what it says",
+        ])
+        for event in history.events {
+            let summary = evidence[event.evidence]
+            table.add([
+                "#\(event.position)", event.fact.asOf.clock, event.recordedAt.clock,
+                lag(event), summary?.trust ?? "?", summary?.source ?? "?",
+                event.fact.kind.rawValue, event.fact.summary,
+            ])
+        }
+        Terminal.print(table.text)
+        if !history.confirmations.isEmpty {
+            Terminal.print("repeated by Apple without news: \(history.confirmations.count) times")
+        }
+    }
+
+    private static func lag(_ event: Event) -> String {
+        let seconds = (event.recordedAt.milliseconds - event.fact.asOf.milliseconds) / 1000
+        return switch seconds {
+        case ..<0: "–"
+        case ..<120: "\(seconds)s"
+        case ..<7200: "\(seconds / 60)m"
+        case ..<172_800: "\(seconds / 3600)h"
+        default: "\(seconds / 86_400)d"
+        }
+    }
+}

@@ -1,0 +1,168 @@
+import EventLog
+import Events
+import Postgres
+import TestSupport
+import Testing
+
+/// What was refused is kept beside the log, not in it.
+@Suite(.enabled { await TestServer.isAvailable })
+struct RejectionTests {
+    @Test(arguments: Variant.all)
+    func `a payload is kept once a reason, as it was the first time`(
+        variant: Variant
+    ) async throws {
+        try await variant.withLog { log, settings in
+            try await log.keep([refused("a", "unproven", day: 1), refused("b", "unproven", day: 2)])
+            try await log.keep([
+                refused("a", "unproven", day: 3, source: "again"),
+                refused("a", "json-malformed", day: 3), refused("c", "unproven", day: 4),
+                refused("c", "unproven", day: 5),
+            ])
+            let (count, newest) = try await log.rejections(limit: 10)
+            #expect(count == 4)
+            #expect(
+                newest.map { "\($0.location) \($0.reason) \($0.source)" } == [
+                    "c unproven test", "a json-malformed test", "b unproven test",
+                    "a unproven test",
+                ]
+            )
+            #expect(newest.last?.receivedAt == TestFacts.instant(day: 1))
+            #expect(newest.last?.digest == Digest.of(Array("a".utf8)))
+            #expect(try await log.rejections(limit: 1).newest.count == 1)
+            try await expectFilters(log)
+            #expect(try await log.verify().commits == 0, "rejections are no commits")
+            #expect(try await Inspector.count("event", settings) == 0)
+        }
+    }
+
+    private func expectFilters(_ log: EventLog) async throws {
+        let filters: [(RejectionFilter, Int64)] = [
+            (RejectionFilter(reason: "unproven"), 3), (RejectionFilter(source: "test"), 4),
+            (RejectionFilter(source: "again"), 0),
+            (RejectionFilter(since: TestFacts.instant(day: 3)), 2),
+            (RejectionFilter(reason: "unproven", since: TestFacts.instant(day: 2)), 2),
+        ]
+        for (filter, expected) in filters {
+            let found = try await log.rejections(filter, limit: 10)
+            #expect(found.count == expected, "\(filter)")
+            #expect(found.newest.count == Int(expected), "\(filter)")
+        }
+    }
+
+    @Test func `bodies, messages and locations are cut to their limits`() async throws {
+        try await Variant.all[0].withLog { log, _ in
+            let payload = (0..<RejectedPayload.bodyByteCountMax + 5).map {
+                UInt8(truncatingIfNeeded: $0)
+            }
+            let long = String(repeating: "é\u{0}\u{1B}[2J", count: 10_000)
+            try await log.keep([
+                RejectedPayload(
+                    payload: payload,
+                    body: payload,
+                    reason: "unproven",
+                    message: long,
+                    source: "te\u{0}st",
+                    location: long + "/end.json",
+                    receivedAt: TestClock.noon
+                )
+            ])
+            let line = try #require(try await log.rejections(limit: 1).newest.first)
+            #expect(line.byteCount == payload.count)
+            #expect(line.bodyByteCount == RejectedPayload.bodyByteCountMax)
+            #expect(line.message.utf8.count <= RejectedPayload.messageByteCountMax + 4)
+            #expect(line.location.utf8.count <= RejectedPayload.locationByteCountMax + 4)
+            #expect(line.location.hasSuffix("/end.json"))
+            for text in [line.message, line.source, line.location] {
+                #expect(!text.unicodeScalars.contains { $0.value < 0x20 }, "\(text.prefix(20))")
+            }
+            let body = try await log.rejectedBody(Digest.of(payload))
+            #expect(body == .some(Array(payload.prefix(RejectedPayload.bodyByteCountMax))))
+        }
+    }
+
+    @Test func `nothing kept is told from never refused`() async throws {
+        try await Variant.all[3].withLog { log, _ in
+            try await log.keep([refused("a", "unproven", body: nil)])
+            let kept = try await log.rejectedBody(Digest.of(Array("a".utf8)))
+            #expect(kept == .some(nil))
+            let never = try await log.rejectedBody(Digest.of(Array("b".utf8)))
+            #expect(never == .none)
+        }
+    }
+
+    @Test(arguments: Variant.extremes)
+    func `the owner may delete rejections, nobody else, and nobody edits them`(
+        variant: Variant
+    ) async throws {
+        try await variant.withLog { log, settings in
+            try await log.keep((0..<9).map { refused("\($0)", "unproven") })
+            try await Inspector.inspect(settings) { inspector in
+                for (role, statement, state) in [
+                    ("ledger_writer", "DELETE FROM", "42501"),
+                    ("ledger_writer", "TRUNCATE", "42501"),
+                    ("ledger_reader", "DELETE FROM", "42501"),
+                ] {
+                    try await inspector.session.execute("SET ROLE \(role)")
+                    let error = await #expect(throws: PostgresError.self) {
+                        try await inspector.session.execute("\(statement) ledger.rejection")
+                    }
+                    #expect(error?.sqlState == state, "\(role): \(statement)")
+                }
+                for role in ["ledger_owner", "NONE"] {
+                    try await inspector.session.execute("SET ROLE \(role)")
+                    let error = await #expect(throws: PostgresError.self) {
+                        try await inspector.session.execute(
+                            "UPDATE ledger.rejection SET reason = 'other'"
+                        )
+                    }
+                    #expect(error?.sqlState == "LG001", "\(role)")
+                }
+                try await inspector.session.execute(
+                    "SET ROLE ledger_owner; DELETE FROM ledger.rejection WHERE location < '5'"
+                )
+            }
+            #expect(try await log.rejections(limit: 10).count == 4)
+        }
+    }
+
+    @Test func `two writers keep the same rejections in any order without waiting for ever`()
+        async throws
+    {
+        try await Variant.all[3].withLog { log, settings in
+            // A log has one session here, so that two of them are needed to meet.
+            let other = try await EventLog.open(settings, .test())
+            for round in UInt64(0)..<20 {
+                let all = (0..<400).map { refused("\(round)-\($0)", "unproven") }
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    for (seed, writer) in zip(UInt64(0)..., [log, other]) {
+                        group.addTask {
+                            var random = TestSupport.SeededGenerator(seed: round * 2 + seed)
+                            try await writer.keep(all.shuffled(using: &random))
+                        }
+                    }
+                    try await group.waitForAll()
+                }
+            }
+            #expect(try await log.rejections(limit: 1).count == 8000)
+            await other.close()
+        }
+    }
+
+    private func refused(
+        _ payload: String,
+        _ reason: String,
+        day: Int64 = 0,
+        source: String = "test",
+        body: [UInt8]? = []
+    ) -> RejectedPayload {
+        RejectedPayload(
+            payload: Array(payload.utf8),
+            body: body.map { $0 + Array(payload.utf8) },
+            reason: reason,
+            message: "It was refused.",
+            source: source,
+            location: payload,
+            receivedAt: TestFacts.instant(day: day)
+        )
+    }
+}

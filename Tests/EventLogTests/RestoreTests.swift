@@ -1,0 +1,58 @@
+import EventLog
+import Events
+import TestSupport
+import Testing
+
+/// Transaction ids that restores make (app-store.md §G-4), as append tells them.
+@Suite(.enabled { await TestServer.isAvailable })
+struct RestoreTests {
+    @Test(arguments: Variant.all)
+    func `a new id of a known purchase is a restore, as an alias or in an event of its own`(
+        variant: Variant
+    ) async throws {
+        try await variant.withLog { log, _ in
+            let cases: [(Fact, isNew: Bool, isRestore: Bool)] = [
+                // The first id is the purchase's own; another purchase has one of its own.
+                (TestFacts.transaction(asOf: 1, transactionId: "1"), true, false),
+                (TestFacts.transaction(purchased: 30, asOf: 1, transactionId: "2"), true, false),
+                (TestFacts.transaction(asOf: 2, transactionId: "1"), false, false),
+                // An alias, then the same alias again.
+                (TestFacts.transaction(asOf: 1, transactionId: "3"), false, true),
+                (TestFacts.transaction(asOf: 1, transactionId: "3"), false, false),
+                // A refund under a new id: news, and a restore; then under an id that is known.
+                (TestFacts.transaction(asOf: 4, transactionId: "4", revoked: 3), true, true),
+                (TestFacts.transaction(asOf: 5, transactionId: "3"), true, false),
+                // Neither a notification nor an environment of its own has to do with it.
+                (TestFacts.notification(uuid: "n", asOf: 6), true, false),
+                (
+                    TestFacts.transaction(asOf: 1, transactionId: "5", environment: .sandbox),
+                    true, false
+                ),
+            ]
+            for (number, (fact, isNew, isRestore)) in cases.enumerated() {
+                let outcome = try #require(try await log.append(verified(fact)).first)
+                #expect(outcome.isNew == isNew, "case \(number)")
+                #expect(outcome.isRestore == isRestore, "case \(number)")
+            }
+            // Purchase "1" is known as 3 and 4 too; the two others have one id each.
+            let aliases = try await log.ingestQuality().aliases
+            #expect(aliases.map(\.evidenceKind) == ["signed-transaction"])
+            #expect(aliases.map(\.purchases) == [3])
+            #expect(aliases.map(\.aliases) == [2])
+        }
+    }
+
+    @Test func `in one payload as in several`() async throws {
+        try await Variant.all[0].withLog { log, _ in
+            let outcomes = try await log.append(
+                verified([
+                    TestFacts.transaction(asOf: 1, transactionId: "1"),
+                    TestFacts.transaction(asOf: 1, transactionId: "2"),
+                    TestFacts.transaction(asOf: 1, transactionId: "2"),
+                ])
+            )
+            #expect(outcomes.map(\.isNew) == [true, false, false])
+            #expect(outcomes.map(\.isRestore) == [false, true, false])
+        }
+    }
+}
