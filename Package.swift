@@ -160,7 +160,7 @@ let package = Package(
         ),
         .testTarget(
             name: "FuzzTests",
-            dependencies: ["AppStoreSimulator", "Fuzz"],
+            dependencies: ["Fuzz"],
             swiftSettings: strict
         ),
         // Not a product: the process that the crash test kills.
