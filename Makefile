@@ -1,5 +1,5 @@
 # Two commands for a newcomer: `make demo` and `make test`. Everything CI does, a laptop can do.
-.PHONY: help demo test lint build release snapshot format dependencies clean-database
+.PHONY: help demo test fuzz lint build release snapshot format dependencies clean-database
 
 SUBLEDGER = .build/debug/subledger
 SOURCES = Sources Tests Projections schema Package.swift
@@ -18,6 +18,9 @@ demo: dependencies build ## Fill a ledger with a synthetic App Store and ask it 
 test: dependencies ## Run all tests; a PostgreSQL of their own is started and stopped.
 	swift build --build-tests
 	swift test --skip-build --disable-xctest
+
+fuzz: ## Fuzz every decoder, optimised, for SUBLEDGER_FUZZ_SECONDS (60 unless told).
+	swift run -c release Fuzz
 
 lint: ## Check layout and documentation of the sources, and that imports follow the arrows.
 	swift format lint --strict -r -p $(SOURCES)

@@ -123,7 +123,9 @@ let package = Package(
         ),
         .testTarget(
             name: "AppStoreTests",
-            dependencies: ["AppStore", "Events", crypto, rsa, x509, asn1],
+            dependencies: [
+                "AppStore", "AppStoreSimulator", "Events", crypto, rsa, x509, asn1,
+            ],
             swiftSettings: strict
         ),
         .testTarget(
@@ -146,6 +148,19 @@ let package = Package(
             dependencies: [
                 "EventLog", "Events", "Postgres", "SubledgerCommand", "TestSupport",
             ],
+            swiftSettings: strict
+        ),
+        // Not a product: mutated payloads against every decoder, for hours if asked.
+        .executableTarget(
+            name: "Fuzz",
+            dependencies: ["AppStore", "AppStoreSimulator", "EventLog", "Events"],
+            path: "Tests/Fuzz",
+            exclude: ["libfuzzer"],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "FuzzTests",
+            dependencies: ["Fuzz"],
             swiftSettings: strict
         ),
         // Not a product: the process that the crash test kills.

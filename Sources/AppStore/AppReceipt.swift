@@ -74,7 +74,8 @@ extension AppReceipt {
     /// Decodes the signed content of a receipt.
     ///
     /// Throws `receipt-bundle-missing` for one that names no app, `receipt-attribute-duplicate`,
-    /// `receipt-attribute-malformed`, `date-implausible`, and what `ReceiptAttributes` throws.
+    /// `receipt-attribute-malformed`, `id-malformed`, `date-implausible`, and what
+    /// `ReceiptAttributes` throws.
     init(content: ArraySlice<UInt8>) throws(Rejection) {
         var attributes = try ReceiptAttributes(ofReceipt: content)
         try attributes.read { attribute throws(Rejection) in
@@ -91,9 +92,9 @@ extension AppReceipt {
 
     private mutating func set(_ attribute: ReceiptAttributes.Attribute) throws(Rejection) {
         switch attribute.type {
-        case 0: receiptType = try attribute.text()
+        case 0: receiptType = try attribute.identifier(byteCountMax: StreamID.idByteCountMax)
         case 1: appItemId = try attribute.decimal()
-        case 2: bundleId = try attribute.text() ?? ""
+        case 2: bundleId = try attribute.identifier() ?? ""
         case 3: applicationVersion = try attribute.text()
         case 12: creationDate = try attribute.date()
         case ReceiptAttributes.inAppType:
@@ -126,10 +127,12 @@ extension InAppPurchase {
     private mutating func set(_ attribute: ReceiptAttributes.Attribute) throws(Rejection) {
         switch attribute.type {
         case 1701: quantity = try attribute.integer()
-        case 1702: productId = try attribute.text()
-        case 1703: transactionId = try attribute.text()
+        case 1702: productId = try attribute.identifier()
+        case 1703:
+            transactionId = try attribute.identifier(byteCountMax: StreamID.idByteCountMax)
         case 1704: purchaseDate = try attribute.date()
-        case 1705: originalTransactionId = try attribute.text()
+        case 1705:
+            originalTransactionId = try attribute.identifier(byteCountMax: StreamID.idByteCountMax)
         case 1706: originalPurchaseDate = try attribute.date()
         case 1708: expiresDate = try attribute.date()
         case 1711: webOrderLineItemId = try attribute.decimal()

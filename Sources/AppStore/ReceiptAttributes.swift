@@ -103,6 +103,22 @@ extension ReceiptAttributes.Attribute {
         return text.isEmpty ? nil : text
     }
 
+    /// The value as an id; nil for the empty text.
+    ///
+    /// Throws `id-malformed` where it is too long for one or holds control characters, which
+    /// PostgreSQL in part cannot store, and what `text` throws.
+    func identifier(
+        byteCountMax: Int = Claims.identifierByteCountMax
+    ) throws(Rejection) -> String? {
+        guard let text = try text() else { return nil }
+        try Claims.checkIdentifier(
+            text,
+            "The app receipt's attribute \(type)",
+            byteCountMax: byteCountMax
+        )
+        return text
+    }
+
     /// The value as a number of at most eight bytes.
     func integer() throws(Rejection) -> Int64 {
         let node = try node()

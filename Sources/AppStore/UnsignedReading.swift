@@ -59,7 +59,10 @@ struct UnsignedReading {
         case .client: return .fetched
         case .nobody: break
         }
-        guard let secret = policy.sharedSecret, let password = body.password else { return nil }
+        // An empty secret is none: whoever left it empty did not mean to trust empty passwords.
+        guard let secret = policy.sharedSecret, !secret.isEmpty, let password = body.password else {
+            return nil
+        }
         guard UnsignedReading.isSame(secret, password) else {
             throw Rejection(
                 .sharedSecretMismatch,

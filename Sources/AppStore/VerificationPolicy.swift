@@ -16,8 +16,8 @@ public struct VerificationPolicy: Sendable {
     /// Nothing signed tells an old test purchase from a real one, so this is for whoever knows where
     /// the payloads come from, and never follows from `environments` (promise 10).
     public var assumedEnvironment: Environment?
-    /// The app's shared secret, which version 1 notifications carry as `password`; nil where there
-    /// is none to compare with.
+    /// The app's shared secret, which version 1 notifications carry as `password`; nil, or empty,
+    /// where there is none to compare with.
     ///
     /// Never stored, never logged.
     public var sharedSecret: String?

@@ -41,7 +41,7 @@ public struct ReceiptPKI: Sendable {
     /// Apple's receipts are.
     ///
     /// The same payload always gives the same bytes.
-    func sign(payload: [UInt8], form: AppReceiptForm) -> [UInt8] {
+    package func sign(payload: [UInt8], form: AppReceiptForm) -> [UInt8] {
         let content = form.contains(.wrappedTwice) ? BER.element(BER.octetString, payload) : payload
         let isOld = form.contains(.sha1)
         let digest = BER.element(BER.sequence, (isOld ? Self.sha1 : Self.sha256) + BER.null)

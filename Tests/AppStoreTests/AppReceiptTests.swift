@@ -167,6 +167,23 @@ struct AppReceiptTests {
         #expect(refusal(extra: never) == nil)
     }
 
+    @Test func `an id is short and has no control characters, in every place`() {
+        let long = String(repeating: "9", count: StreamID.idByteCountMax + 1)
+        for (type, text) in [
+            (1703, "7\u{0}"), (1703, long), (1705, "7\n"), (1705, long), (1702, "a\u{7f}"),
+            (1702, long + long),
+        ] as [(Int64, String)] {
+            let attribute = Forge.attribute(type, Forge.utf8(text))
+            #expect(refusal(inPurchase: attribute) == .idMalformed, "\(type)")
+        }
+        let fitting = Forge.utf8(String(long.dropLast()))
+        #expect(refusal(inPurchase: Forge.attribute(1705, fitting)) == nil)
+        for type in [0, 2] as [Int64] {
+            let attribute = Forge.attribute(type, Forge.utf8("\u{1b}[2J"))
+            #expect(refusal(Forge.set([attribute])) == .idMalformed, "\(type)")
+        }
+    }
+
     @Test func `a value of another type than its attribute's is refused`() {
         #expect(
             refusal(inPurchase: Forge.attribute(1702, Forge.integer(1)))

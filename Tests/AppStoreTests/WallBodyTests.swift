@@ -1,0 +1,215 @@
+import AppStoreSimulator
+import Events
+import Foundation
+import Testing
+
+@testable import AppStore
+
+/// The wall around what is not signed: a body may say what it likes, only what its embedded receipt
+/// proves enters as signed, and only what somebody vouches for enters besides.
+struct WallBodyTests {
+    private let life: SubscriptionLife
+    private let verifier: AppStoreVerifier
+    private let instant: Instant
+    /// A verifyReceipt response and a version 1 notification about the life, each with a receipt.
+    private let bodies: [String]
+
+    private static let seed: UInt64 = 20_261_122
+
+    private static func life(
+        _ index: Int,
+        seed: UInt64 = seed,
+        environment: Events.Environment = .production,
+        bundleId: String = "example.subledger"
+    ) -> SubscriptionLife {
+        let store = SimulatedStore(
+            pki: SimulatedPKI(seed: seed),
+            environment: environment,
+            bundleId: bundleId
+        )
+        return AppStoreSimulator(seed: WallBodyTests.seed, store: store).life(index)
+    }
+
+    init() throws {
+        life = WallBodyTests.life(0)
+        let horizon = try #require(life.horizon)
+        instant = horizon
+        verifier = AppStoreVerifier(
+            policy: VerificationPolicy(
+                roots: [try RootCertificate(der: life.store.pki.rootDER)],
+                bundleIds: [life.store.bundleId],
+                environments: [.production],
+                sharedSecret: SubscriptionLife.sharedSecret
+            )
+        )
+        let notification = try #require(
+            life.statusUpdateNotifications(password: "").last { $0.signedAt <= horizon }
+        )
+        bodies = [life.verifyReceiptResponse(asOf: horizon), notification.payload].map {
+            String(decoding: $0, as: UTF8.self)
+                .replacing("\"password\":\"\"", with: "\"pass\":\"\"")
+        }
+    }
+
+    /// The base64 of the receipt that a body embeds.
+    private func receipt(in body: String) throws -> String {
+        let match = try #require(body.firstMatch(of: #/"latest_receipt":"([^"]*)"/#))
+        return String(match.1)
+    }
+
+    private func verified(_ body: String, _ voucher: Voucher) throws -> VerifiedPayload {
+        try verifier.verify(
+            payload: Array(body.utf8),
+            source: "test",
+            receivedAt: receivedAt,
+            voucher: voucher
+        )
+    }
+
+    private func refusal(_ body: String, _ voucher: Voucher) -> Rejection.Code? {
+        do {
+            _ = try verified(body, voucher)
+            return nil
+        } catch {
+            return (error as? Rejection)?.code
+        }
+    }
+
+    /// The facts that count as signed.
+    private func signed(_ verified: VerifiedPayload) -> [Fact] {
+        verified.groups.filter { $0.evidence.verification.trust == .signed }.flatMap(\.value)
+    }
+
+    @Test func `of a genuine body that nobody vouches for, its receipt is taken`() throws {
+        for body in bodies {
+            let proven = try verifier.facts(try receipt(in: body))
+            #expect(!proven.isEmpty)
+            #expect(try verified(body, .nobody).facts == proven)
+            let vouched = try verified(body, .operator)
+            #expect(signed(vouched) == proven)
+            #expect(vouched.notices.isEmpty, "\(vouched.notices)")
+        }
+    }
+
+    // What is altered must not appear as signed, and where the receipt says otherwise, not at all.
+    @Test(
+        arguments: [
+            ("\"product_id\"", "\"product_id\":\"example.free\""),
+            ("\"original_transaction_id\"", "\"original_transaction_id\":\"666\""),
+            ("\"purchase_date_ms\"", "\"purchase_date_ms\":\"1500000000000\""),
+            ("\"expires_date_ms\"", "\"expires_date_ms\":\"4000000000000\""),
+            ("\"web_order_line_item_id\"", "\"web_order_line_item_id\":\"666\""),
+            ("\"(bundle_id|bid)\"", "\"bundle_id\":\"example.other\",\"bid\":\"example.other\""),
+            ("\"(environment|receipt_type)\"", "\"environment\":\"Sandbox\""),
+        ]
+    )
+    func `a body that contradicts its receipt is not believed, vouched for or not`(
+        name: String,
+        forged: String
+    ) throws {
+        let pattern = try Regex(name + ":\"[^\"]*\"")
+        for body in bodies {
+            let proven = try verifier.facts(try receipt(in: body))
+            let altered = body.replacing(pattern, with: forged)
+            #expect(altered != body)
+            #expect(try verified(altered, .nobody).facts == proven, "\(forged)")
+            let vouched = try verified(altered, .operator)
+            #expect(vouched.facts == proven, "\(forged)")
+            #expect(vouched.notices.map(\.code) == [.receiptContradicted])
+        }
+    }
+
+    @Test func `a row that is made up is left out, or stands apart as vouched for`() throws {
+        let row = """
+            {"product_id":"example.gold","transaction_id":"666","original_transaction_id":"666",\
+            "purchase_date_ms":"1700000000000","expires_date_ms":"4000000000000"}
+            """
+        for body in bodies {
+            let proven = try verifier.facts(try receipt(in: body))
+            let added = body.replacing(
+                "\"latest_receipt_info\":[",
+                with: "\"latest_receipt_info\":[\(row),"
+            )
+            #expect(added != body)
+            let strict = try verified(added, .nobody)
+            #expect(strict.facts == proven)
+            #expect(strict.notices.map(\.code) == [.unprovenLeftOut])
+            let vouched = try verified(added, .operator)
+            #expect(signed(vouched) == proven)
+            #expect(vouched.facts.contains { $0.stream.originalTransactionId == "666" })
+        }
+    }
+
+    @Test func `another app's or environment's receipt refuses the body around it`() throws {
+        let foreign = [
+            (WallBodyTests.life(0, bundleId: "example.other"), Rejection.Code.bundleIdMismatch),
+            (WallBodyTests.life(0, environment: .sandbox), .environmentNotAccepted),
+        ]
+        for body in bodies {
+            let own = try receipt(in: body)
+            for (other, code) in foreign {
+                let text = String(decoding: other.appReceiptBase64(asOf: instant), as: UTF8.self)
+                let swapped = body.replacing(own, with: text)
+                #expect(refusal(swapped, .nobody) == code)
+                #expect(refusal(swapped, .operator) == code)
+                #expect(verifier.refusal(text) == code, "the receipt alone")
+            }
+        }
+    }
+
+    @Test func `a receipt that proves nothing makes nothing signed`() throws {
+        let stranger = WallBodyTests.life(0, seed: 666)
+        let strange = String(decoding: stranger.appReceiptBase64(asOf: instant), as: UTF8.self)
+        #expect(verifier.refusal(strange) == .chainBroken, "a root of the same name, another key")
+        for body in bodies {
+            let own = try receipt(in: body)
+            let middle = own.index(own.startIndex, offsetBy: own.count / 2)
+            let flipped =
+                own[..<middle] + (own[middle] == "A" ? "B" : "A") + own[middle...].dropFirst()
+            for forged in [
+                strange, String(own.prefix(own.count / 8 * 4)), String(flipped), "AAAA",
+                String(own.reversed()),
+            ] {
+                let swapped = body.replacing(own, with: forged)
+                #expect(refusal(swapped, .nobody) == .unproven, "\(forged.prefix(20))")
+                let vouched = try verified(swapped, .operator)
+                #expect(signed(vouched).isEmpty)
+                #expect(vouched.notices.first?.code == .receiptUnverified)
+            }
+        }
+    }
+
+    @Test func `another customer's receipt proves that customer's purchases and no others`() throws
+    {
+        let other = WallBodyTests.life(1)
+        let when = try #require(other.horizon)
+        let text = String(decoding: other.appReceiptBase64(asOf: when), as: UTF8.self)
+        let proven = try verifier.facts(text)
+        for body in bodies {
+            let swapped = body.replacing(try receipt(in: body), with: text)
+            #expect(try verified(swapped, .nobody).facts == proven)
+            #expect(try signed(verified(swapped, .operator)) == proven)
+        }
+    }
+
+    @Test func `a password that is not the secret refuses the notification, receipt or not`()
+        throws
+    {
+        let body = try #require(bodies.last)
+        let forged = body.replacing("\"pass\":\"\"", with: "\"password\":\"guess\"")
+        #expect(forged != body)
+        #expect(refusal(forged, .nobody) == .sharedSecretMismatch)
+        let twice = body.dropLast() + ",\"password\":\"a\",\"password\":\"b\"}"
+        #expect(refusal(String(twice), .nobody) == .jsonDuplicateName)
+    }
+
+    @Test func `an empty secret proves nothing`() throws {
+        var policy = verifier.policy
+        policy.sharedSecret = ""
+        let careless = AppStoreVerifier(policy: policy)
+        let body = try #require(bodies.last)
+        let forged = body.replacing("\"pass\":\"\"", with: "\"password\":\"\"")
+            .replacing(try receipt(in: body), with: "")
+        #expect(careless.refusal(forged) == .unproven)
+    }
+}

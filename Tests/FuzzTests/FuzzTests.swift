@@ -1,0 +1,23 @@
+import Testing
+
+@testable import Fuzz
+
+/// A short run over every decoder; `Tests/Fuzz` runs for as long as is asked.
+struct FuzzTests {
+    // Another one for each decoder, together some seconds in debug.
+    private static let caseCount: UInt64 = 300
+    private static let fuzzer = Result { try Fuzzer(seed: 20_261_121) }
+
+    @Test(arguments: Decoder.allCases)
+    func `a decoder keeps its word whatever it is given`(decoder: Decoder) throws {
+        let fuzzer = try FuzzTests.fuzzer.get()
+        for number in 0..<FuzzTests.caseCount {
+            do throws(Finding) {
+                try fuzzer.run(decoder, number)
+            } catch {
+                Issue.record("seed \(fuzzer.seed), \(decoder), case \(number): \(error)")
+                return
+            }
+        }
+    }
+}
