@@ -42,7 +42,30 @@ struct ReceiptEntry {
             }
         }
         try resolveDates()
+        try checkComplete(entry)
         content.take(offer)
+    }
+
+    /// Whether it tells of a cancellation.
+    var isCancelled: Bool { summary.isCancelled }
+
+    /// What two entries of one transaction must share to be one statement.
+    var summary: Summary {
+        Summary(
+            purchaseDate: purchaseDate?.flooredToSecond,
+            expiresDate: expiresDate?.flooredToSecond,
+            cancellationDate: cancellationDate?.flooredToSecond,
+            productId: content.content[.productId]
+        )
+    }
+
+    struct Summary: Equatable {
+        let purchaseDate: Instant?
+        let expiresDate: Instant?
+        let cancellationDate: Instant?
+        let productId: FieldValue?
+
+        var isCancelled: Bool { cancellationDate != nil }
     }
 
     /// The latest date of something that had happened when the entry was written: a lower bound
@@ -72,6 +95,32 @@ struct ReceiptEntry {
             asOf: provenance.asOf,
             content: try content.finished(byteCount: byteCount)
         )
+    }
+
+    // What cannot be read must not be lost in silence: a period would become a purchase without end,
+    // a refund none.
+    private func checkComplete(_ entry: JSON.Value) throws(Rejection) {
+        guard originalTransactionId != nil || transactionId != nil else {
+            throw Rejection(
+                .idMissing,
+                "A transaction of a receipt has neither original_transaction_id nor transaction_id,"
+                    + " so that it belongs to no subscription; nothing of the payload was taken."
+            )
+        }
+        func isOnlyPacific(_ date: Instant?, _ name: StaticString) -> Bool {
+            date == nil && entry[name].map { !$0.isBlank } == true
+        }
+        let isCancelled = content.content[.revocationReason] != nil
+        guard !isOnlyPacific(expiresDate, "expires_date_pst"),
+            !isOnlyPacific(purchaseDate, "purchase_date_pst"),
+            !isCancelled || !isOnlyPacific(cancellationDate, "cancellation_date_pst")
+        else {
+            throw Rejection(
+                .dateMissing,
+                "The transaction \(transactionId ?? "without id") of a receipt has a date in"
+                    + " Pacific time only; give it in milliseconds or in GMT as well."
+            )
+        }
     }
 
     private mutating func resolveDates() throws(Rejection) {

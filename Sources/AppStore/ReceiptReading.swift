@@ -83,6 +83,13 @@ extension Translation {
                     + " purchase date, so that no period can be told from it."
             )
         }
+        guard let id = purchase.originalTransactionId ?? purchase.transactionId else {
+            throw Rejection(
+                .idMissing,
+                "A transaction of an app receipt has no id, so that it belongs to no subscription;"
+                    + " nothing of the receipt was taken."
+            )
+        }
         var content = ContentBuilder(format: .receiptTransaction)
         content.set(.transactionId, purchase.transactionId.map(FieldValue.text))
         // What is no subscription has a zero there.
@@ -106,8 +113,7 @@ extension Translation {
         return Fact(
             stream: StreamID(
                 environment: provenance.environment,
-                originalTransactionId: purchase.originalTransactionId
-                    ?? purchase.transactionId ?? ""
+                originalTransactionId: id
             ),
             bundleId: provenance.bundleId,
             kind: .transaction,

@@ -143,6 +143,10 @@ public struct Rejection: Error, Sendable {
         case dateMissing = "date-missing"
         /// An id that is too long, holds control characters or is no text.
         case idMalformed = "id-malformed"
+        /// No id at all where one is needed: the statement belongs to no subscription.
+        case idMissing = "id-missing"
+        /// A secret stands where none belongs, so that the payload cannot be stored without it.
+        case secretMisplaced = "secret-misplaced"
         /// More than `Content.byteCountMax` bytes of content.
         case contentTooLarge = "content-too-large"
     }

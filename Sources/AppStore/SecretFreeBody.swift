@@ -49,16 +49,66 @@ package enum SecretFreeBody {
         }
         var blanking = Blanking()
         guard blanking.visit(json.root) else { return nil }
+        return blanked(payload, blanking.ranges)
+    }
+
+    /// An accepted payload with the value of every member that is named like a password blanked; nil
+    /// where such a value, or the app's own secret, stands once more under another name.
+    ///
+    /// Other texts may hold the word: an app may well sell passwords.
+    static func ofAccepted(_ payload: [UInt8], secret: String?) -> [UInt8]? {
+        guard mayName(payload) || secret?.isEmpty == false else { return payload }
+        let json: JSON
+        do throws(JSON.Failure) {
+            json = try JSON(payload)
+        } catch {
+            return nil
+        }
+        var blanking = Blanking(passesTexts: true)
+        _ = blanking.visit(json.root)
+        guard let body = blanked(payload, blanking.ranges), !holds(body, secret) else {
+            return nil
+        }
+        return body
+    }
+
+    // Whether a name may be that of a password: the word in any case, or any escape. Bodies are long,
+    // and there is not much else with a w in them.
+    private static func mayName(_ payload: [UInt8]) -> Bool {
+        payload.withUnsafeBytes { bytes in
+            for letter in [UInt8(ascii: "w"), UInt8(ascii: "W")] {
+                var start = 0
+                while let index = ByteScan.firstIndex(of: letter, in: bytes, from: start) {
+                    start = index + 1
+                    guard index >= 4, index + 4 <= bytes.count else { continue }
+                    let word = bytes[(index - 4)..<(index + 4)].map { $0 | 0x20 }
+                    if word.elementsEqual("password".utf8) { return true }
+                }
+            }
+            var start = 0
+            while let index = ByteScan.firstIndex(of: UInt8(ascii: "\\"), in: bytes, from: start) {
+                start = index + 1
+                if start < bytes.count, bytes[start] == UInt8(ascii: "u") { return true }
+            }
+            return false
+        }
+    }
+
+    private static func blanked(
+        _ payload: [UInt8],
+        _ ranges: [(bytes: Range<Int>, isString: Bool)]
+    ) -> [UInt8]? {
+        guard ranges.count <= secretCountMax else { return nil }
         var body: [UInt8] = []
         var kept = payload.startIndex
-        for range in blanking.ranges {
+        for range in ranges {
             body += payload[kept..<range.bytes.lowerBound]
             if !range.isString { body += "\"\"".utf8 }
             kept = range.bytes.upperBound
         }
         body += payload[kept...]
         // A secret that stands once more under another name.
-        let secrets = blanking.ranges.map { Array(payload[$0.bytes]) }
+        let secrets = ranges.map { Array(payload[$0.bytes]) }
         let isRepeated = secrets.contains {
             $0.count >= secretByteCountMin && find($0, in: body[...])
         }
@@ -69,17 +119,22 @@ package enum SecretFreeBody {
     /// and a `null` or `1` stands everywhere.
     private static let secretByteCountMin = 8
 
+    /// Most values that are blanked: each is looked for in the rest of the body.
+    private static let secretCountMax = 16
+
     private struct Blanking {
+        /// Whether texts that mention a password are passed over.
+        var passesTexts = false
         private(set) var ranges: [(bytes: Range<Int>, isString: Bool)] = []
 
         /// Finds what to blank; false where a text that is no such member mentions a password.
         mutating func visit(_ value: JSON.Value) -> Bool {
             switch value.kind {
-            case .string: return !SecretMention.isIn(value.utf8 ?? [])
+            case .string: return passesTexts || !SecretMention.isIn(value.utf8 ?? [])
             case .array: return value.elements.allSatisfy { visit($0) }
             case .object:
                 for (name, member) in value.members {
-                    if SecretMention.isIn(name.utf8 ?? []) {
+                    if names(name) {
                         let bytes = member.bytes
                         ranges.append((bytes.startIndex..<bytes.endIndex, member.kind == .string))
                     } else if !visit(member) {
@@ -89,6 +144,12 @@ package enum SecretFreeBody {
                 return true
             default: return true
             }
+        }
+
+        // What is kept whole needs no look behind encodings: nobody reads an encoded name.
+        private func names(_ name: JSON.Value) -> Bool {
+            guard passesTexts else { return SecretMention.isIn(name.utf8 ?? []) }
+            return find(Array("password".utf8), in: (name.utf8 ?? []).map { $0 | 0x20 }[...])
         }
     }
 }

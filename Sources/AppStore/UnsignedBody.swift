@@ -46,16 +46,25 @@ struct UnsignedBody {
         // Apple adds fields to the former that the receipt cannot carry.
         try reader.take(body["latest_receipt_info"], .latest)
         try reader.take(body["latest_expired_receipt_info"], .latest)
-        if let sent = receipt?["in_app"], sent.kind == .array {
+        if let sent = receipt?["in_app"], !sent.isBlank {
             try reader.take(sent, .sent)
-        } else {
+        } else if let receipt,
+            ["transaction_id", "original_transaction_id", "product_id"]
+                .contains(where: { receipt[$0] != nil })
+        {
             try reader.take(receipt, .sent)
+        }
+        guard receipt != nil || !reader.entries.isEmpty || body["latest_receipt"] != nil else {
+            throw Rejection(
+                .claimMalformed,
+                "The verifyReceipt response holds neither a receipt nor a transaction."
+            )
         }
         kind = .verifyReceiptResponse
         self.body = body
         entries = reader.entries
         bundleId = try UnsignedBody.bundleId(receipt?["bundle_id"], reader.entries)
-        environment = UnsignedBody.environment(body["environment"], receipt?["receipt_type"])
+        environment = try UnsignedBody.environment(body["environment"], receipt?["receipt_type"])
         latestReceipt = UnsignedBody.receipt(body["latest_receipt"] ?? receipt?["latest_receipt"])
         pendingRenewals = UnsignedBody.array(body["pending_renewal_info"])
         requestDate = try UnsignedBody.date(receipt, "request_date_ms", "request_date")
@@ -78,7 +87,7 @@ struct UnsignedBody {
         self.body = body
         entries = reader.entries
         bundleId = try UnsignedBody.bundleId(body["bid"], reader.entries)
-        environment = UnsignedBody.environment(body["environment"], unified?["environment"])
+        environment = try UnsignedBody.environment(body["environment"], unified?["environment"])
         latestReceipt = UnsignedBody.receipt(
             unified?["latest_receipt"] ?? body["latest_receipt"] ?? body["latest_expired_receipt"]
         )
@@ -106,19 +115,6 @@ struct UnsignedBody {
 extension UnsignedBody {
     /// The secret of a version 1 notification; nil where it carries none.
     var password: ArraySlice<UInt8>? { body["password"]?.utf8 }
-
-    /// The payload with an empty password: a secret is never stored.
-    ///
-    /// Everything else keeps its bytes, so that the evidence can be read again.
-    func withoutPassword(_ payload: [UInt8]) -> [UInt8] {
-        guard let secret = body["password"], !secret.isBlank else { return payload }
-        // The text was trimmed before it was parsed; the secret lies as far from its end.
-        let text = Envelope.trimmed(payload[...])
-        let start = text.startIndex + secret.bytes.startIndex
-        let end = text.startIndex + secret.bytes.endIndex
-        let filler = secret.kind == .string ? "" : "\"\""
-        return Array(payload[..<start]) + Array(filler.utf8) + Array(payload[end...])
-    }
 
     /// Statements that nothing but the body itself vouches for.
     var statementCount: Int {
@@ -222,16 +218,27 @@ extension UnsignedBody {
     }
 
     // Receipts say ProductionVPP and ProductionSandbox, version 1 says PROD.
-    private static func environment(_ values: JSON.Value?...) -> Environment? {
+    private static func environment(_ values: JSON.Value?...) throws(Rejection) -> Environment? {
+        var named: Environment?
         for value in values {
             guard let word = value?.looseText else { continue }
-            switch word.uppercased() {
-            case "PROD", "PRODUCTION", "PRODUCTIONVPP": return .production
-            case "SANDBOX", "PRODUCTIONSANDBOX", "PRODUCTIONVPPSANDBOX": return .sandbox
-            default: return Environment(word)
+            let environment: Environment =
+                switch word.uppercased() {
+                case "PROD", "PRODUCTION", "PRODUCTIONVPP": .production
+                case "SANDBOX", "PRODUCTIONSANDBOX", "PRODUCTIONVPPSANDBOX": .sandbox
+                default: Environment(word)
+                }
+            // A test purchase must not become a real one by one of two words (promise 10).
+            if let named, named != environment {
+                throw Rejection(
+                    .nestedMismatch,
+                    "The payload names two environments, \(named) and \(environment): one of them is"
+                        + " not true, so nothing of it is taken."
+                )
             }
+            named = environment
         }
-        return nil
+        return named
     }
 
     private static func receipt(_ value: JSON.Value?) -> ArraySlice<UInt8>? {
@@ -240,7 +247,12 @@ extension UnsignedBody {
     }
 
     private static func array(_ value: JSON.Value?) -> [JSON.Value]? {
-        value?.kind == .array ? value?.elements : nil
+        switch value?.kind {
+        case .array: value?.elements
+        // One that lost its brackets on the way is still one.
+        case .object: value.map { [$0] }
+        default: nil
+        }
     }
 
     private static func date(
@@ -255,26 +267,34 @@ extension UnsignedBody {
     }
 }
 
-/// Collects transactions, each once: of two entries of one transaction the first counts.
+/// Collects transactions: of two entries of one transaction that say the same the first counts, and
+/// before what was sent in what Apple looked up, unless only the former tells of a cancellation.
 private struct EntryReader {
     private(set) var entries: [UnsignedBody.Entry] = []
     private var hints = ReceiptEntry.Hints()
-    // As field values, which compare by bytes.
-    private var seen: Set<FieldValue> = []
+    // By transaction id, as field values, which compare by bytes.
+    private var latest: [FieldValue: [ReceiptEntry.Summary]] = [:]
 
     /// Takes an array of entries, or the one object of iOS 6; nothing where it is empty.
+    ///
+    /// Throws where something else stands there: it would be lost in silence.
     mutating func take(
         _ value: JSON.Value?,
         _ place: UnsignedBody.Place
     ) throws(Rejection) {
-        guard let value else { return }
+        guard let value, !value.isBlank else { return }
         switch value.kind {
         case .array:
             for element in value.elements { try take(element, .responseTransaction, place) }
-        case .object where value["transaction_id"] != nil:
+        case .object where value.members.isEmpty: break
+        case .object:
             let isSingle = value["expires_date_ms"] == nil
             try take(value, isSingle ? .singleTransaction : .responseTransaction, place)
-        default: break
+        default:
+            throw Rejection(
+                .claimMalformed,
+                "The transactions of a receipt are an array or an object; found \(value.kind)."
+            )
         }
     }
 
@@ -284,7 +304,18 @@ private struct EntryReader {
         _ place: UnsignedBody.Place
     ) throws(Rejection) {
         let entry = try ReceiptEntry(element, format: format, hints: &hints)
-        if let id = entry.transactionId, !seen.insert(.text(id)).inserted { return }
+        var place = place
+        if let id = entry.transactionId.map(FieldValue.text) {
+            let told = latest[id, default: []]
+            if place == .latest {
+                guard !told.contains(entry.summary) else { return }
+                latest[id] = told + [entry.summary]
+            } else if !told.isEmpty {
+                guard entry.isCancelled, !told.contains(where: \.isCancelled) else { return }
+                // It stands beside what Apple looked up, so it was known by then.
+                place = .latest
+            }
+        }
         entries.append(UnsignedBody.Entry(entry: entry, place: place))
     }
 }

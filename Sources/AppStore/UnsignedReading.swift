@@ -12,8 +12,9 @@ struct UnsignedReading {
     let receivedAt: Instant
 
     /// The facts of a body; `payload` are its bytes as they arrived.
-    func read(_ body: UnsignedBody, in payload: [UInt8]) throws(Rejection) -> VerifiedPayload {
-        let trust = try trust(in: body)
+    func read(_ original: UnsignedBody, in received: [UInt8]) throws(Rejection) -> VerifiedPayload {
+        let trust = try trust(in: original)
+        let (body, payload) = try withoutSecrets(original, received)
         var notices: [VerifiedPayload.Notice] = []
         var proven: ReceiptReading.Proven?
         do throws(Rejection) {
@@ -42,7 +43,7 @@ struct UnsignedReading {
         let vouched = Verified(
             facts,
             evidence: Evidence(
-                payload: body.withoutPassword(payload),
+                payload: payload,
                 kind: body.kind,
                 source: source,
                 verification: Verification(trust: trust, root: nil),
@@ -52,17 +53,21 @@ struct UnsignedReading {
         return VerifiedPayload([proven?.group, vouched].compactMap { $0 }, notices: notices)
     }
 
-    // Nil where nobody stands behind the body.
+    // Nil where nobody stands behind the body. A secret that can be compared is, whoever vouches.
     private func trust(in body: UnsignedBody) throws(Rejection) -> Verification.Trust? {
-        switch voucher {
-        case .operator: return .vouched
-        case .client: return .fetched
-        case .nobody: break
+        if try hasSharedSecret(body) { return .sharedSecret }
+        return switch voucher {
+        case .operator: .vouched
+        case .client: .fetched
+        case .nobody: nil
         }
+    }
+
+    private func hasSharedSecret(_ body: UnsignedBody) throws(Rejection) -> Bool {
         // An empty secret is none: whoever left it empty did not mean to trust empty passwords.
-        guard let secret = policy.sharedSecret, !secret.isEmpty, let password = body.password else {
-            return nil
-        }
+        guard body.kind == .statusUpdateNotification, let secret = policy.sharedSecret,
+            !secret.isEmpty, let password = body.password, !password.isEmpty
+        else { return false }
         guard UnsignedReading.isSame(secret, password) else {
             throw Rejection(
                 .sharedSecretMismatch,
@@ -70,7 +75,25 @@ struct UnsignedReading {
                     + " secret: it is not from Apple, or the secret was changed."
             )
         }
-        return .sharedSecret
+        return true
+    }
+
+    // Facts are taken from what is stored, so that the stored payload gives them again.
+    private func withoutSecrets(
+        _ body: UnsignedBody,
+        _ payload: [UInt8]
+    ) throws(Rejection) -> (UnsignedBody, [UInt8]) {
+        guard let clean = SecretFreeBody.ofAccepted(payload, secret: policy.sharedSecret) else {
+            throw Rejection(
+                .secretMisplaced,
+                "The payload holds a password under another name as well, and a secret is never"
+                    + " stored; take it out and give the payload again."
+            )
+        }
+        guard !ByteScan.areEqual(clean[...], payload[...]),
+            case .unsigned(let again) = try PayloadForm(clean)
+        else { return (body, payload) }
+        return (again, clean)
     }
 
     // Takes the same time wherever the first difference is.
@@ -139,14 +162,34 @@ extension UnsignedReading {
             proven.group.value.map { ($0.content[.transactionId], $0) },
             uniquingKeysWith: { first, _ in first }
         )
+        let periods = Dictionary(
+            proven.group.value.map { (PeriodKey($0), $0) },
+            uniquingKeysWith: { first, _ in first }
+        )
         let told = try body.facts(environment: proven.environment, receiptDate: proven.receiptDate)
         for (entry, fact) in zip(body.entries, told) {
-            guard let id = fact.content[.transactionId], let row = rows[id],
+            let row =
+                fact.content[.transactionId].flatMap { rows[$0] }
+                ?? periods[PeriodKey(fact)]
+            guard let row,
                 let what = UnsignedReading.difference(between: fact, at: entry.place, and: row)
             else { continue }
             return "transaction \(fact.content.text(.transactionId) ?? "") has another \(what)"
         }
         return nil
+    }
+
+    // What finds a row under another transaction id, or none: a restore, or something made up.
+    private struct PeriodKey: Hashable {
+        let stream: StreamID
+        let purchaseDate: Instant
+        let productId: FieldValue?
+
+        init(_ fact: Fact) {
+            stream = fact.stream
+            purchaseDate = fact.purchaseDate
+            productId = fact.content[.productId]
+        }
     }
 
     private static func difference(
@@ -158,7 +201,13 @@ extension UnsignedReading {
         if told.content[.productId] != proven.content[.productId] { return "product" }
         if told.purchaseDate != proven.purchaseDate { return "purchase date" }
         // What was sent in may be from before an extension (app-store.md §G-7).
-        if place == .latest, told.expiresDate != proven.expiresDate { return "expiry" }
+        let isOlder = place == .sent && told.expiresDate < proven.expiresDate
+        if !isOlder, told.expiresDate != proven.expiresDate { return "expiry" }
+        if let told = told.content[.quantity], let proven = proven.content[.quantity],
+            told != proven
+        {
+            return "quantity"
+        }
         let field = Field.webOrderLineItemId
         if let told = told.content[field], let proven = proven.content[field], told != proven {
             return "web order line item id"

@@ -28,6 +28,15 @@ struct DatabaseOptions: ParsableArguments {
         return EmbeddedServer(home: URL(fileURLWithPath: home).path)
     }
 
+    /// Refuses an empty value: it comes from a variable that was not set, and means no database.
+    func validate() throws {
+        guard databaseUrl?.isEmpty != true else {
+            throw ValidationError(
+                "--database-url is empty; leave it out for the database of the environment"
+            )
+        }
+    }
+
     /// The settings to connect with; starts the private server where nothing else is configured.
     func settings() async throws -> ConnectionSettings {
         let environment = ProcessInfo.processInfo.environment
@@ -176,6 +185,12 @@ struct TrustOptions: ParsableArguments {
     )
     var sharedSecretFile: String?
 
+    func validate() throws {
+        for word in environments + [assumeEnvironment].compactMap({ $0 }) {
+            _ = try TrustOptions.environment(word)
+        }
+    }
+
     /// The policy these options make.
     func policy() throws -> VerificationPolicy {
         var policy = VerificationPolicy()
@@ -183,8 +198,10 @@ struct TrustOptions: ParsableArguments {
         policy.sharedSecret = try sharedSecret()
         policy.bundleIds = Set(bundleId)
         policy.appAppleId = appAppleId
-        policy.assumedEnvironment = assumeEnvironment.map(Environment.init)
-        if !environments.isEmpty { policy.environments = Set(environments.map(Environment.init)) }
+        policy.assumedEnvironment = try assumeEnvironment.map(TrustOptions.environment)
+        if !environments.isEmpty {
+            policy.environments = Set(try environments.map(TrustOptions.environment))
+        }
         return policy
     }
 
@@ -205,6 +222,18 @@ struct TrustOptions: ParsableArguments {
             }
         }
         return roots
+    }
+
+    // Apple's words, however they are capitalised.
+    private static func environment(_ word: String) throws -> Environment {
+        let known: [Environment] = [.production, .sandbox, .xcode, .localTesting]
+        guard let found = known.first(where: { $0.word.lowercased() == word.lowercased() }) else {
+            throw ValidationError(
+                "'\(word)' is no environment; expected "
+                    + known.map(\.word).joined(separator: ", ")
+            )
+        }
+        return found
     }
 
     private func sharedSecret() throws -> String? {

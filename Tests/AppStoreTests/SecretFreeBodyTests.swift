@@ -114,4 +114,9 @@ import Testing
         }
         return String(decoding: text, as: UTF8.self)
     }
+
+    @Test func `more passwords than anybody has cost no more than their bytes: nothing is kept`() {
+        let members = (0..<20_000).map { "{\"password\":\"secret-\($0 + 1_000_000)\"}" }
+        #expect(kept("[\(members.joined(separator: ","))]") == nil)
+    }
 }

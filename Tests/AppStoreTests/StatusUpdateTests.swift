@@ -116,6 +116,35 @@ struct StatusUpdateTests {
         }
     }
 
+    @Test func `a secret proves only what carries one, and is compared whoever vouches`() throws {
+        let knowing = AppStoreVerifier(policy: VerificationPolicy(sharedSecret: "hush"))
+        let wrong = Self.body.replacing("\"hush\"", with: "\"hust\"")
+        #expect(throws: Rejection(.sharedSecretMismatch, "")) {
+            try knowing.verify(
+                payload: Array(wrong.utf8),
+                source: "test",
+                receivedAt: receivedAt,
+                voucher: .operator
+            )
+        }
+        let response = """
+            {"status":0,"password":"hush","receipt":{"in_app":[\(Self.row)],\
+            "receipt_type":"Production","request_date_ms":"1606293002000"}}
+            """
+        #expect(throws: Rejection(.unproven, "")) {
+            try knowing.verify(
+                payload: Array(response.utf8),
+                source: "test",
+                receivedAt: receivedAt
+            )
+        }
+        let words = Self.body.replacing(
+            "\"environment\":\"Production\"",
+            with: "\"environment\":\"Sandbox\""
+        )
+        #expect(throws: Rejection(.nestedMismatch, "")) { try verified(words) }
+    }
+
     @Test func `the old shape tells of one period, and of what renews`() throws {
         let single = """
             {"original_transaction_id":"1","transaction_id":"2","product_id":"p",\

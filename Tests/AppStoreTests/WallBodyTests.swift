@@ -119,6 +119,18 @@ struct WallBodyTests {
         }
     }
 
+    @Test(arguments: ["\"latest_receipt_info\":\\[[^\\]]*\\],?", "\"transaction_id\":\"[^\"]*\",?"])
+    func `a longer period is not believed from the sent receipt, nor without an id`(
+        removed: String
+    ) throws {
+        let proven = try verifier.facts(try receipt(in: bodies[0]))
+        let altered = bodies[0].replacing(try Regex(removed), with: "")
+            .replacing(#/"expires_date_ms":"[^"]*"/#, with: "\"expires_date_ms\":\"4000000000000\"")
+        let vouched = try verified(altered, .operator)
+        #expect(vouched.facts == proven)
+        #expect(vouched.notices.map(\.code) == [.receiptContradicted])
+    }
+
     @Test func `a row that is made up is left out, or stands apart as vouched for`() throws {
         let row = """
             {"product_id":"example.gold","transaction_id":"666","original_transaction_id":"666",\

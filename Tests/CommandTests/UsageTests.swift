@@ -40,6 +40,7 @@ import Testing
         ["rejections", "--reason", "nonsense"], ["rejections", "--limit", "0"],
         ["rejections", "--body", "abc"], ["rejections", "--since", "yesterday"],
         ["report", "nonsense"], ["report", "ingest-quality", "--since", "yesterday"],
+        ["streams", "--database-url", ""], ["ingest", "x", "--assume-environment", "Foo"],
         ["history", "1", "--trust", "nonsense"], ["verify", "--jobs", "2"],
         ["verify", "--signatures", "--jobs", "0"], ["verify", "--root-certificate", "x"],
     ])
