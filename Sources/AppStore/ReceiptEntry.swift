@@ -47,7 +47,7 @@ struct ReceiptEntry {
     }
 
     /// Whether it tells of a cancellation.
-    var isCancelled: Bool { summary.isCancelled }
+    var isCancelled: Bool { cancellationDate != nil }
 
     /// What two entries of one transaction must share to be one statement.
     var summary: Summary {

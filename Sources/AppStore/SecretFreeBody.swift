@@ -80,7 +80,9 @@ package enum SecretFreeBody {
                 var start = 0
                 while let index = ByteScan.firstIndex(of: letter, in: bytes, from: start) {
                     start = index + 1
-                    guard index >= 4, index + 4 <= bytes.count else { continue }
+                    guard index >= 4, index + 4 <= bytes.count,
+                        bytes[index - 1] | 0x20 == UInt8(ascii: "s")
+                    else { continue }
                     let word = bytes[(index - 4)..<(index + 4)].map { $0 | 0x20 }
                     if word.elementsEqual("password".utf8) { return true }
                 }

@@ -272,8 +272,10 @@ extension UnsignedBody {
 private struct EntryReader {
     private(set) var entries: [UnsignedBody.Entry] = []
     private var hints = ReceiptEntry.Hints()
-    // By transaction id, as field values, which compare by bytes.
-    private var latest: [FieldValue: [ReceiptEntry.Summary]] = [:]
+    // The first entry of a transaction in what Apple looked up, and the others if it says more than
+    // one thing of it, which it hardly ever does. Ids as field values, which compare by bytes.
+    private var latest: [FieldValue: Int] = [:]
+    private var others: [FieldValue: [ReceiptEntry.Summary]] = [:]
 
     /// Takes an array of entries, or the one object of iOS 6; nothing where it is empty.
     ///
@@ -285,7 +287,10 @@ private struct EntryReader {
         guard let value, !value.isBlank else { return }
         switch value.kind {
         case .array:
-            for element in value.elements { try take(element, .responseTransaction, place) }
+            let elements = value.elements
+            entries.reserveCapacity(entries.count + elements.count)
+            if place == .latest { latest.reserveCapacity(latest.count + elements.count) }
+            for element in elements { try take(element, .responseTransaction, place) }
         case .object where value.members.isEmpty: break
         case .object:
             let isSingle = value["expires_date_ms"] == nil
@@ -306,17 +311,31 @@ private struct EntryReader {
         let entry = try ReceiptEntry(element, format: format, hints: &hints)
         var place = place
         if let id = entry.transactionId.map(FieldValue.text) {
-            let told = latest[id, default: []]
             if place == .latest {
-                guard !told.contains(entry.summary) else { return }
-                latest[id] = told + [entry.summary]
-            } else if !told.isEmpty {
-                guard entry.isCancelled, !told.contains(where: \.isCancelled) else { return }
+                guard isNew(entry, of: id) else { return }
+            } else if let told = latest[id] {
+                let isKnown =
+                    entries[told].entry.isCancelled
+                    || others[id]?.contains(where: \.isCancelled) == true
+                guard entry.isCancelled, !isKnown else { return }
                 // It stands beside what Apple looked up, so it was known by then.
                 place = .latest
             }
         }
         entries.append(UnsignedBody.Entry(entry: entry, place: place))
+    }
+
+    private mutating func isNew(_ entry: ReceiptEntry, of id: FieldValue) -> Bool {
+        guard let first = latest[id] else {
+            latest[id] = entries.count
+            return true
+        }
+        let summary = entry.summary
+        guard entries[first].entry.summary != summary, others[id]?.contains(summary) != true else {
+            return false
+        }
+        others[id, default: []].append(summary)
+        return true
     }
 }
 
