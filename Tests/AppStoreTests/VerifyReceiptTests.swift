@@ -5,49 +5,10 @@ import Testing
 
 /// What a verifyReceipt response says, vouched for (app-store.md §A).
 struct VerifyReceiptTests {
-    private let verifier = AppStoreVerifier(policy: VerificationPolicy())
-
-    private func facts(_ body: String) throws -> [Fact] {
-        try verifier.verify(
-            payload: Array(body.utf8),
-            source: "test",
-            receivedAt: receivedAt,
-            voucher: .operator
-        ).facts
-    }
-
-    private func refusal(of body: String) -> Rejection? {
-        do {
-            _ = try facts(body)
-            return nil
-        } catch let rejection as Rejection {
-            return rejection
-        } catch {
-            Issue.record(error)
-            return nil
-        }
-    }
-
-    /// A response with these entries of `latest_receipt_info` and further members.
-    private func response(latest: String, inApp: String = "[]", more: String = "") -> String {
-        """
-        {"status":0,"environment":"Sandbox","receipt":{"receipt_type":"ProductionSandbox",\
-        "bundle_id":"com.example","receipt_creation_date_ms":"1595439548000",\
-        "request_date_ms":"1595440486402","in_app":\(inApp)},"latest_receipt_info":\(latest)\
-        \(more.isEmpty ? "" : "," + more)}
-        """
-    }
-
-    private static let row = """
-        {"quantity":"1","product_id":"pro","transaction_id":"101","original_transaction_id":"100",\
-        "purchase_date":"2020-07-22 17:39:06 Etc/GMT","purchase_date_ms":"1595439546000",\
-        "expires_date":"2020-07-22 18:39:06 Etc/GMT","expires_date_ms":"1595443146000",\
-        "web_order_line_item_id":"9","is_trial_period":"false","is_in_intro_offer_period":"false",\
-        "subscription_group_identifier":"20","in_app_ownership_type":"PURCHASED"}
-        """
+    private let responses = VouchedResponses()
 
     @Test func `an entry becomes the fact of its period as of the request`() throws {
-        let facts = try facts(response(latest: "[\(Self.row)]"))
+        let facts = try responses.facts(responses.response(latest: "[\(VouchedResponses.row)]"))
         let fact = try #require(facts.first)
         #expect(facts.count == 1)
         #expect(fact.stream == StreamID(environment: .sandbox, originalTransactionId: "100"))
@@ -92,29 +53,39 @@ struct VerifyReceiptTests {
         ),
     ])
     func `odd spellings of one entry give the same fact`(part: String, odd: String) throws {
-        let row = Self.row.replacing(part, with: odd)
-        #expect(row != Self.row)
-        #expect(try facts(response(latest: "[\(row)]")) == facts(response(latest: "[\(Self.row)]")))
+        let row = VouchedResponses.row.replacing(part, with: odd)
+        #expect(row != VouchedResponses.row)
+        #expect(
+            try responses.facts(responses.response(latest: "[\(row)]"))
+                == responses.facts(responses.response(latest: "[\(VouchedResponses.row)]"))
+        )
     }
 
     @Test func `an id beyond 2^53 written as a number keeps every digit`() throws {
-        let row = Self.row.replacing("\"100\"", with: "9007199254740993")
-        let fact = try #require(try facts(response(latest: "[\(row)]")).first)
+        let row = VouchedResponses.row.replacing("\"100\"", with: "9007199254740993")
+        let fact = try #require(try responses.facts(responses.response(latest: "[\(row)]")).first)
         #expect(fact.stream.originalTransactionId == "9007199254740993")
     }
 
     @Test func `an entry that stands in both places is one fact, and the richer one counts`()
         throws
     {
-        let poorer = Self.row.replacing(",\"in_app_ownership_type\":\"PURCHASED\"", with: "")
-        let facts = try facts(response(latest: "[\(Self.row)]", inApp: "[\(poorer)]"))
+        let poorer = VouchedResponses.row.replacing(
+            ",\"in_app_ownership_type\":\"PURCHASED\"",
+            with: ""
+        )
+        let facts = try responses.facts(
+            responses.response(latest: "[\(VouchedResponses.row)]", inApp: "[\(poorer)]")
+        )
         #expect(facts.count == 1)
         #expect(facts.first?.content.text(.inAppOwnershipType) == "PURCHASED")
     }
 
     @Test func `an entry that only the sent receipt has speaks as of that receipt`() throws {
-        let other = Self.row.replacing("\"101\"", with: "\"102\"")
-        let facts = try facts(response(latest: "[\(Self.row)]", inApp: "[\(other)]"))
+        let other = VouchedResponses.row.replacing("\"101\"", with: "\"102\"")
+        let facts = try responses.facts(
+            responses.response(latest: "[\(VouchedResponses.row)]", inApp: "[\(other)]")
+        )
         #expect(facts.map(\.asOf.milliseconds) == [1_595_440_486_402, 1_595_439_548_000])
     }
 
@@ -135,33 +106,37 @@ struct VerifyReceiptTests {
         offerType: Int64,
         discount: String?
     ) throws {
-        let row = Self.row.replacing(part, with: new)
-        let fact = try #require(try facts(response(latest: "[\(row)]")).first)
+        let row = VouchedResponses.row.replacing(part, with: new)
+        let fact = try #require(try responses.facts(responses.response(latest: "[\(row)]")).first)
         #expect(fact.content.integer(.offerType) == offerType)
         #expect(fact.content.text(.offerDiscountType) == discount)
         #expect(fact.content.text(.offerIdentifier) == (offerType > 1 ? "back" : nil))
     }
 
     @Test func `a cancellation is a revocation, and an upgrade mark is kept`() throws {
-        let row = Self.row.replacing(
+        let row = VouchedResponses.row.replacing(
             "\"quantity\":\"1\"",
             with: """
                 "cancellation_date":"2020-07-22 18:00:00 Etc/GMT","cancellation_reason":"1",\
                 "is_upgraded":"true"
                 """
         )
-        let content = try #require(try facts(response(latest: "[\(row)]")).first).content
+        let content = try #require(
+            try responses.facts(responses.response(latest: "[\(row)]")).first
+        ).content
         #expect(content.instant(.revocationDate) == Instant(milliseconds: 1_595_440_800_000))
         #expect(content.integer(.revocationReason) == 1)
         #expect(content.boolean(.isUpgraded) == true)
     }
 
     @Test func `what has no name here is kept`() throws {
-        let row = Self.row.replacing(
+        let row = VouchedResponses.row.replacing(
             "\"quantity\":\"1\"",
             with: "\"new_thing\":{\"b\":1,\"a\":\"x\"}"
         )
-        let content = try #require(try facts(response(latest: "[\(row)]")).first).content
+        let content = try #require(
+            try responses.facts(responses.response(latest: "[\(row)]")).first
+        ).content
         #expect(content.text(.extra) == "{\"new_thing\":{\"a\":\"x\",\"b\":1}}")
     }
 
@@ -174,7 +149,9 @@ struct VerifyReceiptTests {
             "grace_period_expires_date_ms":"1596240000000",\
             "grace_period_expires_date_pst":"2020-07-31 17:00:00 America/Los_Angeles"}]
             """
-        let facts = try facts(response(latest: "[\(Self.row)]", more: pending))
+        let facts = try responses.facts(
+            responses.response(latest: "[\(VouchedResponses.row)]", more: pending)
+        )
         #expect(facts.map(\.kind) == [.transaction, .renewal])
         let renewal = facts[1]
         #expect(renewal.stream.originalTransactionId == "100")
@@ -192,8 +169,11 @@ struct VerifyReceiptTests {
     }
 
     @Test func `an element that is gone says that there is no grace and no retry`() throws {
-        let facts = try facts(
-            response(latest: "[\(Self.row)]", more: "\"pending_renewal_info\":[]")
+        let facts = try responses.facts(
+            responses.response(
+                latest: "[\(VouchedResponses.row)]",
+                more: "\"pending_renewal_info\":[]"
+            )
         )
         #expect(facts.map(\.kind) == [.transaction, .renewal])
         #expect(facts[1].content.entries.isEmpty)
@@ -207,18 +187,12 @@ struct VerifyReceiptTests {
             {"product_id":"coins","transaction_id":"7","original_transaction_id":"7",\
             "purchase_date_ms":"1595439546000"}
             """
-        let facts = try facts(response(latest: "[\(row)]", more: "\"pending_renewal_info\":[]"))
+        let facts = try responses.facts(
+            responses.response(latest: "[\(row)]", more: "\"pending_renewal_info\":[]")
+        )
         #expect(facts.map(\.kind) == [.transaction])
         #expect(facts[0].expiresDate == Instant(milliseconds: 0))
     }
-
-    // The object of S000 and GOIAP: milliseconds under the name of the text, and genuine ones.
-    private static let single = """
-        {"original_transaction_id":"1","transaction_id":"2","product_id":"p","bid":"com.example",\
-        "purchase_date_ms":"1355271005612","expires_date":"1355271305612",\
-        "expires_date_formatted":"2012-12-12 00:15:05 Etc/GMT","item_id":"5","bvrs":"1.0",\
-        "unique_identifier":"aa","is_trial_period":"false"}
-        """
 
     @Test(arguments: [
         "{\"status\":0,\"receipt\":ROW,\"latest_receipt_info\":ROW,\"auto_renew_status\":1}",
@@ -226,7 +200,7 @@ struct VerifyReceiptTests {
             + "\"auto_renew_status\":0,\"expiration_intent\":\"1\"}",
     ])
     func `an iOS 6 response is one transaction, floored to its second`(body: String) throws {
-        let facts = try facts(body.replacing("ROW", with: Self.single))
+        let facts = try responses.facts(body.replacing("ROW", with: VouchedResponses.single))
         #expect(facts.map(\.kind) == [.transaction, .renewal])
         let isOver = body.contains("21006")
         #expect(facts[0].content.format == .singleTransaction)
@@ -245,7 +219,7 @@ struct VerifyReceiptTests {
 
     @Test func `an environment to be assumed is taken where none is named`() throws {
         let assuming = AppStoreVerifier(policy: VerificationPolicy(assumedEnvironment: .production))
-        let body = "{\"status\":0,\"receipt\":\(Self.single)}"
+        let body = "{\"status\":0,\"receipt\":\(VouchedResponses.single)}"
         let verified = try assuming.verify(
             payload: Array(body.utf8),
             source: "test",
@@ -291,7 +265,7 @@ struct VerifyReceiptTests {
         code: Rejection.Code,
         words: String
     ) throws {
-        let rejection = try #require(refusal(of: "{\"status\":\(status)}"))
+        let rejection = try #require(responses.refusal(of: "{\"status\":\(status)}"))
         #expect(rejection.code == code)
         #expect(rejection.message.contains(words), "\(rejection.message)")
     }
@@ -302,16 +276,20 @@ struct VerifyReceiptTests {
         ("\"expires_date_ms\":\"1595443146000\"", "\"expires_date_ms\":1e300"),
     ])
     func `an impossible date in the key refuses the payload`(part: String, new: String) throws {
-        let row = Self.row.replacing(part, with: new)
-        #expect(refusal(of: response(latest: "[\(row)]"))?.code == .dateImplausible)
+        let row = VouchedResponses.row.replacing(part, with: new)
+        #expect(
+            responses.refusal(of: responses.response(latest: "[\(row)]"))?.code == .dateImplausible
+        )
     }
 
     @Test func `a period without a start, and an entry that is none, are refused`() {
         let row = "{\"transaction_id\":\"1\",\"product_id\":\"p\"}"
-        #expect(refusal(of: response(latest: "[\(row)]"))?.code == .dateMissing)
-        #expect(refusal(of: response(latest: "[1]"))?.code == .claimMalformed)
+        #expect(responses.refusal(of: responses.response(latest: "[\(row)]"))?.code == .dateMissing)
+        #expect(responses.refusal(of: responses.response(latest: "[1]"))?.code == .claimMalformed)
         #expect(
-            refusal(of: response(latest: "[]", more: "\"pending_renewal_info\":[{}]"))?.code
+            responses.refusal(
+                of: responses.response(latest: "[]", more: "\"pending_renewal_info\":[{}]")
+            )?.code
                 == .claimMalformed
         )
     }
