@@ -232,8 +232,8 @@ extension UnsignedBody {
             if let named, named != environment {
                 throw Rejection(
                     .nestedMismatch,
-                    "The payload names two environments, \(named) and \(environment): one of them is"
-                        + " not true, so nothing of it is taken."
+                    "The payload names two environments that differ: one of them is not true, so"
+                        + " nothing of it is taken."
                 )
             }
             named = environment

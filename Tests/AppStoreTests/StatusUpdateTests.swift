@@ -145,6 +145,24 @@ struct StatusUpdateTests {
         #expect(throws: Rejection(.nestedMismatch, "")) { try verified(words) }
     }
 
+    @Test(arguments: ["\"PROD\"", "\"Production\"", "\"com.example\"", "\"pro\""])
+    func `a secret in the wrong place is in no message`(part: String) throws {
+        let secret = "5ec4e75ec4e75ec4"
+        let body = Self.body.replacing("\"hush\"", with: "\"\(secret)\"")
+            .replacing(part, with: "\"\(secret)\"")
+        for policy in [VerificationPolicy(), VerificationPolicy(sharedSecret: secret)] {
+            let rejection = try #require(throws: Rejection.self) {
+                try AppStoreVerifier(policy: policy).verify(
+                    payload: Array(body.utf8),
+                    source: "test",
+                    receivedAt: receivedAt,
+                    voucher: .operator
+                )
+            }
+            #expect(!rejection.message.contains(secret), "\(rejection.message)")
+        }
+    }
+
     @Test func `the old shape tells of one period, and of what renews`() throws {
         let single = """
             {"original_transaction_id":"1","transaction_id":"2","product_id":"p",\
