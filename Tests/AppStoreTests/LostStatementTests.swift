@@ -31,7 +31,7 @@ struct LostStatementTests {
         let facts = try responses.facts(
             responses.response(latest: "[\(VouchedResponses.row)]", inApp: "[\(cancelled)]")
         )
-        #expect(facts.count == 2)
+        try #require(facts.count == 2)
         #expect(facts[1].content.instant(.revocationDate) != nil)
         #expect(facts[1].asOf == facts[0].asOf)
     }
@@ -53,7 +53,7 @@ struct LostStatementTests {
                 more: "\"pending_renewal_info\":\(pending)"
             )
         )
-        #expect(facts.map(\.kind) == [.transaction, .renewal])
+        try #require(facts.map(\.kind) == [.transaction, .renewal])
         #expect(
             responses.refusal(of: responses.response(latest: "\"[{}]\""))?.code == .claimMalformed
         )

@@ -36,7 +36,7 @@ struct StatusUpdateTests {
 
     @Test func `it is its transactions, what renews, and itself`() throws {
         let facts = try verified(Self.body).facts
-        #expect(facts.map(\.kind) == [.transaction, .renewal, .notification])
+        try #require(facts.map(\.kind) == [.transaction, .renewal, .notification])
         #expect(
             facts.allSatisfy {
                 $0.stream == StreamID(environment: .production, originalTransactionId: "100")
@@ -176,7 +176,7 @@ struct StatusUpdateTests {
             "web_order_line_item_id":"77"}
             """
         ).facts
-        #expect(facts.map(\.kind) == [.transaction, .renewal, .notification])
+        try #require(facts.map(\.kind) == [.transaction, .renewal, .notification])
         #expect(facts[0].expiresDate == Instant(milliseconds: 1_534_321_537_000))
         #expect(facts[0].asOf == Instant(milliseconds: 1_531_699_200_000))
         #expect(facts[1].content.format == .topLevelRenewalInfo)
@@ -207,7 +207,7 @@ struct StatusUpdateTests {
             "auto_renew_status_change_date_ms":"1606293002000"}
             """
         ).facts
-        #expect(facts.map(\.kind) == [.notification])
+        try #require(facts.map(\.kind) == [.notification])
         #expect(facts[0].stream.originalTransactionId.isEmpty)
     }
 

@@ -152,7 +152,7 @@ struct VerifyReceiptTests {
         let facts = try responses.facts(
             responses.response(latest: "[\(VouchedResponses.row)]", more: pending)
         )
-        #expect(facts.map(\.kind) == [.transaction, .renewal])
+        try #require(facts.map(\.kind) == [.transaction, .renewal])
         let renewal = facts[1]
         #expect(renewal.stream.originalTransactionId == "100")
         #expect(renewal.content.format == .pendingRenewalInfo)
@@ -175,7 +175,7 @@ struct VerifyReceiptTests {
                 more: "\"pending_renewal_info\":[]"
             )
         )
-        #expect(facts.map(\.kind) == [.transaction, .renewal])
+        try #require(facts.map(\.kind) == [.transaction, .renewal])
         #expect(facts[1].content.entries.isEmpty)
         #expect(facts[1].content.asserted.contains(.gracePeriodExpiresDate))
         #expect(facts[1].content.asserted.contains(.isInBillingRetryPeriod))
@@ -190,7 +190,7 @@ struct VerifyReceiptTests {
         let facts = try responses.facts(
             responses.response(latest: "[\(row)]", more: "\"pending_renewal_info\":[]")
         )
-        #expect(facts.map(\.kind) == [.transaction])
+        try #require(facts.map(\.kind) == [.transaction])
         #expect(facts[0].expiresDate == Instant(milliseconds: 0))
     }
 
@@ -201,7 +201,7 @@ struct VerifyReceiptTests {
     ])
     func `an iOS 6 response is one transaction, floored to its second`(body: String) throws {
         let facts = try responses.facts(body.replacing("ROW", with: VouchedResponses.single))
-        #expect(facts.map(\.kind) == [.transaction, .renewal])
+        try #require(facts.map(\.kind) == [.transaction, .renewal])
         let isOver = body.contains("21006")
         #expect(facts[0].content.format == .singleTransaction)
         #expect(facts[0].bundleId == "com.example")
