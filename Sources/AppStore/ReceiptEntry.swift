@@ -140,33 +140,6 @@ struct ReceiptEntry {
     }
 }
 
-/// The offer under which a purchase was made, as the formats before JWS tell it.
-struct ReceiptOffer {
-    var isTrial = false
-    var isIntroductory = false
-    var promotionalOfferId: String?
-    var offerCodeName: String?
-}
-
-extension ContentBuilder {
-    /// Says the offer in the words of a JWS: type 1 introductory, 2 promotional, 3 offer code
-    /// (app-store.md §D.1).
-    ///
-    /// No offer is no statement: these formats do not know all kinds there are.
-    mutating func take(_ offer: ReceiptOffer) {
-        if let name = offer.promotionalOfferId {
-            set(.offerType, .integer(2))
-            set(.offerIdentifier, .text(name))
-        } else if let name = offer.offerCodeName {
-            set(.offerType, .integer(3))
-            set(.offerIdentifier, .text(name))
-        } else if offer.isTrial || offer.isIntroductory {
-            set(.offerType, .integer(1))
-        }
-        if offer.isTrial { set(.offerDiscountType, .text("FREE_TRIAL")) }
-    }
-}
-
 extension ReceiptEntry {
     /// What a member of an entry is.
     enum Role: Equatable {

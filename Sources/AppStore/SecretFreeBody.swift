@@ -1,6 +1,9 @@
 import Events
 
-/// What of a refused payload may be kept: everything but secrets.
+/// What of a payload may be kept: everything but secrets.
+///
+/// Of a refused one nothing is believed, not even that a text is what it seems; an accepted one is
+/// known to be a body of Apple's, and only what is named like a password is taken for one.
 ///
 /// A verifyReceipt request and a version 1 notification carry the app's shared secret as `password`
 /// (app-store.md §A.1, §B.1). It is never stored. Where a secret cannot be told from the rest,

@@ -338,18 +338,3 @@ private struct EntryReader {
         return true
     }
 }
-
-extension PayloadKind {
-    /// The kind in words, with its article.
-    var title: String {
-        switch self {
-        case .signedTransaction: "a signed transaction"
-        case .signedRenewalInfo: "signed renewal info"
-        case .signedNotification: "a notification"
-        case .serverAPIResponse: "a response of the App Store Server API"
-        case .appReceipt: "an app receipt"
-        case .verifyReceiptResponse: "a verifyReceipt response"
-        case .statusUpdateNotification: "a version 1 notification"
-        }
-    }
-}
