@@ -1,3 +1,5 @@
+public import Events
+
 /// A view of timelines as a table: its DDL and, for each timeline, its rows.
 ///
 /// To add one: a folder with the fold and its SQL, and a line in `Projections.swift`.
@@ -7,26 +9,48 @@ public protocol Projection: Sendable {
     /// Counts up whenever the same events give other rows, or the table has another shape.
     var version: Int { get }
     /// DDL of the table with its comments; `{{schema}}` stands for the quoted schema name.
+    ///
+    /// Its columns begin with those of `ProjectionRow.streamColumns`.
     var tableSQL: String { get }
     /// DDL of the indexes that are built after loading; `{{schema}}` as in `tableSQL`.
     var indexSQL: String { get }
-    /// The table's columns in the order of a row's values.
+    /// The table's own columns, in the order of a row's values: those between
+    /// `ProjectionRow.streamColumns` and `positions`, which every table has.
     var columns: [String] { get }
     /// The rows of one subscription, in their order; pure.
-    func rows(of timeline: Timeline) -> [ProjectionRow]
+    func rows(of timeline: Timeline, in context: FoldContext) -> [ProjectionRow]
 }
 
-/// One row of a projection's table.
+/// What a fold may know besides events: what the operator has decided.
+public struct FoldContext: Hashable, Sendable {
+    /// What is sold, and was.
+    public let catalogues: CatalogueHistory
+
+    /// A context with these catalogues.
+    public init(catalogues: CatalogueHistory = .none) {
+        self.catalogues = catalogues
+    }
+}
+
+/// One row of a projection's table, besides the columns that say of which subscription it is.
 public struct ProjectionRow: Hashable, Sendable {
-    /// A value for each column, in the projection's order.
+    /// The columns with which every table begins: the subscription, and the number of the row in
+    /// it, from 1.
+    public static let streamColumns = [
+        "lane", "environment", "original_transaction_id", "ordinal",
+    ]
+
+    /// A value for each of the projection's own columns, in their order.
     public let values: [ColumnValue]
-    /// What the content digest covers: all but cited positions, which depend on arrival.
-    public let canonicalBytes: [UInt8]
+    /// The events that caused the row, ascending, each once: the last column, `positions`.
+    ///
+    /// They depend on the order of arrival, and are in no digest.
+    public let positions: [Position]
 
     /// A row of these values.
-    public init(values: [ColumnValue], canonicalBytes: [UInt8]) {
+    public init(values: [ColumnValue], positions: [Position]) {
         self.values = values
-        self.canonicalBytes = canonicalBytes
+        self.positions = positions
     }
 }
 
@@ -38,8 +62,75 @@ public enum ColumnValue: Hashable, Sendable {
     case integer(Int64)
     /// An `integer`.
     case int32(Int32)
+    /// A `boolean`.
+    case boolean(Bool)
     /// A `text`.
     case text(String)
+    /// A `timestamptz`.
+    case timestamp(Instant)
     /// A `bigint[]` without NULLs.
     case integers([Int64])
+    /// A `text[]` without NULLs.
+    case texts([String])
+}
+
+extension ColumnValue {
+    /// A `bigint` of milliseconds, or NULL.
+    public init(milliseconds instant: Instant?) {
+        self = instant.map { .integer($0.milliseconds) } ?? .null
+    }
+
+    /// A `text`, or NULL.
+    public init(_ text: String?) {
+        self = text.map { .text($0) } ?? .null
+    }
+}
+
+extension ProjectionRow {
+    /// The row's bytes for digests: its values, not the positions.
+    ///
+    /// A 32-bit count, then each value: a type byte, then integers and instants (milliseconds) as
+    /// 64 bits, texts with a 32-bit byte count, lists with a 32-bit count.
+    public var canonicalBytes: [UInt8] {
+        var writer = ByteWriter()
+        write(to: &writer)
+        return writer.bytes
+    }
+
+    func write(to writer: inout ByteWriter) {
+        writer.integer(UInt32(values.count))
+        for value in values { value.write(to: &writer) }
+    }
+}
+
+extension ColumnValue {
+    fileprivate func write(to writer: inout ByteWriter) {
+        switch self {
+        case .null:
+            writer.integer(UInt8(0))
+        case .integer(let number):
+            writer.integer(UInt8(1))
+            writer.integer(number)
+        case .int32(let number):
+            writer.integer(UInt8(2))
+            writer.integer(Int64(number))
+        case .boolean(let flag):
+            writer.integer(UInt8(3))
+            writer.integer(UInt8(flag ? 1 : 0))
+        case .text(let text):
+            writer.integer(UInt8(4))
+            writer.prefixed(text)
+        case .timestamp(let instant):
+            writer.integer(UInt8(5))
+            writer.instant(instant)
+        case .integers(let numbers):
+            writer.integer(UInt8(6))
+            writer.integer(UInt32(numbers.count))
+            for number in numbers { writer.integer(number) }
+        case .texts(let texts):
+            writer.integer(UInt8(7))
+            writer.integer(UInt32(texts.count))
+            for text in texts { writer.prefixed(text) }
+        }
+    }
 }

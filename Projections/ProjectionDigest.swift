@@ -2,7 +2,8 @@ public import Events
 
 /// The digest of a projection's content: equal for two ledgers that hold the same facts.
 ///
-/// The sum, modulo 2^256, of one SHA-256 a stream, over the canonical bytes of its rows. A sum does
+/// The sum, modulo 2^256, of one SHA-256 a stream: over its environment and id, each after its
+/// 32-bit byte count, and the canonical bytes of its rows. A sum does
 /// not depend on the order of streams, so lanes can be folded in any order and apart, and a stream
 /// that changes is replaced by subtracting its old rows and adding its new ones. It tells whether
 /// two contents differ; it is no proof against forgery, which is the chain's part.
@@ -17,10 +18,10 @@ public struct ProjectionDigest: Sendable {
     public init() {}
 
     /// Adds all rows of a stream; a stream without rows changes nothing.
-    public mutating func add(_ rows: [ProjectionRow]) {
+    public mutating func add(_ rows: [ProjectionRow], of stream: StreamID) {
         guard !rows.isEmpty else { return }
         rowCount += rows.count
-        let term = ProjectionDigest.limbs(of: rows)
+        let term = ProjectionDigest.limbs(of: rows, of: stream)
         var carry = false
         for index in limbs.indices {
             let (sum, overflow) = limbs[index].addingReportingOverflow(term[index])
@@ -31,10 +32,10 @@ public struct ProjectionDigest: Sendable {
     }
 
     /// Takes away all rows of a stream that were added before.
-    public mutating func remove(_ rows: [ProjectionRow]) {
+    public mutating func remove(_ rows: [ProjectionRow], of stream: StreamID) {
         guard !rows.isEmpty else { return }
         rowCount -= rows.count
-        let term = ProjectionDigest.limbs(of: rows)
+        let term = ProjectionDigest.limbs(of: rows, of: stream)
         var borrow = false
         for index in limbs.indices {
             let (difference, overflow) = limbs[index].subtractingReportingOverflow(term[index])
@@ -54,10 +55,12 @@ public struct ProjectionDigest: Sendable {
         return digest
     }
 
-    // The rows of a stream carry its identity, so equal rows of two streams do not cancel out.
-    private static func limbs(of rows: [ProjectionRow]) -> [UInt64] {
+    // The term begins with the stream, so that equal rows of two streams do not cancel out.
+    private static func limbs(of rows: [ProjectionRow], of stream: StreamID) -> [UInt64] {
         var writer = ByteWriter()
-        for row in rows { writer.prefixed(row.canonicalBytes) }
+        writer.prefixed(stream.environment.word)
+        writer.prefixed(stream.originalTransactionId)
+        for row in rows { row.write(to: &writer) }
         var reader = ByteReader(Digest.of(writer.bytes).bytes[...])
         return (0..<4).compactMap { _ in reader.integer(UInt64.self) }.reversed()
     }

@@ -78,22 +78,13 @@ public struct ActivePeriod: Hashable, Sendable {
 }
 
 extension ActivePeriod {
-    /// The row's bytes for digests: everything but the positions.
-    ///
-    /// Environment and id of the stream, product, purchase and expiry date, valid from and to,
-    /// kind, end reason; texts with a 32-bit byte count, instants as signed 64-bit milliseconds.
-    public var canonicalBytes: [UInt8] {
-        var writer = ByteWriter()
-        writer.prefixed(stream.environment.word)
-        writer.prefixed(stream.originalTransactionId)
-        writer.prefixed(productId)
-        writer.instant(purchaseDate)
-        writer.instant(expiresDate)
-        writer.instant(validFrom)
-        writer.instant(validTo)
-        writer.prefixed(kind.rawValue)
-        writer.prefixed(endReason.rawValue)
-        return writer.bytes
+    /// The row as a projection holds it, positions apart.
+    package var values: [ColumnValue] {
+        [
+            .text(productId), .integer(purchaseDate.milliseconds),
+            .integer(expiresDate.milliseconds), .integer(validFrom.milliseconds),
+            .integer(validTo.milliseconds), .text(kind.rawValue), .text(endReason.rawValue),
+        ]
     }
 
     // Beyond the documented order the rest of the row decides, so that no order of arrival does.

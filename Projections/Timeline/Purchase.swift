@@ -17,6 +17,20 @@ public struct Purchase: Sendable {
     public let assertions: Assertions
     /// The offset of the event that decides both dates.
     public let datesOffset: Int64
+    /// The times Apple moved its end, by as-of; nearly always none (app-store.md §G-7).
+    public let extensions: [Extension]
+
+    /// A move of a purchase's natural end.
+    public struct Extension: Hashable, Sendable {
+        /// When Apple first said so.
+        public let asOf: Instant
+        /// The end said before.
+        public let from: Instant
+        /// The end said from then on; earlier than `from` only where an older format rounds.
+        public let to: Instant
+        /// The offset of the event that says it.
+        public let offset: Int64
+    }
 
     /// The offset of the first event about this purchase.
     public var firstOffset: Int64 {

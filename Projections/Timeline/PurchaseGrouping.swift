@@ -1,7 +1,7 @@
 internal import Events
 
-/// An assertion about a transaction, with the key it asserts.
-struct TransactionAssertion {
+/// An assertion with the key of its fact: of a transaction, or of what was announced about one.
+struct KeyedAssertion {
     let assertion: Assertion
     let purchaseDate: Instant
     let expiresDate: Instant
@@ -26,7 +26,7 @@ struct PurchaseGrouping {
     /// The purchases by start, then in the order in which they replace each other.
     private(set) var purchases: [Purchase] = []
 
-    private var ordered: [TransactionAssertion]
+    private var ordered: [KeyedAssertion]
     private var members: [Member] = []
 
     /// An assertion's place: the purchase it belongs to, and where it stands in `ordered`.
@@ -36,7 +36,7 @@ struct PurchaseGrouping {
         let index: Int
     }
 
-    init(_ transactions: [TransactionAssertion]) {
+    init(_ transactions: [KeyedAssertion]) {
         ordered = transactions.sorted(by: PurchaseGrouping.subjectsAreInOrder)
         members.reserveCapacity(ordered.count)
         purchases.reserveCapacity(ordered.count)
@@ -52,8 +52,8 @@ struct PurchaseGrouping {
     }
 
     private static func subjectsAreInOrder(
-        _ left: TransactionAssertion,
-        _ right: TransactionAssertion
+        _ left: KeyedAssertion,
+        _ right: KeyedAssertion
     ) -> Bool {
         if left.purchaseDate != right.purchaseDate { return left.purchaseDate < right.purchaseDate }
         if let isFirst = byBytes(left.productId, right.productId) { return isFirst }
@@ -147,9 +147,45 @@ struct PurchaseGrouping {
                 productId: productId,
                 webOrderLineItemId: first.webOrderLineItemId,
                 assertions: assertions,
-                datesOffset: ordered[best].assertion.offset
+                datesOffset: ordered[best].assertion.offset,
+                extensions: extensions(in: group)
             )
         )
+    }
+
+    // Of one as-of the later expiry counts, as it does for the purchase.
+    private func extensions(in group: ArraySlice<Member>) -> [Purchase.Extension] {
+        guard let first = group.first.map({ ordered[$0.index].expiresDate }),
+            group.contains(where: { ordered[$0.index].expiresDate != first })
+        else { return [] }
+        var extensions: [Purchase.Extension] = []
+        var expiresDate: Instant?
+        var start = group.startIndex
+        while start < group.endIndex {
+            let asOf = ordered[group[start].index].assertion.asOf
+            let end = group[start...].firstIndex { ordered[$0.index].assertion.asOf != asOf }
+            let tied = group[start..<(end ?? group.endIndex)].map { ordered[$0.index] }
+            let said = tied.reduce(tied[0]) { outranksByExpiry($1, $0) ? $1 : $0 }
+            if let from = expiresDate, from != said.expiresDate {
+                extensions.append(
+                    Purchase.Extension(
+                        asOf: asOf,
+                        from: from,
+                        to: said.expiresDate,
+                        offset: said.assertion.offset
+                    )
+                )
+            }
+            expiresDate = said.expiresDate
+            start = end ?? group.endIndex
+        }
+        return extensions
+    }
+
+    private func outranksByExpiry(_ left: KeyedAssertion, _ right: KeyedAssertion) -> Bool {
+        left.expiresDate != right.expiresDate
+            ? left.expiresDate > right.expiresDate
+            : left.assertion.offset < right.assertion.offset
     }
 
     private func outranks(_ left: Int, _ right: Int) -> Bool {

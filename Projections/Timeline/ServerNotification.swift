@@ -10,6 +10,13 @@ public struct ServerNotification: Sendable {
     public let notificationType: String
     /// Apple's word for why; empty where there is none.
     public let subtype: String
+    /// Start of the purchase it is about, in whole seconds; nil where it is about none.
+    public let purchaseDate: Instant?
+    /// End of the purchase it is about as it said it; nil where it is about none that expires.
+    public let expiresDate: Instant?
+    /// Apple's status of the subscription as of the announcement; nil where it does not say
+    /// (app-store.md §C.2).
+    public let status: SubscriptionStatus?
     /// The offset of the first event that holds it.
     public let offset: Int64
 }
@@ -17,8 +24,10 @@ public struct ServerNotification: Sendable {
 extension Timeline {
     /// What Apple announced, by as-of, then by UUID and type.
     public var notifications: [ServerNotification] {
-        // The stable sort keeps the order of as-of within one UUID.
-        let ordered = announcements.sorted.sorted { byBytes($0.name, $1.name) ?? false }
+        let ordered = announcements.map { (name: $0.assertion.name, keyed: $0) }.sorted {
+            if let isFirst = byBytes($0.name, $1.name) { return isFirst }
+            return Assertions.areInOrder($0.keyed.assertion, $1.keyed.assertion)
+        }
         var notifications: [ServerNotification] = []
         var start = ordered.startIndex
         while start < ordered.endIndex {
@@ -26,8 +35,7 @@ extension Timeline {
             while end < ordered.endIndex, byBytes(ordered[start].name, ordered[end].name) == nil {
                 end += 1
             }
-            let known = Assertions(inOrder: ordered[start..<end])
-            notifications.append(ServerNotification(known))
+            notifications.append(ServerNotification(ordered[start..<end].map(\.keyed)))
             start = end
         }
         notifications.sort { left, right in
@@ -48,12 +56,35 @@ extension Assertion {
 }
 
 extension ServerNotification {
-    fileprivate init(_ known: Assertions) {
+    // All that was asserted under one name, in order.
+    fileprivate init(_ told: [KeyedAssertion]) {
+        let known = Assertions(inOrder: told.map(\.assertion)[...])
         notificationUUID = known.text(.notificationUUID)
         asOf = known.sorted.last?.asOf ?? Instant(milliseconds: 0)
         notificationType = known.text(.notificationType)
         subtype = known.text(.subtype)
+        let epoch = Instant(milliseconds: 0)
+        // Retries repeat the same bytes; should two differ, the later dates count in any order.
+        purchaseDate = told.map(\.purchaseDate).max().flatMap { $0 == epoch ? nil : $0 }
+        expiresDate = told.map(\.expiresDate).max().flatMap { $0 == epoch ? nil : $0 }
+        if case .value(.integer(let raw)) = known.state(of: .status) {
+            status = SubscriptionStatus(rawValue: raw)
+        } else {
+            status = nil
+        }
         offset = known.sorted.reduce(Int64.max) { min($0, $1.offset) }
+    }
+}
+
+extension Timeline {
+    /// Index of the purchase an announcement is about; nil where it is about none of these.
+    ///
+    /// By its start; of two of one second the one of its expiry, else the one that stayed.
+    public func purchase(of notification: ServerNotification) -> Int? {
+        guard let start = notification.purchaseDate else { return nil }
+        let candidates = purchases.indices.filter { purchases[$0].purchaseDate == start }
+        return candidates.last { purchases[$0].expiresDate == notification.expiresDate }
+            ?? candidates.last
     }
 }
 

@@ -13,10 +13,13 @@ public struct Timeline: Sendable {
     /// Its paid periods, one each however often and in whatever form Apple told of them, by start;
     /// those of one second in the order in which they replace each other (app-store.md §G-40).
     public let purchases: [Purchase]
+    /// Its purchases that never expire (consumables and the like), by date: in no period
+    /// (app-store.md §G-35).
+    public let oneTimePurchases: [Purchase]
     /// What Apple said about the next renewal, by as-of.
     public let renewals: Assertions
-    /// What Apple announced, by as-of; see `notifications`.
-    public let announcements: Assertions
+    /// What Apple announced, each however often it was sent; see `notifications`.
+    let announcements: [KeyedAssertion]
     /// The greatest as-of of anything asserted, repetitions included; nil where nothing was.
     ///
     /// Nothing is known of the time after it.
@@ -48,17 +51,19 @@ public struct Timeline: Sendable {
         stream = history.stream
         lane = history.events.first?.position.lane ?? 0
         purchases = PurchaseGrouping(gathered.transactions).purchases
+        oneTimePurchases = PurchaseGrouping(gathered.oneTimeTransactions).purchases
         renewals = Assertions(gathered.renewals)
-        announcements = Assertions(gathered.notifications)
+        announcements = gathered.notifications
         horizon = gathered.horizon
     }
 }
 
 /// The assertions of a history by what they are about.
 private struct GatheredAssertions {
-    var transactions: [TransactionAssertion] = []
+    var transactions: [KeyedAssertion] = []
+    var oneTimeTransactions: [KeyedAssertion] = []
     var renewals: [Assertion] = []
-    var notifications: [Assertion] = []
+    var notifications: [KeyedAssertion] = []
     var horizon: Instant?
 
     init(capacity: Int) {
@@ -69,13 +74,15 @@ private struct GatheredAssertions {
         horizon = max(horizon ?? assertion.asOf, assertion.asOf)
         switch fact.kind {
         case .transaction:
-            // What never expires is no period (app-store.md §G-35).
-            guard fact.expiresDate != Instant(milliseconds: 0) else { return }
-            transactions.append(TransactionAssertion(assertion, of: fact))
+            if fact.expiresDate == Instant(milliseconds: 0) {
+                oneTimeTransactions.append(KeyedAssertion(assertion, of: fact))
+            } else {
+                transactions.append(KeyedAssertion(assertion, of: fact))
+            }
         case .renewal:
             renewals.append(assertion)
         case .notification:
-            notifications.append(assertion)
+            notifications.append(KeyedAssertion(assertion, of: fact))
         }
     }
 }

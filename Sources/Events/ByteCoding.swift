@@ -24,7 +24,8 @@ public struct ByteWriter: Sendable {
 
     /// Appends a 32-bit byte count, then the text as UTF-8.
     public mutating func prefixed(_ text: String) {
-        prefixed(Array(text.utf8))
+        integer(UInt32(text.utf8.count))
+        bytes.append(contentsOf: text.utf8)
     }
 
     /// Appends an instant as signed 64-bit milliseconds.

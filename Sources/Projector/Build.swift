@@ -6,6 +6,7 @@ internal import Projections
 /// One rebuild: tables in a schema of their own, from nothing to live.
 struct Build: Sendable {
     let projections: [any Projection]
+    let context: FoldContext
     let settings: ConnectionSettings
     let schema: String
 
@@ -19,6 +20,7 @@ struct Build: Sendable {
     /// Makes the schema and its empty tables.
     static func begin(
         _ projections: [any Projection],
+        context: FoldContext,
         in session: PostgresSession,
         settings: ConnectionSettings
     ) async throws -> Build {
@@ -41,7 +43,12 @@ struct Build: Sendable {
             COMMIT
             """
         )
-        return Build(projections: projections, settings: settings, schema: schema)
+        return Build(
+            projections: projections,
+            context: context,
+            settings: settings,
+            schema: schema
+        )
     }
 
     /// Folds the log up to `heads` into the tables, then builds their indexes.
@@ -83,7 +90,7 @@ struct Build: Sendable {
         into channels: [ChunkChannel],
         _ progress: @escaping @Sendable (Int) -> Void
     ) async throws -> Folded {
-        var folding = Folding(projections, channels, progress)
+        var folding = Folding(projections, in: context, channels, progress)
         for (lane, head) in heads.sorted(by: { $0.key < $1.key }) {
             folding = try await log.foldStreams(lane: lane, upTo: head, into: folding) {
                 folding,
@@ -96,7 +103,8 @@ struct Build: Sendable {
 
     private func write(_ projection: any Projection, from channel: ChunkChannel) async throws {
         let session = try await PostgresSession.connect(settings)
-        let columns = projection.columns.joined(separator: ", ")
+        let columns = (ProjectionRow.streamColumns + projection.columns + ["positions"])
+            .joined(separator: ", ")
         let table = "\(schema).\(projection.name)"
         do {
             _ = try await session.copyIn(
@@ -125,6 +133,7 @@ private struct Folding: Sendable {
     private static let progressStreams = 1000
 
     private let projections: [any Projection]
+    private let context: FoldContext
     private let channels: [ChunkChannel]
     private let progress: @Sendable (Int) -> Void
     private var writers: [CopyBinaryWriter]
@@ -132,10 +141,12 @@ private struct Folding: Sendable {
 
     init(
         _ projections: [any Projection],
+        in context: FoldContext,
         _ channels: [ChunkChannel],
         _ progress: @escaping @Sendable (Int) -> Void
     ) {
         self.projections = projections
+        self.context = context
         self.channels = channels
         self.progress = progress
         writers = projections.map { _ in CopyBinaryWriter() }
@@ -144,10 +155,19 @@ private struct Folding: Sendable {
 
     mutating func take(_ history: StreamHistory) throws {
         let timeline = Timeline(history)
+        let lane = PostgresValue.int4(Int32(timeline.lane))
+        let environment = PostgresValue.text(timeline.stream.environment.word)
+        let id = PostgresValue.text(timeline.stream.originalTransactionId)
         for (index, projection) in projections.enumerated() {
-            let rows = projection.rows(of: timeline)
-            for row in rows { writers[index].row(row.values.map(PostgresValue.init)) }
-            folded.digests[index].add(rows)
+            let rows = projection.rows(of: timeline, in: context)
+            for (ordinal, row) in rows.enumerated() {
+                writers[index].row(
+                    [lane, environment, id, .int4(Int32(ordinal + 1))]
+                        + row.values.map(PostgresValue.init)
+                        + [.int8Array(row.positions.map(\.offset))]
+                )
+            }
+            folded.digests[index].add(rows, of: timeline.stream)
             if writers[index].readyByteCount >= Folding.chunkBytesMax { try flush(index) }
         }
         folded.streams += 1
@@ -177,7 +197,11 @@ extension PostgresValue {
         case .integer(let number): self = .int8(number)
         case .int32(let number): self = .int4(number)
         case .text(let text): self = .text(text)
+        case .boolean(let flag): self = .bool(flag)
+        case .timestamp(let instant):
+            self = .timestamptz(microseconds: instant.milliseconds * 1000)
         case .integers(let numbers): self = .int8Array(numbers)
+        case .texts(let texts): self = .textArray(texts)
         }
     }
 }

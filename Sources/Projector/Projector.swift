@@ -93,7 +93,12 @@ public struct Projector: Sendable {
         // this one for left-overs.
         try await session.execute(LiveViews.lock)
         let heads = try await log.heads()
-        let build = try await Build.begin(projections, in: session, settings: settings)
+        let build = try await Build.begin(
+            projections,
+            context: FoldContext(),
+            in: session,
+            settings: settings
+        )
         let folded = try await build.load(log: log, heads: heads, progress: progress)
         return try await build.promote(folded, heads: heads, in: session)
     }

@@ -156,7 +156,7 @@ private struct SimulatedHistory {
 /// The rows of all streams, without positions, and the digests of all projections.
 private struct FoldedStreams {
     let streams: [StreamID]
-    let rows: [StreamID: [[UInt8]]]
+    let rows: [StreamID: [[ColumnValue]]]
     let digest: [Digest]
 
     init(_ histories: [StreamHistory]) {
@@ -164,13 +164,16 @@ private struct FoldedStreams {
         let sorted = histories.filter { !$0.stream.originalTransactionId.isEmpty }
             .sorted { $0.stream < $1.stream }
         streams = sorted.map(\.stream)
-        var rows: [StreamID: [[UInt8]]] = [:]
+        var rows: [StreamID: [[ColumnValue]]] = [:]
         var digests = allProjections.map { _ in ProjectionDigest() }
         for history in sorted {
             let timeline = Timeline(history)
-            rows[history.stream] = ActivePeriods(timeline).rows.map(\.canonicalBytes)
+            rows[history.stream] = ActivePeriods(timeline).rows.map(\.values)
             for (index, projection) in allProjections.enumerated() {
-                digests[index].add(projection.rows(of: timeline))
+                digests[index].add(
+                    projection.rows(of: timeline, in: FoldContext()),
+                    of: history.stream
+                )
             }
         }
         self.rows = rows

@@ -52,9 +52,9 @@ import Testing
         let facts = random.facts(Int.random(in: 1...14, using: &random.random))
         let ledger = MemoryLedger([facts])
         for stream in ledger.streams {
-            let rows = ActivePeriods(ledger.timeline(of: stream)).rows.map(\.canonicalBytes)
+            let rows = ActivePeriods(ledger.timeline(of: stream)).rows.map(\.values)
             let predicted = PlainActivePeriods(facts.filter { $0.stream == stream })
-            let isSame = Set(rows) == predicted.rowBytes(of: stream)
+            let isSame = Set(rows) == predicted.rowValues(of: stream)
             #expect(isSame, "seed \(seed)")
         }
     }
@@ -74,8 +74,8 @@ import Testing
         let alone = MemoryLedger([facts.filter { $0.stream == own }])
         let together = MemoryLedger([facts])
         #expect(
-            ActivePeriods(together.timeline(of: own)).rows.map(\.canonicalBytes)
-                == ActivePeriods(alone.timeline(of: own)).rows.map(\.canonicalBytes),
+            ActivePeriods(together.timeline(of: own)).rows.map(\.values)
+                == ActivePeriods(alone.timeline(of: own)).rows.map(\.values),
             "seed \(seed)"
         )
         #expect(together.streams.allSatisfy { [own, other].contains($0) })

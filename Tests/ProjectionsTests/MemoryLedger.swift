@@ -110,6 +110,11 @@ struct MemoryLedger {
 extension MemoryLedger {
     /// The canonical bytes of all rows of all streams, in the order of the content digest.
     var rowBytes: [[UInt8]] {
-        streams.flatMap { ActivePeriods(timeline(of: $0)).rows.map(\.canonicalBytes) }
+        streams.flatMap { stream in
+            let timeline = timeline(of: stream)
+            return allProjections.flatMap {
+                $0.rows(of: timeline, in: FoldContext()).map(\.canonicalBytes)
+            }
+        }
     }
 }

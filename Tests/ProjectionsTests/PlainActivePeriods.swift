@@ -45,7 +45,7 @@ struct PlainActivePeriods {
     }
 
     /// The rows in no order, each as its canonical bytes.
-    func rowBytes(of stream: StreamID) -> Set<[UInt8]> {
+    func rowValues(of stream: StreamID) -> Set<[ColumnValue]> {
         var drafts:
             [(PlainPurchase, ActivePeriod.Kind, Instant, Instant, ActivePeriod.EndReason?)] = []
         for purchase in purchases {
@@ -70,7 +70,7 @@ struct PlainActivePeriods {
                     kind: kind,
                     endReason: reason ?? (isOpen ? .open : .expired),
                     positions: []
-                ).canonicalBytes
+                ).values
             }
         )
     }

@@ -14,13 +14,14 @@ import Testing
             let body = ddl.split(separator: "(", maxSplits: 1)[1].split(separator: ";")[0]
             let columns = body.split(separator: "\n").filter { $0.hasSuffix("NULL,") }
                 .compactMap { $0.split(separator: " ").first.map(String.init) }
-            #expect(columns == projection.columns)
-            for column in projection.columns {
+            let all = ProjectionRow.streamColumns + projection.columns + ["positions"]
+            #expect(columns == all)
+            for column in all {
                 #expect(
                     ddl.contains("COMMENT ON COLUMN {{schema}}.\(projection.name).\(column) IS")
                 )
             }
-            for row in projection.rows(of: timeline) {
+            for row in projection.rows(of: timeline, in: FoldContext()) {
                 #expect(row.values.count == projection.columns.count)
             }
         }
@@ -45,34 +46,28 @@ import Testing
         let projection = try #require(allProjections.first { $0.name == "active_periods" })
         let (start, end) = (Int64(1_773_964_800_000), Int64(1_776_643_200_000))
         #expect(
-            projection.rows(of: timeline).map(\.values) == [
+            projection.rows(of: timeline, in: FoldContext()).map(\.values) == [
                 [
-                    .int32(0), .text("Production"), .text("1000"), .int32(1), .text("monthly"),
-                    .integer(start), .integer(end), .integer(start),
+                    .text("monthly"), .integer(start), .integer(end), .integer(start),
                     .integer(start + 2 * 86_400_000), .text("paid"), .text("refunded"),
-                    .integers([2]),
                 ]
             ]
         )
     }
 
     @Test func `canonical bytes of a row never change`() throws {
-        let row = ActivePeriod(
-            stream: StreamID(environment: .sandbox, originalTransactionId: "12"),
-            productId: "p",
-            purchaseDate: Instant(milliseconds: 1000),
-            expiresDate: Instant(milliseconds: 4000),
-            validFrom: Instant(milliseconds: 1000),
-            validTo: Instant(milliseconds: 3001),
-            kind: .paid,
-            endReason: .refunded,
+        let row = ProjectionRow(
+            values: [
+                .null, .integer(1000), .int32(-2), .boolean(true), .text("é"),
+                .timestamp(Instant(milliseconds: 3001)), .integers([1, 2]), .texts(["a", ""]),
+            ],
             positions: [Position(lane: 0, offset: 9)]
         )
         #expect(
             hexadecimal(row.canonicalBytes)
-                == "00000007" + "53616e64626f78" + "00000002" + "3132" + "00000001" + "70"
-                + "00000000000003e8" + "0000000000000fa0" + "00000000000003e8" + "0000000000000bb9"
-                + "00000004" + "70616964" + "00000008" + "726566756e646564"
+                == "00000008" + "00" + "0100000000000003e8" + "02fffffffffffffffe" + "0301"
+                + "0400000002c3a9" + "050000000000000bb9"
+                + "060000000200000000000000010000000000000002" + "0700000002000000016100000000"
         )
     }
 
@@ -86,9 +81,11 @@ import Testing
         let digests = [facts, facts.reversed()].map { digest(MemoryLedger([$0])) }
         #expect(digests[0] == digests[1])
         #expect(digest(MemoryLedger([[facts[0]]])) != digests[0])
-        // SHA-256 over each row after its byte count: can be computed in any language.
+        // SHA-256 over the stream and its rows: can be computed in any language.
         var writer = ByteWriter()
-        for row in MemoryLedger([facts]).rowBytes { writer.prefixed(row) }
+        writer.prefixed("Production")
+        writer.prefixed("1000")
+        for row in MemoryLedger([facts]).rowBytes { writer.raw(row) }
         #expect(digests[0] == Digest.of(writer.bytes))
     }
 
@@ -118,7 +115,8 @@ import Testing
         var digest = ProjectionDigest()
         for stream in ledger.streams {
             for projection in allProjections {
-                digest.add(projection.rows(of: ledger.timeline(of: stream)))
+                let timeline = ledger.timeline(of: stream)
+                digest.add(projection.rows(of: timeline, in: FoldContext()), of: stream)
             }
         }
         return digest.digest

@@ -1,0 +1,29 @@
+/// Where a subscription stands; the raw values are Apple's `status` (app-store.md §C.2).
+public enum SubscriptionStatus: Int64, CaseIterable, Hashable, Sendable {
+    /// Paid for, or free by an offer.
+    case active = 1
+    /// Ended, and not renewed.
+    case expired = 2
+    /// The renewal could not be charged and is retried, without access.
+    case billingRetry = 3
+    /// The renewal could not be charged; access goes on for a while.
+    case gracePeriod = 4
+    /// Refunded, or no longer shared by the family.
+    case revoked = 5
+
+    /// Whether it comes with access.
+    public var isEntitled: Bool { self == .active || self == .gracePeriod }
+}
+
+extension SubscriptionStatus: CustomStringConvertible {
+    /// The word for tables and JSON.
+    public var description: String {
+        switch self {
+        case .active: "active"
+        case .expired: "expired"
+        case .billingRetry: "billing_retry"
+        case .gracePeriod: "grace_period"
+        case .revoked: "revoked"
+        }
+    }
+}
