@@ -60,33 +60,56 @@ public enum Format: UInt8, CaseIterable, Sendable {
 }
 
 /// What one statement says: a format and the fields it carries, each at most once.
+///
+/// It is its own canonical form: the bytes that the log stores and digests are kept as they are,
+/// and a field is found by walking over them. So a fold that asks for few fields of many events
+/// takes nothing apart.
 public struct Content: Hashable, Sendable {
     /// The kind of statement.
     public let format: Format
-    /// Fields and values, by ascending tag.
-    public private(set) var entries: [Entry]
-
-    /// A field with its value.
-    public struct Entry: Hashable, Sendable {
-        /// Which property.
-        public let field: Field
-        /// Its value.
-        public let value: FieldValue
-    }
+    /// The canonical form: version, format, then tag, LEB128 length and value of each field, by
+    /// ascending tag.
+    ///
+    /// Written down in `schema/README.md`; stored as it is in `event.content`.
+    public private(set) var canonicalBytes: [UInt8]
 
     /// Longest canonical form of a content, in bytes: far above any real one, far below trouble.
     public static let byteCountMax = 65_536
 
+    /// Version of the canonical form, its first byte.
+    public static let canonicalVersion: UInt8 = 1
+
+    private static let headerByteCount = 2
+
+    // Most fields take less; growing step by step would move a transaction's four times.
+    private static let usualFieldByteCount = 16
+
     /// A content that carries nothing yet.
     public init(format: Format) {
         self.format = format
-        entries = []
+        canonicalBytes = [Content.canonicalVersion, format.rawValue]
     }
 
     /// A content that carries nothing yet, with room for a number of fields.
     package init(format: Format, expectedEntryCount: Int) {
-        self.init(format: format)
-        entries.reserveCapacity(expectedEntryCount)
+        self.format = format
+        canonicalBytes = []
+        canonicalBytes.reserveCapacity(
+            Content.headerByteCount + expectedEntryCount * Content.usualFieldByteCount
+        )
+        canonicalBytes.append(Content.canonicalVersion)
+        canonicalBytes.append(format.rawValue)
+    }
+
+    /// Takes a canonical form; nil unless it is exactly what this program would write.
+    public init?(canonicalBytes: [UInt8]) {
+        guard canonicalBytes.count >= Content.headerByteCount,
+            canonicalBytes[0] == Content.canonicalVersion,
+            let format = Format(rawValue: canonicalBytes[1]),
+            Content.isCanonical(canonicalBytes)
+        else { return nil }
+        self.format = format
+        self.canonicalBytes = canonicalBytes
     }
 
     /// The value of a field; nil where the statement does not carry it.
@@ -94,17 +117,22 @@ public struct Content: Hashable, Sendable {
     /// Setting nil removes the field. The value must be of the field's type.
     public subscript(field: Field) -> FieldValue? {
         get {
-            entries.first { $0.field == field }?.value
+            canonicalBytes.withUnsafeBufferPointer { bytes in
+                FieldPlace(of: field, in: bytes).map { place in
+                    FieldValue(canonicalBytes: bytes[place.value], of: field)
+                }
+            }
         }
         set {
-            var index = entries.endIndex
-            while index > 0, entries[index - 1].field.rawValue >= field.rawValue { index -= 1 }
-            if index < entries.endIndex, entries[index].field == field {
-                entries.remove(at: index)
+            let (place, end) = canonicalBytes.withUnsafeBufferPointer { bytes in
+                (FieldPlace(of: field, in: bytes), FieldPlace.insertion(of: field, in: bytes))
             }
-            guard let newValue else { return }
-            precondition(newValue.type == field.valueType, "\(field) cannot hold \(newValue)")
-            entries.insert(Entry(field: field, value: newValue), at: index)
+            var writer = ByteWriter()
+            if let newValue {
+                precondition(newValue.type == field.valueType, "\(field) cannot hold \(newValue)")
+                writer.field(field, newValue)
+            }
+            canonicalBytes.replaceSubrange(place?.whole ?? end..<end, with: writer.bytes)
         }
     }
 
@@ -131,12 +159,47 @@ public struct Content: Hashable, Sendable {
     /// The meaningful fields about which the content says something: a value, or that there is none.
     public var asserted: FieldSet {
         var set = format.denies
-        // A field that came in a form nobody expected is kept in `extra`: there, not denied.
-        if let extra = text(.extra) {
-            for field in set.fields where extra.contains("\"\(field)\":") { set.remove(field) }
+        canonicalBytes.withUnsafeBufferPointer { bytes in
+            var at = Content.headerByteCount
+            while let place = FieldPlace(at: at, in: bytes) {
+                if place.tag != Field.transactionId.rawValue {
+                    set = FieldSet(rawValue: set.rawValue | 1 << UInt64(place.tag))
+                }
+                at = place.whole.upperBound
+            }
         }
-        for entry in entries where entry.field.isMeaningful { set.insert(entry.field) }
+        // A field that came in a form nobody expected is kept in `extra`: there, not denied.
+        if set.contains(.extra), let extra = text(.extra) {
+            for field in format.denies.fields
+            where self[field] == nil && extra.contains("\"\(field)\":") {
+                set.remove(field)
+            }
+        }
         return set
+    }
+}
+
+extension Content {
+    /// A field with its value.
+    public struct Entry: Hashable, Sendable {
+        /// Which property.
+        public let field: Field
+        /// Its value.
+        public let value: FieldValue
+    }
+
+    /// Fields and values, by ascending tag.
+    public var entries: [Entry] {
+        Field.allCases.compactMap { field in
+            self[field].map { Entry(field: field, value: $0) }
+        }.sorted { $0.field.rawValue < $1.field.rawValue }
+    }
+
+    /// The first sixteen bytes of the SHA-256 of the meaningful fields' canonical form.
+    public var digest: [UInt8] {
+        var meaningful = self
+        meaningful[.transactionId] = nil
+        return Array(Digest.of(meaningful.canonicalBytes).bytes.prefix(16))
     }
 }
 
@@ -151,51 +214,6 @@ extension FieldValue {
     }
 }
 
-extension Content {
-    /// Version of the canonical form, its first byte.
-    public static let canonicalVersion: UInt8 = 1
-
-    /// The canonical form: version, format, then tag, LEB128 length and value of each field.
-    ///
-    /// Written down in `schema/README.md`; stored as it is in `event.content`.
-    public var canonicalBytes: [UInt8] { encoded { _ in true } }
-
-    /// The first sixteen bytes of the SHA-256 of the meaningful fields' canonical form.
-    public var digest: [UInt8] {
-        Array(Digest.of(encoded { $0.isMeaningful }).bytes.prefix(16))
-    }
-
-    private func encoded(_ isIncluded: (Field) -> Bool) -> [UInt8] {
-        var writer = ByteWriter()
-        writer.integer(Content.canonicalVersion)
-        writer.integer(format.rawValue)
-        for entry in entries where isIncluded(entry.field) {
-            let value = entry.value.canonicalBytes
-            writer.integer(entry.field.rawValue)
-            writer.leb128(UInt64(value.count))
-            writer.raw(value)
-        }
-        return writer.bytes
-    }
-
-    /// Reads a canonical form back; nil unless it is exactly what `canonicalBytes` would write.
-    public init?(canonicalBytes: [UInt8]) {
-        var reader = ByteReader(canonicalBytes[...])
-        guard reader.integer(UInt8.self) == Content.canonicalVersion,
-            let format = reader.integer(UInt8.self).flatMap(Format.init(rawValue:))
-        else { return nil }
-        self.init(format: format)
-        while !reader.isAtEnd {
-            guard let field = reader.integer(UInt8.self).flatMap(Field.init(rawValue:)),
-                field.rawValue > entries.last?.field.rawValue ?? 0,
-                let count = reader.leb128(), let bytes = reader.raw(count),
-                let value = FieldValue(canonicalBytes: bytes, type: field.valueType)
-            else { return nil }
-            entries.append(Entry(field: field, value: value))
-        }
-    }
-}
-
 extension ByteWriter {
     /// Appends a number in unsigned LEB128.
     public mutating func leb128(_ number: UInt64) {
@@ -205,6 +223,21 @@ extension ByteWriter {
             rest >>= 7
         }
         integer(UInt8(rest))
+    }
+}
+
+extension ByteWriter {
+    /// Appends a field: tag, length, value.
+    fileprivate mutating func field(_ field: Field, _ value: FieldValue) {
+        integer(field.rawValue)
+        if case .text(let text) = value {
+            leb128(UInt64(text.utf8.count))
+            raw(text.utf8)
+        } else {
+            let bytes = value.canonicalBytes
+            leb128(UInt64(bytes.count))
+            raw(bytes)
+        }
     }
 }
 

@@ -138,24 +138,4 @@ public enum FieldValue: Hashable, Sendable {
         }
         return writer.bytes
     }
-
-    init?(canonicalBytes: ArraySlice<UInt8>, type: Field.ValueType) {
-        var reader = ByteReader(canonicalBytes)
-        switch type {
-        case .text:
-            guard let text = String(validating: canonicalBytes, as: UTF8.self) else { return nil }
-            self = .text(text)
-            return
-        case .integer:
-            guard let number = reader.integer(Int64.self) else { return nil }
-            self = .integer(number)
-        case .boolean:
-            guard let flag = reader.integer(UInt8.self), flag <= 1 else { return nil }
-            self = .boolean(flag == 1)
-        case .instant:
-            guard let number = reader.integer(Int64.self) else { return nil }
-            self = .instant(Instant(milliseconds: number))
-        }
-        guard reader.isAtEnd else { return nil }
-    }
 }
