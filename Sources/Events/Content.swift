@@ -169,11 +169,8 @@ public struct Content: Hashable, Sendable {
             }
         }
         // A field that came in a form nobody expected is kept in `extra`: there, not denied.
-        if set.contains(.extra), let extra = text(.extra) {
-            for field in format.denies.fields
-            where self[field] == nil && extra.contains("\"\(field)\":") {
-                set.remove(field)
-            }
+        if set.contains(.extra) {
+            for field in keptAside where self[field] == nil { set.remove(field) }
         }
         return set
     }
@@ -200,6 +197,34 @@ extension Content {
         var meaningful = self
         meaningful[.transactionId] = nil
         return Array(Digest.of(meaningful.canonicalBytes).bytes.prefix(16))
+    }
+}
+
+extension Content {
+    // The deniable fields that `extra` names: `"` and the name follow on a quote.
+    private var keptAside: [Field] {
+        let denied = format.denies.fields
+        guard !denied.isEmpty else { return [] }
+        return canonicalBytes.withUnsafeBufferPointer { bytes in
+            guard let extra = FieldPlace(of: .extra, in: bytes)?.value else { return [] }
+            var found: [Field] = []
+            for at in extra where bytes[at] == UInt8(ascii: "\"") {
+                let rest = bytes[(at + 1)..<extra.upperBound]
+                for field in denied where rest.starts(with: field.quotedTail) {
+                    found.append(field)
+                }
+            }
+            return found
+        }
+    }
+}
+
+extension Field {
+    /// What follows on the opening quote of its name in a JSON object.
+    fileprivate var quotedTail: [UInt8] { Field.quotedTails[Int(rawValue)] }
+
+    private static let quotedTails: [[UInt8]] = (0..<64).map { tag in
+        Field(rawValue: tag).map { Array("\($0)\":".utf8) } ?? []
     }
 }
 

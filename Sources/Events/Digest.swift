@@ -2,24 +2,35 @@ internal import Crypto
 
 /// A SHA-256 digest: the address of a payload, the identity of a fact, a link of the chain.
 public struct Digest: Hashable, Sendable {
+    // Held in place, for events come by the million.
+    private let words: (UInt64, UInt64, UInt64, UInt64)
+
     /// Thirty-two bytes.
-    public let bytes: [UInt8]
+    public var bytes: [UInt8] {
+        withUnsafeBytes(of: words) { Array($0) }
+    }
 
     /// Number of bytes in a digest.
     public static let byteCount = 32
 
     /// Thirty-two zero bytes: the digest before the first commit of a lane.
-    public static let zero = Digest(unchecked: [UInt8](repeating: 0, count: byteCount))
+    public static let zero = Digest(words: (0, 0, 0, 0))
 
-    private init(unchecked bytes: [UInt8]) {
-        self.bytes = bytes
+    private init(words: (UInt64, UInt64, UInt64, UInt64)) {
+        self.words = words
+    }
+
+    /// The digest with exactly these bytes; nil unless there are thirty-two.
+    public init?(bytes: UnsafeRawBufferPointer) {
+        guard bytes.count == Digest.byteCount else { return nil }
+        words = bytes.loadUnaligned(as: (UInt64, UInt64, UInt64, UInt64).self)
     }
 
     /// The digest with exactly these bytes; nil unless there are thirty-two.
     public init?(bytes: some Sequence<UInt8>) {
-        let array = Array(bytes)
-        guard array.count == Digest.byteCount else { return nil }
-        self.bytes = array
+        let digest = Array(bytes).withUnsafeBytes { Digest(bytes: $0) }
+        guard let digest else { return nil }
+        self = digest
     }
 
     /// The digest that sixty-four hexadecimal digits name; nil for anything else.
@@ -28,9 +39,11 @@ public struct Digest: Hashable, Sendable {
         guard digits.count == hex.utf8.count, digits.count == Digest.byteCount * 2 else {
             return nil
         }
-        bytes = stride(from: 0, to: digits.count, by: 2).map {
-            UInt8(digits[$0] << 4 | digits[$0 + 1])
-        }
+        self.init(
+            bytes: stride(from: 0, to: digits.count, by: 2).map {
+                UInt8(digits[$0] << 4 | digits[$0 + 1])
+            }
+        )
     }
 
     /// The SHA-256 of some bytes.
@@ -38,12 +51,27 @@ public struct Digest: Hashable, Sendable {
         bytes.withUnsafeBytes { buffer in
             var hasher = SHA256()
             hasher.update(bufferPointer: buffer)
-            return Digest(unchecked: Array(hasher.finalize()))
+            guard let digest = hasher.finalize().withUnsafeBytes({ Digest(bytes: $0) }) else {
+                preconditionFailure("a SHA-256 digest has \(byteCount) bytes")
+            }
+            return digest
         }
     }
 
     /// Sixty-four lower-case hexadecimal digits.
     public var hex: String { hexadecimal(bytes) }
+}
+
+extension Digest {
+    /// Whether all bytes are equal.
+    public static func == (left: Digest, right: Digest) -> Bool {
+        left.words == right.words
+    }
+
+    /// Hashes the first bytes, which are as good as all.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(words.0)
+    }
 }
 
 extension Digest: CustomStringConvertible {

@@ -76,8 +76,15 @@ struct AppendBench {
                 for session in open {
                     group.addTask {
                         while let index = work.next() {
-                            let row = PlainRow(payloads[index], 0, offset: first + Int64(index) + 1)
-                            try await session.query(PlainRow.insert, row.values)
+                            let row = PlainEventRow(
+                                payloads[index],
+                                0,
+                                offset: first + Int64(index) + 1
+                            )
+                            try await session.query(
+                                PlainEventRow.insert(into: "plain.event"),
+                                row.values
+                            )
                         }
                     }
                 }
@@ -127,17 +134,17 @@ struct AppendBench {
                 let first = first + Int64(number * BenchMaterial.batchFacts)
                 let packed = packed[number]
                 try await session.transaction { session throws(PostgresError) in
-                    _ = try session.copyIn(PlainRow.copy, from: 0) {
+                    _ = try session.copyIn(PlainEventRow.copy(into: "plain.event"), from: 0) {
                         index,
                         writer throws(PostgresError) in
                         guard index < batch.value.count else { return false }
-                        writer.row(PlainRow(batch, index, offset: first + Int64(index)).values)
+                        writer.row(PlainEventRow(batch, index, offset: first + Int64(index)).values)
                         index += 1
                         return true
                     }
                     try session.query(
-                        PlainRow.insertEvidence,
-                        PlainRow.evidence(batch.evidence, packed)
+                        PlainEventRow.insertEvidence(into: "plain.evidence"),
+                        PlainEventRow.evidence(batch.evidence, packed)
                     )
                 }
             }
@@ -168,59 +175,5 @@ private final class WorkList: Sendable {
     func next() -> Int? {
         let index = taken.wrappingAdd(1, ordering: .relaxed).oldValue
         return index < count ? index : nil
-    }
-}
-
-/// A row of `ledger.event` as a plain client would write it.
-private struct PlainRow {
-    let values: [PostgresValue]
-
-    init(_ verified: Verified<[Fact]>, _ index: Int, offset: Int64) {
-        let fact = verified.value[index]
-        let content = fact.content
-        values = [
-            .int4(0), .int8(offset),
-            .timestamptz(microseconds: Instant.systemClock().milliseconds * 1000),
-            .int8(fact.asOf.milliseconds), .int8(fact.purchaseDate.milliseconds),
-            .int8(fact.expiresDate.milliseconds), .text(fact.stream.environment.word),
-            .text(fact.stream.originalTransactionId), .text(fact.kind.rawValue),
-            .text(fact.bundleId), .text(content.text(.productId)),
-            .text(content.text(.transactionId)), .text(content.text(.appAccountToken)),
-            .text(content.text(.notificationType)), .text(content.text(.subtype)),
-            .bytea(content.digest), .bytea(verified.evidence.digest.bytes),
-            .bytea(content.canonicalBytes),
-        ]
-    }
-
-    private static let columns = """
-        lane, lane_offset, recorded_at, as_of_ms, purchase_date_ms, expires_date_ms, environment,
-        original_transaction_id, kind, bundle_id, product_id, transaction_id, app_account_token,
-        notification_type, subtype, content_digest, evidence_digest, content
-        """
-
-    static let insert = """
-        INSERT INTO plain.event (\(columns)) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11,
-            $12, $13, $14, $15, $16, $17, $18)
-        """
-
-    static let copy = "COPY plain.event (\(columns)) FROM STDIN (FORMAT BINARY)"
-
-    static let insertEvidence = """
-        INSERT INTO plain.evidence (lane, byte_count, received_at, digest, kind, source,
-            verification, root_digest, header_digest, body)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
-        """
-
-    static func evidence(
-        _ evidence: Evidence,
-        _ packed: EvidencePacking.Packed
-    ) -> [PostgresValue] {
-        [
-            .int4(0), .int4(Int32(evidence.payload.count)),
-            .timestamptz(microseconds: evidence.receivedAt.milliseconds * 1000),
-            .bytea(evidence.digest.bytes), .text(evidence.kind.rawValue), .text(evidence.source),
-            .text(evidence.verification.trust.rawValue), .bytea(evidence.verification.root?.bytes),
-            .bytea(packed.segments.first?.digest.bytes), .bytea(packed.body),
-        ]
     }
 }

@@ -1,0 +1,115 @@
+import EventLog
+import Events
+import Postgres
+
+/// A log of made-up subscriptions for measurements, written past the ledger's own appends.
+///
+/// Events have the fields that Apple's signed payloads have. They arrive in the order of time, so
+/// that a stream's events lie as far apart as in a real log. Digests and commits are true; the one
+/// payload behind them proves nothing, so that `verify --signatures` would say no.
+struct RebuildBenchLog {
+    /// Events of the log, about.
+    let events: Int
+
+    /// Most events of a stream, and their mean; lengths fall off exponentially between.
+    static let streamEventsMax = 400
+    static let streamEventsMean = 25
+
+    /// Events of one commit and of one COPY.
+    private static let commitEvents = 10_000
+
+    /// A renewal brings a transaction, a renewal snapshot and a notification.
+    private static let eventsPerRenewal = 3
+
+    /// Weeks over which subscriptions begin.
+    private static let weeks = 150
+
+    /// 2021-01-01.
+    private static let epoch: Int64 = 1_609_459_200_000
+    static let week: Int64 = 604_800_000
+
+    /// What one subscription still has to tell.
+    private struct Stream {
+        let number: Int
+        var renewal = 0
+        let renewals: Int
+    }
+
+    /// Writes the log; returns how many events it has.
+    func write(to settings: ConnectionSettings, seed: UInt64 = 1) async throws -> Int {
+        let log = try await EventLog.open(settings)
+        let identity = log.identity
+        await log.close()
+        let session = try await PostgresSession.connect(settings)
+        var writer = BenchLogWriter(identity: identity)
+        try await writer.begin(session)
+        var random = BenchRandom(seed: seed)
+        var due: [[Stream]] = []
+        var planned = 0
+        var number = 0
+        while planned < events {
+            let mean = Double(Self.streamEventsMean - 2)
+            let length = min(Self.streamEventsMax, 1 + Int(-mean * random.logarithm()))
+            let renewals = max(1, length / Self.eventsPerRenewal)
+            planned += renewals * Self.eventsPerRenewal
+            let start = Int(random.next() % UInt64(Self.weeks))
+            while due.count <= start { due.append([]) }
+            due[start].append(Stream(number: number, renewals: renewals))
+            number += 1
+        }
+        var week = 0
+        while week < due.count {
+            for var stream in due[week] {
+                writer.add(stream.number, renewal: stream.renewal, at: Self.instant(week))
+                stream.renewal += 1
+                if stream.renewal < stream.renewals {
+                    // Nobody renews weekly for ever: long lives are weekly, short ones monthly.
+                    let next = week + (stream.renewals > 36 ? 1 : 4)
+                    while due.count <= next { due.append([]) }
+                    due[next].append(stream)
+                }
+                if writer.pending >= Self.commitEvents { try await writer.commit(session) }
+            }
+            due[week] = []
+            week += 1
+        }
+        try await writer.commit(session)
+        try await session.execute("VACUUM (FREEZE, ANALYZE) ledger.event")
+        await session.close()
+        return writer.written
+    }
+
+    private static func instant(_ week: Int) -> Int64 { epoch + Int64(week) * Self.week }
+}
+
+/// SplitMix64, as everywhere in the tests: a few lines that give the same log on every machine.
+struct BenchRandom {
+    private var state: UInt64
+
+    init(seed: UInt64) {
+        state = seed
+    }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+
+    /// The natural logarithm of a number between 0 and 1.
+    mutating func logarithm() -> Double {
+        BenchRandom.naturalLogarithm((Double(next() >> 11) + 1) / Double(1 << 53))
+    }
+
+    // Good to a few digits, which is enough for lengths.
+    private static func naturalLogarithm(_ value: Double) -> Double {
+        var (exponent, mantissa) = (Double(value.exponent), value.significand)
+        if mantissa > 1.5 { (exponent, mantissa) = (exponent + 1, mantissa / 2) }
+        let ratio = (mantissa - 1) / (mantissa + 1)
+        let square = ratio * ratio
+        return exponent * 0.693_147_180_559_945_3
+            + 2 * ratio * (1 + square / 3 + square * square / 5)
+    }
+}
