@@ -20,11 +20,18 @@ public struct ProjectionDigest: Sendable {
     /// Adds all rows of a stream; a stream without rows changes nothing.
     public mutating func add(_ rows: [ProjectionRow], of stream: StreamID) {
         guard !rows.isEmpty else { return }
-        rowCount += rows.count
-        let term = ProjectionDigest.limbs(of: rows, of: stream)
+        var term = ProjectionDigest()
+        term.rowCount = rows.count
+        term.limbs = ProjectionDigest.limbs(of: rows, of: stream)
+        add(term)
+    }
+
+    /// Adds all that was added to another digest.
+    public mutating func add(_ other: ProjectionDigest) {
+        rowCount += other.rowCount
         var carry = false
         for index in limbs.indices {
-            let (sum, overflow) = limbs[index].addingReportingOverflow(term[index])
+            let (sum, overflow) = limbs[index].addingReportingOverflow(other.limbs[index])
             let (total, overflowAgain) = sum.addingReportingOverflow(carry ? 1 : 0)
             limbs[index] = total
             carry = overflow || overflowAgain

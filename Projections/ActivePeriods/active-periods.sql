@@ -13,8 +13,6 @@ CREATE TABLE {{schema}}.active_periods (
     kind                    text COLLATE "C"   NOT NULL,
     end_reason              text COLLATE "C"   NOT NULL,
     positions               bigint[]           NOT NULL,
-    CONSTRAINT active_periods_key
-        PRIMARY KEY (lane, environment, original_transaction_id, ordinal),
     CONSTRAINT active_periods_ordinal_counts_from_one CHECK (ordinal >= 1),
     CONSTRAINT active_periods_end_not_before_start CHECK (valid_from_ms <= valid_to_ms),
     CONSTRAINT active_periods_kind_known

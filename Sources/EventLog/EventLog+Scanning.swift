@@ -20,40 +20,101 @@ extension EventLog {
         into state: State,
         _ fold: @escaping @Sendable (inout State, StreamHistory) throws -> Void
     ) async throws(EventLogError) -> State {
-        try await reading("read lane \(lane)") { session in
+        try await foldStreams(in: StreamRange(lane: lane), upTo: head, into: state, fold)
+    }
+
+    /// The same for a part of a lane, so that several connections can share one.
+    public func foldStreams<State: Sendable>(
+        in range: StreamRange,
+        upTo head: Head,
+        into state: State,
+        _ fold: @escaping @Sendable (inout State, StreamHistory) throws -> Void
+    ) async throws(EventLogError) -> State {
+        try await reading("read lane \(range.lane)") { session in
             let box = FoldState(state)
-            let scan = try await session.copyOut(
-                EventLog.scanSQL(lane: lane, upTo: head),
-                into: StreamScan(lane: lane) { history in try fold(&box.state, history) },
-                rows: { scan, row throws(Thrown) in
-                    do {
-                        try scan.take(row)
-                    } catch {
-                        throw Thrown(any: error)
-                    }
+            try await session.transaction(.readOnlySnapshot) { session throws(Thrown) in
+                do {
+                    try session.execute(EventLog.scanSettings)
+                    let scan = try session.copyOut(
+                        EventLog.scanSQL(range, upTo: head),
+                        into: StreamScan(lane: range.lane) { try fold(&box.state, $0) },
+                        rows: { scan, row throws(Thrown) in
+                            do {
+                                try scan.take(row)
+                            } catch {
+                                throw Thrown(any: error)
+                            }
+                        }
+                    )
+                    try scan.finish()
+                } catch {
+                    throw Thrown(any: error)
                 }
-            )
-            try scan.finish()
+            }
             return box.state
         }
     }
 
+    /// Cuts a lane into ranges of about equally many events; at least one, at most `count`.
+    ///
+    /// The cuts are drawn from a sample of the log, so they differ from call to call.
+    public func streamRanges(
+        lane: Int,
+        upTo head: Head,
+        count: Int
+    ) async throws(EventLogError) -> [StreamRange] {
+        guard count > 1, head.offset > Int64(EventLog.sampledEvents) else {
+            return [StreamRange(lane: lane)]
+        }
+        let percent = min(100, Double(EventLog.sampledEvents) * 100 / Double(head.offset))
+        let cuts = try await reading("sample lane \(lane)") { session in
+            let rows = try await session.query(
+                """
+                SELECT environment, original_transaction_id
+                FROM ledger.event TABLESAMPLE SYSTEM (\(percent))
+                WHERE lane = $1 AND original_transaction_id <> ''
+                ORDER BY environment, original_transaction_id
+                """,
+                [.int4(Int32(lane))]
+            )
+            return try (1..<count).compactMap { number -> StreamID? in
+                let row = rows.count * number / count
+                guard row > 0, row < rows.count else { return nil }
+                return StreamID(
+                    environment: Environment(try rows[row].text(0)),
+                    originalTransactionId: try rows[row].text(1)
+                )
+            }
+        }
+        return StreamRange.between(cuts, lane: lane)
+    }
+
+    /// Rows of the sample that cuts are drawn from; below so many one range is enough.
+    private static let sampledEvents = 20_000
+
     // Both halves are read along the index that starts with the stream, so the server merges two
-    // ordered streams and sorts nothing. Literals, because COPY takes no parameters.
-    private static func scanSQL(lane: Int, upTo head: Head) -> String {
+    // ordered streams. It would rather sort, in files, and compile what runs once a row.
+    private static let scanSettings = """
+        SET LOCAL enable_sort = off;
+        SET LOCAL enable_incremental_sort = off;
+        SET LOCAL max_parallel_workers_per_gather = 0;
+        SET LOCAL jit = off
+        """
+
+    // Literals, because COPY takes no parameters.
+    private static func scanSQL(_ range: StreamRange, upTo head: Head) -> String {
         """
         COPY (
             SELECT environment, original_transaction_id, lane_offset, as_of_ms, recorded_at,
                 purchase_date_ms, expires_date_ms, kind, bundle_id, evidence_digest, content,
                 NULL::bigint AS fields, NULL::text AS transaction_id
             FROM ledger.event
-            WHERE lane = \(lane) AND lane_offset <= \(head.offset) AND original_transaction_id <> ''
+            WHERE lane_offset <= \(head.offset) AND \(range.condition)
             UNION ALL
             SELECT environment, original_transaction_id, lane_offset, as_of_ms, NULL, NULL, NULL,
                 NULL, NULL, NULL, NULL, fields, transaction_id
             FROM ledger.confirmation
-            WHERE lane = \(lane) AND commit_no <= \(head.commit)
-                AND original_transaction_id <> ''
+            WHERE commit_no <= \(head.commit) AND \(range.condition)
             ORDER BY environment, original_transaction_id
         ) TO STDOUT (FORMAT BINARY)
         """

@@ -17,6 +17,20 @@ public struct CopyBinaryWriter: Sendable {
         bytes.append(contentsOf: [UInt8](repeating: 0, count: 8))
     }
 
+    /// Begins without the header: for one of several writers of one COPY, whose first chunk is
+    /// `header` and whose last is `trailer`.
+    public static func rowsOnly() -> CopyBinaryWriter {
+        var writer = CopyBinaryWriter()
+        writer.bytes = []
+        return writer
+    }
+
+    /// What a COPY begins with.
+    public static var header: [UInt8] { CopyBinaryWriter().bytes }
+
+    /// What a COPY ends with.
+    public static let trailer: [UInt8] = [0xFF, 0xFF]
+
     /// Begins a row of that many fields.
     ///
     /// A precondition is that the row before is complete and that there are at most
@@ -49,7 +63,7 @@ public struct CopyBinaryWriter: Sendable {
     /// Writes the trailer, after the last row.
     public mutating func finish() {
         requireCompleteRow()
-        bytes.appendBigEndian(Int16(-1))
+        bytes.append(contentsOf: Self.trailer)
     }
 
     /// How many bytes are ready to be taken.

@@ -10,14 +10,10 @@ struct Build: Sendable {
     let settings: ConnectionSettings
     let schema: String
 
-    /// What was folded, one entry a projection.
-    struct Folded: Sendable {
-        var digests: [ProjectionDigest]
-        var streams = 0
-        var events = 0
-    }
+    /// Ranges of streams for each fold at a time: enough that all end at about the same time.
+    static let rangesPerJob = 16
 
-    /// Makes the schema and its empty tables.
+    /// Makes the schema, still without tables.
     static func begin(
         _ projections: [any Projection],
         context: FoldContext,
@@ -32,14 +28,12 @@ struct Build: Sendable {
             """
         )
         let schema = "projection_\(try rows[0].int4(0))"
-        let tables = projections.map { $0.tableSQL.replacing("{{schema}}", with: schema) }
         try await session.execute(
             """
             BEGIN;
             CREATE SCHEMA \(schema) AUTHORIZATION ledger_owner;
             SET LOCAL ROLE ledger_owner;
             COMMENT ON SCHEMA \(schema) IS 'Tables of one rebuild; what people read are the views in schema projection.';
-            \(tables.joined(separator: ";\n"));
             COMMIT
             """
         )
@@ -51,22 +45,28 @@ struct Build: Sendable {
         )
     }
 
-    /// Folds the log up to `heads` into the tables, then builds their indexes.
+    /// Folds the log up to `heads` into new tables, then builds their indexes.
+    ///
+    /// `jobs` connections read and fold ranges of streams at the same time; each projection has
+    /// one more connection, which writes its table.
     func load(
         log: EventLog,
         heads: [Int: EventLog.Head],
+        jobs: Int,
         progress: @escaping @Sendable (Int) -> Void
     ) async throws -> Folded {
+        let ranges = try await ranges(of: log, heads, jobs)
         let channels = projections.map { _ in ChunkChannel() }
-        let folded = try await withThrowingTaskGroup(of: Void.self) { group in
+        return try await withThrowingTaskGroup(of: Void.self) { group in
             for (projection, channel) in zip(projections, channels) {
                 group.addTask { try await write(projection, from: channel) }
             }
             do {
-                let folded = try await fold(log, heads, into: channels, progress)
+                let total = FoldedTotal(projections.count, progress)
+                try await fold(log, ranges, jobs, into: channels, total)
                 for channel in channels { channel.finish() }
                 try await group.waitForAll()
-                return folded
+                return total.value
             } catch {
                 // Where a writer went away, it says why; the fold only noticed that it was gone.
                 let hasWriterFailed = channels.contains { $0.wasAbandoned }
@@ -75,43 +75,57 @@ struct Build: Sendable {
                 throw error
             }
         }
-        let session = try await PostgresSession.connect(settings)
-        for projection in projections {
-            try await session.execute(projection.indexSQL.replacing("{{schema}}", with: schema))
-            try await session.execute("ANALYZE \(schema).\(projection.name)")
+    }
+
+    private func ranges(
+        of log: EventLog,
+        _ heads: [Int: EventLog.Head],
+        _ jobs: Int
+    ) async throws -> RangeQueue {
+        let lanes = heads.sorted { $0.key < $1.key }
+        let wanted = jobs == 1 ? 1 : max(1, jobs * Build.rangesPerJob / max(1, lanes.count))
+        var ranges: [(StreamRange, EventLog.Head)] = []
+        for (lane, head) in lanes {
+            ranges += try await log.streamRanges(lane: lane, upTo: head, count: wanted)
+                .map { ($0, head) }
         }
-        await session.close()
-        return folded
+        return RangeQueue(ranges)
     }
 
     private func fold(
         _ log: EventLog,
-        _ heads: [Int: EventLog.Head],
+        _ ranges: RangeQueue,
+        _ jobs: Int,
         into channels: [ChunkChannel],
-        _ progress: @escaping @Sendable (Int) -> Void
-    ) async throws -> Folded {
-        var folding = Folding(projections, in: context, channels, progress)
-        for (lane, head) in heads.sorted(by: { $0.key < $1.key }) {
-            folding = try await log.foldStreams(lane: lane, upTo: head, into: folding) {
-                folding,
-                history in
-                try folding.take(history)
+        _ total: FoldedTotal
+    ) async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<jobs {
+                group.addTask {
+                    while let (range, head) = ranges.next() {
+                        let folding = Folding(projections, in: context, channels, total)
+                        let folded = try await log.foldStreams(
+                            in: range,
+                            upTo: head,
+                            into: folding
+                        ) { folding, history in try folding.take(history) }
+                        try folded.finish()
+                    }
+                }
             }
+            try await group.waitForAll()
         }
-        return try folding.finish()
     }
 
+    // The table is made, filled and indexed by one transaction: where wal_level is minimal, the
+    // server then writes it only once.
     private func write(_ projection: any Projection, from channel: ChunkChannel) async throws {
         let session = try await PostgresSession.connect(settings)
-        let columns = (ProjectionRow.streamColumns + projection.columns + ["positions"])
-            .joined(separator: ", ")
-        let table = "\(schema).\(projection.name)"
         do {
-            _ = try await session.copyIn(
-                "COPY \(table) (\(columns)) FROM STDIN (FORMAT BINARY)",
-                from: channel,
-                chunks: { channel throws(PostgresError) in channel.receive() }
-            )
+            try await session.transaction { session throws(PostgresError) in
+                try fill(projection, from: channel, in: session)
+            }
+            try await session.execute("ANALYZE \(schema).\(projection.name)")
             await session.close()
         } catch {
             channel.abandon()
@@ -119,89 +133,34 @@ struct Build: Sendable {
             throw error
         }
     }
+
+    private func fill(
+        _ projection: any Projection,
+        from channel: ChunkChannel,
+        in session: isolated PostgresSession
+    ) throws(PostgresError) {
+        let table = "\(schema).\(projection.name)"
+        let columns = (ProjectionRow.streamColumns + projection.columns + ["positions"])
+            .joined(separator: ", ")
+        try session.execute(
+            "SET LOCAL ROLE ledger_owner; "
+                + projection.tableSQL.replacing("{{schema}}", with: schema)
+        )
+        _ = try session.copyIn(
+            "COPY \(table) (\(columns)) FROM STDIN (FORMAT BINARY)",
+            from: channel,
+            chunks: { channel throws(PostgresError) in channel.receive() }
+        )
+        try session.execute(
+            """
+            SET LOCAL maintenance_work_mem = '64MB';
+            ALTER TABLE \(table) ADD CONSTRAINT \(projection.name)_key
+                PRIMARY KEY (lane, environment, original_transaction_id, ordinal);
+            \(projection.indexSQL.replacing("{{schema}}", with: schema))
+            """
+        )
+    }
 }
 
 /// The receiver of a channel has gone; its own error tells why.
 struct RebuildAbandoned: Error {}
-
-/// Folds stream after stream and encodes the rows.
-private struct Folding: Sendable {
-    /// Bytes of rows after which they are handed to the writer.
-    private static let chunkBytesMax = 1 << 16
-
-    /// Streams between two reports of progress.
-    private static let progressStreams = 1000
-
-    private let projections: [any Projection]
-    private let context: FoldContext
-    private let channels: [ChunkChannel]
-    private let progress: @Sendable (Int) -> Void
-    private var writers: [CopyBinaryWriter]
-    private var folded: Build.Folded
-
-    init(
-        _ projections: [any Projection],
-        in context: FoldContext,
-        _ channels: [ChunkChannel],
-        _ progress: @escaping @Sendable (Int) -> Void
-    ) {
-        self.projections = projections
-        self.context = context
-        self.channels = channels
-        self.progress = progress
-        writers = projections.map { _ in CopyBinaryWriter() }
-        folded = Build.Folded(digests: projections.map { _ in ProjectionDigest() })
-    }
-
-    mutating func take(_ history: StreamHistory) throws {
-        let timeline = Timeline(history)
-        let lane = PostgresValue.int4(Int32(timeline.lane))
-        let environment = PostgresValue.text(timeline.stream.environment.word)
-        let id = PostgresValue.text(timeline.stream.originalTransactionId)
-        for (index, projection) in projections.enumerated() {
-            let rows = projection.rows(of: timeline, in: context)
-            for (ordinal, row) in rows.enumerated() {
-                writers[index].row(
-                    [lane, environment, id, .int4(Int32(ordinal + 1))]
-                        + row.values.map(PostgresValue.init)
-                        + [.int8Array(row.positions.map(\.offset))]
-                )
-            }
-            folded.digests[index].add(rows, of: timeline.stream)
-            if writers[index].readyByteCount >= Folding.chunkBytesMax { try flush(index) }
-        }
-        folded.streams += 1
-        folded.events += history.events.count
-        if folded.streams % Folding.progressStreams == 0 { progress(folded.events) }
-    }
-
-    mutating func finish() throws -> Build.Folded {
-        for index in writers.indices {
-            writers[index].finish()
-            try flush(index)
-        }
-        progress(folded.events)
-        return folded
-    }
-
-    private mutating func flush(_ index: Int) throws {
-        guard channels[index].send(writers[index].takeBytes()) else { throw RebuildAbandoned() }
-    }
-}
-
-extension PostgresValue {
-    /// A column's value as PostgreSQL takes it.
-    init(_ value: ColumnValue) {
-        switch value {
-        case .null: self = .null
-        case .integer(let number): self = .int8(number)
-        case .int32(let number): self = .int4(number)
-        case .text(let text): self = .text(text)
-        case .boolean(let flag): self = .bool(flag)
-        case .timestamp(let instant):
-            self = .timestamptz(microseconds: instant.milliseconds * 1000)
-        case .integers(let numbers): self = .int8Array(numbers)
-        case .texts(let texts): self = .textArray(texts)
-        }
-    }
-}

@@ -3,10 +3,11 @@ internal import Glibc
 #else
 internal import Darwin
 #endif
+internal import Postgres
 
-/// Hands chunks of bytes from one thread to another, and blocks the faster of the two.
+/// Hands chunks of rows from the threads that fold to the one that writes, and blocks the faster.
 ///
-/// Both ends run on threads of their own (those of two database sessions), never on the
+/// All ends run on threads of their own (those of database sessions), never on the
 /// cooperative pool, so blocking harms nobody and bounds the memory between them.
 final class ChunkChannel: @unchecked Sendable {
     /// Chunks that may wait: enough to keep the writer busy while the reader folds.
@@ -18,6 +19,8 @@ final class ChunkChannel: @unchecked Sendable {
     private var chunks: [[UInt8]] = []
     private var isFinished = false
     private var isAbandoned = false
+    private var hasBegun = false
+    private var hasEnded = false
 
     init() {
         pthread_mutex_init(mutex, nil)
@@ -58,11 +61,18 @@ final class ChunkChannel: @unchecked Sendable {
 
     /// The next chunk; waits for it.
     ///
-    /// Nil after the last.
+    /// The first and the last are those that make the others one COPY in binary. Nil after the last.
     func receive() -> [UInt8]? {
         locked {
+            if !hasBegun {
+                hasBegun = true
+                return CopyBinaryWriter.header
+            }
             while chunks.isEmpty, !isFinished, !isAbandoned { wait() }
-            return chunks.isEmpty || isAbandoned ? nil : chunks.removeFirst()
+            guard !isAbandoned else { return nil }
+            if !chunks.isEmpty { return chunks.removeFirst() }
+            defer { hasEnded = true }
+            return hasEnded ? nil : CopyBinaryWriter.trailer
         }
     }
 

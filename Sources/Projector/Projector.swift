@@ -12,6 +12,9 @@ public struct Projector: Sendable {
     let log: EventLog
     let settings: ConnectionSettings
 
+    /// Most connections that a rebuild reads with: as many as a log's pool of readers has.
+    public static let jobsMax = EventLog.Options().readersMax
+
     /// A projector for a log, writing to the same database.
     public init(log: EventLog, settings: ConnectionSettings) {
         self.log = log
@@ -62,17 +65,20 @@ public struct Projector: Sendable {
     ///
     /// - Parameters:
     ///   - projections: What to build.
+    ///   - jobs: Connections that read and fold at the same time, from 1 to `jobsMax`.
     ///   - progress: Told the number of events folded so far, now and then.
     /// - Returns: What became of each projection.
     /// - Throws: `databaseUnavailable`, `viewsInUse`; the live tables are then as they were.
     public func rebuild(
         _ projections: [any Projection] = allProjections,
+        jobs: Int = 1,
         progress: @escaping @Sendable (Int) -> Void = { _ in }
     ) async throws(ProjectorError) -> [Rebuilt] {
+        let jobs = min(max(1, jobs), Projector.jobsMax)
         do {
             let session = try await PostgresSession.connect(settings)
             do {
-                let rebuilt = try await rebuild(projections, in: session, progress)
+                let rebuilt = try await rebuild(projections, jobs, in: session, progress)
                 await session.close()
                 return rebuilt
             } catch {
@@ -86,6 +92,7 @@ public struct Projector: Sendable {
 
     private func rebuild(
         _ projections: [any Projection],
+        _ jobs: Int,
         in session: PostgresSession,
         _ progress: @escaping @Sendable (Int) -> Void
     ) async throws -> [Rebuilt] {
@@ -99,7 +106,12 @@ public struct Projector: Sendable {
             in: session,
             settings: settings
         )
-        let folded = try await build.load(log: log, heads: heads, progress: progress)
+        let folded = try await build.load(
+            log: log,
+            heads: heads,
+            jobs: jobs,
+            progress: progress
+        )
         return try await build.promote(folded, heads: heads, in: session)
     }
 }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import EventLog
 import Events
+import Foundation
 import Projector
 
 struct RebuildCommand: AsyncParsableCommand {
@@ -16,15 +17,26 @@ struct RebuildCommand: AsyncParsableCommand {
     @Argument(help: "Names of projections; all where none is named.")
     var projections: [String] = []
 
+    @Option(help: "Connections that read and fold at the same time. Default: one a processor.")
+    var jobs: Int?
+
     @OptionGroup var database: DatabaseOptions
     @OptionGroup var output: OutputOptions
 
+    func validate() throws {
+        if let jobs, !(1...Projector.jobsMax).contains(jobs) {
+            throw ValidationError("--jobs must be from 1 to \(Projector.jobsMax), not \(jobs)")
+        }
+    }
+
     func run() async throws {
+        let jobs = jobs ?? ProcessInfo.processInfo.activeProcessorCount
         let chosen = try Projector.projections(named: projections)
         let settings = try await database.settings()
         let log = try await EventLog.open(settings)
         let progress = SharedProgress("rebuild", isQuiet: output.quiet)
-        let rebuilt = try await Projector(log: log, settings: settings).rebuild(chosen) {
+        let rebuilt = try await Projector(log: log, settings: settings).rebuild(chosen, jobs: jobs)
+        {
             progress.report($0, "events")
         }
         progress.finish()
