@@ -4,8 +4,9 @@ internal import Postgres
 extension EventLog {
     /// Folds over all streams of a lane, whole streams at a time, in the order of `StreamID`.
     ///
-    /// Reads the log once, through one COPY, and holds one stream in memory. `fold` runs on the
-    /// connection's own thread and may block it.
+    /// Reads the log once, by COPY, range after range of streams, and holds one stream and the
+    /// confirmations of one range in memory. `fold` runs on the connection's own thread and may
+    /// block it.
     ///
     /// - Parameters:
     ///   - lane: The lane.
@@ -20,7 +21,11 @@ extension EventLog {
         into state: State,
         _ fold: @escaping @Sendable (inout State, StreamHistory) throws -> Void
     ) async throws(EventLogError) -> State {
-        try await foldStreams(in: StreamRange(lane: lane), upTo: head, into: state, fold)
+        var state = state
+        for range in try await streamRanges(lane: lane, upTo: head) {
+            state = try await foldStreams(in: range, upTo: head, into: state, fold)
+        }
+        return state
     }
 
     /// The same for a part of a lane, so that several connections can share one.
@@ -34,19 +39,7 @@ extension EventLog {
             let box = FoldState(state)
             try await session.transaction(.readOnlySnapshot) { session throws(Thrown) in
                 do {
-                    try session.execute(EventLog.scanSettings)
-                    let scan = try session.copyOut(
-                        EventLog.scanSQL(range, upTo: head),
-                        into: StreamScan(lane: range.lane) { try fold(&box.state, $0) },
-                        rows: { scan, row throws(Thrown) in
-                            do {
-                                try scan.take(row)
-                            } catch {
-                                throw Thrown(any: error)
-                            }
-                        }
-                    )
-                    try scan.finish()
+                    try EventLog.scan(range, upTo: head, in: session) { try fold(&box.state, $0) }
                 } catch {
                     throw Thrown(any: error)
                 }
@@ -55,15 +48,54 @@ extension EventLog {
         }
     }
 
-    /// Cuts a lane into ranges of about equally many events; at least one, at most `count`.
+    private static func scan(
+        _ range: StreamRange,
+        upTo head: Head,
+        in session: isolated PostgresSession,
+        _ fold: @escaping @Sendable (StreamHistory) throws -> Void
+    ) throws {
+        try session.execute(scanSettings)
+        let confirmations = try session.copyOut(
+            confirmationsSQL(range, upTo: head),
+            into: ConfirmationScan(lane: range.lane),
+            rows: { scan, row throws(Thrown) in
+                do {
+                    try scan.take(row)
+                } catch {
+                    throw Thrown(any: error)
+                }
+            }
+        )
+        let scan = try session.copyOut(
+            eventsSQL(range, upTo: head),
+            into: StreamScan(lane: range.lane, confirmations, fold),
+            rows: { scan, row throws(Thrown) in
+                do {
+                    try scan.take(row)
+                } catch {
+                    throw Thrown(any: error)
+                }
+            }
+        )
+        try scan.finish()
+    }
+
+    /// Cuts a lane into ranges of about equally many events, so few that the confirmations of one
+    /// fit into memory.
     ///
     /// The cuts are drawn from a sample of the log, so they differ from call to call.
+    ///
+    /// - Parameters:
+    ///   - lane: The lane.
+    ///   - head: The newest commit that will be read.
+    ///   - atLeast: How many ranges there should be, if the lane has streams enough.
     public func streamRanges(
         lane: Int,
         upTo head: Head,
-        count: Int
+        atLeast: Int = 1
     ) async throws(EventLogError) -> [StreamRange] {
-        guard count > 1, head.offset > Int64(EventLog.sampledEvents) else {
+        let count = max(atLeast, Int(head.offset / EventLog.rangeEvents) + 1)
+        guard count > 1, head.offset > EventLog.sampledEvents else {
             return [StreamRange(lane: lane)]
         }
         let percent = min(100, Double(EventLog.sampledEvents) * 100 / Double(head.offset))
@@ -89,32 +121,41 @@ extension EventLog {
         return StreamRange.between(cuts, lane: lane)
     }
 
-    /// Rows of the sample that cuts are drawn from; below so many one range is enough.
-    private static let sampledEvents = 20_000
+    /// Events of a range, about: some ten megabytes of confirmations, if each has one.
+    private static let rangeEvents: Int64 = 200_000
 
-    // Both halves are read along the index that starts with the stream, so the server merges two
-    // ordered streams. It would rather sort, in files, and compile what runs once a row.
+    /// Rows of the sample that cuts are drawn from; a log of fewer events is one range.
+    private static let sampledEvents: Int64 = 20_000
+
+    // Read along the index that starts with the stream. The server would rather sort the range, in
+    // files, and compile what runs once a row.
     private static let scanSettings = """
         SET LOCAL enable_sort = off;
-        SET LOCAL enable_incremental_sort = off;
+        SET LOCAL enable_bitmapscan = off;
         SET LOCAL max_parallel_workers_per_gather = 0;
         SET LOCAL jit = off
         """
 
     // Literals, because COPY takes no parameters.
-    private static func scanSQL(_ range: StreamRange, upTo head: Head) -> String {
+    private static func eventsSQL(_ range: StreamRange, upTo head: Head) -> String {
         """
         COPY (
             SELECT environment, original_transaction_id, lane_offset, as_of_ms, recorded_at,
-                purchase_date_ms, expires_date_ms, kind, bundle_id, evidence_digest, content,
-                NULL::bigint AS fields, NULL::text AS transaction_id
+                purchase_date_ms, expires_date_ms, kind, bundle_id, evidence_digest, content
             FROM ledger.event
-            WHERE lane_offset <= \(head.offset) AND \(range.condition)
-            UNION ALL
-            SELECT environment, original_transaction_id, lane_offset, as_of_ms, NULL, NULL, NULL,
-                NULL, NULL, NULL, NULL, fields, transaction_id
+            WHERE \(range.condition) AND lane_offset <= \(head.offset)
+            ORDER BY environment, original_transaction_id
+        ) TO STDOUT (FORMAT BINARY)
+        """
+    }
+
+    private static func confirmationsSQL(_ range: StreamRange, upTo head: Head) -> String {
+        """
+        COPY (
+            SELECT environment, original_transaction_id, lane_offset, as_of_ms, fields,
+                transaction_id
             FROM ledger.confirmation
-            WHERE commit_no <= \(head.commit) AND \(range.condition)
+            WHERE \(range.condition) AND commit_no <= \(head.commit)
             ORDER BY environment, original_transaction_id
         ) TO STDOUT (FORMAT BINARY)
         """
@@ -127,112 +168,5 @@ private final class FoldState<State>: @unchecked Sendable {
 
     init(_ state: State) {
         self.state = state
-    }
-}
-
-/// Gathers rows into streams.
-private struct StreamScan: Sendable {
-    private let lane: Int
-    private let fold: @Sendable (StreamHistory) throws -> Void
-    private var current: StreamHistory?
-    // The bytes of the current stream's names, and of texts that nearly every row repeats.
-    private var environment: [UInt8] = []
-    private var id: [UInt8] = []
-    private var bundleId = RepeatedText()
-
-    init(lane: Int, fold: @escaping @Sendable (StreamHistory) throws -> Void) {
-        self.lane = lane
-        self.fold = fold
-    }
-
-    mutating func take(_ row: borrowing CopyBinaryRow) throws {
-        let position = Position(lane: lane, offset: try row.int8(2))
-        let asOf = Instant(milliseconds: try row.int8(3))
-        let stream = try stream(of: row, at: position)
-        if let fields = try row.int8IfPresent(11) {
-            current?.confirmations.append(
-                Confirmation(
-                    position: position,
-                    asOf: asOf,
-                    fields: FieldSet(rawValue: UInt64(bitPattern: fields)),
-                    transactionId: try row.text(12)
-                )
-            )
-            return
-        }
-        guard let kind = Kind(rawValue: try row.text(7)),
-            let evidence = try row.bytes(9).flatMap({ Digest(bytes: $0) }),
-            let content = Content(canonicalBytes: try row.bytea(10)),
-            let bundle = try row.bytes(8).flatMap({ bundleId.text(of: $0) })
-        else { throw EventRows.malformed(position) }
-        current?.events.append(
-            Event(
-                position: position,
-                recordedAt: Instant(microseconds: try row.timestamptz(4)),
-                fact: Fact(
-                    stream: stream,
-                    bundleId: bundle,
-                    kind: kind,
-                    purchaseDate: Instant(milliseconds: try row.int8(5)),
-                    expiresDate: Instant(milliseconds: try row.int8(6)),
-                    asOf: asOf,
-                    content: content
-                ),
-                evidence: evidence
-            )
-        )
-    }
-
-    /// Folds the last stream.
-    func finish() throws {
-        try foldCurrent()
-    }
-
-    // The stream of a row; folds the one before where it is another.
-    private mutating func stream(
-        of row: borrowing CopyBinaryRow,
-        at position: Position
-    ) throws -> StreamID {
-        guard let word = try row.bytes(0), let text = try row.bytes(1) else {
-            throw EventRows.malformed(position)
-        }
-        if let stream = current?.stream, id.holds(text), environment.holds(word) {
-            return stream
-        }
-        try foldCurrent()
-        (environment, id) = (Array(word), Array(text))
-        let stream = StreamID(
-            environment: Environment(try row.text(0)),
-            originalTransactionId: try row.text(1)
-        )
-        current = StreamHistory(stream: stream, events: [], confirmations: [])
-        return stream
-    }
-
-    private func foldCurrent() throws {
-        guard var history = current else { return }
-        // The index orders a stream by key; folds and people want it by offset.
-        history.events.sort { $0.position < $1.position }
-        try fold(history)
-    }
-}
-
-/// A text that is nearly always the one of the row before.
-private struct RepeatedText: Sendable {
-    private var bytes: [UInt8] = []
-    private var text = ""
-
-    /// The text of these bytes; nil where they are no UTF-8.
-    mutating func text(of raw: UnsafeRawBufferPointer) -> String? {
-        if bytes.holds(raw) { return text }
-        guard let text = String(validating: raw, as: UTF8.self) else { return nil }
-        (bytes, self.text) = (Array(raw), text)
-        return text
-    }
-}
-
-extension [UInt8] {
-    fileprivate func holds(_ bytes: UnsafeRawBufferPointer) -> Bool {
-        withUnsafeBytes { ByteScan.areEqual($0, bytes) }
     }
 }

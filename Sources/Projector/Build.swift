@@ -86,7 +86,7 @@ struct Build: Sendable {
         let wanted = jobs == 1 ? 1 : max(1, jobs * Build.rangesPerJob / max(1, lanes.count))
         var ranges: [(StreamRange, EventLog.Head)] = []
         for (lane, head) in lanes {
-            ranges += try await log.streamRanges(lane: lane, upTo: head, count: wanted)
+            ranges += try await log.streamRanges(lane: lane, upTo: head, atLeast: wanted)
                 .map { ($0, head) }
         }
         return RangeQueue(ranges)

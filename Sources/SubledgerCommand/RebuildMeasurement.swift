@@ -39,17 +39,18 @@ struct RebuildBench {
         let projector = Projector(log: log, settings: settings)
         let periods = try Projector.projections(named: ["active_periods"])
         PeakMemory.reset()
+        let cores = ProcessInfo.processInfo.activeProcessorCount
+        results.record(
+            "active_periods, 1 job",
+            try await RebuildBench.seconds { _ = try await projector.rebuild(periods) }
+        )
         results.record(
             "active_periods",
-            try await RebuildBench.seconds {
-                _ = try await projector.rebuild(periods)
-            }
+            try await RebuildBench.seconds { _ = try await projector.rebuild(periods, jobs: cores) }
         )
         results.record(
             "all",
-            try await RebuildBench.seconds {
-                _ = try await projector.rebuild()
-            }
+            try await RebuildBench.seconds { _ = try await projector.rebuild(jobs: cores) }
         )
         results.peakMemoryMiB = max(results.peakMemoryMiB, PeakMemory.mebibytes)
         await log.close()

@@ -1,0 +1,149 @@
+internal import Events
+internal import Postgres
+
+/// The confirmations of a range, stream by stream.
+struct ConfirmationScan: Sendable {
+    private let lane: Int
+    private var streams: [(environment: [UInt8], id: [UInt8], confirmations: [Confirmation])] = []
+    private var next = 0
+
+    init(lane: Int) {
+        self.lane = lane
+    }
+
+    mutating func take(_ row: borrowing CopyBinaryRow) throws {
+        let position = Position(lane: lane, offset: try row.int8(2))
+        guard let word = try row.bytes(0), let text = try row.bytes(1) else {
+            throw EventRows.malformed(position)
+        }
+        let isOfLast = streams.last.map { $0.id.holds(text) && $0.environment.holds(word) }
+        if isOfLast != true { streams.append((Array(word), Array(text), [])) }
+        streams[streams.count - 1].confirmations.append(
+            Confirmation(
+                position: position,
+                asOf: Instant(milliseconds: try row.int8(3)),
+                fields: FieldSet(rawValue: UInt64(bitPattern: try row.int8(4))),
+                transactionId: try row.text(5)
+            )
+        )
+    }
+
+    /// The confirmations of a stream; streams are asked for in their order.
+    mutating func confirmations(of environment: [UInt8], _ id: [UInt8]) -> [Confirmation] {
+        while next < streams.count, isNextBefore(environment, id) { next += 1 }
+        guard next < streams.count, streams[next].id == id,
+            streams[next].environment == environment
+        else { return [] }
+        return streams[next].confirmations
+    }
+
+    private func isNextBefore(_ environment: [UInt8], _ id: [UInt8]) -> Bool {
+        let stream = streams[next]
+        return stream.environment == environment
+            ? stream.id.lexicographicallyPrecedes(id)
+            : stream.environment.lexicographicallyPrecedes(environment)
+    }
+}
+
+/// Gathers rows into streams.
+struct StreamScan: Sendable {
+    private let lane: Int
+    private let fold: @Sendable (StreamHistory) throws -> Void
+    private var confirmations: ConfirmationScan
+    private var current: StreamHistory?
+    // The bytes of the current stream's names, and of texts that nearly every row repeats.
+    private var environment: [UInt8] = []
+    private var id: [UInt8] = []
+    private var bundleId = RepeatedText()
+
+    init(
+        lane: Int,
+        _ confirmations: ConfirmationScan,
+        _ fold: @escaping @Sendable (StreamHistory) throws -> Void
+    ) {
+        self.lane = lane
+        self.confirmations = confirmations
+        self.fold = fold
+    }
+
+    mutating func take(_ row: borrowing CopyBinaryRow) throws {
+        let position = Position(lane: lane, offset: try row.int8(2))
+        let stream = try stream(of: row, at: position)
+        guard let kind = Kind(rawValue: try row.text(7)),
+            let evidence = try row.bytes(9).flatMap({ Digest(bytes: $0) }),
+            let content = Content(canonicalBytes: try row.bytea(10)),
+            let bundle = try row.bytes(8).flatMap({ bundleId.text(of: $0) })
+        else { throw EventRows.malformed(position) }
+        current?.events.append(
+            Event(
+                position: position,
+                recordedAt: Instant(microseconds: try row.timestamptz(4)),
+                fact: Fact(
+                    stream: stream,
+                    bundleId: bundle,
+                    kind: kind,
+                    purchaseDate: Instant(milliseconds: try row.int8(5)),
+                    expiresDate: Instant(milliseconds: try row.int8(6)),
+                    asOf: Instant(milliseconds: try row.int8(3)),
+                    content: content
+                ),
+                evidence: evidence
+            )
+        )
+    }
+
+    /// Folds the last stream.
+    func finish() throws {
+        try foldCurrent()
+    }
+
+    // The stream of a row; folds the one before where it is another.
+    private mutating func stream(
+        of row: borrowing CopyBinaryRow,
+        at position: Position
+    ) throws -> StreamID {
+        guard let word = try row.bytes(0), let text = try row.bytes(1) else {
+            throw EventRows.malformed(position)
+        }
+        if let stream = current?.stream, id.holds(text), environment.holds(word) { return stream }
+        try foldCurrent()
+        (environment, id) = (Array(word), Array(text))
+        let stream = StreamID(
+            environment: Environment(try row.text(0)),
+            originalTransactionId: try row.text(1)
+        )
+        current = StreamHistory(
+            stream: stream,
+            events: [],
+            confirmations: confirmations.confirmations(of: environment, id)
+        )
+        return stream
+    }
+
+    private func foldCurrent() throws {
+        guard var history = current else { return }
+        // The index orders a stream by key; folds and people want it by offset.
+        history.events.sort { $0.position < $1.position }
+        try fold(history)
+    }
+}
+
+/// A text that is nearly always the one of the row before.
+private struct RepeatedText: Sendable {
+    private var bytes: [UInt8] = []
+    private var text = ""
+
+    /// The text of these bytes; nil where they are no UTF-8.
+    mutating func text(of raw: UnsafeRawBufferPointer) -> String? {
+        if bytes.holds(raw) { return text }
+        guard let text = String(validating: raw, as: UTF8.self) else { return nil }
+        (bytes, self.text) = (Array(raw), text)
+        return text
+    }
+}
+
+extension [UInt8] {
+    fileprivate func holds(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        withUnsafeBytes { ByteScan.areEqual($0, bytes) }
+    }
+}
