@@ -72,13 +72,20 @@ let package = Package(
             swiftSettings: strict
         ),
         .target(
+            name: "Catalogue",
+            dependencies: ["Events", "Projections"],
+            swiftSettings: strict
+        ),
+        .target(
             name: "Projector",
             dependencies: ["Events", "EventLog", "Postgres", "Projections"],
             swiftSettings: strict
         ),
         .target(
             name: "Subledger",
-            dependencies: ["AppStore", "EventLog", "Events", "Postgres", "Projections"],
+            dependencies: [
+                "AppStore", "Catalogue", "EventLog", "Events", "Postgres", "Projections",
+            ],
             swiftSettings: strict
         ),
         .target(
@@ -89,8 +96,8 @@ let package = Package(
         .executableTarget(
             name: "SubledgerCommand",
             dependencies: [
-                "AppStore", "AppStoreSimulator", "EventLog", "Events", "Postgres", "Projections",
-                "Projector", "Subledger", argumentParser, crypto,
+                "AppStore", "AppStoreSimulator", "Catalogue", "EventLog", "Events", "Postgres",
+                "Projections", "Projector", "Subledger", argumentParser, crypto,
             ],
             swiftSettings: strict
         ),
@@ -119,6 +126,13 @@ let package = Package(
         .testTarget(
             name: "ProjectionsTests",
             dependencies: ["Events", "Projections"],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "CatalogueTests",
+            dependencies: [
+                "AppStoreSimulator", "Catalogue", "Events", "Projections", "TestSupport",
+            ],
             swiftSettings: strict
         ),
         .testTarget(
