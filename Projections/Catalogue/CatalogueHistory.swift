@@ -68,11 +68,11 @@ public enum PlanChangeClass: String, CaseIterable, Sendable {
     /// Not known: no catalogue, or it does not hold both products in one group.
     case planChange = "plan_change"
 
-    /// Whether Apple carries it out at once, and not with the next renewal; nil where that is not
-    /// known.
+    /// Whether Apple carries it out at once, and not with the next renewal.
     ///
     /// - Parameter sameDuration: Whether the periods have one length, which decides for a
     ///   crossgrade only (app-store.md §G-23).
+    /// - Returns: Nil where that is not known.
     public func isImmediate(sameDuration: Bool?) -> Bool? {
         switch self {
         case .upgrade: true

@@ -28,8 +28,9 @@ struct AppStoreConnectReader {
 
     func add(to builder: inout CatalogueBuilder) throws(CatalogueError) {
         let known = ["subscriptionGroups", "subscriptions", "inAppPurchases"]
-        guard responses.allSatisfy({ $0.data.resources.isEmpty })
-            || order.contains(where: { known.contains($0.type) })
+        guard
+            responses.allSatisfy({ $0.data.resources.isEmpty })
+                || order.contains(where: { known.contains($0.type) })
         else {
             throw CatalogueError(
                 .notACatalogue,

@@ -67,6 +67,7 @@ public struct CatalogueStore: Sendable {
     ///   - source: The file it was read from.
     ///   - recordedAt: Our clock.
     ///   - isDryRun: Say what would happen, and add nothing.
+    /// - Returns: The version that says it, and what is new in it.
     /// - Throws: `EventLogError`; `CatalogueError` where the newest version cannot be read back.
     public func add(
         _ content: CatalogueContent,

@@ -27,11 +27,13 @@ import Testing
         #expect(SubscriptionPeriod(text) == nil)
     }
 
-    @Test(arguments: [
-        ("9.99", 9990), ("0", 0), ("0.0", 0), ("0.99", 990), ("100", 100_000), ("12.5", 12_500),
-        ("1.234", 1234), ("1.2340", 1234), ("007.10", 7100),
-        ("999999999999999", 999_999_999_999_999_000),
-    ] as [(String, Int64)])
+    @Test(
+        arguments: [
+            ("9.99", 9990), ("0", 0), ("0.0", 0), ("0.99", 990), ("100", 100_000), ("12.5", 12_500),
+            ("1.234", 1234), ("1.2340", 1234), ("007.10", 7100),
+            ("999999999999999", 999_999_999_999_999_000),
+        ] as [(String, Int64)]
+    )
     func `a plain amount is known in milliunits`(text: String, milliunits: Int64) {
         #expect(price(text).milliunits == milliunits)
         #expect(price(text).text == text)
