@@ -111,11 +111,12 @@ struct CatalogImport: AsyncParsableCommand {
             throw Failure(Exit.inputMissing, "the catalogue \(path) cannot be read")
         }
         let data: Data?
+        // Reading a folder fails here, after it could be opened.
         do {
             // One byte more than is allowed tells that there is more.
             data = try handle.read(upToCount: CatalogueFile.byteCountMax + 1)
         } catch {
-            throw Failure(Exit.inputMissing, "the catalogue \(path) cannot be read: \(error)")
+            throw Failure(Exit.inputMissing, "the catalogue \(path) cannot be read: is it a file?")
         }
         do throws(CatalogueError) {
             return try CatalogueFile.read([UInt8](data ?? Data()))

@@ -12,7 +12,7 @@ CREATE TABLE ledger.catalogue (
     recorded_at       timestamptz NOT NULL,
     source            text        COLLATE "C" NOT NULL,
     digest            bytea       NOT NULL,
-    body              text        COLLATE "C" COMPRESSION lz4 NOT NULL,
+    body              text        COMPRESSION lz4 COLLATE "C" NOT NULL,
     CONSTRAINT catalogue_pkey PRIMARY KEY (lane, version),
     CONSTRAINT catalogue_in_one_lane CHECK (lane = ledger.lane_of('catalogue')),
     CONSTRAINT catalogue_version_from_one CHECK (version >= 1),
