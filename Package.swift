@@ -152,8 +152,8 @@ let package = Package(
         .testTarget(
             name: "SubledgerTests",
             dependencies: [
-                "AppStore", "AppStoreSimulator", "EventLog", "Events", "Postgres", "Projections",
-                "Projector", "Subledger", "TestSupport",
+                "AppStore", "AppStoreSimulator", "Catalogue", "EventLog", "Events", "Postgres",
+                "Projections", "Projector", "Subledger", "TestSupport",
             ],
             swiftSettings: strict
         ),
