@@ -84,7 +84,7 @@ struct CatalogChangeLine: Encodable {
     let subscriptionGroupIdentifier: String
     let from: String
     let to: String
-    let planChange: String
+    let `class`: String
     let sameDuration: Bool
     let takesEffect: String
 
@@ -96,7 +96,7 @@ struct CatalogChangeLine: Encodable {
                     subscriptionGroupIdentifier: group.subscriptionGroupIdentifier,
                     from: change.from,
                     to: change.to,
-                    planChange: change.kind.rawValue,
+                    class: change.kind.rawValue,
                     sameDuration: change.sameDuration,
                     takesEffect: change.isImmediate ? "now" : "nextRenewal"
                 )

@@ -1,4 +1,5 @@
 import Catalogue
+import Projections
 import Testing
 
 /// What is no catalogue, and what a refusal says.

@@ -18,7 +18,7 @@ struct CatalogTests {
     private struct Change: Decodable {
         let from: String
         let to: String
-        let planChange: String
+        let `class`: String
         let sameDuration: Bool
         let takesEffect: String
     }
@@ -119,17 +119,17 @@ struct CatalogTests {
     private func expectChanges(_ changes: [Change]) throws {
         #expect(changes.count == 7 * 6 + 6 * 5)
         let up = try #require(changes.first { $0.from == Self.plus && $0.to == Self.pro })
-        #expect(up.planChange == "upgrade" && up.takesEffect == "now" && !up.sameDuration)
+        #expect(up.class == "upgrade" && up.takesEffect == "now" && !up.sameDuration)
         let down = try #require(changes.first { $0.from == Self.pro && $0.to == Self.plus })
-        #expect(down.planChange == "downgrade" && down.takesEffect == "nextRenewal")
+        #expect(down.class == "downgrade" && down.takesEffect == "nextRenewal")
         let across = try #require(
             changes.first { $0.from == Self.plus && $0.to.hasSuffix("lumen.plus.yearly") }
         )
-        #expect(across.planChange == "crossgrade" && across.takesEffect == "nextRenewal")
+        #expect(across.class == "crossgrade" && across.takesEffect == "nextRenewal")
         let equal = try #require(
             changes.first { $0.from == Self.plus && $0.to.hasSuffix("students.monthly") }
         )
-        #expect(equal.planChange == "crossgrade" && equal.takesEffect == "now")
+        #expect(equal.class == "crossgrade" && equal.takesEffect == "now")
     }
 
     private func expectVersions(_ command: Command, _ first: String, _ second: String) async throws
