@@ -31,15 +31,7 @@ import Testing
     @Test func `every property that differs is told`() throws {
         let price = CataloguePrice(storefront: "USA", currency: nil, text: "9.99")
         let week = try #require(SubscriptionPeriod("P1W"))
-        let old = subscription(
-            group: "g",
-            name: nil,
-            level: 1,
-            week,
-            isShareable: false,
-            prices: [],
-            offers: []
-        )
+        let old = subscription(group: "g", week)
         let offer = CatalogueOffer(
             kind: .winBack,
             identifier: "back",
@@ -67,6 +59,15 @@ import Testing
                 "offers: – → win-back back PAY_UP_FRONT 2 × P1W 9.99 USA",
             ]
         )
+    }
+
+    @Test func `two spellings of one letter are two names`() throws {
+        let period = try #require(SubscriptionPeriod("P1M"))
+        let (old, new) = (
+            subscription(group: "é", period), subscription(group: "e\u{301}", period)
+        )
+        let fields = CatalogueDifference(from: old, to: new).changed.first?.fields
+        #expect(fields?.map(\.name) == ["subscriptionGroupIdentifier"])
     }
 
     @Test func `a subscription that became another product keeps its name`() throws {
@@ -113,12 +114,12 @@ import Testing
 
     private func subscription(
         group: String,
-        name: String?,
-        level: Int,
+        name: String? = nil,
+        level: Int = 1,
         _ duration: SubscriptionPeriod,
-        isShareable: Bool,
-        prices: [CataloguePrice],
-        offers: [CatalogueOffer]
+        isShareable: Bool = false,
+        prices: [CataloguePrice] = [],
+        offers: [CatalogueOffer] = []
     ) -> ProductCatalogue {
         ProductCatalogue(
             version: 1,
