@@ -13,13 +13,20 @@ public struct Timeline: Sendable {
     /// Its paid periods, one each however often and in whatever form Apple told of them, by start;
     /// those of one second in the order in which they replace each other (app-store.md §G-40).
     public let purchases: [Purchase]
+    /// Its purchases that never expire (app-store.md §G-35), in the same order: no periods, but
+    /// somebody's.
+    public let oneTimePurchases: [Purchase]
     /// What Apple said about the next renewal, by as-of.
     public let renewals: Assertions
     /// What Apple announced, by as-of; see `notifications`.
     public let announcements: Assertions
-    /// The greatest as-of of anything asserted, repetitions included; nil where nothing was.
+    /// Whose it is, as the operator stated it, by the instant that the statement names; see
+    /// `StreamClaims`.
+    public let links: Assertions
+    /// The greatest as-of of anything Apple asserted, repetitions included; nil where nothing was.
     ///
-    /// Nothing is known of the time after it.
+    /// Nothing is known of the time after it. Links do not count: they are of the operator's clock,
+    /// and tell nothing about the subscription.
     public let horizon: Instant?
 
     /// The fold of a subscription's history.
@@ -48,8 +55,11 @@ public struct Timeline: Sendable {
         stream = history.stream
         lane = history.events.first?.position.lane ?? 0
         purchases = PurchaseGrouping(gathered.transactions).purchases
+        oneTimePurchases =
+            gathered.oneTime.isEmpty ? [] : PurchaseGrouping(gathered.oneTime).purchases
         renewals = Assertions(gathered.renewals)
         announcements = Assertions(gathered.notifications)
+        links = Assertions(gathered.links)
         horizon = gathered.horizon
     }
 }
@@ -59,6 +69,8 @@ private struct GatheredAssertions {
     var transactions: [TransactionAssertion] = []
     var renewals: [Assertion] = []
     var notifications: [Assertion] = []
+    var oneTime: [TransactionAssertion] = []
+    var links: [Assertion] = []
     var horizon: Instant?
 
     init(capacity: Int) {
@@ -66,16 +78,24 @@ private struct GatheredAssertions {
     }
 
     mutating func take(_ assertion: Assertion, of fact: Fact) {
+        if fact.kind == .link {
+            links.append(assertion)
+            return
+        }
         horizon = max(horizon ?? assertion.asOf, assertion.asOf)
         switch fact.kind {
         case .transaction:
             // What never expires is no period (app-store.md §G-35).
-            guard fact.expiresDate != Instant(milliseconds: 0) else { return }
-            transactions.append(TransactionAssertion(assertion, of: fact))
+            if fact.expiresDate == Instant(milliseconds: 0) {
+                oneTime.append(TransactionAssertion(assertion, of: fact))
+            } else {
+                transactions.append(TransactionAssertion(assertion, of: fact))
+            }
         case .renewal:
             renewals.append(assertion)
         case .notification:
             notifications.append(assertion)
+        case .link: break
         }
     }
 }
