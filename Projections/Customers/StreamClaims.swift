@@ -29,7 +29,7 @@ public struct StreamClaims: Sendable {
     /// Links to a customer while another one had it; they moved no ownership.
     public var contested: [LinkClaim] { links.filter(\.isContested) }
 
-    /// Whether Apple named more than one token for it (peers.md §3.4 no. 16).
+    /// Whether Apple named more than one token for it, as after a crossgrade from another login.
     public var hasMutatedToken: Bool { tokens.count > 1 }
 
     /// Whose it was: the customer linked then, else the token of then, else nobody's.
@@ -95,7 +95,8 @@ public struct StreamClaims: Sendable {
 
     private func decision(at instant: Instant) -> (owner: Owner, offset: Int64)? {
         for link in links where !link.isContested && link.from <= instant {
-            if link.to.map({ instant < $0 }) ?? true { return (.customer(link.customer), link.offset) }
+            guard link.to.map({ instant < $0 }) ?? true else { continue }
+            return (.customer(link.customer), link.offset)
         }
         let token = tokens.last { $0.from <= instant } ?? tokens.first
         return token.map { (.appAccountToken($0.token), $0.offset) }

@@ -2,9 +2,11 @@ public import Events
 internal import Postgres
 
 extension EventLog {
-    /// Most subscriptions that one look-up gives: those of a person are few, also of one who lets
-    /// trials lapse for years, and all of them are read and folded at once to answer about one
-    /// customer. What leads to more is no person: a token that an app gives everybody.
+    /// Most subscriptions that one look-up gives.
+    ///
+    /// Those of a person are few, also of one who lets trials lapse for years, and all of them are
+    /// read and folded at once to answer about one customer. What leads to more is no person: a
+    /// token that an app gives everybody.
     public static let customerStreamsMax = 1000
 
     /// The subscriptions that a link ever named this customer for, sorted; whose they are now is
@@ -34,6 +36,82 @@ extension EventLog {
         ofTransactionIds ids: [String]
     ) async throws(EventLogError) -> [StreamID] {
         try await streams(of: ids, by: EventLog.byTransaction, named: "transaction id")
+    }
+
+    /// A line in the list of customers.
+    public struct LinkedCustomer: Hashable, Sendable {
+        /// The app's own name for the customer.
+        public let customerId: String
+        /// Number of the subscriptions that a link ever named the customer for.
+        public let streams: Int64
+        /// When the first of these links was committed, on our clock.
+        public let firstRecordedAt: Instant
+        /// When the newest of them was.
+        public let lastRecordedAt: Instant
+    }
+
+    /// A page of the customers that links name, by UTF-8.
+    ///
+    /// - Parameters:
+    ///   - after: The last customer of the page before; empty for the first page.
+    ///   - limit: Most lines of the page.
+    /// - Returns: The lines; fewer than `limit` on the last page.
+    /// - Throws: `databaseUnavailable`.
+    public func customers(
+        after: String = "",
+        limit: Int
+    ) async throws(EventLogError) -> [LinkedCustomer] {
+        try await reading("list the customers") { session in
+            let rows = try await session.query(
+                EventLog.customersSQL,
+                [.text(after), .int8(Int64(limit))]
+            )
+            return try (0..<rows.count).map { row in
+                LinkedCustomer(
+                    customerId: try rows[row].text(0),
+                    streams: try rows[row].int8(1),
+                    firstRecordedAt: Instant(microseconds: try rows[row].timestamptz(2)),
+                    lastRecordedAt: Instant(microseconds: try rows[row].timestamptz(3))
+                )
+            }
+        }
+    }
+
+    /// Which subscriptions a list of claims is about.
+    public enum ClaimedBy: Sendable {
+        /// A link, or more than one app account token.
+        case anybody
+        /// Links to more than one customer: only these can be contested.
+        case severalCustomers
+    }
+
+    /// A page of the subscriptions that are claimed, by lane, environment and id.
+    ///
+    /// - Parameters:
+    ///   - claimed: Which.
+    ///   - after: The last of the page before; nil for the first page.
+    ///   - limit: Most of the page.
+    /// - Returns: The subscriptions; fewer than `limit` on the last page.
+    /// - Throws: `databaseUnavailable`.
+    public func streams(
+        claimedBy claimed: ClaimedBy,
+        after: StreamID? = nil,
+        limit: Int
+    ) async throws(EventLogError) -> [StreamID] {
+        let lane = after.map { identity.lanes.lane(of: $0.originalTransactionId) } ?? -1
+        let parameters: [PostgresValue] = [
+            .int4(Int32(lane)), .text(after?.environment.word ?? ""),
+            .text(after?.originalTransactionId ?? ""), .int8(Int64(limit)),
+        ]
+        return try await reading("list the claimed streams") { session in
+            let rows = try await session.query(EventLog.claimedSQL(claimed), parameters)
+            return try (0..<rows.count).map { row in
+                StreamID(
+                    environment: Environment(try rows[row].text(1)),
+                    originalTransactionId: try rows[row].text(2)
+                )
+            }
+        }
     }
 
     private func streams(
@@ -79,6 +157,32 @@ extension EventLog {
         WHERE transaction_id = ANY ($1) AND transaction_id <> '' AND original_transaction_id <> ''
         LIMIT $2
         """
+
+    private static let customersSQL = """
+        SELECT customer_id, count(DISTINCT (environment, original_transaction_id)),
+            min(recorded_at), max(recorded_at)
+        FROM ledger.event WHERE customer_id IS NOT NULL AND customer_id > $1
+        GROUP BY customer_id ORDER BY customer_id LIMIT $2
+        """
+
+    // Links to customers are few and have an index; tokens are looked for in the order of streams.
+    private static func claimedSQL(_ claimed: ClaimedBy) -> String {
+        let (some, all) =
+            switch claimed {
+            case .anybody:
+                (
+                    "original_transaction_id <> ''",
+                    "bool_or(kind = 'link') OR count(DISTINCT app_account_token) > 1"
+                )
+            case .severalCustomers: ("customer_id IS NOT NULL", "count(DISTINCT customer_id) > 1")
+            }
+        return """
+            SELECT lane, environment, original_transaction_id FROM ledger.event
+            WHERE \(some) AND (lane, environment, original_transaction_id) > ($1, $2, $3)
+            GROUP BY lane, environment, original_transaction_id HAVING \(all)
+            ORDER BY lane, environment, original_transaction_id LIMIT $4
+            """
+    }
 }
 
 extension EventLogError {
