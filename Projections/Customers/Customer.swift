@@ -99,11 +99,9 @@ public struct Customer: Sendable {
             return .customer(.text(name))
         }
         // A token stays with what has it and no link, if there is any such.
-        let ofToken = all.indices.filter { all[$0].tokens.contains(where: isName) }
-        if let index = ofToken.first(where: { all[$0].claims.linkedCustomer == nil }) ?? ofToken.first {
-            return parties[index]
-        }
-        return first { isName($0.stream.originalTransactionId) }
+        func hasToken(_ stream: CustomerStream) -> Bool { stream.tokens.contains(where: isName) }
+        return first { $0.claims.linkedCustomer == nil && hasToken($0) } ?? first(where: hasToken)
+            ?? first { isName($0.stream.originalTransactionId) }
             ?? first { $0.transactionIds.contains(where: isName) }
             ?? first { $0.webOrderLineItemIds.contains(where: isName) }
     }
