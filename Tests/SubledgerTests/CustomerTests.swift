@@ -21,7 +21,7 @@ struct CustomerTests {
             let ledger = try await FilledLedger.open(settings)
             let streams = try await ledger.allStreams()
             try await shareTokens(streams, in: ledger)
-            var random = SeededGenerator(seed: 4)
+            var random = TestSupport.SeededGenerator(seed: 4)
             for number in 0..<60 {
                 _ = try await ledger.state(
                     Self.link(
