@@ -215,7 +215,7 @@ class Lane:
             f"SELECT lane_offset, {US.format('recorded_at')}, as_of_ms, purchase_date_ms,"
             " expires_date_ms, environment, original_transaction_id, kind, bundle_id,"
             " evidence_digest, content_digest, content, product_id, transaction_id,"
-            " app_account_token, notification_type, subtype"
+            " app_account_token, notification_type, subtype, customer_id"
             f" FROM ledger.event WHERE lane = {self.lane} ORDER BY lane_offset")
 
     def event_digest(self, row, commit, committed, records):
