@@ -74,6 +74,7 @@ struct MigrateTests {
             #expect(
                 applied == [
                     "v001-event-log", "v002-rejection", "v003-ingestion", "v004-catalogue",
+                    "v005-customer-link",
                 ]
             )
         }
