@@ -68,6 +68,8 @@ let package = Package(
             resources: [
                 .embedInCode("ActivePeriods/active-periods.sql"),
                 .embedInCode("ActivePeriods/active-periods-indexes.sql"),
+                .embedInCode("RenewalStates/renewal-states.sql"),
+                .embedInCode("RenewalStates/renewal-states-indexes.sql"),
             ],
             swiftSettings: strict
         ),

@@ -19,7 +19,8 @@ struct TimelineText {
 
     /// How each table's rows are written in a scenario; a new table adds its line.
     static let rowTexts: [String: @Sendable (Timeline) -> [String]] = [
-        "active_periods": { describe(ActivePeriods($0)) }
+        "active_periods": { describe(ActivePeriods($0)) },
+        "renewal_states": { describe(RenewalStates($0)) },
     ]
 
     static let stream = StreamID(environment: .production, originalTransactionId: "1000")
