@@ -47,6 +47,13 @@ struct LifeState: Sendable {
         var to: Instant
     }
 
+    /// Charging again and again after a failed renewal.
+    struct Retry: Sendable {
+        let purchase: Int
+        /// When Apple first said that it was over; nil while it goes on or where it succeeded.
+        var end: Instant?
+    }
+
     /// A consumable: a stream of its own.
     struct Consumable: Sendable {
         let productId: String
@@ -82,6 +89,8 @@ struct LifeState: Sendable {
     var phase = Phase.neverBought
     var purchases: [Purchase] = []
     var graces: [Grace] = []
+    var retries: [Retry] = []
+    var refunds: [Refund] = []
     var consumables: [Consumable] = []
     var restores: [Restore] = []
     var isAutoRenewOn = false
