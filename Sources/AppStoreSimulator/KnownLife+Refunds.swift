@@ -39,7 +39,7 @@ extension KnownLife {
             state: refund.outcome,
             isNet: isNet,
             priceMilliunits: price,
-            refundedMilliunits: amount(of: refund, kind, price: price),
+            refundedMilliunits: refund.reversedAt == nil ? amount(of: refund) : 0,
             currency: price.map { _ in identity.storefront.currency }
         )
     }
@@ -70,15 +70,15 @@ extension KnownLife {
         }
     }
 
-    private func amount(
-        of refund: LifeState.Refund,
-        _ kind: SimulatedRefund.Kind?,
-        price: Int64?
-    ) -> Int64? {
-        guard let kind else { return nil }
-        guard refund.reversedAt == nil, kind != .familyRevoke else { return 0 }
-        guard kind == .prorated, let share = refund.revocation?.percentage else { return price }
-        return price.map { ($0 * share + 50_000) / 100_000 }
+    /// What was given back, be it undone later or not; nil where nothing was.
+    func amount(of refund: LifeState.Refund) -> Int64? {
+        let price = state.purchases[refund.purchase].price
+        switch kind(of: refund) {
+        case nil: return nil
+        case .familyRevoke: return 0
+        case .prorated: return (price * (refund.revocation?.percentage ?? 0) + 50_000) / 100_000
+        case .full, .untyped: return price
+        }
     }
 
     private func timing(

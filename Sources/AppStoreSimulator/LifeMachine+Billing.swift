@@ -136,7 +136,7 @@ extension LifeMachine {
                 expectation: "billing must be in retry"
             )
         }
-        state.phase = .expired(.billingRetry)
+        state.expire(.billingRetry)
         endRetry()
         state.isAutoRenewOn = false
         if graceUntil == nil { kinds.insert(.failedForGood) }
@@ -151,7 +151,7 @@ extension LifeMachine {
             .wrongState,
             "a voluntary end needs automatic renewal off, any other needs it on; use giveUp"
         )
-        state.phase = .expired(cause)
+        state.expire(cause)
         state.isAutoRenewOn = false
         if cause == .voluntary { kinds.insert(.expiredVoluntarily) }
         if cause == .priceIncrease { kinds.insert(.priceIncreaseRefused) }

@@ -117,7 +117,7 @@ extension LifeMachine {
                 expectation: "the subscription must run"
             )
         }
-        state.phase = .expired(.voluntary)
+        state.expire(.voluntary)
         state.isRenewalForgotten = true
         endRetry()
         return [disabled, notice("EXPIRED", "VOLUNTARY", about: number)]
@@ -156,6 +156,7 @@ extension LifeMachine {
             milliseconds: current.expiresDate.milliseconds + days * SimulatedCalendar.day
         )
         state.purchases[number].expiresDate = end
+        state.extensions.append(LifeState.Extension(purchase: number, signedAt: signedAt))
         state.purchases[number].modifiedAt = at
         state.billingDay = SimulatedCalendar.dayOfMonth(end)
         kinds.insert(.extended)

@@ -58,7 +58,7 @@ extension LifeMachine {
         kinds.insert(isAnnounced ? .refundReversed : .refundReversedSilently)
         if case .revoked(let autoRenew) = state.phase, number == state.purchases.count - 1 {
             let isRunning = at < purchase.expiresDate
-            state.phase = isRunning ? .active : .expired(.voluntary)
+            if isRunning { state.phase = .active } else { state.expire(.voluntary) }
             state.isAutoRenewOn = isRunning && autoRenew
         }
         return isAnnounced ? [notice("REFUND_REVERSED", about: number)] : []
