@@ -1,4 +1,5 @@
 /// Every projection there is, in the order of listings.
 public let allProjections: [any Projection] = [
-    ActivePeriodsProjection()
+    ActivePeriodsProjection(),
+    RefundsProjection(),
 ]
