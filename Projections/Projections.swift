@@ -2,4 +2,6 @@
 public let allProjections: [any Projection] = [
     ActivePeriodsProjection(),
     RenewalStatesProjection(),
+    PlanChangesProjection(),
+    RefundsProjection(),
 ]
