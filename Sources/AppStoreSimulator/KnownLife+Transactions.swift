@@ -64,7 +64,8 @@ extension KnownLife {
 
     private func gapSeconds(before purchase: LifeState.Purchase) -> Int64? {
         periods.last { $0.validFrom < purchase.purchaseDate }.map {
-            (purchase.purchaseDate.milliseconds - $0.validTo.milliseconds) / SimulatedCalendar.second
+            (purchase.purchaseDate.milliseconds - $0.validTo.milliseconds)
+                / SimulatedCalendar.second
         }
     }
 

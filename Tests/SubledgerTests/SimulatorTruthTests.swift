@@ -29,7 +29,12 @@ import Testing
                 told.difference(life, by: "deliveries", seed: 1),
                 told.difference(life, by: "deliveries", seed: 2),
             ]
-            let notified = told.only(.notification)
+            for seed: UInt64 in 1...2 {
+                let timeline = Timeline(told.ledger(of: life, seed: seed).history(of: life.stream))
+                differences.append(TableTruth.difference(life, timeline))
+            }
+            // What Apple announces to nobody has to be asked for.
+            let notified = told.only(.notification) + (try Told(life.silentPolls(), verifier))
             differences.append(notified.difference(life, by: "notifications", seed: 3))
             #expect(life.active == AccessInterval.covered(by: life.periods))
             return differences.compactMap { $0 }
