@@ -72,6 +72,8 @@ let package = Package(
                 .embedInCode("PlanChanges/plan-changes-indexes.sql"),
                 .embedInCode("Refunds/refunds.sql"),
                 .embedInCode("Refunds/refunds-indexes.sql"),
+                .embedInCode("RenewalStates/renewal-states.sql"),
+                .embedInCode("RenewalStates/renewal-states-indexes.sql"),
             ],
             swiftSettings: strict
         ),

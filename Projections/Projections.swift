@@ -3,4 +3,5 @@ public let allProjections: [any Projection] = [
     ActivePeriodsProjection(),
     PlanChangesProjection(),
     RefundsProjection(),
+    RenewalStatesProjection(),
 ]
