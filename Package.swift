@@ -74,6 +74,8 @@ let package = Package(
                 .embedInCode("Refunds/refunds-indexes.sql"),
                 .embedInCode("RenewalStates/renewal-states.sql"),
                 .embedInCode("RenewalStates/renewal-states-indexes.sql"),
+                .embedInCode("Transactions/transactions.sql"),
+                .embedInCode("Transactions/transactions-indexes.sql"),
             ],
             swiftSettings: strict
         ),
