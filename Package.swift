@@ -68,13 +68,20 @@ let package = Package(
             resources: [
                 .embedInCode("ActivePeriods/active-periods.sql"),
                 .embedInCode("ActivePeriods/active-periods-indexes.sql"),
-                .embedInCode("RenewalStates/renewal-states.sql"),
-                .embedInCode("RenewalStates/renewal-states-indexes.sql"),
                 .embedInCode("PlanChanges/plan-changes.sql"),
                 .embedInCode("PlanChanges/plan-changes-indexes.sql"),
                 .embedInCode("Refunds/refunds.sql"),
                 .embedInCode("Refunds/refunds-indexes.sql"),
+                .embedInCode("RenewalStates/renewal-states.sql"),
+                .embedInCode("RenewalStates/renewal-states-indexes.sql"),
+                .embedInCode("Transactions/transactions.sql"),
+                .embedInCode("Transactions/transactions-indexes.sql"),
             ],
+            swiftSettings: strict
+        ),
+        .target(
+            name: "Catalogue",
+            dependencies: ["Events", "Projections"],
             swiftSettings: strict
         ),
         .target(
@@ -84,7 +91,9 @@ let package = Package(
         ),
         .target(
             name: "Subledger",
-            dependencies: ["AppStore", "EventLog", "Events", "Postgres", "Projections"],
+            dependencies: [
+                "AppStore", "Catalogue", "EventLog", "Events", "Postgres", "Projections",
+            ],
             swiftSettings: strict
         ),
         .target(
@@ -95,8 +104,8 @@ let package = Package(
         .executableTarget(
             name: "SubledgerCommand",
             dependencies: [
-                "AppStore", "AppStoreSimulator", "EventLog", "Events", "Postgres", "Projections",
-                "Projector", "Subledger", argumentParser, crypto,
+                "AppStore", "AppStoreSimulator", "Catalogue", "EventLog", "Events", "Postgres",
+                "Projections", "Projector", "Subledger", argumentParser, crypto,
             ],
             swiftSettings: strict
         ),
@@ -128,6 +137,13 @@ let package = Package(
             swiftSettings: strict
         ),
         .testTarget(
+            name: "CatalogueTests",
+            dependencies: [
+                "AppStoreSimulator", "Catalogue", "Events", "Projections", "TestSupport",
+            ],
+            swiftSettings: strict
+        ),
+        .testTarget(
             name: "AppStoreTests",
             dependencies: [
                 "AppStore", "AppStoreSimulator", "Events", crypto, rsa, x509, asn1,
@@ -144,8 +160,8 @@ let package = Package(
         .testTarget(
             name: "SubledgerTests",
             dependencies: [
-                "AppStore", "AppStoreSimulator", "EventLog", "Events", "Postgres", "Projections",
-                "Projector", "Subledger", "TestSupport",
+                "AppStore", "AppStoreSimulator", "Catalogue", "EventLog", "Events", "Postgres",
+                "Projections", "Projector", "Subledger", "TestSupport",
             ],
             swiftSettings: strict
         ),

@@ -1,7 +1,8 @@
 /// Every projection there is, in the order of listings.
 public let allProjections: [any Projection] = [
     ActivePeriodsProjection(),
-    RenewalStatesProjection(),
     PlanChangesProjection(),
     RefundsProjection(),
+    RenewalStatesProjection(),
+    TransactionsProjection(),
 ]
