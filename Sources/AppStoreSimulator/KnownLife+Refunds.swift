@@ -40,7 +40,7 @@ extension KnownLife {
             state: refund.outcome,
             isNet: isNet,
             priceMilliunits: price,
-            refundedMilliunits: refund.reversedAt == nil ? amount(of: refund) ?? 0 : 0,
+            refundedMilliunits: refund.reversedAt == nil ? amount(of: refund) : 0,
             currency: price.map { _ in identity.storefront.currency }
         )
     }

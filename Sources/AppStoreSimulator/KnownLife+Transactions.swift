@@ -77,6 +77,8 @@ extension KnownLife {
     // The beginning of the time without renewal in which the purchase ended.
     private func unsubscribed(_ number: Int) -> Instant? {
         let end = state.purchases[number].expiresDate
+        // Whoever buys before the end renews again, and what is switched later is not about this.
+        guard state.purchases[number].successor == nil else { return nil }
         var detected: Instant?
         for statement in statements
         where statement.state.purchases.count == number + 1 && statement.signedAt <= end {

@@ -76,8 +76,8 @@ public struct SimulatedRefund: Hashable, Sendable {
     public let isNet: Bool
     /// The price paid, in thousandths of the currency's unit; nil for family members.
     public let priceMilliunits: Int64?
-    /// What is given back as things stand, in the same unit.
-    public let refundedMilliunits: Int64
+    /// What is given back as things stand, in the same unit; nil where nothing ever was.
+    public let refundedMilliunits: Int64?
     /// ISO 4217; nil for family members.
     public let currency: String?
 }
@@ -87,7 +87,7 @@ extension SimulatedRefund: CustomStringConvertible {
     public var description: String {
         let instants = [requested, declined, revoked, announced, reversed]
             .map { $0?.description ?? "-" }
-        let amounts = [percentage, reason, priceMilliunits, .some(refundedMilliunits)]
+        let amounts = [percentage, reason, priceMilliunits, refundedMilliunits]
             .map { $0.map { String($0) } ?? "-" }
         return "\(purchaseDate) \(productId) \(state.rawValue) \(kind?.rawValue ?? "-")"
             + " \(timing?.rawValue ?? "-") \(instants.joined(separator: " "))"

@@ -52,6 +52,7 @@ import Testing
         var fates: Set<DeliverySchedule.Fate> = []
         for life in AppStoreSimulator(seed: seed).lives(40) {
             let deliveries = life.deliveries()
+            let seed = seed + UInt64(life.identity.index)
             let schedule = DeliverySchedule(of: deliveries, seed: seed)
             #expect(schedule.arrivals == DeliverySchedule(of: deliveries, seed: seed).arrivals)
             #expect(Set(schedule.arrivals.map(\.delivery)) == Set(deliveries))

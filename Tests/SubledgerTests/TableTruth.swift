@@ -29,28 +29,28 @@ struct TableTruth {
                 expected: life.refundCases.map(\.description),
                 found: Refunds(timeline).rows.map(\.truthLine)
             ),
+            TableTruth(
+                table: "transactions",
+                expected: life.transactions.map(\.description),
+                found: TransactionRows(timeline, .simulated).rows.map(\.truthLine)
+            ),
         ]
     }
 
-    /// What differs in the tables of a life; nil where nothing does.
-    static func difference(_ life: SubscriptionLife, _ timeline: Timeline) -> String? {
-        let wrong = all(life, timeline).filter { $0.expected != $0.found }
-        guard !wrong.isEmpty else { return nil }
-        let tables = wrong.map { truth in
+    /// What differs in the tables of a life, one text a table, which begins with its name.
+    static func differences(_ life: SubscriptionLife, _ timeline: Timeline) -> [String] {
+        all(life, timeline).filter { $0.expected != $0.found }.map { truth in
             let missing = truth.expected.filter { !truth.found.contains($0) }
             let surplus = truth.found.filter { !truth.expected.contains($0) }
             return """
                 \(truth.table): \(truth.expected.count) expected, \(truth.found.count) found
+                life \(life.identity.index) of seed \(life.identity.seed): \
+                \(life.kinds.map(\.rawValue).sorted().joined(separator: ", "))
+                \(life.events.map { "    \($0.signedAt) \($0.step)" }.joined(separator: "\n"))
                 \(missing.map { "  missing \($0)" }.joined(separator: "\n"))
                 \(surplus.map { "  surplus \($0)" }.joined(separator: "\n"))
                 """
         }
-        return """
-            life \(life.identity.index) of seed \(life.identity.seed): \
-            \(life.kinds.map(\.rawValue).sorted().joined(separator: ", "))
-            \(life.events.map { "    \($0.signedAt) \($0.step)" }.joined(separator: "\n"))
-            \(tables.joined(separator: "\n"))
-            """
     }
 }
 
@@ -102,5 +102,25 @@ extension RefundCase {
             + " \(timing?.rawValue ?? "-") \(instants.joined(separator: " "))"
             + " \(reversal?.rawValue ?? "-") \(amounts.joined(separator: " "))"
             + (isNet ? " net" : "")
+    }
+}
+
+extension TransactionRow {
+    fileprivate var truthLine: String {
+        let instants = [
+            time.gracePeriodEnd, time.effectiveEnd, fate.refunded, fate.unsubscribeDetected,
+            fate.billingIssuesDetected,
+        ].map { $0?.description ?? "-" }.joined(separator: " ")
+        let amounts = [place.gapSeconds, money.grossMilliunits, money.netMilliunits]
+            .map { $0.map { String($0) } ?? "-" }.joined(separator: " ")
+        return "\(ids.storeTransactionId ?? "-") \(product.productId) \(time.start)"
+            + " \(time.end?.description ?? "-") \(instants)"
+            + " number \(place.renewalNumber.map { String($0) } ?? "-")"
+            + " paid \(place.consecutivePaidPeriods) \(amounts)"
+            + (place.isTrialConversion ? " conversion" : "")
+            + (place.isResubscribe ? " again" : "")
+            + (place.planChange.map {
+                " \($0.rawValue) from \(place.previousProductId ?? "")"
+            } ?? "")
     }
 }
