@@ -68,6 +68,14 @@ let package = Package(
             resources: [
                 .embedInCode("ActivePeriods/active-periods.sql"),
                 .embedInCode("ActivePeriods/active-periods-indexes.sql"),
+                .embedInCode("PlanChanges/plan-changes.sql"),
+                .embedInCode("PlanChanges/plan-changes-indexes.sql"),
+                .embedInCode("Refunds/refunds.sql"),
+                .embedInCode("Refunds/refunds-indexes.sql"),
+                .embedInCode("RenewalStates/renewal-states.sql"),
+                .embedInCode("RenewalStates/renewal-states-indexes.sql"),
+                .embedInCode("Transactions/transactions.sql"),
+                .embedInCode("Transactions/transactions-indexes.sql"),
             ],
             swiftSettings: strict
         ),

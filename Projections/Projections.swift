@@ -1,4 +1,8 @@
 /// Every projection there is, in the order of listings.
 public let allProjections: [any Projection] = [
-    ActivePeriodsProjection()
+    ActivePeriodsProjection(),
+    PlanChangesProjection(),
+    RefundsProjection(),
+    RenewalStatesProjection(),
+    TransactionsProjection(),
 ]
