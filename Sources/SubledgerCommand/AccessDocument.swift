@@ -69,7 +69,7 @@ struct AccessDocument: Encodable {
 
     /// A group with access: the period that counts, then what is active besides.
     struct Group: Encodable {
-        let group: GroupName
+        let subscriptionGroupIdentifier: GroupName
         let counting: Period
         let active: [Period]
     }
@@ -114,7 +114,7 @@ struct AccessDocument: Encodable {
         }
         groups = answer.groups.map { group in
             Group(
-                group: GroupName(group.group),
+                subscriptionGroupIdentifier: GroupName(group.group),
                 counting: Period(group.counting, lanes: lanes),
                 active: group.active.map { Period($0, lanes: lanes) }
             )

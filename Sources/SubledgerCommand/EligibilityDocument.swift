@@ -10,7 +10,7 @@ struct EligibilityDocument: Encodable {
 
     /// The offers of one group.
     struct Group: Encodable {
-        let group: GroupName
+        let subscriptionGroupIdentifier: GroupName
         let subscriber: String
         let introductory: Verdict
         let promotional: Verdict
@@ -61,7 +61,7 @@ struct EligibilityDocument: Encodable {
         }
         self.groups = groups.map { group in
             Group(
-                group: GroupName(group.group),
+                subscriptionGroupIdentifier: GroupName(group.group),
                 subscriber: group.subscriber.rawValue,
                 introductory: verdict(Ruling(group.introductory)),
                 promotional: verdict(Ruling(group.promotional)),
