@@ -49,13 +49,8 @@ struct AccessCommand: AsyncParsableCommand {
     func run() async throws {
         let issues = try content.map(IssueFile.read)
         let instant = question.at ?? .systemClock()
-        let log = try await database.openLog()
-        let entitlement = try await entitlement(in: log, at: instant)
-        await log.close()
-        let hasAccess =
-            try issues.map { try tell($0, of: entitlement, at: instant) }
-            ?? tell(entitlement, at: instant, lanes: log.identity.lanes)
-        if !hasAccess { throw Exit.no }
+        let known = try await question.ask(database, at: instant)
+        try tell(issues, known, at: instant)
     }
 }
 
@@ -65,11 +60,19 @@ extension AccessCommand {
         return group.map { .group(.identified($0)) } ?? .anything
     }
 
-    private func entitlement(in log: EventLog, at instant: Instant) async throws -> Entitlement {
-        Entitlement(
-            try await question.timelines(in: log, at: instant),
-            environment: Environment(question.environment)
+    private func tell(_ issues: [Issue]?, _ known: KnownCustomer, at instant: Instant) throws {
+        let entitlement = Entitlement(
+            known.timelines,
+            environment: known.environment,
+            catalogues: known.catalogues
         )
+        let isYes =
+            if let issues {
+                try tell(issues, of: entitlement, at: instant)
+            } else {
+                try tell(entitlement, at: instant, lanes: known.lanes)
+            }
+        if !isYes { throw Exit.no }
     }
 
     private func tell(

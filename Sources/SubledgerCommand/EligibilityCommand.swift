@@ -1,5 +1,4 @@
 import ArgumentParser
-import EventLog
 import Events
 import Projections
 
@@ -26,29 +25,25 @@ struct EligibilityCommand: AsyncParsableCommand {
 
     func run() async throws {
         let instant = question.at ?? .systemClock()
-        let log = try await database.openLog()
-        let groups = try await groups(in: log, at: instant)
-        await log.close()
+        let known = try await question.ask(database, at: instant)
+        try tell(known, at: instant)
+    }
+
+    private func tell(_ known: KnownCustomer, at instant: Instant) throws {
+        let offers = OfferEligibility(
+            known.timelines,
+            environment: known.environment,
+            catalogues: known.catalogues
+        )
+        let groups =
+            group.map { [offers.eligibility(in: .identified($0), at: instant)] }
+            ?? offers.groups(at: instant)
         if json {
             try Terminal.print(
-                json: EligibilityDocument(
-                    groups,
-                    question,
-                    at: instant,
-                    lanes: log.identity.lanes
-                )
+                json: EligibilityDocument(groups, question, at: instant, lanes: known.lanes)
             )
         } else {
             EligibilityDocument.print(groups, question, at: instant)
         }
-    }
-
-    private func groups(in log: EventLog, at instant: Instant) async throws -> [GroupEligibility] {
-        let offers = OfferEligibility(
-            try await question.timelines(in: log, at: instant),
-            environment: Environment(question.environment)
-        )
-        guard let group else { return offers.groups(at: instant) }
-        return [offers.eligibility(in: .identified(group), at: instant)]
     }
 }

@@ -5,7 +5,7 @@ import Testing
 /// A history as text: one fact a line, then `---`, then the rows it must give.
 ///
 /// Facts: `@AS-OF purchase PRODUCT FROM..TO [id=] [woli=] [upgraded] [revoked=] [type=] [offer=]
-/// [discount=] [price=] [family]`, `@AS-OF once PRODUCT FROM` (never expires),
+/// [discount=] [price=] [group=] [family]`, `@AS-OF once PRODUCT FROM` (never expires),
 /// `@AS-OF renewal [of=] [grace=] [auto=]`, `@AS-OF notice TYPE [SUBTYPE] uuid=`.
 /// Rows: `KIND PRODUCT FROM..TO REASON`, and `active FROM..TO …`. Times are of 2026 unless a year
 /// is written: `03-20`, `03-20T08:00:01`. An unknown word fails the test.
@@ -106,6 +106,7 @@ private struct FactDraft {
         case "id": content[.transactionId] = .text(value)
         case "woli": content[.webOrderLineItemId] = .text(value)
         case "upgraded": content[.isUpgraded] = .boolean(true)
+        case "group": content[.subscriptionGroupIdentifier] = .text(value)
         case "family": content[.inAppOwnershipType] = .text("FAMILY_SHARED")
         case "type": content[.revocationType] = .text(value)
         case "revoked": content[.revocationDate] = .instant(try TimelineText.instant(value))
