@@ -89,7 +89,6 @@ struct GroupStanding {
     private var grace: PurchaseAccess? {
         purchases.filter { access in
             access.access.period.kind == .grace && access.access.isActive(at: instant)
-                && !isTakenBack(access)
         }.max { $0.access.period.validTo < $1.access.period.validTo }
     }
 
