@@ -17,7 +17,8 @@ DECLARE
         "15": "offerIdentifier", "16": "offerDiscountType", "17": "offerPeriod",
         "18": "revocationDate", "19": "revocationReason", "20": "revocationType",
         "21": "revocationPercentage", "22": "appAccountToken", "23": "appTransactionId",
-        "24": "previousOriginalTransactionId", "32": "autoRenewProductId",
+        "24": "previousOriginalTransactionId", "25": "customerId", "26": "linkReason",
+        "27": "linkedBy", "32": "autoRenewProductId",
         "33": "autoRenewStatus", "34": "expirationIntent", "35": "isInBillingRetryPeriod",
         "36": "gracePeriodExpiresDate", "37": "priceIncreaseStatus", "38": "renewalDate",
         "39": "renewalPrice", "40": "recentSubscriptionStartDate", "48": "notificationType",
@@ -182,10 +183,12 @@ CREATE TABLE ledger.event (
     content_digest bytea NOT NULL,
     evidence_digest bytea NOT NULL,
     content bytea NOT NULL,
+    customer_id text COLLATE pg_catalog."C",
     CONSTRAINT event_content_digest_size CHECK ((octet_length(content_digest) = 16)),
+    CONSTRAINT event_customer_of_links_only CHECK (((customer_id IS NULL) OR (kind = 'link'::text))),
     CONSTRAINT event_evidence_digest_size CHECK ((octet_length(evidence_digest) = 32)),
     CONSTRAINT event_key_in_whole_seconds CHECK ((((purchase_date_ms % (1000)::bigint) = 0) AND ((expires_date_ms % (1000)::bigint) = 0))),
-    CONSTRAINT event_kind_known CHECK ((kind = ANY (ARRAY['transaction'::text, 'renewal'::text, 'notification'::text]))),
+    CONSTRAINT event_kind_known CHECK ((kind = ANY (ARRAY['transaction'::text, 'renewal'::text, 'notification'::text, 'link'::text]))),
     CONSTRAINT event_lane_is_of_stream CHECK ((lane = ledger.lane_of(original_transaction_id))),
     CONSTRAINT event_offset_from_one CHECK ((lane_offset >= 1))
 );
@@ -198,7 +201,7 @@ COMMENT ON COLUMN ledger.event.lane_offset IS 'From 1, without holes. Who has re
 
 COMMENT ON COLUMN ledger.event.recorded_at IS 'Our clock: when the event was committed; whole milliseconds; equal for one commit; never falls within a lane.';
 
-COMMENT ON COLUMN ledger.event.as_of_ms IS 'Apple''s clock: when the payload asserted the fact (signedDate). Milliseconds since 1970, UTC.';
+COMMENT ON COLUMN ledger.event.as_of_ms IS 'Apple''s clock: when the payload asserted the fact (signedDate); of a link the instant that the operator''s statement names. Milliseconds since 1970, UTC.';
 
 COMMENT ON COLUMN ledger.event.purchase_date_ms IS 'Key: start of the paid period in whole seconds (the raw value is in the evidence); 0 for a renewal snapshot.';
 
@@ -208,7 +211,7 @@ COMMENT ON COLUMN ledger.event.environment IS 'Apple''s word: Production, Sandbo
 
 COMMENT ON COLUMN ledger.event.original_transaction_id IS 'Key: the subscription. Text: Apple''s ids are never numbers here. Empty for statements about no transaction.';
 
-COMMENT ON COLUMN ledger.event.kind IS 'transaction, renewal (a snapshot of renewal info) or notification.';
+COMMENT ON COLUMN ledger.event.kind IS 'transaction, renewal (a snapshot of renewal info), notification, or link (the operator''s statement whose subscription it is).';
 
 COMMENT ON COLUMN ledger.event.transaction_id IS 'An alias of the purchase, not its identity: restores make new ones (see confirmation).';
 
@@ -217,6 +220,8 @@ COMMENT ON COLUMN ledger.event.content_digest IS 'First 16 bytes of SHA-256 over
 COMMENT ON COLUMN ledger.event.evidence_digest IS 'The payload that proves the fact: evidence.digest in the same lane.';
 
 COMMENT ON COLUMN ledger.event.content IS 'All fields of the fact in canonical bytes (schema/README.md; readable with ledger.content_fields). The typed columns repeat some for people and indexes; verify checks that they agree.';
+
+COMMENT ON COLUMN ledger.event.customer_id IS 'The app''s own name for the customer whom a link names; NULL in a link that says nobody, and in all that is not a link.';
 
 CREATE TABLE ledger.evidence (
     lane integer NOT NULL,
@@ -420,6 +425,8 @@ CREATE INDEX confirmation_commit ON ledger.confirmation USING btree (lane, commi
 CREATE INDEX confirmation_transaction_id ON ledger.confirmation USING btree (transaction_id) WHERE (transaction_id <> ''::text);
 
 CREATE INDEX event_app_account_token ON ledger.event USING btree (app_account_token) WHERE (app_account_token IS NOT NULL);
+
+CREATE INDEX event_customer_id ON ledger.event USING btree (customer_id) WHERE (customer_id IS NOT NULL);
 
 CREATE INDEX event_transaction_id ON ledger.event USING btree (transaction_id) WHERE (transaction_id IS NOT NULL);
 

@@ -2,13 +2,15 @@ import ArgumentParser
 import EventLog
 import Events
 import Projections
+import Subledger
 
 /// Which customer a question is about, where, when, and as known when.
 struct CustomerOptions: ParsableArguments {
     @Argument(
         help: ArgumentHelp(
             "The customer, by any of their names.",
-            discussion: "An originalTransactionId."
+            discussion:
+                "The app's own name, an app account token, a transaction id, original or not."
         )
     )
     var id: String
@@ -27,34 +29,39 @@ struct CustomerOptions: ParsableArguments {
 
     /// What was known of the customer; exit 4 where it was nothing.
     func ask(_ database: DatabaseOptions, at instant: Instant) async throws -> KnownCustomer {
-        let log = try await database.openLog()
-        let timelines = try await timelines(in: log, at: instant)
-        await log.close()
+        let ledger = try await Ledger.open(try await database.settings())
+        let customer = try await customer(in: ledger)
+        await ledger.log.close()
         return KnownCustomer(
-            timelines: timelines,
-            environment: Environment(environment),
+            timelines: customer.streams(ownedAt: instant).map(\.timeline),
+            environment: customer.environment,
             catalogues: .none,
-            lanes: log.identity.lanes
+            lanes: ledger.log.identity.lanes
         )
     }
 
-    private func timelines(in log: EventLog, at instant: Instant) async throws -> [Timeline] {
-        var question = StreamOptions()
-        question.originalTransactionId = id
-        question.environment = environment
-        question.knownAt = knownAt
-        let stream = try await question.stream(in: log)
-        let history = try await log.history(of: stream, knownAt: knownAt)
-        guard !history.events.isEmpty else { throw nothingKnown }
-        return [Timeline(history)]
+    private func customer(in ledger: Ledger) async throws -> Customer {
+        try await Clock.check(knownAt, in: ledger.log)
+        let asked = Environment(environment)
+        let customer = try await ledger.customer(id, in: asked, knownAt: knownAt)
+        guard customer.streams.isEmpty, customer.related.isEmpty else { return customer }
+        let known = try await ledger.environments(ofCustomer: id)
+        throw nothingKnown(in: known)
     }
 
-    private var nothingKnown: Failure {
-        Failure(
-            Exit.notFound,
-            "nothing was known of \(id) as of --known-at \(knownAt); leave it out for what is "
-                + "known now"
-        )
+    private func nothingKnown(in environments: [Environment]) -> Failure {
+        let known = environments.map(\.word).joined(separator: ", ")
+        let message =
+            if environments.isEmpty {
+                "no subscription has \(id) as its customer, app account token or transaction; "
+                    + "`subledger streams` lists those that are known"
+            } else if environments.contains(where: { $0.word == environment }) {
+                "nothing was known of \(id) as of --known-at \(knownAt); leave it out for what is "
+                    + "known now"
+            } else {
+                "\(id) is not known in \(environment), but in \(known); say so with --environment"
+            }
+        return Failure(Exit.notFound, message)
     }
 }
 

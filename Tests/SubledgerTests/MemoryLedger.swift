@@ -46,13 +46,16 @@ struct MemoryLedger {
 
     /// The periods of a stream.
     func periods(of stream: StreamID) -> ActivePeriods {
-        ActivePeriods(
-            Timeline(
-                StreamHistory(
-                    stream: stream,
-                    events: events[stream, default: []],
-                    confirmations: Array(confirmations[stream, default: []])
-                )
+        ActivePeriods(timeline(of: stream))
+    }
+
+    /// What is known of a stream.
+    func timeline(of stream: StreamID) -> Timeline {
+        Timeline(
+            StreamHistory(
+                stream: stream,
+                events: events[stream, default: []],
+                confirmations: Array(confirmations[stream, default: []])
             )
         )
     }
