@@ -8,6 +8,8 @@ import Projector
 
 /// The exit codes of the command line; a contract (interfaces §3.1).
 enum Exit {
+    /// The answer of `access` where there is none.
+    static let no = ExitCode(1)
     static let mismatch = ExitCode(3)
     static let notFound = ExitCode(4)
     static let badInput = ExitCode(65)

@@ -8,7 +8,8 @@ import Testing
         [], ["demo"], ["migrate"], ["migrate", "up"], ["migrate", "status"], ["ingest"],
         ["rebuild"], ["verify"], ["periods"], ["history"], ["streams"], ["rejections"],
         ["report"], ["report", "ingest-quality"], ["simulate"], ["bench"],
-        ["bench", "append"], ["bench", "verify"], ["database"], ["database", "start"],
+        ["bench", "append"], ["bench", "read"], ["bench", "verify"], ["access"], ["eligibility"],
+        ["database"], ["database", "start"],
         ["database", "status"],
         ["database", "stop"], ["catalog"], ["catalog", "import"], ["catalog", "list"],
         ["catalog", "show"], ["catalog", "diff"],
@@ -34,6 +35,9 @@ import Testing
         ["migrate", "--lanes", "3"], ["migrate", "--lanes", "many"],
         ["migrate", "--partitions", "-1"], ["periods", "1", "--at", "yesterday"],
         ["periods", "1", "--known-at", "lane:one"], ["history", "1", "--known-at", "1:2:3"],
+        ["access"], ["access", "1", "--at", "yesterday"],
+        ["access", "1", "--product", "p", "--group", "g"], ["eligibility"],
+        ["bench", "read", "--queries", "0"], ["bench", "read", "--streams", "-1"],
         ["bench", "verify", "--rounds", "0"], ["bench", "verify", "--seconds", "0"],
         ["simulate"], ["simulate", "--out", "x", "--subscriptions", "0"],
         ["simulate", "--out", "x", "--format", "v3"],
@@ -58,6 +62,7 @@ import Testing
     @Test(arguments: [
         ["migrate"], ["migrate", "status"], ["ingest", "--json", "/dev/null"], ["rebuild"],
         ["verify", "--json"], ["periods", "1"], ["history", "1"], ["streams", "--json"], ["demo"],
+        ["access", "1"], ["eligibility", "1"],
         ["rejections"], ["report", "ingest-quality"], ["verify", "--signatures"],
         ["catalog", "list"], ["catalog", "show", "--json"], ["catalog", "diff"],
     ])

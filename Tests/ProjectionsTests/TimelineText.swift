@@ -5,10 +5,10 @@ import Testing
 /// A history as text: one fact a line, then for each table `--- TABLE` and the rows it must give.
 ///
 /// Facts: `@AS-OF purchase PRODUCT FROM..TO [id=] [woli=] [upgraded] [revoked=] [type=] [offer=]
-/// [discount=] [price=] [family] [reason=]`, `@AS-OF once PRODUCT FROM` (never expires),
+/// [discount=] [price=] [group=] [family] [reason=]`, `@AS-OF once PRODUCT FROM` (never expires),
 /// `@AS-OF renewal [of=] [grace=] [auto=] [retry] [intent=] [product=] [next=] [consent=]`,
-/// `@AS-OF notice TYPE [SUBTYPE] uuid= [status=] [about=FROM]`; `via=` names an older format. Times are of 2026 unless a year is
-/// written: `03-20`, `03-20T08:00:01`. An unknown word fails the test.
+/// `@AS-OF notice TYPE [SUBTYPE] uuid= [status=] [about=FROM]`; `via=` names an older format. Times
+/// are of 2026 unless a year is written: `03-20`, `03-20T08:00:01`. An unknown word fails the test.
 ///
 /// The rows of a table are in the words of its entry in `rowTexts`; `---` alone is
 /// `--- active_periods`, whose rows are `KIND PRODUCT FROM..TO REASON`, and `active FROM..TO …`.
@@ -130,6 +130,7 @@ private struct FactDraft {
         case "id": content[.transactionId] = .text(value)
         case "woli": content[.webOrderLineItemId] = .text(value)
         case "upgraded": content[.isUpgraded] = .boolean(true)
+        case "group": content[.subscriptionGroupIdentifier] = .text(value)
         case "family": content[.inAppOwnershipType] = .text("FAMILY_SHARED")
         case "type": content[.revocationType] = .text(value)
         case "revoked": content[.revocationDate] = .instant(try TimelineText.instant(value))

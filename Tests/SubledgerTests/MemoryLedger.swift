@@ -46,7 +46,12 @@ struct MemoryLedger {
 
     /// The periods of a stream.
     func periods(of stream: StreamID) -> ActivePeriods {
-        ActivePeriods(Timeline(history(of: stream)))
+        ActivePeriods(timeline(of: stream))
+    }
+
+    /// What is known of a stream.
+    func timeline(of stream: StreamID) -> Timeline {
+        Timeline(history(of: stream))
     }
 
     /// All that is known about a stream.
