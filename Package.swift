@@ -70,6 +70,8 @@ let package = Package(
                 .embedInCode("ActivePeriods/active-periods-indexes.sql"),
                 .embedInCode("RenewalStates/renewal-states.sql"),
                 .embedInCode("RenewalStates/renewal-states-indexes.sql"),
+                .embedInCode("Movements/movements.sql"),
+                .embedInCode("Movements/movements-indexes.sql"),
                 .embedInCode("PlanChanges/plan-changes.sql"),
                 .embedInCode("PlanChanges/plan-changes-indexes.sql"),
                 .embedInCode("Refunds/refunds.sql"),

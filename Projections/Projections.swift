@@ -4,4 +4,5 @@ public let allProjections: [any Projection] = [
     RenewalStatesProjection(),
     PlanChangesProjection(),
     RefundsProjection(),
+    MovementsProjection(),
 ]
