@@ -21,6 +21,7 @@ struct TimelineText {
     static let rowTexts: [String: @Sendable (Timeline) -> [String]] = [
         "active_periods": { describe(ActivePeriods($0)) },
         "renewal_states": { describe(RenewalStates($0)) },
+        "movements": { describe(Movements($0, scenarioCatalogues)) },
     ]
 
     static let stream = StreamID(environment: .production, originalTransactionId: "1000")
