@@ -87,7 +87,7 @@ BEGIN
             guarded);
     END LOOP;
     GRANT INSERT ON ledger.event, ledger.confirmation, ledger.evidence, ledger.evidence_segment,
-        ledger.commit, ledger.rejection, ledger.ingestion TO ledger_writer;
+        ledger.commit, ledger.rejection, ledger.ingestion, ledger.catalogue TO ledger_writer;
     -- SELECT … FOR UPDATE asks for the privilege; the trigger refuses the use of it.
     GRANT UPDATE (lane) ON ledger.lane TO ledger_writer;
 END
@@ -117,6 +117,37 @@ END
 $$;
 
 COMMENT ON FUNCTION ledger.refuse_change() IS 'Refuses every UPDATE, DELETE and TRUNCATE of the log with SQLSTATE LG001.';
+
+CREATE TABLE ledger.catalogue (
+    lane integer NOT NULL,
+    version integer NOT NULL,
+    effective_from_ms bigint NOT NULL,
+    recorded_at timestamp with time zone NOT NULL,
+    source text NOT NULL COLLATE pg_catalog."C",
+    digest bytea NOT NULL,
+    body text NOT NULL COLLATE pg_catalog."C",
+    CONSTRAINT catalogue_body_capped CHECK ((octet_length(body) <= 33554432)),
+    CONSTRAINT catalogue_digest_is_of_body CHECK ((digest = sha256(convert_to(body, 'UTF8'::name)))),
+    CONSTRAINT catalogue_in_one_lane CHECK ((lane = ledger.lane_of('catalogue'::text))),
+    CONSTRAINT catalogue_version_from_one CHECK ((version >= 1))
+);
+ALTER TABLE ONLY ledger.catalogue ALTER COLUMN body SET COMPRESSION lz4;
+
+COMMENT ON TABLE ledger.catalogue IS 'The versions of the product catalogue, one a row, never changed: a mistake is answered by a new version.';
+
+COMMENT ON COLUMN ledger.catalogue.lane IS 'lane_of(''catalogue''): it belongs to no subscription.';
+
+COMMENT ON COLUMN ledger.catalogue.version IS 'From 1, without holes, in the order of import.';
+
+COMMENT ON COLUMN ledger.catalogue.effective_from_ms IS 'The first instant it holds for, as the operator says. Milliseconds since 1970, UTC. Of two versions from one instant on, the higher number holds.';
+
+COMMENT ON COLUMN ledger.catalogue.recorded_at IS 'Our clock: when it was imported; whole milliseconds.';
+
+COMMENT ON COLUMN ledger.catalogue.source IS 'The file it was read from, as it was named then.';
+
+COMMENT ON COLUMN ledger.catalogue.digest IS 'SHA-256 of body as UTF-8: importing the same again is told by it.';
+
+COMMENT ON COLUMN ledger.catalogue.body IS 'The catalogue as normalised JSON, whatever the format of the file was (schema/README.md).';
 
 CREATE TABLE ledger.commit (
     lane integer NOT NULL,
@@ -382,6 +413,9 @@ COMMENT ON COLUMN ledger.rejection.message IS 'The reason for people, without co
 
 COMMENT ON COLUMN ledger.rejection.body IS 'Its first 64 KiB, every password blanked; NULL where a secret could not be told from the rest.';
 
+ALTER TABLE ONLY ledger.catalogue
+    ADD CONSTRAINT catalogue_pkey PRIMARY KEY (lane, version);
+
 ALTER TABLE ONLY ledger.commit
     ADD CONSTRAINT commit_pkey PRIMARY KEY (lane, commit_no);
 
@@ -425,6 +459,8 @@ CREATE INDEX event_transaction_id ON ledger.event USING btree (transaction_id) W
 
 CREATE INDEX rejection_received_at ON ledger.rejection USING btree (received_at);
 
+CREATE TRIGGER append_only_statement BEFORE DELETE OR UPDATE OR TRUNCATE ON ledger.catalogue FOR EACH STATEMENT EXECUTE FUNCTION ledger.refuse_change();
+
 CREATE TRIGGER append_only_statement BEFORE DELETE OR UPDATE OR TRUNCATE ON ledger.commit FOR EACH STATEMENT EXECUTE FUNCTION ledger.refuse_change();
 
 CREATE TRIGGER append_only_statement BEFORE DELETE OR UPDATE OR TRUNCATE ON ledger.confirmation FOR EACH STATEMENT EXECUTE FUNCTION ledger.refuse_change();
@@ -448,6 +484,9 @@ CREATE TRIGGER append_only_statement BEFORE UPDATE ON ledger.rejection FOR EACH 
 GRANT USAGE ON SCHEMA ledger TO ledger_owner;
 GRANT USAGE ON SCHEMA ledger TO ledger_writer;
 GRANT USAGE ON SCHEMA ledger TO ledger_reader;
+
+GRANT SELECT,INSERT ON TABLE ledger.catalogue TO ledger_writer;
+GRANT SELECT ON TABLE ledger.catalogue TO ledger_reader;
 
 GRANT SELECT,INSERT ON TABLE ledger.commit TO ledger_writer;
 GRANT SELECT ON TABLE ledger.commit TO ledger_reader;

@@ -37,12 +37,14 @@ public struct PlanChanges: Sendable {
 struct PlanCourse {
     let timeline: Timeline
     let continuity: Continuity
+    let states: RenewalStates
     /// Indices into the timeline's purchases, by start.
     let steps: [Int]
 
     init(_ timeline: Timeline) {
         self.timeline = timeline
         continuity = Continuity(timeline, ActivePeriods(timeline))
+        states = RenewalStates(timeline)
         steps = timeline.purchases.indices.filter { index in
             let purchase = timeline.purchases[index]
             guard let revoked = purchase.revocationDate else { return true }

@@ -149,19 +149,12 @@ extension PlanCourse {
     /// The purchase of a step.
     func purchase(_ step: Int) -> Purchase { timeline.purchases[steps[step]] }
 
-    /// Whether the subscription had ended by an instant, when this was its newest step.
-    ///
-    /// It has not while the charge of its renewal is retried, or where the next purchase carries
-    /// it on.
+    /// Whether the subscription is known to have ended by an instant, when this was its newest
+    /// step; not where the next purchase carries it on.
     func hasEnded(by instant: Instant, after step: Int) -> Bool {
-        guard step >= 0 else { return false }
         let next = step + 1
-        if next < steps.count {
-            guard let end = continuity.accessEnds[steps[next]] else { return false }
-            return end <= instant && !continuity.isContinuing[steps[next]]
-        }
-        guard let end = continuity.lastAccessEnd, end <= instant else { return false }
-        let after = Instant(milliseconds: instant.milliseconds + 1)
-        return !timeline.isInBillingRetry(before: after, since: end)
+        if next < steps.count, continuity.isContinuing[steps[next]] { return false }
+        let status = states.state(at: instant)?.status
+        return status == .expired || status == .revoked
     }
 }

@@ -41,14 +41,23 @@ public struct RefundCase: Hashable, Sendable {
     public let isNet: Bool
     /// The price of the purchase in milliunits; nil where nobody said.
     public let priceMilliunits: Int64?
-    /// What was given back when it was, whatever came later, in milliunits; nil where unknown.
+    /// What was given back when it was, whatever came later, in milliunits; nil where nothing was,
+    /// and where it is not known.
     public let givenMilliunits: Int64?
-    /// What is given back as things stand, in milliunits: 0 once reversed; nil where unknown.
+    /// What is given back as things stand, in milliunits: 0 once reversed; nil as above.
     public let refundedMilliunits: Int64?
     /// ISO 4217; nil where nobody said.
     public let currency: String?
     /// The events that caused the row, ascending, each once.
     public let positions: [Position]
+    /// The purchase it is about.
+    let subject: Subject
+
+    /// A purchase of a timeline, by its index.
+    enum Subject: Hashable, Sendable {
+        case subscription(Int)
+        case oneTime(Int)
+    }
 }
 
 extension RefundCase {

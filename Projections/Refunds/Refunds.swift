@@ -125,7 +125,7 @@ private struct RefundSurroundings {
 
     func cases(ofSubscription index: Int, _ notices: [RefundMachine.Event]) -> [RefundCase] {
         let purchase = timeline.purchases[index]
-        return cases(of: purchase, expiring: true, notices) { revoked in
+        return cases(of: purchase, .subscription(index), notices) { revoked in
             if isReplacement(index, revoked) {
                 return (.replaced, timing(of: revoked, purchase, cuts[index]))
             }
@@ -135,7 +135,7 @@ private struct RefundSurroundings {
 
     func cases(ofOneTime index: Int, _ notices: [RefundMachine.Event]) -> [RefundCase] {
         let purchase = timeline.oneTimePurchases[index]
-        return cases(of: purchase, expiring: false, notices) { revoked in
+        return cases(of: purchase, .oneTime(index), notices) { revoked in
             (.untyped, revoked < purchase.purchaseDate ? .beforeStart : .current)
         }
     }
@@ -167,7 +167,7 @@ private struct RefundSurroundings {
 
     private func cases(
         of purchase: Purchase,
-        expiring: Bool,
+        _ subject: RefundCase.Subject,
         _ notices: [RefundMachine.Event],
         place: (Instant) -> (kind: RefundCase.Kind, timing: RefundCase.Timing)
     ) -> [RefundCase] {
@@ -180,12 +180,12 @@ private struct RefundSurroundings {
             let currency = purchase.text(.currency, citing: &citations)
             let placed = draft.revocation.date.map(place)
             let kind = kind(of: draft, purchase, placed?.kind, citing: &citations)
-            let given = kind.map { draft.givenMilliunits($0, of: price) } ?? 0
+            let given = kind.flatMap { draft.givenMilliunits($0, of: price) }
             return RefundCase(
                 stream: timeline.stream,
                 productId: purchase.productId,
                 purchaseDate: purchase.purchaseDate,
-                expiresDate: expiring ? purchase.expiresDate : nil,
+                expiresDate: subject.isOneTime ? nil : purchase.expiresDate,
                 kind: kind,
                 percentageMilli: draft.revocation.percentage,
                 reason: draft.revocation.reason,
@@ -202,7 +202,8 @@ private struct RefundSurroundings {
                 givenMilliunits: given,
                 refundedMilliunits: draft.state == .reversed ? 0 : given,
                 currency: currency,
-                positions: citations.positions(lane: timeline.lane)
+                positions: citations.positions(lane: timeline.lane),
+                subject: subject
             )
         }
     }
@@ -245,5 +246,11 @@ extension RefundMachine.Draft {
         // In two parts, for a price times 100 000 may not fit into 64 bits.
         let (parts, rest) = price.quotientAndRemainder(dividingBy: whole)
         return parts * percentage + (rest * percentage + whole / 2) / whole
+    }
+}
+
+extension RefundCase.Subject {
+    fileprivate var isOneTime: Bool {
+        if case .oneTime = self { true } else { false }
     }
 }

@@ -88,7 +88,7 @@ COMMENT ON COLUMN {{schema}}.refunds.is_net IS
 COMMENT ON COLUMN {{schema}}.refunds.price_milliunits IS
     'The price of the purchase, quantity included; NULL where no format said it.';
 COMMENT ON COLUMN {{schema}}.refunds.refunded_milliunits IS
-    'What is given back as things stand: 0 unless state is refunded, and for family_revoke; NULL for replaced, and where price or part is not known.';
+    'What is given back as things stand: 0 once reversed, and for family_revoke; NULL for replaced, while nothing was given back, and where price or part is not known.';
 COMMENT ON COLUMN {{schema}}.refunds.currency IS
     'ISO 4217; NULL where no format said it.';
 COMMENT ON COLUMN {{schema}}.refunds.positions IS

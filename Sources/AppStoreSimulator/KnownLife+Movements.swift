@@ -4,7 +4,8 @@ internal import Events
 extension KnownLife {
     /// The rows of `movements`, by instant, then by word.
     var movements: [SimulatedMovement] {
-        let rows = acquisitions + statusMovements + refundMovements + extensionMovements
+        let rows =
+            acquisitions + statusMovements + refundMovements + extensionMovements
             + switchMovements + wishMovements
         return rows.sorted { left, right in
             if left.occurred != right.occurred { return left.occurred < right.occurred }

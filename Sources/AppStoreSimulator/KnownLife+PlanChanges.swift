@@ -29,7 +29,9 @@ extension KnownLife {
             fact(number, after: requests[number])
         }
         return (facts + wishes.compactMap { row(of: $0) }).sorted { left, right in
-            let (one, other) = (left.requested ?? left.effective, right.requested ?? right.effective)
+            let (one, other) = (
+                left.requested ?? left.effective, right.requested ?? right.effective
+            )
             if let one, let other, one != other { return one < other }
             return (left.fromProductId, left.toProductId) < (right.fromProductId, right.toProductId)
         }

@@ -8,7 +8,8 @@ extension KnownLife {
         return cases.indices.sorted { left, right in
             (cases[left].purchase, left) < (cases[right].purchase, right)
         }.map { index in
-            let isNet = cases[index].revocation != nil
+            let isNet =
+                cases[index].revocation != nil
                 && !cases[(index + 1)...].contains {
                     $0.purchase == cases[index].purchase && $0.revocation != nil
                 }

@@ -36,7 +36,9 @@ extension KnownLife {
             return [StatusSpan(from: start, to: end, status: .revoked)]
         }
         let owners = Set(ended.map(\.purchaseDate))
-        let retry = state.retries.last { owners.contains(state.purchases[$0.purchase].purchaseDate) }
+        let retry = state.retries.last {
+            owners.contains(state.purchases[$0.purchase].purchaseDate)
+        }
         guard let retry else { return [StatusSpan(from: start, to: end, status: .expired)] }
         guard let stop = retry.end else {
             return [StatusSpan(from: start, to: end, status: .billingRetry)]

@@ -64,7 +64,8 @@ extension KnownLife {
 
     private func gapSeconds(before purchase: LifeState.Purchase) -> Int64? {
         periods.last { $0.validFrom < purchase.purchaseDate }.map {
-            (purchase.purchaseDate.milliseconds - $0.validTo.milliseconds) / SimulatedCalendar.second
+            (purchase.purchaseDate.milliseconds - $0.validTo.milliseconds)
+                / SimulatedCalendar.second
         }
     }
 
@@ -76,6 +77,8 @@ extension KnownLife {
     // The beginning of the time without renewal in which the purchase ended.
     private func unsubscribed(_ number: Int) -> Instant? {
         let end = state.purchases[number].expiresDate
+        // Whoever buys before the end renews again, and what is switched later is not about this.
+        guard state.purchases[number].successor == nil else { return nil }
         var detected: Instant?
         for statement in statements
         where statement.state.purchases.count == number + 1 && statement.signedAt <= end {

@@ -77,6 +77,9 @@ extension SubscriptionLife.Chapter {
 
     /// Whether only asking Apple brings it to light.
     var isSilent: Bool {
-        if case .reverseRefund(_, false, _) = step { true } else { false }
+        switch step {
+        case .reverseRefund(_, false, _), .setAppAccountToken: true
+        default: false
+        }
     }
 }

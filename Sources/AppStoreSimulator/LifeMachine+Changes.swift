@@ -186,6 +186,12 @@ extension LifeMachine {
         return [notice("PRICE_INCREASE", "ACCEPTED", about: number)]
     }
 
+    mutating func setAppAccountToken(_ token: String) throws(ScriptError) -> [Notice] {
+        _ = try newestPurchase()
+        state.appAccountToken = token
+        return []
+    }
+
     mutating func restore() throws(ScriptError) -> [Notice] {
         _ = try newestPurchase()
         // Every purchase gets a transaction id of the device that restores.

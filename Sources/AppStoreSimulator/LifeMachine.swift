@@ -88,6 +88,7 @@ struct LifeMachine: Sendable {
         case .announcePriceIncrease: return try announcePriceIncrease()
         case .acceptPriceIncrease: return try acceptPriceIncrease()
         case .stopSharing(let at): return try stopSharing(at: at)
+        case .setAppAccountToken(let token, _): return try setAppAccountToken(token)
         case .restore: return try restore()
         case .buyConsumable(let productId, let quantity, let at):
             return buyConsumable(productId, quantity: quantity, at: at)

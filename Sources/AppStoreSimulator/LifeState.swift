@@ -108,6 +108,8 @@ struct LifeState: Sendable {
     var refunds: [Refund] = []
     var consumables: [Consumable] = []
     var restores: [Restore] = []
+    /// The token that the developer set since the first purchase; nil for that of the identity.
+    var appAccountToken: String?
     var isAutoRenewOn = false
     /// Whether the customer cancelled in grace or retry and has not bought since: `verifyReceipt`
     /// then knows of no pending renewal (app-store.md §A.3, §G-22).

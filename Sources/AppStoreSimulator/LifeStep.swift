@@ -48,6 +48,8 @@ public enum LifeStep: Hashable, Sendable {
     case acceptPriceIncrease(at: Instant)
     /// The purchaser stops sharing with this member of the family.
     case stopSharing(at: Instant)
+    /// The developer sets another token of the customer, of which Apple tells nobody unasked.
+    case setAppAccountToken(String, at: Instant)
     /// The customer restores on another device, which sees new transaction ids.
     case restore(at: Instant)
     /// The customer buys a consumable beside the subscription.
@@ -62,8 +64,10 @@ public enum LifeStep: Hashable, Sendable {
             .endGrace(let at), .giveUp(let at), .expire(_, let at), .changeNow(_, _, let at),
             .changeAtRenewal(_, _, let at), .turnAutoRenewOff(let at), .turnAutoRenewOn(let at),
             .redeem(_, let at), .refund(_, _, let at), .requestRefund(_, let at),
-            .reverseRefund(_, _, let at), .declineRefund(_, let at), .extend(_, let at), .announcePriceIncrease(let at),
-            .acceptPriceIncrease(let at), .stopSharing(let at), .restore(let at),
+            .reverseRefund(_, _, let at), .declineRefund(_, let at), .extend(_, let at),
+            .announcePriceIncrease(let at),
+            .acceptPriceIncrease(let at), .stopSharing(let at), .setAppAccountToken(_, let at),
+            .restore(let at),
             .buyConsumable(_, _, let at), .refundConsumable(_, let at):
             at
         }

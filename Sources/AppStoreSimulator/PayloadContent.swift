@@ -31,7 +31,7 @@ struct PayloadContent {
         json.add("expiresDate", purchase.expiresDate)
         json.add("quantity", 1)
         json.add("type", "Auto-Renewable Subscription")
-        json.add("appAccountToken", identity.appAccountToken)
+        json.add("appAccountToken", state.appAccountToken ?? identity.appAccountToken)
         json.add("inAppOwnershipType", identity.isFamilyShared ? "FAMILY_SHARED" : "PURCHASED")
         json.add("signedDate", signedAt)
         add(purchase.revocation, to: &json, signedAt: signedAt)
@@ -98,7 +98,7 @@ struct PayloadContent {
             }
             if let offer { add(offer, to: &json, signedAt: signedAt) }
         }
-        json.add("appAccountToken", identity.appAccountToken)
+        json.add("appAccountToken", state.appAccountToken ?? identity.appAccountToken)
         addAppTransactionId(to: &json, signedAt: signedAt)
         return json.object
     }

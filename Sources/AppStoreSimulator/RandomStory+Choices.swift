@@ -80,8 +80,10 @@ extension RandomStory {
             return
         }
         let isByOffer = machine.state.isAutoRenewOn && generator.chance(percent: 15)
+        let category: SimulatedOffer.Category =
+            generator.chance(percent: 50) ? .promotional : .offerCode
         let offer: SimulatedOffer? =
-            isByOffer ? .payUpFront(.months(1), .promotional, identifier: "STAYSMALL") : nil
+            isByOffer ? .payUpFront(.months(1), category, identifier: "STAYSMALL") : nil
         tell(.changeAtRenewal(to: product, offer: offer, at: at))
     }
 

@@ -17,11 +17,16 @@ struct RandomStory {
     let isSteady: Bool
     private var stepsLeft: Int64
 
-    /// The script of that life.
-    init(identity: LifeIdentity, generator: SeededGenerator) {
+    /// The script of that life, with products of a group drawn unless given.
+    init(
+        identity: LifeIdentity,
+        generator: SeededGenerator,
+        products: [SimulatedProduct]? = nil
+    ) {
         var generator = generator
         self.identity = identity
-        products = generator.element(of: SimulatedCatalogue.groups) ?? SimulatedCatalogue.lumen
+        self.products =
+            products ?? generator.element(of: SimulatedCatalogue.groups) ?? SimulatedCatalogue.lumen
         machine = LifeMachine(
             storefront: identity.storefront,
             isFamilyShared: identity.isFamilyShared

@@ -76,7 +76,7 @@ public struct SimulatedRefund: Hashable, Sendable {
     public let isNet: Bool
     /// The price paid, in thousandths of the currency's unit; nil for family members.
     public let priceMilliunits: Int64?
-    /// What was given back and kept, in the same unit; nil where nothing was or it is not known.
+    /// What is given back as things stand, in the same unit; nil where nothing ever was.
     public let refundedMilliunits: Int64?
     /// ISO 4217; nil for family members.
     public let currency: String?

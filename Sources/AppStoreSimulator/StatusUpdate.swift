@@ -68,7 +68,8 @@ struct StatusUpdate {
                 StatusUpdate(type: "REFUND", purchase: newest),
             ]
         case .giveUp, .expire, .turnAutoRenewOff, .turnAutoRenewOn, .requestRefund,
-            .reverseRefund, .endGrace, .redeem, .declineRefund, .extend, .acceptPriceIncrease, .restore, .buyConsumable:
+            .reverseRefund, .setAppAccountToken, .endGrace, .redeem, .declineRefund, .extend,
+            .acceptPriceIncrease, .restore, .buyConsumable:
             return isToggled ? [status] : []
         }
     }

@@ -1,5 +1,6 @@
 import AppStore
 import ArgumentParser
+import Catalogue
 import EventLog
 import Foundation
 import Postgres
@@ -36,6 +37,7 @@ struct Failure: Error {
         case let error as EventLogError: end(exitCode(of: error.code), error.description)
         case let error as ProjectorError: end(exitCode(of: error.code), error.description)
         case let error as Rejection: end(Exit.badInput, error.message)
+        case let error as CatalogueError: end(exitCode(of: error.code), error.description)
         case let error as EmbeddedServerError: end(Exit.unavailable, error.description)
         case let error as PostgresError:
             end(error.isRetryable ? Exit.unavailable : Exit.internalError, error.description)
@@ -58,6 +60,10 @@ struct Failure: Error {
         case .tooManyFacts: Exit.badInput
         case .database, .closed: Exit.internalError
         }
+    }
+
+    private static func exitCode(of code: CatalogueError.Code) -> ExitCode {
+        code == .unreadableVersion ? Exit.mismatch : Exit.badInput
     }
 
     private static func exitCode(of code: ProjectorError.Code) -> ExitCode {

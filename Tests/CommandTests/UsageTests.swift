@@ -10,7 +10,8 @@ import Testing
         ["report"], ["report", "ingest-quality"], ["simulate"], ["bench"],
         ["bench", "append"], ["bench", "verify"], ["database"], ["database", "start"],
         ["database", "status"],
-        ["database", "stop"],
+        ["database", "stop"], ["catalog"], ["catalog", "import"], ["catalog", "list"],
+        ["catalog", "show"], ["catalog", "diff"],
     ]
     private let command = Command(environment: ["DATABASE_URL": "host=/nowhere"])
 
@@ -43,6 +44,9 @@ import Testing
         ["streams", "--database-url", ""], ["ingest", "x", "--assume-environment", "Foo"],
         ["history", "1", "--trust", "nonsense"], ["verify", "--jobs", "2"],
         ["verify", "--signatures", "--jobs", "0"], ["verify", "--root-certificate", "x"],
+        ["catalog", "import"], ["catalog", "import", "x", "--effective-from", "yesterday"],
+        ["catalog", "diff", "1"], ["catalog", "diff", "1", "2", "3"],
+        ["catalog", "show", "--version", "one"],
     ])
     func `a usage error is 64, and stdout stays empty`(arguments: [String]) async throws {
         let ending = try await command.run(arguments)
@@ -55,6 +59,7 @@ import Testing
         ["migrate"], ["migrate", "status"], ["ingest", "--json", "/dev/null"], ["rebuild"],
         ["verify", "--json"], ["periods", "1"], ["history", "1"], ["streams", "--json"], ["demo"],
         ["rejections"], ["report", "ingest-quality"], ["verify", "--signatures"],
+        ["catalog", "list"], ["catalog", "show", "--json"], ["catalog", "diff"],
     ])
     func `a database that cannot be reached is 69`(arguments: [String]) async throws {
         for place in ["host=/nowhere/at/all", "host=127.0.0.1 port=1"] {

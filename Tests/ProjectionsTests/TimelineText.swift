@@ -7,7 +7,7 @@ import Testing
 /// Facts: `@AS-OF purchase PRODUCT FROM..TO [id=] [woli=] [upgraded] [revoked=] [type=] [offer=]
 /// [discount=] [price=] [family] [reason=]`, `@AS-OF once PRODUCT FROM` (never expires),
 /// `@AS-OF renewal [of=] [grace=] [auto=] [retry] [intent=] [product=] [next=] [consent=]`,
-/// `@AS-OF notice TYPE [SUBTYPE] uuid= [status=] [about=FROM]`. Times are of 2026 unless a year is
+/// `@AS-OF notice TYPE [SUBTYPE] uuid= [status=] [about=FROM]`; `via=` names an older format. Times are of 2026 unless a year is
 /// written: `03-20`, `03-20T08:00:01`. An unknown word fails the test.
 ///
 /// The rows of a table are in the words of its entry in `rowTexts`; `---` alone is
@@ -22,9 +22,17 @@ struct TimelineText {
         "active_periods": { describe(ActivePeriods($0)) },
         "renewal_states": { describe(RenewalStates($0)) },
         "movements": { describe(Movements($0, scenarioCatalogues)) },
+        "refunds": { describe(Refunds($0)) },
+        "plan_changes": { describe(PlanChanges($0, .magazines)) },
     ]
 
     static let stream = StreamID(environment: .production, originalTransactionId: "1000")
+
+    /// The words of `via=`, for formats that stay silent about more than a JWS does.
+    static let formats: [String: Format] = [
+        "receipt": .receiptTransaction, "response": .responseTransaction,
+        "pending": .pendingRenewalInfo, "top": .topLevelRenewalInfo,
+    ]
 
     init(_ text: String, stream: StreamID = TimelineText.stream) throws {
         for (number, line) in text.split(separator: "\n").enumerated() {
@@ -109,6 +117,13 @@ private struct FactDraft {
         (purchaseDate, expiresDate) = (from, to)
     }
 
+    /// Says the same in another format; an option after it adds to it.
+    mutating func become(_ format: Format) throws {
+        var other = Content(format: format)
+        for entry in content.entries { other[entry.field] = entry.value }
+        content = other
+    }
+
     mutating func set(_ option: String) throws {
         let parts = option.split(separator: "=", maxSplits: 1).map(String.init)
         let value = parts.count == 2 ? parts[1] : ""
@@ -135,6 +150,11 @@ private struct FactDraft {
         case "status": content[.status] = .integer(try #require(Int64(value)))
         case "about": purchaseDate = try TimelineText.instant(value)
         case "uuid": content[.notificationUUID] = .text(value)
+        case "percentage": content[.revocationPercentage] = .integer(try #require(Int64(value)))
+        case "because": content[.revocationReason] = .integer(try #require(Int64(value)))
+        case "currency": content[.currency] = .text(value)
+        case "group": content[.subscriptionGroupIdentifier] = .text(value)
+        case "via": try become(try #require(TimelineText.formats[value], "no format: \(value)"))
         default:
             try #require(kind == .notification && parts.count == 1, "unknown word: \(option)")
             content[.subtype] = .text(option)
