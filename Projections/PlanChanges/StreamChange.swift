@@ -72,9 +72,10 @@ private struct RunningStream {
         var leftEnd: Instant?
         for other in others where other.isCandidate(for: timeline.stream) {
             let old = other.timeline.purchases.last { $0.purchaseDate < new.purchaseDate }
-            guard let old, let theirs = catalogues.group(of: old), byBytes(group, theirs) == nil,
-                let status = other.states.state(at: before)?.status
+            guard let old, let theirs = catalogues.group(of: old), byBytes(group, theirs) == nil
             else { continue }
+            // Where Apple fell silent before the announced end, it ended.
+            let status = other.states.state(at: before)?.status ?? .expired
             if status.isEntitled { return nil }
             let end = other.periods.filter { $0.validFrom < new.purchaseDate }
                 .reduce(old.purchaseDate) { max($0, $1.validTo) }
