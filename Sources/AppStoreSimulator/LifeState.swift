@@ -47,6 +47,26 @@ struct LifeState: Sendable {
         var to: Instant
     }
 
+    /// Charging again and again after a failed renewal.
+    struct Retry: Sendable {
+        let purchase: Int
+        /// When Apple first said that it was over; nil while it goes on or where it succeeded.
+        var end: Instant?
+    }
+
+    /// Why the subscription ended after a purchase.
+    struct Ending: Sendable {
+        let purchase: Int
+        let cause: ExpiryCause
+    }
+
+    /// A move of the end of a purchase.
+    struct Extension: Sendable {
+        let purchase: Int
+        /// When Apple first signed the new end.
+        let signedAt: Instant
+    }
+
     /// A consumable: a stream of its own.
     struct Consumable: Sendable {
         let productId: String
@@ -82,6 +102,10 @@ struct LifeState: Sendable {
     var phase = Phase.neverBought
     var purchases: [Purchase] = []
     var graces: [Grace] = []
+    var retries: [Retry] = []
+    var endings: [Ending] = []
+    var extensions: [Extension] = []
+    var refunds: [Refund] = []
     var consumables: [Consumable] = []
     var restores: [Restore] = []
     var isAutoRenewOn = false
@@ -108,6 +132,12 @@ struct LifeState: Sendable {
         case .grace: 4
         case .revoked: 5
         }
+    }
+
+    /// Ends it after the newest purchase.
+    mutating func expire(_ cause: ExpiryCause) {
+        phase = .expired(cause)
+        endings.append(Ending(purchase: purchases.count - 1, cause: cause))
     }
 
     /// The number of the next transaction.

@@ -10,7 +10,7 @@ struct PayloadContent {
 
     // When Apple added fields that old payloads lack (app-store.md §D.1).
     private static let offerPeriodSince = Instant(milliseconds: 1_738_368_000_000)  // 2025-02-01
-    private static let revocationTypeSince = Instant(milliseconds: 1_764_547_200_000)  // 2025-12-01
+    static let revocationTypeSince = Instant(milliseconds: 1_764_547_200_000)  // 2025-12-01
 
     /// A transaction; the number may be that of a restore instead of its own.
     func transaction(

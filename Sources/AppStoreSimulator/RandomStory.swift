@@ -173,7 +173,10 @@ struct RandomStory {
             + LifeMachine.retryDuration
         let at = instant(from: now.milliseconds, before: end) ?? later(now, 60...600)
         switch generator.integer(in: 0...9) {
-        case 0..<5: tell(.recover(at: at))
+        case 0..<3: tell(.recover(at: at))
+        case 3..<5:
+            tellChangeInRetry(at: at)
+            tell(.recover(at: later(at, 60...86_400)))
         case 5..<6: tell(.turnAutoRenewOff(at: at))
         default:
             tell(.giveUp(at: later(max(now, Instant(milliseconds: end)), 60...600)))
@@ -201,7 +204,7 @@ struct RandomStory {
         let at = later(now, 3600...(window + 3600))
         switch generator.integer(in: 0...99) {
         case 0..<50 where !identity.isFamilyShared:
-            tell(.reverseRefund(purchase: machine.state.purchases.count - 1, at: at))
+            tellReversal(of: machine.state.purchases.count - 1, at: at)
         case 50..<75:
             tell(.subscribe(returningProduct(), offer: nil, at: at))
         case 75..<80:

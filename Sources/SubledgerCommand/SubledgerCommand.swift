@@ -23,6 +23,7 @@ struct SubledgerCommand: AsyncParsableCommand {
             VerifyCommand.self, PeriodsCommand.self, HistoryCommand.self, StreamsCommand.self,
             RejectionsCommand.self, ReportCommand.self, SimulateCommand.self, BenchCommand.self,
             DatabaseCommand.self, CatalogCommand.self, RefundsCommand.self, ChangesCommand.self,
+            StateCommand.self, DueCommand.self,
         ]
     )
 
