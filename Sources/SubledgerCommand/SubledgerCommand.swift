@@ -22,7 +22,8 @@ struct SubledgerCommand: AsyncParsableCommand {
             DemoCommand.self, MigrateCommand.self, IngestCommand.self, RebuildCommand.self,
             VerifyCommand.self, PeriodsCommand.self, HistoryCommand.self, StreamsCommand.self,
             RejectionsCommand.self, ReportCommand.self, SimulateCommand.self, BenchCommand.self,
-            DatabaseCommand.self, CatalogCommand.self, StateCommand.self, DueCommand.self,
+            DatabaseCommand.self, CatalogCommand.self, RefundsCommand.self, ChangesCommand.self,
+            StateCommand.self, DueCommand.self,
         ]
     )
 

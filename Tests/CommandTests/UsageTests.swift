@@ -11,7 +11,8 @@ import Testing
         ["bench", "append"], ["bench", "verify"], ["database"], ["database", "start"],
         ["database", "status"],
         ["database", "stop"], ["catalog"], ["catalog", "import"], ["catalog", "list"],
-        ["catalog", "show"], ["catalog", "diff"],
+        ["catalog", "show"], ["catalog", "diff"], ["refunds"], ["changes"],
+        ["report", "anomalies"],
     ]
     private let command = Command(environment: ["DATABASE_URL": "host=/nowhere"])
 

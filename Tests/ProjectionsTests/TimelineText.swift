@@ -7,8 +7,8 @@ import Testing
 /// Facts: `@AS-OF purchase PRODUCT FROM..TO [id=] [woli=] [upgraded] [revoked=] [type=] [offer=]
 /// [discount=] [price=] [family] [reason=]`, `@AS-OF once PRODUCT FROM` (never expires),
 /// `@AS-OF renewal [of=] [grace=] [auto=] [retry] [intent=] [product=] [next=] [consent=]`,
-/// `@AS-OF notice TYPE [SUBTYPE] uuid= [status=] [about=FROM]`; `via=` names an older format. Times are of 2026 unless a year is
-/// written: `03-20`, `03-20T08:00:01`. An unknown word fails the test.
+/// `@AS-OF notice TYPE [SUBTYPE] uuid= [status=] [about=FROM]`; `via=` names an older format. Times
+/// are of 2026 unless a year is written: `03-20`, `03-20T08:00:01`. An unknown word fails the test.
 ///
 /// The rows of a table are in the words of its entry in `rowTexts`; `---` alone is
 /// `--- active_periods`, whose rows are `KIND PRODUCT FROM..TO REASON`, and `active FROM..TO …`.
@@ -21,9 +21,12 @@ struct TimelineText {
     static let rowTexts: [String: @Sendable (Timeline) -> [String]] = [
         "active_periods": { describe(ActivePeriods($0)) },
         "renewal_states": { describe(RenewalStates($0)) },
-        "movements": { describe(Movements($0, scenarioCatalogues)) },
         "refunds": { describe(Refunds($0)) },
         "plan_changes": { describe(PlanChanges($0, .magazines)) },
+        "transactions": { describe(TransactionRows($0, .magazines)) },
+        "anomalies": { describe(StreamAnomalies($0, .magazines)) },
+        "anomalies_without_catalogue": { describe(StreamAnomalies($0, .none)) },
+        "movements": { describe(Movements($0, scenarioCatalogues)) },
     ]
 
     static let stream = StreamID(environment: .production, originalTransactionId: "1000")
