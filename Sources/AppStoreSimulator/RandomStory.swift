@@ -181,7 +181,9 @@ struct RandomStory {
         case 0..<3: tell(.recover(at: at))
         case 3..<5:
             tellChangeInRetry(at: at)
-            tell(.recover(at: later(at, 60...86_400)))
+            // Within the sixty days, as any charge (app-store.md §G-18).
+            let charged = instant(from: now.milliseconds, before: end)
+            tell(.recover(at: charged ?? later(now, 60...600)))
         case 5..<6: tell(.turnAutoRenewOff(at: at))
         default:
             tell(.giveUp(at: later(max(now, Instant(milliseconds: end)), 60...600)))
