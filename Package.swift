@@ -68,6 +68,8 @@ let package = Package(
             resources: [
                 .embedInCode("ActivePeriods/active-periods.sql"),
                 .embedInCode("ActivePeriods/active-periods-indexes.sql"),
+                .embedInCode("Movements/movements.sql"),
+                .embedInCode("Movements/movements-indexes.sql"),
                 .embedInCode("PlanChanges/plan-changes.sql"),
                 .embedInCode("PlanChanges/plan-changes-indexes.sql"),
                 .embedInCode("Refunds/refunds.sql"),

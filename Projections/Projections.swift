@@ -1,8 +1,9 @@
 /// Every projection there is, in the order of listings.
 public let allProjections: [any Projection] = [
     ActivePeriodsProjection(),
+    RenewalStatesProjection(),
     PlanChangesProjection(),
     RefundsProjection(),
-    RenewalStatesProjection(),
     TransactionsProjection(),
+    MovementsProjection(),
 ]

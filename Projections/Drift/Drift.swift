@@ -20,7 +20,7 @@ public enum Drift {
         for event in statements {
             if past?.holds(for: event) != true { past = Past(history, until: event) }
             guard let past else { continue }
-            let found = past.disagreements(with: event)
+            guard let found = past.disagreements(with: event) else { continue }
             report.checked += 1
             report.agreeing += found.isEmpty ? 1 : 0
             report.disagreements += found
@@ -68,7 +68,10 @@ private struct Past {
         statement.fact.asOf == asOf && evidence == nil
     }
 
-    func disagreements(with event: Event) -> [DriftReport.Disagreement] {
+    /// What does not agree with a statement; nil where no purchase was known that it could be
+    /// held against.
+    func disagreements(with event: Event) -> [DriftReport.Disagreement]? {
+        guard let newest = timeline.newestCharge else { return nil }
         let content = event.fact.content
         let status = states.state(at: asOf)?.status
         var found: [DriftReport.Disagreement] = []
@@ -92,18 +95,13 @@ private struct Past {
             compare(.status, apple, status.map { "\($0)" })
             return found
         }
-        let newest = timeline.newestCharge
         if let date = content.instant(.renewalDate) {
-            compare(
-                .renewalDate,
-                "\(date.flooredToSecond)",
-                newest.map { "\($0.expiresDate)" }
-            )
+            compare(.renewalDate, "\(date.flooredToSecond)", "\(newest.expiresDate)")
         }
         if let product = content.text(.productId) {
-            compare(.productId, product, newest?.productId)
+            compare(.productId, product, newest.productId)
         }
-        guard let newest, asOf >= newest.expiresDate else { return found }
+        guard asOf >= newest.expiresDate else { return found }
         let isInRetry = content.boolean(.isInBillingRetryPeriod) == true
         let isGrace = content.promisesGrace(at: asOf)
         if !isGrace {

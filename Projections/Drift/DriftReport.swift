@@ -42,10 +42,11 @@ public struct DriftReport: Hashable, Sendable {
         case gracePeriodExpiresDate
     }
 
-    /// Takes in the report of another subscription.
-    public mutating func add(_ other: DriftReport) {
+    /// Takes in the report of another subscription; counts all, and keeps at most that many
+    /// disagreements.
+    public mutating func add(_ other: DriftReport, keeping limit: Int) {
         checked += other.checked
         agreeing += other.agreeing
-        disagreements += other.disagreements
+        disagreements += other.disagreements.prefix(max(0, limit - disagreements.count))
     }
 }

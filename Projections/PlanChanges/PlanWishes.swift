@@ -49,19 +49,30 @@ struct PlanWishes {
                 case .value(.text(let product)) = sweep.fresh(.autoRenewProductId),
                 !product.isEmpty
             else { continue }
-            advance(to: asOf)
+            advance(to: asOf, sweep)
             take(product, sweep, asOf: asOf)
         }
         finish()
     }
 
-    private mutating func advance(to asOf: Instant) {
+    private mutating func advance(to asOf: Instant, _ sweep: Sweep) {
         while newest + 1 < course.steps.count {
-            let next = course.purchase(newest + 1)
-            guard next.purchaseDate <= asOf || chargedBy[newest + 1] <= asOf else { break }
+            let isCharged = chargedBy[newest + 1] <= asOf
+            let hasBegun = course.purchase(newest + 1).purchaseDate <= asOf
+            guard isCharged || (hasBegun && !isBeforeRecovery(sweep)) else { break }
             newest += 1
         }
         settle(upTo: newest)
+    }
+
+    // What is recovered in grace starts in the past (app-store.md §G-21): statements of the grace
+    // still call the old product current.
+    private func isBeforeRecovery(_ sweep: Sweep) -> Bool {
+        guard newest >= 0, case .value(.text(let said)) = sweep.fresh(.productId) else {
+            return false
+        }
+        return byBytes(said, course.purchase(newest).productId) == nil
+            && byBytes(said, course.purchase(newest + 1).productId) != nil
     }
 
     private mutating func take(_ product: String, _ sweep: Sweep, asOf: Instant) {

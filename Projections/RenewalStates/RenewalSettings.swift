@@ -5,6 +5,8 @@ struct RenewalSetting {
     /// From when on.
     var from: Instant
     var isAutoRenewOn: Bool?
+    /// Whether buying turned it on, and nothing said so.
+    var isAutoRenewBought = false
     var autoRenewProductId: String?
     var priceConsent: RenewalState.PriceConsent?
     var autoRenewOffset: Int64?
@@ -39,6 +41,7 @@ extension Timeline {
             {
                 if current.isAutoRenewOn != true {
                     current.isAutoRenewOn = true
+                    current.isAutoRenewBought = true
                     current.autoRenewOffset = bought[buying].offset
                 }
                 current.from = bought[buying].at
@@ -58,6 +61,7 @@ extension RenewalSetting {
     fileprivate mutating func take(_ statement: RenewalStatement) {
         from = statement.asOf
         if statement.isAutoRenewSaid {
+            if isAutoRenewOn != statement.isAutoRenewOn { isAutoRenewBought = false }
             isAutoRenewOn = statement.isAutoRenewOn
             autoRenewOffset = statement.autoRenewOffset
         }

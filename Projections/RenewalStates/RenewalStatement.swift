@@ -8,8 +8,10 @@ struct RenewalStatement {
     let renewalDate: Instant?
     /// Whether the renewal is being retried, as said at this as-of; nil where it is silent.
     let isInBillingRetry: Bool?
-    /// Whether a billing error ended the subscription, as known at this as-of.
-    let isBillingError: Bool
+    /// Why the subscription ended, as known at this as-of; nil where it has not, or nobody said.
+    let expirationIntent: Int64?
+    /// Whether this as-of says it, and does not only repeat what was known.
+    let isExpirationIntentSaid: Bool
     /// The setting, as known at this as-of; nil where nobody said.
     let isAutoRenewOn: Bool?
     /// Whether this as-of says it, and does not only repeat what was known.
@@ -20,6 +22,8 @@ struct RenewalStatement {
     let priceConsent: RenewalState.PriceConsent?
     /// The offset of the event that decides the retry at this as-of.
     let retryOffset: Int64?
+    /// The offset of the event that decides why it ended.
+    let intentOffset: Int64?
     /// The offset of the event that decides the setting.
     let autoRenewOffset: Int64?
     /// The offset of the event that decides the next product.
@@ -39,9 +43,14 @@ struct RenewalStatement {
         case .none: isInBillingRetry = false
         case .unknown: isInBillingRetry = nil
         }
-        isBillingError =
-            sweep.state(of: .expirationIntent)
-            == .value(.integer(RenewalStatement.billingErrorIntent))
+        if case .value(.integer(let intent)) = sweep.state(of: .expirationIntent) {
+            expirationIntent = intent
+        } else {
+            expirationIntent = nil
+        }
+        isExpirationIntentSaid =
+            expirationIntent != nil && sweep.fresh(.expirationIntent) != .unknown
+        intentOffset = sweep.decider(of: .expirationIntent)
         isAutoRenewOn = RenewalStatement.flag(sweep.state(of: .autoRenewStatus))
         isAutoRenewSaid = RenewalStatement.flag(sweep.fresh(.autoRenewStatus)) != nil
         if case .value(.text(let product)) = sweep.state(of: .autoRenewProductId) {
@@ -59,6 +68,9 @@ struct RenewalStatement {
         productOffset = sweep.decider(of: .autoRenewProductId)
         consentOffset = priceConsent == nil ? nil : sweep.decider(of: .priceIncreaseStatus)
     }
+
+    /// Whether a billing error ended the subscription, as known at this as-of.
+    var isBillingError: Bool { expirationIntent == RenewalStatement.billingErrorIntent }
 
     /// Apple's `expirationIntent` of a subscription that could not be charged (§A.3, §D.2).
     static let billingErrorIntent: Int64 = 2

@@ -13,7 +13,8 @@ public struct RenewalStates: Sendable {
     public init(_ timeline: Timeline) {
         let statements = timeline.renewalStatements
         var drafts = StateDrafts(timeline, statements)
-        for span in StatusSpans(timeline, statements).spans { drafts.take(span) }
+        let periods = ActivePeriods(timeline)
+        for span in StatusSpans(timeline, periods, statements).spans { drafts.take(span) }
         rows = drafts.drafts.map { $0.row(in: timeline) }
     }
 

@@ -20,11 +20,15 @@ struct StatusSpans {
     private let retries: BillingRetries?
     private let horizon: Instant
 
-    init(_ timeline: Timeline, _ statements: [RenewalStatement]) {
+    init(
+        _ timeline: Timeline,
+        _ periods: ActivePeriods,
+        _ statements: [RenewalStatement]
+    ) {
         self.timeline = timeline
         retries = BillingRetries(timeline, statements)
         horizon = timeline.horizon ?? Instant(milliseconds: 0)
-        let rows = ActivePeriods(timeline).rows
+        let rows = periods.rows
         spans.reserveCapacity(rows.count)
         var last: (row: ActivePeriod, end: Instant)?
         for row in rows {

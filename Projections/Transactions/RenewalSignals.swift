@@ -50,9 +50,20 @@ struct RenewalSignals {
         self.failures = failures.sorted { ($0.asOf, $0.offset) < ($1.asOf, $1.offset) }
     }
 
-    /// The first as-of of the time without auto-renewal that holds at an instant; nil where it is
-    /// on then, or nobody said.
-    func unsubscribed(at end: Instant, _ citations: inout Citations) -> Instant? {
+    /// The first as-of of the time without auto-renewal that holds at the natural end of a purchase,
+    /// or when the next one was bought before; nil where it is on then, or nobody said.
+    func unsubscribed(
+        after index: Int,
+        of timeline: Timeline,
+        _ citations: inout Citations
+    ) -> Instant? {
+        var end = timeline.purchases[index].expiresDate
+        if index + 1 < timeline.purchases.count {
+            let next = timeline.purchases[index + 1]
+            let bought = min(next.assertions.sorted.first?.asOf ?? end, next.purchaseDate)
+            // What is said of auto-renewal from then on is about the next one.
+            end = min(end, Instant(milliseconds: bought.milliseconds - 1))
+        }
         var (low, high) = (settings.startIndex, settings.endIndex)
         while low < high {
             let middle = (low + high) / 2

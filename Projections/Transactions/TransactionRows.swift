@@ -84,8 +84,10 @@ private struct TransactionCourse {
                 revocationReason: refund?.reason,
                 revocationPercentage: refund?.percentageMilli,
                 isUpgraded: purchase.isUpgraded,
-                unsubscribeDetected: signals.unsubscribed(at: purchase.expiresDate, &citations),
-                billingIssuesDetected: signals.billingIssue(after: index, of: timeline, &citations)
+                unsubscribeDetected: signals.unsubscribed(after: index, of: timeline, &citations),
+                // What was replaced has no renewal that could fail.
+                billingIssuesDetected: cuts[index] == nil
+                    ? signals.billingIssue(after: index, of: timeline, &citations) : nil
             ),
             positions: citations.positions(lane: timeline.lane)
         )

@@ -59,7 +59,11 @@ extension KnownLife {
     }
 
     private func graceEnd(after purchase: LifeState.Purchase) -> Instant? {
-        periods.first { $0.kind == .grace && $0.purchaseDate == purchase.purchaseDate }?.validTo
+        // Two purchases may begin in one second: the upgraded one has no grace.
+        periods.first { period in
+            period.kind == .grace && period.purchaseDate == purchase.purchaseDate
+                && period.productId == purchase.product.id
+        }?.validTo
     }
 
     private func gapSeconds(before purchase: LifeState.Purchase) -> Int64? {

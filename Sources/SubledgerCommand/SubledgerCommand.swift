@@ -20,8 +20,9 @@ struct SubledgerCommand: AsyncParsableCommand {
         version: "0.1.0",
         subcommands: [
             DemoCommand.self, MigrateCommand.self, IngestCommand.self, RebuildCommand.self,
-            VerifyCommand.self, PeriodsCommand.self, HistoryCommand.self, StreamsCommand.self,
-            AccessCommand.self, EligibilityCommand.self, CustomersCommand.self, CatalogCommand.self,
+            VerifyCommand.self, PeriodsCommand.self, StateCommand.self, ChangesCommand.self,
+            RefundsCommand.self, HistoryCommand.self, AccessCommand.self, EligibilityCommand.self,
+            DueCommand.self, StreamsCommand.self, CustomersCommand.self, CatalogCommand.self,
             RejectionsCommand.self, ReportCommand.self, SimulateCommand.self, BenchCommand.self,
             DatabaseCommand.self,
         ]

@@ -64,7 +64,7 @@ extension Fact {
             words.append(purchaseDate.clock + end)
         }
         if let price = content.integer(.price) {
-            words.append("\(Fact.amount(price)) \(content.text(.currency) ?? "")")
+            words.append(Amount.text(price, content.text(.currency)))
         }
         if let offer = content.text(.offerDiscountType) { words.append(offer) }
         if content.boolean(.isUpgraded) == true { words.append("upgraded") }
@@ -88,12 +88,5 @@ extension Fact {
             words.append("expiration intent \(intent)")
         }
         return words.joined(separator: " · ")
-    }
-
-    // Milliunits of any currency: 9990 is 9.99, and a yen is 1000 too (app-store.md §D.1).
-    private static func amount(_ milliunits: Int64) -> String {
-        let (whole, rest) = (milliunits / 1000, abs(milliunits % 1000))
-        let digits = String(rest + 1000).dropFirst()
-        return "\(whole)." + (digits.hasSuffix("0") ? digits.dropLast() : digits)
     }
 }

@@ -12,7 +12,8 @@ import Testing
         ["database"], ["database", "start"],
         ["database", "status"],
         ["database", "stop"], ["catalog"], ["catalog", "import"], ["catalog", "list"],
-        ["catalog", "show"], ["catalog", "diff"],
+        ["catalog", "show"], ["catalog", "diff"], ["refunds"], ["changes"],
+        ["report", "anomalies"],
     ]
     private let command = Command(environment: ["DATABASE_URL": "host=/nowhere"])
 

@@ -45,6 +45,50 @@ func describe(_ changes: PlanChanges) -> [String] {
     }
 }
 
+/// The rows of a stream as scenarios write them: `PRODUCT START..[END] [until=EFFECTIVE] [grace=]
+/// [trial|intro] n=RENEWAL paid=PERIODS [conversion] [again[=GAP]] [CHANGE from=] [refunded=]
+/// [NET/GROSS] [upgraded] [unsubscribed=] [failed=]`; `until` is left out where it is the end.
+func describe(_ transactions: TransactionRows) -> [String] {
+    let text = TimelineText.text
+    return transactions.rows.map { row in
+        var words = [
+            row.product.productId, "\(text(row.time.start))..\(row.time.end.map(text) ?? "")",
+        ]
+        if let until = row.time.effectiveEnd, until != row.time.end {
+            words.append("until=\(text(until))")
+        }
+        if let grace = row.time.gracePeriodEnd { words.append("grace=\(text(grace))") }
+        if row.terms.isTrialPeriod { words.append("trial") }
+        if row.terms.isInIntroOfferPeriod { words.append("intro") }
+        if let number = row.place.renewalNumber {
+            words.append("n=\(number) paid=\(row.place.consecutivePaidPeriods)")
+        }
+        if row.place.isTrialConversion { words.append("conversion") }
+        if row.place.isResubscribe { words.append("again=\(row.place.gapSeconds ?? -1)") }
+        if let change = row.place.planChange {
+            words.append("\(change.rawValue) from=\(row.place.previousProductId ?? "")")
+        }
+        if let refunded = row.fate.refunded { words.append("refunded=\(text(refunded))") }
+        if let gross = row.money.grossMilliunits {
+            words.append("\(row.money.netMilliunits.map { "\($0)" } ?? "?")/\(gross)")
+        }
+        if row.fate.isUpgraded { words.append("upgraded") }
+        if let told = row.fate.unsubscribeDetected { words.append("unsubscribed=\(text(told))") }
+        if let told = row.fate.billingIssuesDetected { words.append("failed=\(text(told))") }
+        return words.joined(separator: " ")
+    }
+}
+
+/// The anomalies of a stream as scenarios write them: `KIND COUNT FROM..TO [MONEY]`.
+func describe(_ anomalies: StreamAnomalies) -> [String] {
+    let text = TimelineText.text
+    return anomalies.found.map { row in
+        let words = [row.kind.rawValue, "\(row.count)", "\(text(row.from))..\(text(row.to))"]
+        return (words + [row.givenMilliunits.map { "\($0)" }].compactMap { $0 })
+            .joined(separator: " ")
+    }
+}
+
 extension CatalogueHistory {
     /// One group of three levels: premium over basic, video and annual over lite; and one apart.
     static let magazines: CatalogueHistory = {

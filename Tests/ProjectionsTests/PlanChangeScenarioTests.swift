@@ -141,6 +141,20 @@ import Testing
         )
     }
 
+    @Test func `a recovery in grace starts in the past and fulfils the wish, once`() throws {
+        try expect(
+            """
+            @04-01 purchase basic 04-01..05-01 woli=1
+            @04-10 renewal of=05-01 auto=1 product=basic next=lite
+            @05-01T00:01 renewal of=05-01 auto=1 product=basic next=lite retry grace=05-07
+            @05-05 purchase lite 05-01..06-01 woli=2 reason=RENEWAL
+            @05-05 renewal of=06-01 auto=1 product=lite next=lite
+            --- plan_changes
+            effective next_renewal downgrade basic..lite requested=04-10 effective=05-01 same
+            """
+        )
+    }
+
     @Test func `a crossgrade of one length is immediate, of another length waits`() throws {
         try expect(
             """

@@ -23,6 +23,10 @@ struct TimelineText {
         "renewal_states": { describe(RenewalStates($0)) },
         "refunds": { describe(Refunds($0)) },
         "plan_changes": { describe(PlanChanges($0, .magazines)) },
+        "transactions": { describe(TransactionRows($0, .magazines)) },
+        "anomalies": { describe(StreamAnomalies($0, .magazines)) },
+        "anomalies_without_catalogue": { describe(StreamAnomalies($0, .none)) },
+        "movements": { describe(Movements($0, scenarioCatalogues)) },
     ]
 
     static let stream = StreamID(environment: .production, originalTransactionId: "1000")

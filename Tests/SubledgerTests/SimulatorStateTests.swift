@@ -4,7 +4,7 @@ import Events
 import Projections
 import Testing
 
-/// Where a subscription stands at any time, against the simulator's truth and against what Apple
+/// Where a subscription stands at any time, and what moved, against the simulator's truth and against what Apple
 /// itself says in its payloads (app-store.md §C.2, §D.2).
 @Suite struct SimulatorStateTests {
     private static let seed: UInt64 = 20_261_122
@@ -16,11 +16,10 @@ import Testing
         let differences = try await everyLife(0..<Self.lives) { index in
             let life = simulator.life(index)
             let told = try Told(life.deliveries(), verifier)
-            return (1...2).flatMap { order -> [String] in
-                let history = told.ledger(of: life, seed: UInt64(order)).history(of: life.stream)
-                return [life.stateDifference(history), life.driftDifference(history)]
-                    .compactMap { $0 }
-            }
+            // Each life in an order of its own.
+            return life.differences(
+                told.ledger(of: life, seed: UInt64(index)).history(of: life.stream)
+            )
         }
         #expect(differences.isEmpty, "\(Told.summary(differences))")
     }
@@ -33,7 +32,7 @@ import Testing
             let all =
                 try Told(life.polls(), verifier) + (try Told(life.deliveries(), verifier))
             let history = all.ledger(of: life, seed: 3).history(of: life.stream)
-            return [life.stateDifference(history), life.driftDifference(history)].compactMap { $0 }
+            return life.differences(history)
         }
         #expect(differences.isEmpty, "\(Told.summary(differences))")
     }
@@ -45,9 +44,19 @@ extension SubscriptionLife {
             + kinds.map(\.rawValue).sorted().joined(separator: ", ")
     }
 
-    fileprivate func stateDifference(_ history: StreamHistory) -> String? {
-        let found = RenewalStates(Timeline(history)).rows.map(\.line)
-        let expected = states.map { "\($0)" }
+    fileprivate func differences(_ history: StreamHistory) -> [String] {
+        let timeline = Timeline(history)
+        return [
+            difference(RenewalStates(timeline).rows.map(\.line), from: states.map { "\($0)" }),
+            difference(
+                Movements(timeline, .none).rows.map(\.line),
+                from: movements.map { "\($0)" }
+            ),
+            driftDifference(history),
+        ].compactMap { $0 }
+    }
+
+    private func difference(_ found: [String], from expected: [String]) -> String? {
         guard found != expected else { return nil }
         return """
             \(title)
@@ -59,7 +68,7 @@ extension SubscriptionLife {
             """
     }
 
-    fileprivate func driftDifference(_ history: StreamHistory) -> String? {
+    private func driftDifference(_ history: StreamHistory) -> String? {
         let report = Drift.check(history)
         guard !report.disagreements.isEmpty || report.checked == 0 && !events.isEmpty else {
             return nil
@@ -82,5 +91,14 @@ extension RenewalState {
         return "\(validFrom) … \(validTo.map(\.description) ?? "") \(status)"
             + " \(charge.rawValue) \(renewal) \(autoRenewProductId ?? "-")"
             + " \(priceConsent?.rawValue ?? "-")"
+    }
+}
+
+extension Movement {
+    /// As the simulator prints its truth.
+    fileprivate var line: String {
+        "\(occurred) \(word.rawValue) \(productId) \(previousProductId ?? "-")"
+            + " \(purchaseDate) \(amountMilliunits.map { String($0) } ?? "-")"
+            + (isResubscribe ? " again" : "")
     }
 }
