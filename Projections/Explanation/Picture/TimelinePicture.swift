@@ -1,0 +1,87 @@
+public import Events
+
+/// The answer as a picture of text: access as known now and as known then, products, auto-renewal
+/// and money over one axis of time.
+///
+/// Nothing is told by colour. A label that has no room is left out and counted, never written over
+/// another one; the table of events below a picture holds the same facts.
+public struct TimelinePicture: Sendable {
+    /// The lines, without line breaks, none longer than the width asked for.
+    public let lines: [String]
+    /// What had no room, by lane: lane and number of labels, in the order of the lanes.
+    public let omitted: [Omission]
+
+    /// Labels of one lane that had no room.
+    public struct Omission: Hashable, Sendable {
+        /// The lane's name.
+        public let lane: String
+        /// How many.
+        public let count: Int
+    }
+
+    /// With which characters it is drawn.
+    public enum Style: Sendable {
+        /// Box drawing and shades.
+        case unicode
+        /// Letters, for terminals and pipes that may know no more.
+        case ascii
+    }
+
+    /// The width where nothing says how wide the terminal is.
+    public static let defaultWidth = 100
+    /// Below this nothing could be told apart.
+    public static let widthMin = 60
+
+    /// The picture of an explanation.
+    ///
+    /// - Parameters:
+    ///   - explanation: What was answered.
+    ///   - histories: The same that it was made of.
+    ///   - width: Columns of the terminal; at least `widthMin` are used.
+    ///   - style: With which characters.
+    public init(
+        _ explanation: Explanation,
+        of histories: [RecordedHistory],
+        width: Int = TimelinePicture.defaultWidth,
+        style: Style
+    ) {
+        let columns =
+            max(width, TimelinePicture.widthMin) - TimelinePicture.nameColumns
+            - TimelinePicture.noteColumns
+        let rows = explanation.rowsNow + explanation.rowsThen
+        let axis = TimelineAxis(
+            showing: rows.filter { $0.validFrom < $0.validTo }.map { $0.validFrom..<$0.validTo },
+            asked: explanation.at,
+            columns: columns
+        )
+        let pencil = TimelinePencil(axis: axis, glyphs: TimelineGlyphs(style))
+        let timelines = histories.map { Timeline($0.latest) }
+        let lanes = [
+            pencil.labels, pencil.marks(asked: explanation.at),
+            pencil.access("access", explanation.rowsNow),
+            pencil.access("then", explanation.rowsThen), pencil.products(explanation.rowsNow),
+            pencil.renewals(timelines), pencil.money(timelines),
+        ]
+        let notes = ["access": "   now known", "then": "   known at asked time"]
+        var drawn = lanes.map { lane in
+            TimelinePicture.line(lane, note: notes[lane.name] ?? "")
+        }
+        drawn.append(
+            String(repeating: " ", count: TimelinePicture.nameColumns) + pencil.glyphs.legend
+        )
+        lines = drawn
+        omitted = lanes.filter { $0.omitted > 0 && !$0.name.isEmpty }.map {
+            Omission(lane: $0.name, count: $0.omitted)
+        }
+    }
+
+    static let nameColumns = 11
+    static let noteColumns = 22
+
+    private static func line(_ lane: TimelineLane, note: String) -> String {
+        let name = "  " + lane.name
+        let padding = String(repeating: " ", count: nameColumns - name.count)
+        let body = note.isEmpty ? lane.text : String(lane.cells) + note
+        return String((name + padding + body).reversed().drop { $0 == " " }.reversed())
+    }
+}
