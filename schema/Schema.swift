@@ -47,6 +47,12 @@ public enum Schema {
             sql: text(PackageResources.v003_ingestion_sql),
             check: text(PackageResources.check_v003_ingestion_sql)
         ),
+        Migration(
+            version: 4,
+            name: "v004-customer-link",
+            sql: text(PackageResources.v004_customer_link_sql),
+            check: text(PackageResources.check_v004_customer_link_sql)
+        ),
     ]
 
     private static func text(_ bytes: [UInt8]) -> String {

@@ -55,7 +55,7 @@ struct Failure: Error {
         case .permissionDenied: Exit.permission
         case .databaseUnavailable: Exit.unavailable
         case .malformedLog: Exit.mismatch
-        case .tooManyFacts: Exit.badInput
+        case .tooManyFacts, .tooManyStreams: Exit.badInput
         case .database, .closed: Exit.internalError
         }
     }

@@ -82,6 +82,15 @@ struct StreamOptions: ParsableArguments {
     /// position that this ledger does not have.
     func stream(in log: EventLog) async throws -> StreamID {
         try await checkKnownAt(in: log)
+        return try await StreamOptions.stream(originalTransactionId, in: environment, of: log)
+    }
+
+    /// The stream of an id; an error where there is none, or more than one and none was chosen.
+    static func stream(
+        _ originalTransactionId: String,
+        in environment: String?,
+        of log: EventLog
+    ) async throws -> StreamID {
         let found = try await log.environments(of: originalTransactionId)
         let chosen = environment.map(Environment.init)
         let matching = chosen.map { wanted in found.filter { $0 == wanted } } ?? found

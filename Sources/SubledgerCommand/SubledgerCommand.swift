@@ -21,7 +21,8 @@ struct SubledgerCommand: AsyncParsableCommand {
         subcommands: [
             DemoCommand.self, MigrateCommand.self, IngestCommand.self, RebuildCommand.self,
             VerifyCommand.self, PeriodsCommand.self, HistoryCommand.self, StreamsCommand.self,
-            RejectionsCommand.self, ReportCommand.self, SimulateCommand.self, BenchCommand.self,
+            CustomersCommand.self, RejectionsCommand.self, ReportCommand.self, SimulateCommand.self,
+            BenchCommand.self,
             DatabaseCommand.self,
         ]
     )

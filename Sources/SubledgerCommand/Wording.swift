@@ -46,7 +46,15 @@ extension Fact {
         case .notification:
             [content.text(.notificationType) ?? "", content.text(.subtype)]
                 .compactMap { $0 }.joined(separator: "/")
+        case .link: linkSummary
         }
+    }
+
+    private var linkSummary: String {
+        var words = [content.text(.customerId).map { "customer \($0)" } ?? "no customer"]
+        if let by = content.text(.linkedBy) { words.append("by \(by)") }
+        if let reason = content.text(.linkReason) { words.append(reason) }
+        return words.joined(separator: " · ")
     }
 
     private var transactionSummary: String {

@@ -12,7 +12,8 @@ import subprocess
 import sys
 
 TYPED = {3: "product_id", 1: "transaction_id", 22: "app_account_token",
-         48: "notification_type", 49: "subtype"}
+         48: "notification_type", 49: "subtype", 25: "customer_id"}
+SILENT = {1, 26, 27}  # tags that are no news: transactionId, linkReason, linkedBy
 
 
 class Mismatch(Exception):
@@ -106,7 +107,7 @@ def encode_leb128(number):
 def content_digest(content, fields):
     body = content[:2]
     for tag, value in fields.items():
-        if tag != 1:
+        if tag not in SILENT:
             body += bytes([tag]) + encode_leb128(len(value)) + value
     return sha256(body)[:16]
 
