@@ -73,11 +73,7 @@ struct DecisiveChain {
     }
 
     private func openingRole(of row: ActivePeriod, knownAt: Instant) -> DecisiveEvent.Role {
-        let isContiguous = accesses.rows(knownAt: knownAt).contains {
-            $0.stream == row.stream && !$0.isGrace && $0.expiresDate == row.purchaseDate
-                && $0.purchaseDate < row.purchaseDate
-        }
-        return isContiguous ? .renewed : .opened
+        row.continues(oneOf: accesses.rows(knownAt: knownAt)) ? .renewed : .opened
     }
 
     // Where another purchase decided while this one became known, its beginning is still missing.
@@ -130,7 +126,7 @@ struct DecisiveChain {
             case .opened, .renewed: row.purchaseDate
             case .grace: row.validFrom
             case .ended: row.validTo
-            case .extended, .restored: before?.validTo ?? row.validFrom
+            case .extended, .restored, .corrected: before?.validTo ?? row.validFrom
             }
         let notification = entry.notification
         events.append(

@@ -37,6 +37,8 @@ public struct DecisiveEvent: Hashable, Sendable {
         case ended
         /// What had been taken back was given back.
         case restored
+        /// Something else that is known about a period changed.
+        case corrected
     }
 
     /// How late the log learnt it, in whole seconds, never negative.

@@ -23,7 +23,7 @@ struct KnownEntry {
     func does(_ role: DecisiveEvent.Role, to row: ActivePeriod) -> Bool {
         let content = event.fact.content
         switch role {
-        case .opened, .renewed:
+        case .opened, .renewed, .corrected:
             return isAbout(row)
         case .restored:
             return isAbout(row) && content[.revocationDate] == nil

@@ -23,7 +23,7 @@ struct SubledgerCommand: AsyncParsableCommand {
             VerifyCommand.self, PeriodsCommand.self, HistoryCommand.self, StreamsCommand.self,
             CustomersCommand.self, RejectionsCommand.self, ReportCommand.self, SimulateCommand.self,
             BenchCommand.self,
-            DatabaseCommand.self,
+            ExplainCommand.self, DatabaseCommand.self,
         ]
     )
 
