@@ -93,7 +93,11 @@ struct DecisiveChain {
     private mutating func addMissingRenewal(after row: ActivePeriod) {
         guard let history = accesses.first(where: { $0.history.stream == row.stream })?.history
         else { return }
-        let renewals = Timeline(history.latest).renewals
+        let timeline = Timeline(history.latest)
+        let next = timeline.purchases.first { $0.purchaseDate > row.purchaseDate }?.purchaseDate
+        let renewals = Assertions(
+            inOrder: timeline.renewals.sorted.prefix { told in next.map { told.asOf < $0 } ?? true }
+        )
         let deciders = [Field.expirationIntent, .autoRenewStatus].compactMap { field -> Int64? in
             guard let decision = renewals.decision(on: field),
                 case .value(let value) = decision.state,

@@ -87,3 +87,18 @@ extension ActivePeriod {
         }
     }
 }
+
+/// What more knowledge did to the access.
+public struct AccessDifference: Hashable, Sendable {
+    /// The times with access before and without it after, ascending.
+    public let lost: [Range<Instant>]
+    /// The times without access before and with it after, ascending.
+    public let gained: [Range<Instant>]
+
+    /// The difference of two sets of time, given as intervals in whatever order.
+    public init(from old: [Range<Instant>], to new: [Range<Instant>]) {
+        let (before, after) = (old.merged, new.merged)
+        lost = before.subtracting(after)
+        gained = after.subtracting(before)
+    }
+}

@@ -16,6 +16,7 @@ public struct WrongAnswerTally: Sendable {
 
     private var milliseconds: [Key: Int64] = [:]
     private let limit: Int
+    private let leftOut: Set<WrongAnswers.Cause>
 
     private struct Key: Hashable {
         let kind: WrongAnswers.Kind
@@ -45,15 +46,17 @@ public struct WrongAnswerTally: Sendable {
         }
     }
 
-    /// A tally of nothing that keeps the `limit` worst subscriptions.
-    public init(limit: Int) {
+    /// A tally of nothing that keeps the `limit` worst subscriptions and passes over what has one
+    /// of some causes.
+    public init(limit: Int, without leftOut: Set<WrongAnswers.Cause> = []) {
         self.limit = max(0, limit)
+        self.leftOut = leftOut
     }
 
     /// Adds a subscription.
     public mutating func add(_ history: RecordedHistory) {
         streams += 1
-        let answers = WrongAnswers([history])
+        let answers = WrongAnswers([history]).without(leftOut)
         guard !answers.stretches.isEmpty else { return }
         streamsWithAny += 1
         for stretch in answers.stretches {

@@ -49,6 +49,16 @@ public struct WrongAnswers: Sendable {
         self.stretches = stretches.sorted { $0.from < $1.from }
     }
 
+    /// The same without the stretches of some causes.
+    public func without(_ causes: Set<Cause>) -> WrongAnswers {
+        causes.isEmpty
+            ? self : WrongAnswers(stretches: stretches.filter { !causes.contains($0.cause) })
+    }
+
+    private init(stretches: [Stretch]) {
+        self.stretches = stretches
+    }
+
     /// The stretch that holds an instant; nil where the answer was right.
     public func stretch(holding instant: Instant) -> Stretch? {
         stretches.first { $0.from <= instant && instant < $0.to }

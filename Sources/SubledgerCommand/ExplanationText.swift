@@ -101,7 +101,7 @@ struct ExplanationText {
     private var changesIf: String {
         let opposite = explanation.entitled.hasAccess ? "no" : "yes"
         guard !explanation.changesIf.isEmpty else {
-            return "  changes if  no single event of these were missing"
+            return "  changes if  nothing: none of these events decides it alone"
         }
         let positions = explanation.changesIf.map { "#\($0)" }.joined(separator: ", ")
         return "  changes if  \(positions) were missing: then \(opposite)"

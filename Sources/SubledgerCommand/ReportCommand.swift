@@ -7,7 +7,7 @@ struct ReportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "report",
         abstract: "Reports over the whole ledger.",
-        subcommands: [IngestQualityReport.self]
+        subcommands: [IngestQualityReport.self, WrongAnswersReport.self]
     )
 }
 

@@ -23,7 +23,8 @@ struct SubledgerCommand: AsyncParsableCommand {
             VerifyCommand.self, PeriodsCommand.self, HistoryCommand.self, StreamsCommand.self,
             CustomersCommand.self, RejectionsCommand.self, ReportCommand.self, SimulateCommand.self,
             BenchCommand.self,
-            ExplainCommand.self, DatabaseCommand.self,
+            ExplainCommand.self, BlameCommand.self, DiffCommand.self, ReplayCommand.self,
+            EventCommand.self, DatabaseCommand.self,
         ]
     )
 

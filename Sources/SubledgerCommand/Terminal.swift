@@ -19,6 +19,11 @@ enum Terminal {
         FileHandle.standardOutput.write(Data(text.utf8))
     }
 
+    /// Writes bytes to stdout as they are.
+    static func put(bytes: [UInt8]) {
+        FileHandle.standardOutput.write(Data(bytes))
+    }
+
     /// Prints a value as one JSON document.
     static func print(json value: some Encodable) throws {
         print(try text(json: value))
