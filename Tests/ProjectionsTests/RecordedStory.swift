@@ -35,7 +35,7 @@ struct RecordedStory {
         var ledger = MemoryLedger()
         var events: [Event] = []
         var repetitions: [RecordedHistory.Repetition] = []
-        var seen: Set<Confirmation> = []
+        var seen: Set<Events.Confirmation> = []
         var start = 0
         while start < facts.count {
             let instant = facts[start].recordedAt
