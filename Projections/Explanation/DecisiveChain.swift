@@ -42,15 +42,18 @@ struct DecisiveChain {
     private mutating func take(_ turn: Turn) {
         let told = accesses.entries(of: turn.row.stream, knownAt: turn.known)
         let role = role(of: turn)
-        if role == .ended, turn.before.period.map({ !$0.isOfSamePurchase(as: turn.row) }) ?? true,
-            let opening = told.first(where: { $0.isAbout(turn.row) })
-        {
-            append(opening, openingRole(of: turn.row, knownAt: turn.known), turn.row)
-        }
         let chosen =
             told.first { $0.does(role, to: turn.row) }
             ?? told.first { turn.row.positions.contains($0.event.position) } ?? told.first
-        if let chosen { append(chosen, role, turn.row, before: turn.before.period) }
+        guard let chosen else { return }
+        // What was not known before its end became known began by an event of its own.
+        if role == .ended, turn.before.period.map({ !$0.isOfSamePurchase(as: turn.row) }) ?? true,
+            let opening = told.first(where: { $0.isAbout(turn.row) }),
+            opening.event.position != chosen.event.position
+        {
+            append(opening, openingRole(of: turn.row, knownAt: turn.known), turn.row)
+        }
+        append(chosen, role, turn.row, before: turn.before.period)
     }
 
     private func role(of turn: Turn) -> DecisiveEvent.Role {

@@ -30,7 +30,9 @@ extension [Range<Instant>] {
             while next < others.endIndex, others[next].upperBound <= start { next += 1 }
             var other = next
             while other < others.endIndex, others[other].lowerBound < interval.upperBound {
-                if start < others[other].lowerBound { rest.append(start..<others[other].lowerBound) }
+                if start < others[other].lowerBound {
+                    rest.append(start..<others[other].lowerBound)
+                }
                 start = Swift.max(start, others[other].upperBound)
                 other += 1
             }

@@ -57,7 +57,8 @@ extension [KnownAccess] {
     /// The instants at which anything became known, ascending, each once.
     var instants: [Instant] {
         var unique: [Instant] = []
-        for instant in flatMap({ $0.steps.map(\.knownFrom) }).sorted() where unique.last != instant {
+        for instant in flatMap({ $0.steps.map(\.knownFrom) }).sorted() where unique.last != instant
+        {
             unique.append(instant)
         }
         return unique

@@ -47,7 +47,9 @@ extension [KnownAccess] {
     /// What became known of a subscription at an instant, by offset and as-of; all of it, by the
     /// instant first, where that is nil.
     func entries(of stream: StreamID, knownAt: Instant?) -> [KnownEntry] {
-        guard let history = first(where: { $0.history.stream == stream })?.history else { return [] }
+        guard let history = first(where: { $0.history.stream == stream })?.history else {
+            return []
+        }
         var notifications: [Digest: [Fact]] = [:]
         var events: [Position: Event] = [:]
         for event in history.events {

@@ -14,15 +14,31 @@ public struct PeriodChange: Hashable, Sendable {
     /// That a period is not the last one any more, or Apple has not spoken since, is no change.
     public static func between(_ old: [ActivePeriod], _ new: [ActivePeriod]) -> [PeriodChange] {
         var changes: [PeriodChange] = []
-        for row in new {
-            let known = old.first { $0.isSameRow(as: row) }
+        var rest = old
+        for (row, known) in pairs(of: new, with: &rest) {
             guard let role = role(from: known, to: row, among: new) else { continue }
             changes.append(PeriodChange(role: role, before: known, after: row))
         }
-        for row in old where !new.contains(where: { $0.isSameRow(as: row) }) {
-            changes.append(PeriodChange(role: .ended, before: row, after: nil))
-        }
+        for row in rest { changes.append(PeriodChange(role: .ended, before: row, after: nil)) }
         return changes.sorted { $0.start < $1.start }
+    }
+
+    // A second may hold two purchases of one product (app-store.md §G-40): each old row is taken by
+    // one new row, that of its own expiry first.
+    private static func pairs(
+        of new: [ActivePeriod],
+        with rest: inout [ActivePeriod]
+    ) -> [(row: ActivePeriod, known: ActivePeriod?)] {
+        var known = [ActivePeriod?](repeating: nil, count: new.count)
+        for needsSameExpiry in [true, false] {
+            for (index, row) in new.enumerated() where known[index] == nil {
+                let found = rest.firstIndex {
+                    $0.isSameRow(as: row) && (!needsSameExpiry || $0.expiresDate == row.expiresDate)
+                }
+                if let found { known[index] = rest.remove(at: found) }
+            }
+        }
+        return zip(new, known).map { ($0, $1) }
     }
 
     private var start: Instant { (after ?? before)?.validFrom ?? Instant(milliseconds: 0) }

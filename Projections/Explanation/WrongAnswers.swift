@@ -66,7 +66,9 @@ public struct WrongAnswers: Sendable {
 
     /// How long the answer was wrong in that way, in whole seconds.
     public func seconds(_ kind: Kind) -> Int64 {
-        stretches.reduce(0) { $1.kind == kind ? $0 + $1.to.milliseconds - $1.from.milliseconds : $0 }
+        stretches.reduce(0) {
+            $1.kind == kind ? $0 + $1.to.milliseconds - $1.from.milliseconds : $0
+        }
             / 1000
     }
 }

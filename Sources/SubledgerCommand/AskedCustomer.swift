@@ -27,6 +27,7 @@ struct CustomerOptions: ParsableArguments {
     ///   - instant: At which they are the customer's.
     ///   - knownAt: How much of the log may be used.
     /// - Returns: The histories, cut to what was known.
+    /// - Throws: A failure where nothing has the id, or several environments do; `EventLogError`.
     func ask(
         _ ledger: Ledger,
         at instant: Instant,

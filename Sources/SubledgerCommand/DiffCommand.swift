@@ -77,7 +77,9 @@ private struct KnowledgeDifference {
         var lines = lostAccess.map { "− access  \($0.lowerBound.clock) → \($0.upperBound.clock)" }
         lines += gainedAccess.map { "+ access  \($0.lowerBound.clock) → \($0.upperBound.clock)" }
         for change in changes {
-            if let row = change.before { lines.append("− period  \(KnowledgeDifference.text(row))") }
+            if let row = change.before {
+                lines.append("− period  \(KnowledgeDifference.text(row))")
+            }
             if let row = change.after {
                 let positions = row.positions.map { "#\($0)" }.joined(separator: " ")
                 lines.append(

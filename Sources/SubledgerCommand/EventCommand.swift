@@ -5,7 +5,8 @@ import Events
 struct EventCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "event",
-        abstract: "One event of the log: what it says, the bytes that prove it, its place in the chain.",
+        abstract:
+            "One event of the log: what it says, the bytes that prove it, its place in the chain.",
         discussion: """
             --raw writes the payload to stdout exactly as it arrived; an event that was only \
             repeated later keeps the payload that brought it first. `subledger verify` proves the \
@@ -146,8 +147,11 @@ extension StoredEvent {
             ("purchase", fact.purchaseDate.ifSet == nil ? "–" : fact.purchaseDate.clock),
             ("expires", fact.expiresDate.ifSet == nil ? "–" : fact.expiresDate.clock),
             ("evidence", event.evidence.hex),
-            ("", [record?.kind.rawValue, record?.verification.trust.rawValue, record?.source]
-                .compactMap { $0 }.joined(separator: " · ")),
+            (
+                "",
+                [record?.kind.rawValue, record?.verification.trust.rawValue, record?.source]
+                    .compactMap { $0 }.joined(separator: " · ")
+            ),
         ]
         for (name, value) in lines { table.add([name, value]) }
         for entry in fact.content.entries { table.add(["  \(entry.field)", entry.value.words]) }

@@ -7,7 +7,8 @@ import Subledger
 struct ExplainCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "explain",
-        abstract: "Why a customer had access at an instant, or had none, and what was answered then.",
+        abstract:
+            "Why a customer had access at an instant, or had none, and what was answered then.",
         discussion: """
             ENTITLED is what is known now about then; SERVED is what the ledger answered then. \
             Where they differ it says for how long, and what was learnt too late. Below stands the \

@@ -77,7 +77,8 @@ struct ExplanationText {
         let omitted = picture.omitted.map { "\($0.lane) \($0.count)" }.joined(separator: ", ")
         let note =
             omitted.isEmpty
-            ? [] : ["           labels without room: \(omitted); `subledger history` lists them all"]
+            ? []
+            : ["           labels without room: \(omitted); `subledger history` lists them all"]
         return picture.lines + note + [""]
     }
 

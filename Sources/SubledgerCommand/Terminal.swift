@@ -33,7 +33,8 @@ enum Terminal {
     /// UTF-8, and where stdout is no terminal.
     static func pictureStyle(isASCII: Bool) -> TimelinePicture.Style {
         let environment = ProcessInfo.processInfo.environment
-        let locale = ["LC_ALL", "LC_CTYPE", "LANG"].compactMap { environment[$0] }
+        let locale =
+            ["LC_ALL", "LC_CTYPE", "LANG"].compactMap { environment[$0] }
             .first { !$0.isEmpty } ?? ""
         let isUTF8 = locale.uppercased().replacing("-", with: "").contains("UTF8")
         return isASCII || !isUTF8 || isatty(1) != 1 ? .ascii : .unicode

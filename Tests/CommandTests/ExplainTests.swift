@@ -56,7 +56,12 @@ struct ExplainTests {
     @Test func `the document has the members that were promised`() async throws {
         try await withStory { command in
             let text = try await command.expect(
-                0, "explain", "1000", "--at", "2026-03-03T09:00:00Z", "--json"
+                0,
+                "explain",
+                "1000",
+                "--at",
+                "2026-03-03T09:00:00Z",
+                "--json"
             )
             #expect(
                 try members(text).isSuperset(of: [
@@ -77,7 +82,11 @@ struct ExplainTests {
     @Test func `for people, and in letters where stdout is no terminal`() async throws {
         try await withStory { command in
             let text = try await command.expect(
-                0, "explain", "token-1", "--at", "2026-03-03T09:00:00Z"
+                0,
+                "explain",
+                "token-1",
+                "--at",
+                "2026-03-03T09:00:00Z"
             )
             #expect(text.contains("ENTITLED  yes"))
             #expect(text.contains("SERVED    no"))
@@ -95,7 +104,13 @@ struct ExplainTests {
             let blame = try await command.expect(0, "blame", "1000", "--at", "2026-03-03")
             #expect(blame.contains("reversed"))
             let before = try await command.expect(
-                0, "blame", "1000", "--at", "2026-03-03", "--known-at", "2"
+                0,
+                "blame",
+                "1000",
+                "--at",
+                "2026-03-03",
+                "--known-at",
+                "2"
             )
             #expect(before.contains("revocationDate"))
             let diff = try await command.expect(0, "diff", "1000", "--known", "2..3")
@@ -128,7 +143,11 @@ struct ExplainTests {
             #expect(report.wronglyGrantedSeconds == 0)
             #expect(report.worst.map(\.originalTransactionId) == ["1000"])
             let rest = try await command.json(
-                Report.self, "report", "wrong-answers", "--without", "notYetKnown"
+                Report.self,
+                "report",
+                "wrong-answers",
+                "--without",
+                "notYetKnown"
             )
             #expect(rest.wronglyDeniedSeconds == 533_049)
             try await command.expect(64, "report", "wrong-answers", "--limit", "0")

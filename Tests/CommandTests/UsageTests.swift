@@ -7,7 +7,8 @@ import Testing
     private static let commands = [
         [], ["demo"], ["migrate"], ["migrate", "up"], ["migrate", "status"], ["ingest"],
         ["rebuild"], ["verify"], ["periods"], ["history"], ["streams"], ["rejections"],
-        ["report"], ["report", "ingest-quality"], ["simulate"], ["bench"],
+        ["report"], ["report", "ingest-quality"], ["report", "wrong-answers"], ["explain"],
+        ["blame"], ["diff"], ["replay"], ["event"], ["simulate"], ["bench"],
         ["bench", "append"], ["bench", "verify"], ["database"], ["database", "start"],
         ["database", "status"],
         ["database", "stop"],

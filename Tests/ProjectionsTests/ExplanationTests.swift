@@ -2,7 +2,7 @@ import Events
 import Projections
 import Testing
 
-/// Why was there access, and what was answered then? (reference/audit-answers.md §2)
+/// Why there was access, and what was answered then (reference/audit-answers.md §2).
 @Suite struct ExplanationTests {
     /// The customer of the mock-up who asks about 3 March.
     static let march = """
@@ -210,7 +210,7 @@ import Testing
         )
         let second = RecordedStory.history(of: [(try TimelineText.instant("04-05"), 1, fact)])
         let both = WrongAnswers([first, second])
-        #expect(both.stretches.map(\.seconds) == [4 * 86_400 + 5])
+        #expect(both.stretches.map(\.seconds) == [5, 4 * 86_400])
         #expect(WrongAnswers([first]).seconds(.wronglyDenied) == 19 * 86_400 + 5)
     }
 }

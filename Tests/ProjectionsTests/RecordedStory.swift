@@ -3,7 +3,9 @@ import Projections
 import Testing
 
 /// A history with both clocks as text: the facts of `TimelineText`, each after the instant at which
-/// the log learnt it: `02-12T06:40:55 @02-10T19:00:08 purchase …`. Facts of one instant are of one
+/// the log learnt it: `02-12T06:40:55 @02-10T19:00:08 purchase …`.
+///
+/// Facts of one instant are of one
 /// commit; a line with `+` for the instant is of the payload of the line before.
 struct RecordedStory {
     let facts: [(recordedAt: Instant, payload: UInt8, fact: Fact)]

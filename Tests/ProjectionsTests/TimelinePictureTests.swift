@@ -16,6 +16,14 @@ import Testing
     @Test func `in Unicode`() throws {
         #expect(
             try picture(.unicode).lines.joined(separator: "\n") == """
+                              Jan 2026               Feb                  Mar
+                              |                      |                    | ▼ asked
+                  access      ▒▒▒▒▒████████████████████████░░████████████████████████████████→   now known
+                  then        ▒▒▒▒▒████████████████████████░░████████████╳····················   known at asked time
+                  product     ├───┤├ monthly ────────────┤  ├ monthly ───────┤▲ yearly ──────→
+                  renew                                   on ─────────────────────────────────
+                  money            +9.99                    +9.99        −9.99 ↩
+                           ▒ trial  ▓ offer  █ paid  ░ grace  ╳ refund  · no access  ↩ reversed  ▲ change
                 """
         )
     }
@@ -25,6 +33,14 @@ import Testing
         #expect(lines.joined().utf8.allSatisfy { (32..<127).contains($0) })
         #expect(
             lines.joined(separator: "\n") == """
+                              Jan 2026               Feb                  Mar
+                              |                      |                    | v asked
+                  access      ttttt########################~~################################>   now known
+                  then        ttttt########################~~############x....................   known at asked time
+                  product     [---][ monthly ------------]  [ monthly -------]^ yearly ------>
+                  renew                                   on ---------------------------------
+                  money            +9.99                    +9.99        -9.99 <-
+                           t trial  o offer  # paid  ~ grace  x refund  . no access  <- reversed  ^ change
                 """
         )
     }

@@ -42,7 +42,9 @@ import Testing
             if expected == .wronglyGranted { granted += 1 }
         }
         let tolerance = Double(wrong.stretches.count + 1) * Double(step) / 1000
-        for (kind, count) in [(WrongAnswers.Kind.wronglyDenied, denied), (.wronglyGranted, granted)] {
+        for (kind, count) in [
+            (WrongAnswers.Kind.wronglyDenied, denied), (.wronglyGranted, granted),
+        ] {
             let sampled = Double(count) * Double(step) / 1000
             let isNear = abs(Double(wrong.seconds(kind)) - sampled) <= tolerance
             #expect(isNear, "seed \(seed), \(kind): \(wrong.seconds(kind)) and \(sampled)")

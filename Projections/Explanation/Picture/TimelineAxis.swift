@@ -66,7 +66,8 @@ struct TimelineAxis {
     var ticks: [Tick] {
         let perColumn = (end.milliseconds - start.milliseconds) / Int64(columns)
         let least = perColumn * Int64(TimelineAxis.tickColumnsMin)
-        let units = [1, 5, 15].map { $0 * TimelineAxis.minute }
+        let units =
+            [1, 5, 15].map { $0 * TimelineAxis.minute }
             + [1, 3, 6, 12].map { $0 * TimelineAxis.hour } + [1, 7].map { $0 * TimelineAxis.day }
         if let unit = units.first(where: { $0 >= least }) { return ticks(every: unit) }
         let months = [1, 3, 6, 12].first { Int64($0) * 28 * TimelineAxis.day >= least } ?? 12

@@ -34,8 +34,10 @@ struct TimelineLane {
         for (cell, character) in zip(range, text) { cells[cell] = character }
     }
 
-    /// Draws a span from edge to edge with its label inside; without the label, which then counts
-    /// as omitted, where it is too narrow. At least one cell wide; never over another span.
+    /// Draws a span from edge to edge with its label inside.
+    ///
+    /// Without the label, which then counts as omitted, where it is too narrow. At least one cell
+    /// wide; never over another span.
     mutating func span(
         from: Int,
         to: Int,

@@ -137,7 +137,9 @@ extension Timeline {
                 var refunded = price
                 if case .value(.integer(let share)) = purchase.assertions.state(
                     of: .revocationPercentage
-                ) { refunded = price / 100_000 * share + price % 100_000 * share / 100_000 }
+                ) {
+                    refunded = price / 100_000 * share + price % 100_000 * share / 100_000
+                }
                 labels.append(MoneyLabel(at: date, text: glyphs.minus + amountText(refunded)))
             } else if let date = purchase.undoneRevocation {
                 let text = glyphs.minus + amountText(price) + " " + glyphs.reversed

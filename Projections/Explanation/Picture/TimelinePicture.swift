@@ -50,7 +50,7 @@ public struct TimelinePicture: Sendable {
             - TimelinePicture.noteColumns
         let rows = explanation.rowsNow + explanation.rowsThen
         let axis = TimelineAxis(
-            showing: rows.filter { $0.validFrom < $0.validTo }.map { $0.validFrom..<$0.validTo },
+            showing: TimelinePicture.shown(rows, asked: explanation.at),
             asked: explanation.at,
             columns: columns
         )
@@ -73,6 +73,19 @@ public struct TimelinePicture: Sendable {
         omitted = lanes.filter { $0.omitted > 0 && !$0.name.isEmpty }.map {
             Omission(lane: $0.name, count: $0.omitted)
         }
+    }
+
+    // Of what goes on after the last change and the instant asked about a quarter of the time before
+    // it is enough: an arrow says that there is more.
+    private static func shown(_ rows: [ActivePeriod], asked: Instant) -> [Range<Instant>] {
+        let rows = rows.filter { $0.validFrom < $0.validTo }
+        guard let first = rows.map(\.validFrom).min(), let last = rows.map(\.validFrom).max() else {
+            return []
+        }
+        let turn = max(last, asked)
+        let elapsed = max(turn.milliseconds - min(first, asked).milliseconds, TimelineAxis.hour)
+        let limit = Instant(milliseconds: turn.milliseconds + elapsed / 4)
+        return rows.map { $0.validFrom..<max($0.validFrom, min($0.validTo, limit)) }
     }
 
     static let nameColumns = 11
