@@ -91,27 +91,7 @@ private struct StreamScan<State: Sendable>: Sendable {
             )
             return
         }
-        guard let kind = Kind(rawValue: try row.text(7)),
-            let evidence = Digest(bytes: try row.bytea(9)),
-            let content = Content(canonicalBytes: try row.bytea(10))
-        else { throw EventRows.malformed(position) }
-        let fact = Fact(
-            stream: stream,
-            bundleId: try row.text(8),
-            kind: kind,
-            purchaseDate: Instant(milliseconds: try row.int8(5)),
-            expiresDate: Instant(milliseconds: try row.int8(6)),
-            asOf: asOf,
-            content: content
-        )
-        current?.events.append(
-            Event(
-                position: position,
-                recordedAt: Instant(microseconds: try row.timestamptz(4)),
-                fact: fact,
-                evidence: evidence
-            )
-        )
+        current?.events.append(try ScannedRow.event(in: row, of: stream, at: position))
     }
 
     func finish() throws -> State {
@@ -125,5 +105,35 @@ private struct StreamScan<State: Sendable>: Sendable {
         // The index orders a stream by key; folds and people want it by offset.
         history.events.sort { $0.position < $1.position }
         try fold(&state, history)
+    }
+}
+
+/// Reads what both scans have in common out of a row of `scanSQL`.
+enum ScannedRow {
+    /// The event in a row of that stream.
+    static func event(
+        in row: borrowing CopyBinaryRow,
+        of stream: StreamID,
+        at position: Position
+    ) throws -> Event {
+        guard let kind = Kind(rawValue: try row.text(7)),
+            let evidence = Digest(bytes: try row.bytea(9)),
+            let content = Content(canonicalBytes: try row.bytea(10))
+        else { throw EventRows.malformed(position) }
+        let fact = Fact(
+            stream: stream,
+            bundleId: try row.text(8),
+            kind: kind,
+            purchaseDate: Instant(milliseconds: try row.int8(5)),
+            expiresDate: Instant(milliseconds: try row.int8(6)),
+            asOf: Instant(milliseconds: try row.int8(3)),
+            content: content
+        )
+        return Event(
+            position: position,
+            recordedAt: Instant(microseconds: try row.timestamptz(4)),
+            fact: fact,
+            evidence: evidence
+        )
     }
 }

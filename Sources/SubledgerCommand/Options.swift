@@ -81,7 +81,7 @@ struct StreamOptions: ParsableArguments {
     /// The stream; an error where there is none or more than one, or where `knownAt` names a
     /// position that this ledger does not have.
     func stream(in log: EventLog) async throws -> StreamID {
-        try await checkKnownAt(in: log)
+        try await StreamOptions.check(knownAt, of: originalTransactionId, in: log)
         return try await StreamOptions.stream(originalTransactionId, in: environment, of: log)
     }
 
@@ -117,7 +117,12 @@ struct StreamOptions: ParsableArguments {
 }
 
 extension StreamOptions {
-    private func checkKnownAt(in log: EventLog) async throws {
+    /// Refuses a position that the lane of a subscription does not have.
+    static func check(
+        _ knownAt: KnownAt,
+        of originalTransactionId: String,
+        in log: EventLog
+    ) async throws {
         guard case .offsets(let offsets) = knownAt else { return }
         let lane = log.identity.lanes.lane(of: originalTransactionId)
         guard let offset = offsets[lane] else {

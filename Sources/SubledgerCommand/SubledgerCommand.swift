@@ -20,11 +20,12 @@ struct SubledgerCommand: AsyncParsableCommand {
         version: "0.1.0",
         subcommands: [
             DemoCommand.self, MigrateCommand.self, IngestCommand.self, RebuildCommand.self,
-            VerifyCommand.self, PeriodsCommand.self, StateCommand.self, ChangesCommand.self,
-            RefundsCommand.self, HistoryCommand.self, AccessCommand.self, EligibilityCommand.self,
-            DueCommand.self, StreamsCommand.self, CustomersCommand.self, CatalogCommand.self,
-            RejectionsCommand.self, ReportCommand.self, SimulateCommand.self, BenchCommand.self,
-            DatabaseCommand.self,
+            VerifyCommand.self, ExplainCommand.self, PeriodsCommand.self, StateCommand.self,
+            ChangesCommand.self, RefundsCommand.self, HistoryCommand.self, BlameCommand.self,
+            DiffCommand.self, ReplayCommand.self, EventCommand.self, AccessCommand.self,
+            EligibilityCommand.self, DueCommand.self, StreamsCommand.self, CustomersCommand.self,
+            CatalogCommand.self, RejectionsCommand.self, ReportCommand.self, SimulateCommand.self,
+            BenchCommand.self, DatabaseCommand.self,
         ]
     )
 

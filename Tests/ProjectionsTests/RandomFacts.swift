@@ -107,7 +107,10 @@ struct RandomFacts {
         )
     }
 
-    private func day(_ number: Int) -> Instant {
+    private func day(_ number: Int) -> Instant { RandomFacts.day(Int64(number)) }
+
+    /// A day that the facts are about, counted from the first.
+    static func day(_ number: Int64) -> Instant {
         Instant(milliseconds: 1_700_000_000_000 + Int64(number) * 86_400_000)
     }
 

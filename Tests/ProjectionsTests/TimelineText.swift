@@ -134,7 +134,6 @@ private struct FactDraft {
         case "id": content[.transactionId] = .text(value)
         case "woli": content[.webOrderLineItemId] = .text(value)
         case "upgraded": content[.isUpgraded] = .boolean(true)
-        case "group": content[.subscriptionGroupIdentifier] = .text(value)
         case "family": content[.inAppOwnershipType] = .text("FAMILY_SHARED")
         case "type": content[.revocationType] = .text(value)
         case "revoked": content[.revocationDate] = .instant(try TimelineText.instant(value))
