@@ -62,17 +62,20 @@ public struct Projector: Sendable {
     ///
     /// - Parameters:
     ///   - projections: What to build.
+    ///   - context: What the operator has decided, above all what is sold;
+    ///     nothing where it is left out.
     ///   - progress: Told the number of events folded so far, now and then.
     /// - Returns: What became of each projection.
     /// - Throws: `databaseUnavailable`, `viewsInUse`; the live tables are then as they were.
     public func rebuild(
         _ projections: [any Projection] = allProjections,
+        in context: FoldContext = FoldContext(),
         progress: @escaping @Sendable (Int) -> Void = { _ in }
     ) async throws(ProjectorError) -> [Rebuilt] {
         do {
             let session = try await PostgresSession.connect(settings)
             do {
-                let rebuilt = try await rebuild(projections, in: session, progress)
+                let rebuilt = try await rebuild(projections, context, in: session, progress)
                 await session.close()
                 return rebuilt
             } catch {
@@ -86,6 +89,7 @@ public struct Projector: Sendable {
 
     private func rebuild(
         _ projections: [any Projection],
+        _ context: FoldContext,
         in session: PostgresSession,
         _ progress: @escaping @Sendable (Int) -> Void
     ) async throws -> [Rebuilt] {
@@ -95,7 +99,7 @@ public struct Projector: Sendable {
         let heads = try await log.heads()
         let build = try await Build.begin(
             projections,
-            context: FoldContext(),
+            context: context,
             in: session,
             settings: settings
         )

@@ -8,7 +8,7 @@ extension Ledger {
     ///
     /// - Throws: `EventLogError`; `CatalogueError` where a version cannot be read back.
     public func catalogues() async throws -> CatalogueHistory {
-        CatalogueHistory(try await CatalogueStore(log: log).versions().map(\.catalogue))
+        try await CatalogueStore(log: log).history()
     }
 }
 
@@ -19,6 +19,13 @@ public struct CatalogueStore: Sendable {
     /// The catalogue beside a log.
     public init(log: EventLog) {
         self.log = log
+    }
+
+    /// Every version as folds need them; `.none` where there is none.
+    ///
+    /// - Throws: `EventLogError`; `CatalogueError` where a version cannot be read back.
+    public func history() async throws -> CatalogueHistory {
+        CatalogueHistory(try await versions().map(\.catalogue))
     }
 
     /// A version, read.

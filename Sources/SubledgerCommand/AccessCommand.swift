@@ -80,7 +80,7 @@ extension AccessCommand {
         at instant: Instant,
         lanes: LaneCount
     ) throws -> Bool {
-        let answer = AccessAnswer(id: question.id, at: instant, scope: scope, of: entitlement)
+        let answer = AccessVerdict(id: question.id, at: instant, scope: scope, of: entitlement)
         if json, !quiet {
             try Terminal.print(json: AccessDocument(answer, lanes: lanes))
         } else if !quiet {

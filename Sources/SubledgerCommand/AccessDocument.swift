@@ -2,7 +2,7 @@ import Events
 import Projections
 
 /// What `access` says about one customer at one instant.
-struct AccessAnswer {
+struct AccessVerdict {
     let id: String
     let instant: Instant
     let environment: Environment
@@ -100,7 +100,7 @@ struct AccessDocument: Encodable {
         }
     }
 
-    init(_ answer: AccessAnswer, lanes: LaneCount) {
+    init(_ answer: AccessVerdict, lanes: LaneCount) {
         id = answer.id
         environment = answer.environment.word
         at = answer.instant.milliseconds

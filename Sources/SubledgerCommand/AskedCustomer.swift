@@ -5,7 +5,7 @@ import Projections
 import Subledger
 
 /// Whom a question with two clocks is about.
-struct CustomerOptions: ParsableArguments {
+struct CustomerOrStreamOptions: ParsableArguments {
     @Argument(
         help: ArgumentHelp(
             "A customer, an app account token, a transaction id or an original one.",

@@ -14,7 +14,7 @@ struct BlameCommand: AsyncParsableCommand {
             """
     )
 
-    @OptionGroup var customer: CustomerOptions
+    @OptionGroup var customer: CustomerOrStreamOptions
 
     @Option(help: "The instant asked about. Default: now.", transform: Clock.instant)
     var at: Instant?

@@ -31,11 +31,12 @@ struct CustomerOptions: ParsableArguments {
     func ask(_ database: DatabaseOptions, at instant: Instant) async throws -> KnownCustomer {
         let ledger = try await Ledger.open(try await database.settings())
         let customer = try await customer(in: ledger)
+        let catalogues = try await ledger.catalogues()
         await ledger.log.close()
         return KnownCustomer(
             timelines: customer.streams(ownedAt: instant).map(\.timeline),
             environment: customer.environment,
-            catalogues: .none,
+            catalogues: catalogues,
             lanes: ledger.log.identity.lanes
         )
     }

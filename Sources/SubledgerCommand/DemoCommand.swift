@@ -1,6 +1,7 @@
 import AppStore
 import AppStoreSimulator
 import ArgumentParser
+import Catalogue
 import EventLog
 import Events
 import Foundation
@@ -30,6 +31,9 @@ struct DemoCommand: AsyncParsableCommand {
 
     private static let databaseName = "subledger_demo"
 
+    /// Before the first purchase of any simulated life.
+    private static let catalogueStart = Instant(milliseconds: 1_230_768_000_000)
+
     func run() async throws {
         Terminal.write("1/5  starting PostgreSQL")
         let scratch = ScratchDatabase(
@@ -48,8 +52,11 @@ struct DemoCommand: AsyncParsableCommand {
         )
         Terminal.write("3/5  ingesting \(subscriptions) subscriptions, shuffled, some twice")
         try await ingest(simulator, into: ledger)
-        Terminal.write("4/5  rebuilding the projections")
-        for projection in try await Projector(log: ledger.log, settings: settings).rebuild() {
+        Terminal.write("4/5  importing the catalogue, rebuilding the projections")
+        try await importCatalogue(into: ledger)
+        let context = FoldContext(catalogues: try await ledger.catalogues())
+        let projector = Projector(log: ledger.log, settings: settings)
+        for projection in try await projector.rebuild(in: context) {
             Terminal.print(
                 "\(projection.name): \(projection.rows) rows from \(projection.events) events"
             )
@@ -61,6 +68,15 @@ struct DemoCommand: AsyncParsableCommand {
         await ledger.log.close()
         printNextSteps(settings)
         if !report.isOK { throw Exit.mismatch }
+    }
+
+    private func importCatalogue(into ledger: Ledger) async throws {
+        _ = try await CatalogueStore(log: ledger.log).add(
+            try CatalogueFile.read(SimulatedCatalogue.storekit),
+            effectiveFrom: DemoCommand.catalogueStart,
+            source: "the synthetic App Store",
+            recordedAt: .systemClock()
+        )
     }
 
     private func ingest(_ simulator: AppStoreSimulator, into ledger: Ledger) async throws {

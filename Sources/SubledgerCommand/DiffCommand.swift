@@ -14,7 +14,7 @@ struct DiffCommand: AsyncParsableCommand {
             """
     )
 
-    @OptionGroup var customer: CustomerOptions
+    @OptionGroup var customer: CustomerOrStreamOptions
 
     @Option(
         help: ArgumentHelp(

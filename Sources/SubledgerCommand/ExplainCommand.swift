@@ -17,7 +17,7 @@ struct ExplainCommand: AsyncParsableCommand {
             """
     )
 
-    @OptionGroup var customer: CustomerOptions
+    @OptionGroup var customer: CustomerOrStreamOptions
 
     @Option(help: "The instant asked about. Default: now.", transform: Clock.instant)
     var at: Instant?
