@@ -97,18 +97,9 @@ extension Movement {
         ]
     }
 
-    // Beyond the documented order the purchase decides, so that no order of arrival does.
-    static func areInOrder(_ left: Movement, _ right: Movement) -> Bool {
-        if left.occurred != right.occurred { return left.occurred < right.occurred }
-        if left.word != right.word { return left.word.rank < right.word.rank }
-        if left.purchaseDate != right.purchaseDate { return left.purchaseDate < right.purchaseDate }
-        if left.expiresDate != right.expiresDate {
-            return (left.expiresDate?.milliseconds ?? 0) < (right.expiresDate?.milliseconds ?? 0)
-        }
-        if let isFirst = byBytes(left.productId, right.productId) { return isFirst }
-        if let isFirst = byBytes(left.previousProductId ?? "", right.previousProductId ?? "") {
-            return isFirst
-        }
-        return (left.amountMilliunits ?? .min) < (right.amountMilliunits ?? .min)
+    func isBefore(_ other: Movement) -> Bool {
+        if occurred != other.occurred { return occurred < other.occurred }
+        if word != other.word { return word.rank < other.word.rank }
+        return purchaseDate < other.purchaseDate
     }
 }

@@ -3,7 +3,7 @@ internal import Events
 /// The journal of a subscription for the books of a business: what began, went on, was paid,
 /// given back, and ended, each once and when it occurred.
 public struct Movements: Sendable {
-    /// The movements, by instant, then in the order of `Movement.Word`.
+    /// The movements, by instant, then in the order of `Movement.Word`, then by purchase.
     public let rows: [Movement]
 
     /// The movements of a timeline; changes of plan are judged by these catalogues.
@@ -18,7 +18,12 @@ public struct Movements: Sendable {
         fold.takeExtensions()
         fold.takeSwitches()
         fold.takeWishes()
-        rows = fold.rows.sorted(by: Movement.areInOrder)
+        // Stable: of one second and word they stay in the order in which purchases replace each
+        // other, which no order of arrival changes.
+        rows = fold.rows.enumerated().sorted { left, right in
+            if left.element.isBefore(right.element) { return true }
+            return !right.element.isBefore(left.element) && left.offset < right.offset
+        }.map(\.element)
     }
 }
 
