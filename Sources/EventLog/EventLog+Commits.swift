@@ -61,6 +61,25 @@ extension EventLog {
         }
     }
 
+    /// The heads of the lanes as known then: bounds for a fold over the whole log.
+    ///
+    /// - Parameter knownAt: Offsets may lie within a commit; a lane that is not named counts whole.
+    /// - Throws: `databaseUnavailable`.
+    public func heads(knownAt: KnownAt) async throws(EventLogError) -> [Int: Head] {
+        var heads = try await heads()
+        guard knownAt != .latest else { return heads }
+        for (lane, head) in heads {
+            guard let mark = try await newestCommit(lane: lane, knownAt: knownAt) else {
+                heads[lane] = nil
+                continue
+            }
+            var offset = min(mark.offset, head.offset)
+            if case .offsets(let offsets) = knownAt { offset = min(offset, offsets[lane] ?? offset) }
+            heads[lane] = Head(offset: offset, commit: mark.commit.number)
+        }
+        return heads
+    }
+
     /// An event with its payload and its commit; nil where there is none at that position.
     ///
     /// - Parameter position: Where it stands.

@@ -26,6 +26,7 @@ struct AnomaliesReport: AsyncParsableCommand {
     @Option(help: "At most this many rows; the counts are of all.")
     var limit = limitDefault
 
+    @OptionGroup var knowledge: LedgerKnowledgeOptions
     @OptionGroup var database: DatabaseOptions
     @OptionGroup var output: OutputOptions
 
@@ -47,10 +48,10 @@ struct AnomaliesReport: AsyncParsableCommand {
     }
 
     private func tally(of log: EventLog) async throws -> AnomalyTally {
-        let catalogues = try await log.catalogueHistory()
+        let catalogues = try await CatalogueStore(log: log).history()
         let progress = SharedProgress("anomalies", isQuiet: output.quiet)
         var tally = AnomalyTally(limit: limit)
-        for (lane, head) in try await log.heads().sorted(by: { $0.key < $1.key }) {
+        for (lane, head) in try await knowledge.heads(of: log) {
             tally = try await log.foldStreams(lane: lane, upTo: head, into: tally) {
                 tally,
                 history in

@@ -16,6 +16,7 @@ struct DriftReportCommand: AsyncParsableCommand {
     @Option(help: "Most disagreements to print; all are counted.")
     var limit = 100
 
+    @OptionGroup var knowledge: LedgerKnowledgeOptions
     @OptionGroup var database: DatabaseOptions
     @OptionGroup var output: OutputOptions
 
@@ -35,7 +36,7 @@ struct DriftReportCommand: AsyncParsableCommand {
     private func report(of log: EventLog) async throws -> DriftReport {
         let limit = limit
         var report = DriftReport()
-        for (lane, head) in try await log.heads().sorted(by: { $0.key < $1.key }) {
+        for (lane, head) in try await knowledge.heads(of: log) {
             report = try await log.foldStreams(lane: lane, upTo: head, into: report) {
                 report,
                 history in

@@ -26,6 +26,7 @@ struct DueCommand: AsyncParsableCommand {
     @Option(help: "Only this environment.")
     var environment: String?
 
+    @OptionGroup var knowledge: LedgerKnowledgeOptions
     @OptionGroup var database: DatabaseOptions
     @OptionGroup var output: OutputOptions
 
@@ -44,7 +45,7 @@ struct DueCommand: AsyncParsableCommand {
         let (within, isJSON) = (within, output.json)
         let wanted = environment.map(Environment.init)
         var isFirst = true
-        for (lane, head) in try await log.heads().sorted(by: { $0.key < $1.key }) {
+        for (lane, head) in try await knowledge.heads(of: log) {
             isFirst = try await log.foldStreams(lane: lane, upTo: head, into: isFirst) {
                 isFirst,
                 history in

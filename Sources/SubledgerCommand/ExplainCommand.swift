@@ -51,14 +51,12 @@ struct ExplainCommand: AsyncParsableCommand {
 
     private func answer(in ledger: Ledger, at instant: Instant) async throws -> ExplanationAnswer {
         let asked = try await customer.ask(ledger, at: instant, knownAt: knownAt)
-        let now = try await KnowledgeMarks(of: asked, knownAt: knownAt, in: ledger.log)
-        return ExplanationAnswer(
-            customer: asked,
+        return try await ExplanationAnswer(
+            about: asked,
             product: product,
-            explanation: Explanation(asked.histories, at: instant, product: product),
-            now: now,
-            then: try await KnowledgeMarks(of: asked, at: instant, notAfter: now, in: ledger.log),
-            evidence: try await asked.evidence(in: ledger.log)
+            at: instant,
+            knownAt: knownAt,
+            in: ledger
         )
     }
 }

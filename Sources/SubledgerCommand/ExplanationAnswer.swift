@@ -1,6 +1,7 @@
 import EventLog
 import Events
 import Projections
+import Subledger
 
 /// An explanation with all that is printed beside it.
 struct ExplanationAnswer {
@@ -10,6 +11,8 @@ struct ExplanationAnswer {
     let now: KnowledgeMarks
     let then: KnowledgeMarks
     let evidence: [Digest: EvidenceSummary]
+    /// The version of the catalogue that held at the instant; nil where there is none.
+    let catalogueVersion: Int?
 
     /// The document `ledger.explain/1` (reference/audit-answers.md §2.5), instants in RFC 3339.
     var document: JSONTree {
@@ -35,7 +38,7 @@ struct ExplanationAnswer {
                 }
             ),
             "policy": policy,
-            "catalogVersion": .null,
+            "catalogVersion": catalogueVersion.map { .number(Int64($0)) } ?? .null,
             "projection": projection,
             "proof": now.proof(lanes: customer.lanes),
         ])
@@ -115,5 +118,34 @@ struct ExplanationAnswer {
         let name = "active_periods"
         let version = allProjections.first { $0.name == name }?.version
         return .object(["name": .text(name), "version": JSONTree(version.map(Int64.init))])
+    }
+}
+
+extension ExplanationAnswer {
+    /// The answer about what was asked for.
+    ///
+    /// - Parameters:
+    ///   - asked: The subscriptions, cut to `knownAt`.
+    ///   - product: Only access by this product; nil for any.
+    ///   - instant: The instant asked about.
+    ///   - knownAt: How much of the log may be used.
+    ///   - ledger: Where they are.
+    init(
+        about asked: AskedCustomer,
+        product: String?,
+        at instant: Instant,
+        knownAt: KnownAt,
+        in ledger: Ledger
+    ) async throws {
+        let now = try await KnowledgeMarks(of: asked, knownAt: knownAt, in: ledger.log)
+        self.init(
+            customer: asked,
+            product: product,
+            explanation: Explanation(asked.histories, at: instant, product: product),
+            now: now,
+            then: try await KnowledgeMarks(of: asked, at: instant, notAfter: now, in: ledger.log),
+            evidence: try await asked.evidence(in: ledger.log),
+            catalogueVersion: try await ledger.catalogues().version(at: instant)?.version
+        )
     }
 }

@@ -113,7 +113,8 @@ struct ExplanationText {
         return "  policy  grace=\(policy.graceGivesAccess ? "access" : "no-access")  "
             + "retry=\(policy.retryGivesAccess ? "access" : "no-access")  "
             + "family=\(policy.familyGivesAccess ? "on" : "off")  "
-            + "reversal=\(policy.reversalIsRetroactive ? "retroactive" : "from-then-on")"
+            + "reversal=\(policy.reversalIsRetroactive ? "retroactive" : "from-then-on")  "
+            + (answer.catalogueVersion.map { "catalogue v\($0)" } ?? "no catalogue")
     }
 
     private var next: String {

@@ -134,7 +134,7 @@ extension StreamOptions {
         let head = try await log.heads()[lane]?.offset ?? 0
         guard (0...head).contains(offset) else {
             throw ValidationError(
-                "--known-at names offset \(offset), but lane \(lane) ends at \(head); an instant "
+                "offset \(offset) is not known: lane \(lane) ends at \(head); an instant "
                     + "is written 2026-03-03T09:00:00Z"
             )
         }

@@ -124,39 +124,25 @@ private struct MoneyLabel {
 
 extension Timeline {
     fileprivate func moneyLabels(_ glyphs: TimelineGlyphs) -> [MoneyLabel] {
-        purchases.flatMap { purchase -> [MoneyLabel] in
+        let charges = purchases.compactMap { purchase -> MoneyLabel? in
             guard case .value(.integer(let price)) = purchase.assertions.state(of: .price),
                 price > 0,
                 purchase.assertions.state(of: .inAppOwnershipType)
                     != .value(.text("FAMILY_SHARED"))
-            else { return [] }
-            var labels = [MoneyLabel(at: purchase.purchaseDate, text: "+" + amountText(price))]
-            let state = purchase.assertions.state(of: .revocationDate)
-            if case .value(.instant(let date)) = state {
-                // Of a prorated refund the share, in thousandths of a percent (app-store.md §D.1).
-                var refunded = price
-                if case .value(.integer(let share)) = purchase.assertions.state(
-                    of: .revocationPercentage
-                ) {
-                    refunded = price / 100_000 * share + price % 100_000 * share / 100_000
-                }
-                labels.append(MoneyLabel(at: date, text: glyphs.minus + amountText(refunded)))
-            } else if let date = purchase.undoneRevocation {
-                let text = glyphs.minus + amountText(price) + " " + glyphs.reversed
-                labels.append(MoneyLabel(at: date, text: text))
+            else { return nil }
+            return MoneyLabel(at: purchase.purchaseDate, text: "+" + amountText(price))
+        }
+        let refunds = Refunds(self).rows.flatMap { refund -> [MoneyLabel] in
+            guard refund.expiresDate != nil, let given = refund.givenMilliunits, given > 0 else {
+                return []
             }
-            return labels
+            let amount = amountText(given)
+            return [
+                refund.revoked.map { MoneyLabel(at: $0, text: glyphs.minus + amount) },
+                refund.reversed.map { MoneyLabel(at: $0, text: "\(glyphs.reversed) +\(amount)") },
+            ].compactMap { $0 }
         }
-    }
-}
-
-extension Purchase {
-    // The date of the last revocation that was taken back; nil where there was none.
-    fileprivate var undoneRevocation: Instant? {
-        let told = assertions.sorted.last {
-            $0.fields.contains(.revocationDate) && $0.content[.revocationDate] != nil
-        }
-        return told?.content.instant(.revocationDate)
+        return charges + refunds
     }
 }
 
