@@ -10,7 +10,7 @@ public enum Drift {
     ///
     /// One fold for each instant at which Apple said something: quadratic in the events of one
     /// subscription, which are few. `recentSubscriptionStartDate` is not compared: it bridges gaps
-    /// (app-store.md §G-46).
+    /// (app-store.md §G-46). Nor is what only repeats an earlier statement, which is no event.
     public static func check(_ history: StreamHistory) -> DriftReport {
         var report = DriftReport()
         var past: Past?
