@@ -33,7 +33,7 @@ struct ChangesCommand: AsyncParsableCommand {
 
     private func document(from log: EventLog) async throws -> ChangesDocument {
         let stream = try await question.stream(in: log)
-        let catalogues = try await log.catalogueHistory()
+        let catalogues = try await CatalogueStore(log: log).history()
         let history = try await log.history(of: stream, knownAt: question.knownAt)
         let rows = PlanChanges(Timeline(history), catalogues).rows
         return ChangesDocument(stream, asked(rows), lanes: log.identity.lanes)

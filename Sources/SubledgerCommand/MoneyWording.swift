@@ -20,10 +20,3 @@ extension [PositionValue] {
     /// The cited events for tables.
     var text: String { map { "#\($0)" }.joined(separator: " ") }
 }
-
-extension EventLog {
-    /// Every version of the product catalogue that was imported; `.none` where none was.
-    func catalogueHistory() async throws -> CatalogueHistory {
-        CatalogueHistory(try await CatalogueStore(log: self).versions().map(\.catalogue))
-    }
-}
