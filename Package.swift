@@ -68,7 +68,22 @@ let package = Package(
             resources: [
                 .embedInCode("ActivePeriods/active-periods.sql"),
                 .embedInCode("ActivePeriods/active-periods-indexes.sql"),
+                .embedInCode("Movements/movements.sql"),
+                .embedInCode("Movements/movements-indexes.sql"),
+                .embedInCode("PlanChanges/plan-changes.sql"),
+                .embedInCode("PlanChanges/plan-changes-indexes.sql"),
+                .embedInCode("Refunds/refunds.sql"),
+                .embedInCode("Refunds/refunds-indexes.sql"),
+                .embedInCode("RenewalStates/renewal-states.sql"),
+                .embedInCode("RenewalStates/renewal-states-indexes.sql"),
+                .embedInCode("Transactions/transactions.sql"),
+                .embedInCode("Transactions/transactions-indexes.sql"),
             ],
+            swiftSettings: strict
+        ),
+        .target(
+            name: "Catalogue",
+            dependencies: ["Events", "Projections"],
             swiftSettings: strict
         ),
         .target(
@@ -78,7 +93,9 @@ let package = Package(
         ),
         .target(
             name: "Subledger",
-            dependencies: ["AppStore", "EventLog", "Events", "Postgres", "Projections"],
+            dependencies: [
+                "AppStore", "Catalogue", "EventLog", "Events", "Postgres", "Projections",
+            ],
             swiftSettings: strict
         ),
         .target(
@@ -89,8 +106,8 @@ let package = Package(
         .executableTarget(
             name: "SubledgerCommand",
             dependencies: [
-                "AppStore", "AppStoreSimulator", "EventLog", "Events", "Postgres", "Projections",
-                "Projector", "Subledger", argumentParser, crypto,
+                "AppStore", "AppStoreSimulator", "Catalogue", "EventLog", "Events", "Postgres",
+                "Projections", "Projector", "Subledger", argumentParser, crypto,
             ],
             swiftSettings: strict
         ),
@@ -122,6 +139,13 @@ let package = Package(
             swiftSettings: strict
         ),
         .testTarget(
+            name: "CatalogueTests",
+            dependencies: [
+                "AppStoreSimulator", "Catalogue", "Events", "Projections", "TestSupport",
+            ],
+            swiftSettings: strict
+        ),
+        .testTarget(
             name: "AppStoreTests",
             dependencies: [
                 "AppStore", "AppStoreSimulator", "Events", crypto, rsa, x509, asn1,
@@ -138,8 +162,8 @@ let package = Package(
         .testTarget(
             name: "SubledgerTests",
             dependencies: [
-                "AppStore", "AppStoreSimulator", "EventLog", "Events", "Postgres", "Projections",
-                "Projector", "Subledger", "TestSupport",
+                "AppStore", "AppStoreSimulator", "Catalogue", "EventLog", "Events", "Postgres",
+                "Projections", "Projector", "Subledger", "TestSupport",
             ],
             swiftSettings: strict
         ),

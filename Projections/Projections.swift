@@ -1,4 +1,9 @@
 /// Every projection there is, in the order of listings.
 public let allProjections: [any Projection] = [
-    ActivePeriodsProjection()
+    ActivePeriodsProjection(),
+    RenewalStatesProjection(),
+    PlanChangesProjection(),
+    RefundsProjection(),
+    TransactionsProjection(),
+    MovementsProjection(),
 ]

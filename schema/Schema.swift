@@ -47,6 +47,18 @@ public enum Schema {
             sql: text(PackageResources.v003_ingestion_sql),
             check: text(PackageResources.check_v003_ingestion_sql)
         ),
+        Migration(
+            version: 4,
+            name: "v004-catalogue",
+            sql: text(PackageResources.v004_catalogue_sql),
+            check: text(PackageResources.check_v004_catalogue_sql)
+        ),
+        Migration(
+            version: 5,
+            name: "v005-customer-link",
+            sql: text(PackageResources.v005_customer_link_sql),
+            check: text(PackageResources.check_v005_customer_link_sql)
+        ),
     ]
 
     private static func text(_ bytes: [UInt8]) -> String {

@@ -17,7 +17,8 @@ DECLARE
         "15": "offerIdentifier", "16": "offerDiscountType", "17": "offerPeriod",
         "18": "revocationDate", "19": "revocationReason", "20": "revocationType",
         "21": "revocationPercentage", "22": "appAccountToken", "23": "appTransactionId",
-        "24": "previousOriginalTransactionId", "32": "autoRenewProductId",
+        "24": "previousOriginalTransactionId", "25": "customerId", "26": "linkReason",
+        "27": "linkedBy", "32": "autoRenewProductId",
         "33": "autoRenewStatus", "34": "expirationIntent", "35": "isInBillingRetryPeriod",
         "36": "gracePeriodExpiresDate", "37": "priceIncreaseStatus", "38": "renewalDate",
         "39": "renewalPrice", "40": "recentSubscriptionStartDate", "48": "notificationType",
@@ -87,7 +88,7 @@ BEGIN
             guarded);
     END LOOP;
     GRANT INSERT ON ledger.event, ledger.confirmation, ledger.evidence, ledger.evidence_segment,
-        ledger.commit, ledger.rejection, ledger.ingestion TO ledger_writer;
+        ledger.commit, ledger.rejection, ledger.ingestion, ledger.catalogue TO ledger_writer;
     -- SELECT … FOR UPDATE asks for the privilege; the trigger refuses the use of it.
     GRANT UPDATE (lane) ON ledger.lane TO ledger_writer;
 END
@@ -117,6 +118,37 @@ END
 $$;
 
 COMMENT ON FUNCTION ledger.refuse_change() IS 'Refuses every UPDATE, DELETE and TRUNCATE of the log with SQLSTATE LG001.';
+
+CREATE TABLE ledger.catalogue (
+    lane integer NOT NULL,
+    version integer NOT NULL,
+    effective_from_ms bigint NOT NULL,
+    recorded_at timestamp with time zone NOT NULL,
+    source text NOT NULL COLLATE pg_catalog."C",
+    digest bytea NOT NULL,
+    body text NOT NULL COLLATE pg_catalog."C",
+    CONSTRAINT catalogue_body_capped CHECK ((octet_length(body) <= 33554432)),
+    CONSTRAINT catalogue_digest_is_of_body CHECK ((digest = sha256(convert_to(body, 'UTF8'::name)))),
+    CONSTRAINT catalogue_in_one_lane CHECK ((lane = ledger.lane_of('catalogue'::text))),
+    CONSTRAINT catalogue_version_from_one CHECK ((version >= 1))
+);
+ALTER TABLE ONLY ledger.catalogue ALTER COLUMN body SET COMPRESSION lz4;
+
+COMMENT ON TABLE ledger.catalogue IS 'The versions of the product catalogue, one a row, never changed: a mistake is answered by a new version.';
+
+COMMENT ON COLUMN ledger.catalogue.lane IS 'lane_of(''catalogue''): it belongs to no subscription.';
+
+COMMENT ON COLUMN ledger.catalogue.version IS 'From 1, without holes, in the order of import.';
+
+COMMENT ON COLUMN ledger.catalogue.effective_from_ms IS 'The first instant it holds for, as the operator says. Milliseconds since 1970, UTC. Of two versions from one instant on, the higher number holds.';
+
+COMMENT ON COLUMN ledger.catalogue.recorded_at IS 'Our clock: when it was imported; whole milliseconds.';
+
+COMMENT ON COLUMN ledger.catalogue.source IS 'The file it was read from, as it was named then.';
+
+COMMENT ON COLUMN ledger.catalogue.digest IS 'SHA-256 of body as UTF-8: importing the same again is told by it.';
+
+COMMENT ON COLUMN ledger.catalogue.body IS 'The catalogue as normalised JSON, whatever the format of the file was (schema/README.md).';
 
 CREATE TABLE ledger.commit (
     lane integer NOT NULL,
@@ -182,10 +214,12 @@ CREATE TABLE ledger.event (
     content_digest bytea NOT NULL,
     evidence_digest bytea NOT NULL,
     content bytea NOT NULL,
+    customer_id text COLLATE pg_catalog."C",
     CONSTRAINT event_content_digest_size CHECK ((octet_length(content_digest) = 16)),
+    CONSTRAINT event_customer_of_links_only CHECK (((customer_id IS NULL) OR (kind = 'link'::text))),
     CONSTRAINT event_evidence_digest_size CHECK ((octet_length(evidence_digest) = 32)),
     CONSTRAINT event_key_in_whole_seconds CHECK ((((purchase_date_ms % (1000)::bigint) = 0) AND ((expires_date_ms % (1000)::bigint) = 0))),
-    CONSTRAINT event_kind_known CHECK ((kind = ANY (ARRAY['transaction'::text, 'renewal'::text, 'notification'::text]))),
+    CONSTRAINT event_kind_known CHECK ((kind = ANY (ARRAY['transaction'::text, 'renewal'::text, 'notification'::text, 'link'::text]))),
     CONSTRAINT event_lane_is_of_stream CHECK ((lane = ledger.lane_of(original_transaction_id))),
     CONSTRAINT event_offset_from_one CHECK ((lane_offset >= 1))
 );
@@ -198,7 +232,7 @@ COMMENT ON COLUMN ledger.event.lane_offset IS 'From 1, without holes. Who has re
 
 COMMENT ON COLUMN ledger.event.recorded_at IS 'Our clock: when the event was committed; whole milliseconds; equal for one commit; never falls within a lane.';
 
-COMMENT ON COLUMN ledger.event.as_of_ms IS 'Apple''s clock: when the payload asserted the fact (signedDate). Milliseconds since 1970, UTC.';
+COMMENT ON COLUMN ledger.event.as_of_ms IS 'Apple''s clock: when the payload asserted the fact (signedDate); of a link the instant that the operator''s statement names. Milliseconds since 1970, UTC.';
 
 COMMENT ON COLUMN ledger.event.purchase_date_ms IS 'Key: start of the paid period in whole seconds (the raw value is in the evidence); 0 for a renewal snapshot.';
 
@@ -208,7 +242,7 @@ COMMENT ON COLUMN ledger.event.environment IS 'Apple''s word: Production, Sandbo
 
 COMMENT ON COLUMN ledger.event.original_transaction_id IS 'Key: the subscription. Text: Apple''s ids are never numbers here. Empty for statements about no transaction.';
 
-COMMENT ON COLUMN ledger.event.kind IS 'transaction, renewal (a snapshot of renewal info) or notification.';
+COMMENT ON COLUMN ledger.event.kind IS 'transaction, renewal (a snapshot of renewal info), notification, or link (the operator''s statement whose subscription it is).';
 
 COMMENT ON COLUMN ledger.event.transaction_id IS 'An alias of the purchase, not its identity: restores make new ones (see confirmation).';
 
@@ -217,6 +251,8 @@ COMMENT ON COLUMN ledger.event.content_digest IS 'First 16 bytes of SHA-256 over
 COMMENT ON COLUMN ledger.event.evidence_digest IS 'The payload that proves the fact: evidence.digest in the same lane.';
 
 COMMENT ON COLUMN ledger.event.content IS 'All fields of the fact in canonical bytes (schema/README.md; readable with ledger.content_fields). The typed columns repeat some for people and indexes; verify checks that they agree.';
+
+COMMENT ON COLUMN ledger.event.customer_id IS 'The app''s own name for the customer whom a link names; NULL in a link that says nobody, and in all that is not a link.';
 
 CREATE TABLE ledger.evidence (
     lane integer NOT NULL,
@@ -382,6 +418,9 @@ COMMENT ON COLUMN ledger.rejection.message IS 'The reason for people, without co
 
 COMMENT ON COLUMN ledger.rejection.body IS 'Its first 64 KiB, every password blanked; NULL where a secret could not be told from the rest.';
 
+ALTER TABLE ONLY ledger.catalogue
+    ADD CONSTRAINT catalogue_pkey PRIMARY KEY (lane, version);
+
 ALTER TABLE ONLY ledger.commit
     ADD CONSTRAINT commit_pkey PRIMARY KEY (lane, commit_no);
 
@@ -421,9 +460,13 @@ CREATE INDEX confirmation_transaction_id ON ledger.confirmation USING btree (tra
 
 CREATE INDEX event_app_account_token ON ledger.event USING btree (app_account_token) WHERE (app_account_token IS NOT NULL);
 
+CREATE INDEX event_customer_id ON ledger.event USING btree (customer_id) WHERE (customer_id IS NOT NULL);
+
 CREATE INDEX event_transaction_id ON ledger.event USING btree (transaction_id) WHERE (transaction_id IS NOT NULL);
 
 CREATE INDEX rejection_received_at ON ledger.rejection USING btree (received_at);
+
+CREATE TRIGGER append_only_statement BEFORE DELETE OR UPDATE OR TRUNCATE ON ledger.catalogue FOR EACH STATEMENT EXECUTE FUNCTION ledger.refuse_change();
 
 CREATE TRIGGER append_only_statement BEFORE DELETE OR UPDATE OR TRUNCATE ON ledger.commit FOR EACH STATEMENT EXECUTE FUNCTION ledger.refuse_change();
 
@@ -448,6 +491,9 @@ CREATE TRIGGER append_only_statement BEFORE UPDATE ON ledger.rejection FOR EACH 
 GRANT USAGE ON SCHEMA ledger TO ledger_owner;
 GRANT USAGE ON SCHEMA ledger TO ledger_writer;
 GRANT USAGE ON SCHEMA ledger TO ledger_reader;
+
+GRANT SELECT,INSERT ON TABLE ledger.catalogue TO ledger_writer;
+GRANT SELECT ON TABLE ledger.catalogue TO ledger_reader;
 
 GRANT SELECT,INSERT ON TABLE ledger.commit TO ledger_writer;
 GRANT SELECT ON TABLE ledger.commit TO ledger_reader;

@@ -8,15 +8,7 @@ public struct ActivePeriods: Sendable {
 
     /// The rows of a timeline.
     public init(_ timeline: Timeline) {
-        let drafts = timeline.periodDrafts
-        let lastEnd = drafts.reduce(nil as Instant?) { max($0 ?? $1.validTo, $1.validTo) }
-        let isOpen = lastEnd.map { end in timeline.horizon.map { $0 < end } ?? false } ?? false
-        rows = drafts.indices.map { index in
-            drafts[index].row(
-                in: timeline,
-                lasting: isOpen && drafts[index].validTo == lastEnd ? .open : .expired
-            )
-        }.sorted(by: ActivePeriod.areInOrder)
+        rows = timeline.periodsOfPurchases.map(\.period).sorted(by: ActivePeriod.areInOrder)
     }
 
     /// The times with access: half-open, ascending, touching ones merged, none empty.
@@ -61,6 +53,17 @@ private struct PeriodDraft {
 }
 
 extension Timeline {
+    /// The rows in no order, each with the index of the purchase that it is of.
+    var periodsOfPurchases: [(period: ActivePeriod, purchase: Int)] {
+        let drafts = periodDrafts
+        let lastEnd = drafts.reduce(nil as Instant?) { max($0 ?? $1.validTo, $1.validTo) }
+        let isOpen = lastEnd.map { end in horizon.map { $0 < end } ?? false } ?? false
+        return drafts.map { draft in
+            let isLast = isOpen && draft.validTo == lastEnd
+            return (draft.row(in: self, lasting: isLast ? .open : .expired), draft.purchase)
+        }
+    }
+
     fileprivate var periodDrafts: [PeriodDraft] {
         let graces = GracePeriods(self)
         let cuts = self.cuts

@@ -17,15 +17,32 @@ public struct CatalogueHistory: Hashable, Sendable {
 
     /// The version that holds at an instant; nil where there is none at all.
     ///
-    /// Before the first version that is the first one: nothing better is known of that time.
+    /// Of two from one instant on it is the one imported later. Before the first version it is the
+    /// first one: nothing better is known of that time.
     public func version(at instant: Instant) -> ProductCatalogue? {
         versions.last { $0.effectiveFrom <= instant } ?? versions.first
     }
 
+    /// The product of that id as it was sold at an instant; nil where that version lacks it.
+    public func product(_ productId: String, at instant: Instant) -> ProductCatalogue.Product? {
+        version(at: instant)?.product(productId)
+    }
+
     /// What a change from one product to another at an instant is.
     public func change(from: String, to: String, at instant: Instant) -> PlanChangeClass {
-        guard let catalogue = version(at: instant), let old = catalogue.subscription(from),
-            let new = catalogue.subscription(to),
+        version(at: instant)?.change(from: from, to: to) ?? .planChange
+    }
+
+    /// Whether two products have periods of one length; nil where one is not known.
+    public func haveSameDuration(_ one: String, _ other: String, at instant: Instant) -> Bool? {
+        version(at: instant)?.haveSameDuration(one, other)
+    }
+}
+
+extension ProductCatalogue {
+    /// What a change from one product to another is, by the levels of this version.
+    public func change(from: String, to: String) -> PlanChangeClass {
+        guard let old = subscription(from), let new = subscription(to),
             byBytes(old.subscriptionGroupIdentifier, new.subscriptionGroupIdentifier) == nil
         else { return .planChange }
         // Level 1 is the highest (app-store.md §G-23).
@@ -34,10 +51,8 @@ public struct CatalogueHistory: Hashable, Sendable {
     }
 
     /// Whether two products have periods of one length; nil where one is not known.
-    public func haveSameDuration(_ one: String, _ other: String, at instant: Instant) -> Bool? {
-        guard let catalogue = version(at: instant), let one = catalogue.subscription(one),
-            let other = catalogue.subscription(other)
-        else { return nil }
+    public func haveSameDuration(_ one: String, _ other: String) -> Bool? {
+        guard let one = subscription(one), let other = subscription(other) else { return nil }
         return one.duration == other.duration
     }
 }
@@ -52,4 +67,18 @@ public enum PlanChangeClass: String, CaseIterable, Sendable {
     case crossgrade
     /// Not known: no catalogue, or it does not hold both products in one group.
     case planChange = "plan_change"
+
+    /// Whether Apple carries it out at once, and not with the next renewal.
+    ///
+    /// - Parameter sameDuration: Whether the periods have one length, which decides for a
+    ///   crossgrade only (app-store.md §G-23).
+    /// - Returns: Nil where that is not known.
+    public func isImmediate(sameDuration: Bool?) -> Bool? {
+        switch self {
+        case .upgrade: true
+        case .downgrade: false
+        case .crossgrade: sameDuration
+        case .planChange: nil
+        }
+    }
 }

@@ -9,6 +9,21 @@ struct Citations {
         if offsets.last != offset { offsets.append(offset) }
     }
 
+    /// Adds the event at that offset where there is one.
+    mutating func cite(_ offset: Int64?) {
+        if let offset { cite(offset) }
+    }
+
+    /// Adds the events another row cites.
+    mutating func cite(_ positions: [Position]) {
+        for position in positions { cite(position.offset) }
+    }
+
+    /// Adds all that others cite.
+    mutating func cite(_ others: Citations) {
+        offsets += others.offsets
+    }
+
     /// The cited positions, ascending, each once.
     func positions(lane: Int) -> [Position] {
         var unique: [Position] = []

@@ -20,9 +20,13 @@ public struct Timeline: Sendable {
     public let renewals: Assertions
     /// What Apple announced, each however often it was sent; see `notifications`.
     let announcements: [KeyedAssertion]
-    /// The greatest as-of of anything asserted, repetitions included; nil where nothing was.
+    /// Whose it is, as the operator stated it, by the instant that the statement names; see
+    /// `StreamClaims`.
+    public let links: Assertions
+    /// The greatest as-of of anything Apple asserted, repetitions included; nil where nothing was.
     ///
-    /// Nothing is known of the time after it.
+    /// Nothing is known of the time after it. Links do not count: they are of the operator's clock,
+    /// and tell nothing about the subscription.
     public let horizon: Instant?
 
     /// The fold of a subscription's history.
@@ -51,9 +55,12 @@ public struct Timeline: Sendable {
         stream = history.stream
         lane = history.events.first?.position.lane ?? 0
         purchases = PurchaseGrouping(gathered.transactions).purchases
-        oneTimePurchases = PurchaseGrouping(gathered.oneTimeTransactions).purchases
+        oneTimePurchases =
+            gathered.oneTimeTransactions.isEmpty
+            ? [] : PurchaseGrouping(gathered.oneTimeTransactions).purchases
         renewals = Assertions(gathered.renewals)
         announcements = gathered.notifications
+        links = Assertions(gathered.links)
         horizon = gathered.horizon
     }
 }
@@ -64,6 +71,7 @@ private struct GatheredAssertions {
     var oneTimeTransactions: [KeyedAssertion] = []
     var renewals: [Assertion] = []
     var notifications: [KeyedAssertion] = []
+    var links: [Assertion] = []
     var horizon: Instant?
 
     init(capacity: Int) {
@@ -71,6 +79,10 @@ private struct GatheredAssertions {
     }
 
     mutating func take(_ assertion: Assertion, of fact: Fact) {
+        if fact.kind == .link {
+            links.append(assertion)
+            return
+        }
         horizon = max(horizon ?? assertion.asOf, assertion.asOf)
         switch fact.kind {
         case .transaction:
@@ -83,6 +95,7 @@ private struct GatheredAssertions {
             renewals.append(assertion)
         case .notification:
             notifications.append(KeyedAssertion(assertion, of: fact))
+        case .link: break
         }
     }
 }

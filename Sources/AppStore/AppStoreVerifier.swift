@@ -26,7 +26,8 @@ public struct AppStoreVerifier: Sendable {
     /// The facts of a payload, with the payload as their evidence.
     ///
     /// The form is recognised by itself: a notification of either version as posted, a bare JWS, a
-    /// response of the App Store Server API or of verifyReceipt, an app receipt. Facts come in the
+    /// response of the App Store Server API or of verifyReceipt, an app receipt, or the operator's
+    /// statement whose a subscription is (`CustomerLink`). Facts come in the
     /// payload's order, of a notification its transactions, its renewal info, then itself.
     ///
     /// - Parameters:
@@ -63,6 +64,15 @@ public struct AppStoreVerifier: Sendable {
                 receivedAt: receivedAt
             )
             return try reading.read(body, in: payload)
+        case .link(let link):
+            let verified = try link.verified(
+                payload,
+                policy: policy,
+                voucher: voucher,
+                source: source,
+                receivedAt: receivedAt
+            )
+            return VerifiedPayload([verified])
         }
     }
 

@@ -8,6 +8,8 @@ enum PayloadForm {
     case receipt(ArraySlice<UInt8>)
     /// JSON that nothing signs but the receipt in it.
     case unsigned(UnsignedBody)
+    /// A statement of the operator's own.
+    case link(CustomerLink)
 
     /// Recognises the form; white space around it is tolerated.
     init(_ payload: [UInt8]) throws(Rejection) {
@@ -41,7 +43,9 @@ enum PayloadForm {
                 ?? Rejection(error, in: "The payload")
         }
         func has(_ names: StaticString...) -> Bool { names.contains { body[$0] != nil } }
-        if let envelope = try Envelope(body) {
+        if has("subledger") {
+            self = .link(try CustomerLink(body))
+        } else if let envelope = try Envelope(body) {
             self = .signed(envelope)
         } else if has("notification_type", "unified_receipt") {
             self = .unsigned(try UnsignedBody(statusUpdate: body))

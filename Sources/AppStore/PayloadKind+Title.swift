@@ -11,6 +11,7 @@ extension PayloadKind {
         case .appReceipt: "an app receipt"
         case .verifyReceiptResponse: "a verifyReceipt response"
         case .statusUpdateNotification: "a version 1 notification"
+        case .customerLink: "a customer link"
         }
     }
 }

@@ -38,6 +38,14 @@ public enum LifeKind: String, CaseIterable, Hashable, Sendable {
     case downgradeRequested
     /// Such a wish withdrawn.
     case downgradeWithdrawn
+    /// A change to another length of the same level wanted from the next renewal on.
+    case crossgradeRequested
+    /// A change of plan by an offer.
+    case changedByOffer
+    /// A failed renewal recovered with another product.
+    case recoveredWithAnotherProduct
+    /// Bought again after everything ended, another product than before.
+    case resubscribedToAnother
     /// A renewal with another product.
     case downgradeEffective
     /// Automatic renewal turned off.
@@ -58,6 +66,10 @@ public enum LifeKind: String, CaseIterable, Hashable, Sendable {
     case refundedAfterExpiry
     /// A refund undone.
     case refundReversed
+    /// A refund undone without a word; only asking Apple tells (app-store.md §G-31).
+    case refundReversedSilently
+    /// A refund asked for, and granted or declined later or not at all.
+    case refundRequested
     /// A period refunded, reinstated and refunded again.
     case refundedAgain
     /// A refund of a part of the price.

@@ -27,6 +27,7 @@ extension LifeMachine {
             if gap > Self.retryDuration { state.runStart = at }
             let isRefunded = at < newest.expiresDate
             kinds.insert(isRefunded ? .resubscribedAfterRefund : .resubscribed)
+            if newest.product != product { kinds.insert(.resubscribedToAnother) }
         } else {
             state.runStart = at
         }
@@ -62,6 +63,7 @@ extension LifeMachine {
         let (number, current) = try activePurchase()
         try require(state.isAutoRenewOn, .wrongState, "automatic renewal must be on")
         try requireEnd(current.expiresDate, at: at)
+        state.retries.append(LifeState.Retry(purchase: number))
         guard let graceUntil else {
             state.phase = .retry(graceUntil: nil)
             return [notice("DID_FAIL_TO_RENEW", about: number)]
@@ -92,6 +94,9 @@ extension LifeMachine {
             start = at
             state.billingDay = SimulatedCalendar.dayOfMonth(at)
             if graceUntil == nil { kinds.insert(.recoveredWithGap) }
+            if state.renewalProduct != current.product {
+                kinds.insert(.recoveredWithAnotherProduct)
+            }
         default:
             throw ScriptError(
                 code: .wrongState,
@@ -131,7 +136,8 @@ extension LifeMachine {
                 expectation: "billing must be in retry"
             )
         }
-        state.phase = .expired(.billingRetry)
+        state.expire(.billingRetry)
+        endRetry()
         state.isAutoRenewOn = false
         if graceUntil == nil { kinds.insert(.failedForGood) }
         return [notice("EXPIRED", "BILLING_RETRY", about: try newestPurchase().number)]
@@ -145,7 +151,7 @@ extension LifeMachine {
             .wrongState,
             "a voluntary end needs automatic renewal off, any other needs it on; use giveUp"
         )
-        state.phase = .expired(cause)
+        state.expire(cause)
         state.isAutoRenewOn = false
         if cause == .voluntary { kinds.insert(.expiredVoluntarily) }
         if cause == .priceIncrease { kinds.insert(.priceIncreaseRefused) }
@@ -223,6 +229,11 @@ extension LifeMachine {
         if product != current.product { kinds.insert(.downgradeEffective) }
         if offer == nil { kinds.insert(isTrial == true ? .trialThenPaid : .renewed) }
         return buy(product, offer: offer, start: start, isRenewal: true, chargedAt: chargedAt)
+    }
+
+    /// The App Store stops charging: known from when Apple first says so.
+    mutating func endRetry() {
+        if let last = state.retries.indices.last { state.retries[last].end = signedAt }
     }
 
     private func requireEnd(_ end: Instant, at: Instant) throws(ScriptError) {

@@ -31,6 +31,7 @@ extension LifeMachine {
         kinds.insert(isUpgrade ? .upgraded : .crossgraded)
         if at == current.purchaseDate { kinds.insert(.upgradedInRenewalSecond) }
         if current.offer?.discount == .freeTrial { kinds.insert(.upgradedInTrial) }
+        if offer != nil { kinds.insert(.changedByOffer) }
         state.purchases[number].isUpgraded = isUpgrade
         state.purchases[number].modifiedAt = at
         state.coming = nil
@@ -41,8 +42,11 @@ extension LifeMachine {
         return [notice(type, "UPGRADE", about: new)]
     }
 
-    mutating func changeAtRenewal(to product: SimulatedProduct) throws(ScriptError) -> [Notice] {
-        let (number, current) = try activePurchase()
+    mutating func changeAtRenewal(
+        to product: SimulatedProduct,
+        offer: SimulatedOffer?
+    ) throws(ScriptError) -> [Notice] {
+        let (number, current) = try renewingPurchase()
         let old = current.product
         try require(!isFamilyShared, .wrongState, "only the purchaser changes a subscription")
         try require(product != state.renewalProduct, .wrongProduct, "the wish must be a new one")
@@ -58,10 +62,36 @@ extension LifeMachine {
             .wrongProduct,
             "only a lower level, or the same level at another length, can wait"
         )
+        try require(
+            offer == nil
+                || state.isAutoRenewOn
+                    && (offer?.category == .promotional || offer?.category == .offerCode),
+            .wrongProduct,
+            "a running subscription takes promotional offers and offer codes, if it renews"
+        )
         state.renewalProduct = product
-        state.coming = nil
-        kinds.insert(.downgradeRequested)
-        return [notice("DID_CHANGE_RENEWAL_PREF", "DOWNGRADE", about: number)]
+        state.coming = offer.map {
+            LifeState.CurrentOffer(offer: $0, periodsLeft: $0.periodCount)
+        }
+        kinds.insert(product.level == old.level ? .crossgradeRequested : .downgradeRequested)
+        if offer != nil { kinds.insert(.changedByOffer) }
+        let type = offer == nil ? "DID_CHANGE_RENEWAL_PREF" : "OFFER_REDEEMED"
+        return [notice(type, "DOWNGRADE", about: number)]
+    }
+
+    // The newest purchase of a life that runs, or whose charge is retried.
+    private func renewingPurchase() throws(ScriptError) -> (
+        number: Int, purchase: LifeState.Purchase
+    ) {
+        switch state.phase {
+        case .active, .retry: return try newestPurchase()
+        default:
+            throw ScriptError(
+                code: .wrongState,
+                step: stepNumber,
+                expectation: "the subscription must be active or in billing retry"
+            )
+        }
     }
 
     mutating func turnAutoRenewOff(at: Instant) throws(ScriptError) -> [Notice] {
@@ -87,8 +117,9 @@ extension LifeMachine {
                 expectation: "the subscription must run"
             )
         }
-        state.phase = .expired(.voluntary)
+        state.expire(.voluntary)
         state.isRenewalForgotten = true
+        endRetry()
         return [disabled, notice("EXPIRED", "VOLUNTARY", about: number)]
     }
 
@@ -125,6 +156,7 @@ extension LifeMachine {
             milliseconds: current.expiresDate.milliseconds + days * SimulatedCalendar.day
         )
         state.purchases[number].expiresDate = end
+        state.extensions.append(LifeState.Extension(purchase: number, signedAt: signedAt))
         state.purchases[number].modifiedAt = at
         state.billingDay = SimulatedCalendar.dayOfMonth(end)
         kinds.insert(.extended)
@@ -152,6 +184,12 @@ extension LifeMachine {
         state.isPriceIncreaseAccepted = true
         kinds.insert(.priceIncreaseAccepted)
         return [notice("PRICE_INCREASE", "ACCEPTED", about: number)]
+    }
+
+    mutating func setAppAccountToken(_ token: String) throws(ScriptError) -> [Notice] {
+        _ = try newestPurchase()
+        state.appAccountToken = token
+        return []
     }
 
     mutating func restore() throws(ScriptError) -> [Notice] {

@@ -27,12 +27,14 @@ extension LifeMachine {
             )
         }
         noteRefund(of: purchase, number: number, percentage: percentage, at: at)
-        state.purchases[number].revocation = LifeState.Revocation(
+        let revocation = LifeState.Revocation(
             date: at,
             reason: Int64(number % 2),
             percentage: percentage,
             isFamily: false
         )
+        state.purchases[number].revocation = revocation
+        state.grantRefund(of: number, revocation, at: signedAt)
         state.purchases[number].timesRefunded += 1
         state.purchases[number].modifiedAt = at
         let isCurrent = number == state.purchases.count - 1 && at < purchase.expiresDate
@@ -43,27 +45,46 @@ extension LifeMachine {
         return [notice("REFUND", about: number)]
     }
 
-    mutating func reverseRefund(_ number: Int, at: Instant) throws(ScriptError) -> [Notice] {
+    mutating func reverseRefund(
+        _ number: Int,
+        isAnnounced: Bool,
+        at: Instant
+    ) throws(ScriptError) -> [Notice] {
         let purchase = try boughtPurchase(number)
         try require(purchase.revocation != nil, .wrongState, "it must be refunded")
         state.purchases[number].revocation = nil
         state.purchases[number].modifiedAt = at
-        kinds.insert(.refundReversed)
+        state.endRefund(of: number, at: signedAt, isAnnounced: isAnnounced)
+        kinds.insert(isAnnounced ? .refundReversed : .refundReversedSilently)
         if case .revoked(let autoRenew) = state.phase, number == state.purchases.count - 1 {
             let isRunning = at < purchase.expiresDate
-            state.phase = isRunning ? .active : .expired(.voluntary)
+            if isRunning { state.phase = .active } else { state.expire(.voluntary) }
             state.isAutoRenewOn = isRunning && autoRenew
         }
-        return [notice("REFUND_REVERSED", about: number)]
+        return isAnnounced ? [notice("REFUND_REVERSED", about: number)] : []
+    }
+
+    mutating func requestRefund(_ number: Int) throws(ScriptError) -> [Notice] {
+        let purchase = try boughtPurchase(number)
+        try require(purchase.revocation == nil, .wrongState, "it must not be refunded already")
+        // Apple repeats the question under a new UUID (app-store.md §C): it stays one request.
+        state.requestRefund(of: number, at: signedAt)
+        kinds.insert(.refundRequested)
+        return [notice("CONSUMPTION_REQUEST", about: number)]
     }
 
     mutating func declineRefund(_ number: Int) throws(ScriptError) -> [Notice] {
         let purchase = try boughtPurchase(number)
         try require(purchase.revocation == nil, .wrongState, "it must not be refunded already")
         kinds.insert(.refundDeclined)
-        return [
-            notice("CONSUMPTION_REQUEST", about: number), notice("REFUND_DECLINED", about: number),
-        ]
+        let declined = notice("REFUND_DECLINED", about: number)
+        if state.openRefund(of: number) != nil {
+            state.declineRefund(of: number, at: signedAt)
+            return [declined]
+        }
+        state.requestRefund(of: number, at: signedAt)
+        state.declineRefund(of: number, at: SubscriptionLife.signedAt(signedAt, notice: 1))
+        return [notice("CONSUMPTION_REQUEST", about: number), declined]
     }
 
     mutating func stopSharing(at: Instant) throws(ScriptError) -> [Notice] {
@@ -74,12 +95,14 @@ extension LifeMachine {
             .wrongTime,
             "the current period must have begun"
         )
-        state.purchases[number].revocation = LifeState.Revocation(
+        let revocation = LifeState.Revocation(
             date: at,
             reason: 0,
             percentage: nil,
             isFamily: true
         )
+        state.purchases[number].revocation = revocation
+        state.grantRefund(of: number, revocation, at: signedAt)
         state.purchases[number].modifiedAt = at
         state.phase = .revoked(autoRenew: false)
         state.isAutoRenewOn = false

@@ -73,18 +73,22 @@ struct LifeMachine: Sendable {
         case .expire(let cause, let at): return try expire(cause, at: at)
         case .changeNow(let product, let offer, let at):
             return try changeNow(to: product, offer: offer, at: at)
-        case .changeAtRenewal(let product, _): return try changeAtRenewal(to: product)
+        case .changeAtRenewal(let product, let offer, _):
+            return try changeAtRenewal(to: product, offer: offer)
         case .turnAutoRenewOff(let at): return try turnAutoRenewOff(at: at)
         case .turnAutoRenewOn: return try turnAutoRenewOn()
         case .redeem(let offer, _): return try redeem(offer)
         case .refund(let number, let percentage, let at):
             return try refund(number, percentage: percentage, at: at)
-        case .reverseRefund(let number, let at): return try reverseRefund(number, at: at)
+        case .requestRefund(let number, _): return try requestRefund(number)
+        case .reverseRefund(let number, let isAnnounced, let at):
+            return try reverseRefund(number, isAnnounced: isAnnounced, at: at)
         case .declineRefund(let number, _): return try declineRefund(number)
         case .extend(let days, let at): return try extend(days: days, at: at)
         case .announcePriceIncrease: return try announcePriceIncrease()
         case .acceptPriceIncrease: return try acceptPriceIncrease()
         case .stopSharing(let at): return try stopSharing(at: at)
+        case .setAppAccountToken(let token, _): return try setAppAccountToken(token)
         case .restore: return try restore()
         case .buyConsumable(let productId, let quantity, let at):
             return buyConsumable(productId, quantity: quantity, at: at)

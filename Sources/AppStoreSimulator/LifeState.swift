@@ -47,6 +47,26 @@ struct LifeState: Sendable {
         var to: Instant
     }
 
+    /// Charging again and again after a failed renewal.
+    struct Retry: Sendable {
+        let purchase: Int
+        /// When Apple first said that it was over; nil while it goes on or where it succeeded.
+        var end: Instant?
+    }
+
+    /// Why the subscription ended after a purchase.
+    struct Ending: Sendable {
+        let purchase: Int
+        let cause: ExpiryCause
+    }
+
+    /// A move of the end of a purchase.
+    struct Extension: Sendable {
+        let purchase: Int
+        /// When Apple first signed the new end.
+        let signedAt: Instant
+    }
+
     /// A consumable: a stream of its own.
     struct Consumable: Sendable {
         let productId: String
@@ -82,8 +102,14 @@ struct LifeState: Sendable {
     var phase = Phase.neverBought
     var purchases: [Purchase] = []
     var graces: [Grace] = []
+    var retries: [Retry] = []
+    var endings: [Ending] = []
+    var extensions: [Extension] = []
+    var refunds: [Refund] = []
     var consumables: [Consumable] = []
     var restores: [Restore] = []
+    /// The token that the developer set since the first purchase; nil for that of the identity.
+    var appAccountToken: String?
     var isAutoRenewOn = false
     /// Whether the customer cancelled in grace or retry and has not bought since: `verifyReceipt`
     /// then knows of no pending renewal (app-store.md §A.3, §G-22).
@@ -108,6 +134,12 @@ struct LifeState: Sendable {
         case .grace: 4
         case .revoked: 5
         }
+    }
+
+    /// Ends it after the newest purchase.
+    mutating func expire(_ cause: ExpiryCause) {
+        phase = .expired(cause)
+        endings.append(Ending(purchase: purchases.count - 1, cause: cause))
     }
 
     /// The number of the next transaction.

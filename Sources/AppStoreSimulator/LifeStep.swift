@@ -23,8 +23,9 @@ public enum LifeStep: Hashable, Sendable {
     /// The customer changes now: to a higher level, or to another product of the same level and
     /// length.
     case changeNow(to: SimulatedProduct, offer: SimulatedOffer?, at: Instant)
-    /// The customer wants another product from the next renewal on; the current one withdraws.
-    case changeAtRenewal(to: SimulatedProduct, at: Instant)
+    /// The customer wants another product from the next renewal on, perhaps by an offer; the
+    /// current one withdraws. In billing retry the charge that goes through is that renewal.
+    case changeAtRenewal(to: SimulatedProduct, offer: SimulatedOffer? = nil, at: Instant)
     /// The customer turns automatic renewal off; in grace and retry this ends everything.
     case turnAutoRenewOff(at: Instant)
     /// The customer turns automatic renewal on again before the period ends.
@@ -33,9 +34,11 @@ public enum LifeStep: Hashable, Sendable {
     case redeem(SimulatedOffer, at: Instant)
     /// A purchase is refunded, in full or by that many thousandths of a percent.
     case refund(purchase: Int, percentage: Int64?, at: Instant)
-    /// The refund of a purchase is undone.
-    case reverseRefund(purchase: Int, at: Instant)
-    /// The customer asks for a refund and does not get it.
+    /// The customer asks for the money back; nothing is decided yet.
+    case requestRefund(purchase: Int, at: Instant)
+    /// The refund of a purchase is undone; where it is not announced, only asking Apple tells.
+    case reverseRefund(purchase: Int, isAnnounced: Bool = true, at: Instant)
+    /// A refund is denied; where nobody had asked for it, the customer asks now.
     case declineRefund(purchase: Int, at: Instant)
     /// The developer moves the end of the current period, by 1 to 90 days.
     case extend(days: Int64, at: Instant)
@@ -45,6 +48,8 @@ public enum LifeStep: Hashable, Sendable {
     case acceptPriceIncrease(at: Instant)
     /// The purchaser stops sharing with this member of the family.
     case stopSharing(at: Instant)
+    /// The developer sets another token of the customer, of which Apple tells nobody unasked.
+    case setAppAccountToken(String, at: Instant)
     /// The customer restores on another device, which sees new transaction ids.
     case restore(at: Instant)
     /// The customer buys a consumable beside the subscription.
@@ -57,10 +62,12 @@ public enum LifeStep: Hashable, Sendable {
         switch self {
         case .subscribe(_, _, let at), .renew(let at), .failToRenew(_, let at), .recover(let at),
             .endGrace(let at), .giveUp(let at), .expire(_, let at), .changeNow(_, _, let at),
-            .changeAtRenewal(_, let at), .turnAutoRenewOff(let at), .turnAutoRenewOn(let at),
-            .redeem(_, let at), .refund(_, _, let at), .reverseRefund(_, let at),
-            .declineRefund(_, let at), .extend(_, let at), .announcePriceIncrease(let at),
-            .acceptPriceIncrease(let at), .stopSharing(let at), .restore(let at),
+            .changeAtRenewal(_, _, let at), .turnAutoRenewOff(let at), .turnAutoRenewOn(let at),
+            .redeem(_, let at), .refund(_, _, let at), .requestRefund(_, let at),
+            .reverseRefund(_, _, let at), .declineRefund(_, let at), .extend(_, let at),
+            .announcePriceIncrease(let at),
+            .acceptPriceIncrease(let at), .stopSharing(let at), .setAppAccountToken(_, let at),
+            .restore(let at),
             .buyConsumable(_, _, let at), .refundConsumable(_, let at):
             at
         }

@@ -10,7 +10,7 @@ struct PayloadContent {
 
     // When Apple added fields that old payloads lack (app-store.md §D.1).
     private static let offerPeriodSince = Instant(milliseconds: 1_738_368_000_000)  // 2025-02-01
-    private static let revocationTypeSince = Instant(milliseconds: 1_764_547_200_000)  // 2025-12-01
+    static let revocationTypeSince = Instant(milliseconds: 1_764_547_200_000)  // 2025-12-01
 
     /// A transaction; the number may be that of a restore instead of its own.
     func transaction(
@@ -31,7 +31,7 @@ struct PayloadContent {
         json.add("expiresDate", purchase.expiresDate)
         json.add("quantity", 1)
         json.add("type", "Auto-Renewable Subscription")
-        json.add("appAccountToken", identity.appAccountToken)
+        json.add("appAccountToken", state.appAccountToken ?? identity.appAccountToken)
         json.add("inAppOwnershipType", identity.isFamilyShared ? "FAMILY_SHARED" : "PURCHASED")
         json.add("signedDate", signedAt)
         add(purchase.revocation, to: &json, signedAt: signedAt)
@@ -98,7 +98,7 @@ struct PayloadContent {
             }
             if let offer { add(offer, to: &json, signedAt: signedAt) }
         }
-        json.add("appAccountToken", identity.appAccountToken)
+        json.add("appAccountToken", state.appAccountToken ?? identity.appAccountToken)
         addAppTransactionId(to: &json, signedAt: signedAt)
         return json.object
     }

@@ -39,7 +39,7 @@ extension RandomStory {
             tell(.extend(days: generator.integer(in: 1...90), at: at))
         case 72..<79: tellRedemption(at: at)
         case 79..<85: tellPriceIncrease(at: at)
-        case 85..<88 where !isFree: tell(.declineRefund(purchase: number, at: at))
+        case 85..<90 where !isFree: tellRefundRequest(of: number, at: at)
         default: tellAside(at: at)
         }
     }
@@ -79,7 +79,45 @@ extension RandomStory {
             tellAside(at: at)
             return
         }
+        let isByOffer = machine.state.isAutoRenewOn && generator.chance(percent: 15)
+        let category: SimulatedOffer.Category =
+            generator.chance(percent: 50) ? .promotional : .offerCode
+        let offer: SimulatedOffer? =
+            isByOffer ? .payUpFront(.months(1), category, identifier: "STAYSMALL") : nil
+        tell(.changeAtRenewal(to: product, offer: offer, at: at))
+    }
+
+    /// Another product for the charge that is still tried, if there is one to want.
+    mutating func tellChangeInRetry(at: Instant) {
+        guard !identity.isFamilyShared, let current = machine.state.newest else { return }
+        let lower = products.filter { product in
+            product != machine.state.renewalProduct
+                && (product.level > current.product.level
+                    || product.level == current.product.level
+                        && product.duration != current.product.duration)
+        }
+        guard let product = generator.element(of: lower) else { return }
         tell(.changeAtRenewal(to: product, at: at))
+    }
+
+    // Asked for, and mostly decided after a while.
+    private mutating func tellRefundRequest(of number: Int, at: Instant) {
+        switch generator.integer(in: 0...9) {
+        case 0..<3: tell(.declineRefund(purchase: number, at: at))
+        case 3..<6:
+            tell(.requestRefund(purchase: number, at: at))
+            tell(.declineRefund(purchase: number, at: later(at, 3600...43_200)))
+        case 6..<9:
+            tell(.requestRefund(purchase: number, at: at))
+            tell(
+                .refund(
+                    purchase: number,
+                    percentage: percentage(),
+                    at: later(at, 3600...43_200)
+                )
+            )
+        default: tell(.requestRefund(purchase: number, at: at))
+        }
     }
 
     private mutating func tellAutoRenewSwitch(at: Instant) {
@@ -143,7 +181,13 @@ extension RandomStory {
             tellAside(at: at)
             return
         }
-        tell(.reverseRefund(purchase: number, at: at))
+        tellReversal(of: number, at: at)
+    }
+
+    /// A reversal, of which Apple tells nobody now and then.
+    mutating func tellReversal(of number: Int, at: Instant) {
+        let isAnnounced = !generator.chance(percent: 20)
+        tell(.reverseRefund(purchase: number, isAnnounced: isAnnounced, at: at))
     }
 
     mutating func productForNow(than current: SimulatedProduct) -> SimulatedProduct? {

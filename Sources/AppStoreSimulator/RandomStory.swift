@@ -17,11 +17,16 @@ struct RandomStory {
     let isSteady: Bool
     private var stepsLeft: Int64
 
-    /// The script of that life.
-    init(identity: LifeIdentity, generator: SeededGenerator) {
+    /// The script of that life, with products of a group drawn unless given.
+    init(
+        identity: LifeIdentity,
+        generator: SeededGenerator,
+        products: [SimulatedProduct]? = nil
+    ) {
         var generator = generator
         self.identity = identity
-        products = generator.element(of: SimulatedCatalogue.groups) ?? SimulatedCatalogue.lumen
+        self.products =
+            products ?? generator.element(of: SimulatedCatalogue.groups) ?? SimulatedCatalogue.lumen
         machine = LifeMachine(
             storefront: identity.storefront,
             isFamilyShared: identity.isFamilyShared
@@ -173,7 +178,12 @@ struct RandomStory {
             + LifeMachine.retryDuration
         let at = instant(from: now.milliseconds, before: end) ?? later(now, 60...600)
         switch generator.integer(in: 0...9) {
-        case 0..<5: tell(.recover(at: at))
+        case 0..<3: tell(.recover(at: at))
+        case 3..<5:
+            tellChangeInRetry(at: at)
+            // Within the sixty days, as any charge (app-store.md §G-18).
+            let charged = instant(from: now.milliseconds, before: end)
+            tell(.recover(at: charged ?? later(now, 60...600)))
         case 5..<6: tell(.turnAutoRenewOff(at: at))
         default:
             tell(.giveUp(at: later(max(now, Instant(milliseconds: end)), 60...600)))
@@ -201,7 +211,7 @@ struct RandomStory {
         let at = later(now, 3600...(window + 3600))
         switch generator.integer(in: 0...99) {
         case 0..<50 where !identity.isFamilyShared:
-            tell(.reverseRefund(purchase: machine.state.purchases.count - 1, at: at))
+            tellReversal(of: machine.state.purchases.count - 1, at: at)
         case 50..<75:
             tell(.subscribe(returningProduct(), offer: nil, at: at))
         case 75..<80:

@@ -84,7 +84,7 @@ struct ReceiptContent {
     }
 
     private func addLatest(of row: ReceiptRow, to json: inout ReceiptWriter) {
-        json.text("app_account_token", life.identity.appAccountToken)
+        json.text("app_account_token", row.appAccountToken)
         guard let subscription = row.subscription else { return }
         if subscription.isUpgraded { json.flag("is_upgraded", true) }
         json.text("offer_code_ref_name", subscription.offerCodeReferenceName)

@@ -28,6 +28,7 @@ struct ReceiptRow {
     let purchaseDate: Instant
     let originalPurchaseDate: Instant
     let cancellation: Cancellation?
+    let appAccountToken: String?
     let subscription: Subscription?
 }
 
@@ -71,6 +72,7 @@ extension SubscriptionLife {
             purchaseDate: purchase.purchaseDate,
             originalPurchaseDate: content.originalPurchaseDate(of: state) ?? purchase.purchaseDate,
             cancellation: cancellation(of: purchase, style: style),
+            appAccountToken: state.appAccountToken ?? identity.appAccountToken,
             subscription: subscription(of: purchase, style: style)
         )
     }
@@ -131,6 +133,7 @@ extension SubscriptionLife {
             cancellation: consumable.revocation.map {
                 ReceiptRow.Cancellation(date: $0.date, reason: $0.reason)
             },
+            appAccountToken: identity.appAccountToken,
             subscription: nil
         )
     }

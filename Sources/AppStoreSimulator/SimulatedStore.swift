@@ -48,7 +48,8 @@ public struct LifeIdentity: Hashable, Sendable {
         seed: UInt64,
         index: Int64,
         isFamilyShared: Bool = false,
-        storefront: SimulatedStorefront? = nil
+        storefront: SimulatedStorefront? = nil,
+        appAccountToken token: String? = nil
     ) {
         precondition((0..<1_000_000_000).contains(index), "a life is numbered below 10^9: \(index)")
         var common = SeededGenerator(seed: seed, branch: Self.branch)
@@ -58,7 +59,8 @@ public struct LifeIdentity: Hashable, Sendable {
         lineItemBase = common.integer(in: 200...899) * 1_000_000_000_000 + index * 1000
         var generator = SeededGenerator(seed: seed ^ Self.branch, branch: UInt64(index))
         let chosen = generator.element(of: SimulatedStorefront.all) ?? SimulatedStorefront.all[0]
-        appAccountToken = generator.chance(percent: 60) ? generator.uuid() : nil
+        let drawn = generator.chance(percent: 60) ? generator.uuid() : nil
+        appAccountToken = token ?? drawn
         appTransactionId = String(
             704_000_000_000_000_000 + generator.integer(in: 0...999_999_999_999)
         )

@@ -67,8 +67,9 @@ struct StatusUpdate {
                 StatusUpdate(type: "CONSUMPTION_REQUEST", purchase: newest),
                 StatusUpdate(type: "REFUND", purchase: newest),
             ]
-        case .giveUp, .expire, .turnAutoRenewOff, .turnAutoRenewOn, .reverseRefund, .endGrace,
-            .redeem, .declineRefund, .extend, .acceptPriceIncrease, .restore, .buyConsumable:
+        case .giveUp, .expire, .turnAutoRenewOff, .turnAutoRenewOn, .requestRefund,
+            .reverseRefund, .setAppAccountToken, .endGrace, .redeem, .declineRefund, .extend,
+            .acceptPriceIncrease, .restore, .buyConsumable:
             return isToggled ? [status] : []
         }
     }

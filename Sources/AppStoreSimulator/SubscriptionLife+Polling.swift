@@ -59,11 +59,19 @@ extension SubscriptionLife {
     ///
     /// Together they tell the whole truth, as the notifications do. History alone knows no grace.
     public func polls() -> [Delivery] {
-        chapters.flatMap { chapter in
-            chapter.notices.indices.flatMap { number -> [Delivery] in
-                let instant = Self.signedAt(chapter, notice: number)
-                return history(asOf: instant) + [statuses(asOf: instant)]
-            }
+        chapters.flatMap { poll(after: $0) }
+    }
+
+    /// History and statuses asked for after what Apple does not announce.
+    ///
+    /// A ledger that asks now and then learns it so, or from the next notification.
+    public func silentPolls() -> [Delivery] {
+        chapters.filter(\.isSilent).flatMap { poll(after: $0) }
+    }
+
+    private func poll(after chapter: Chapter) -> [Delivery] {
+        chapter.signingInstants.flatMap { instant in
+            history(asOf: instant) + [statuses(asOf: instant)]
         }
     }
 
@@ -86,9 +94,10 @@ extension SubscriptionLife {
         }
     }
 
-    /// Notifications and restores, by signing date: everything that arrives unasked.
+    /// Notifications and restores, by signing date: everything that arrives unasked, and polls
+    /// after the few things that Apple announces to nobody.
     public func deliveries() -> [Delivery] {
-        (notifications() + restores()).sorted { $0.signedAt < $1.signedAt }
+        (notifications() + restores() + silentPolls()).sorted { $0.signedAt < $1.signedAt }
     }
 
     private func pages(of transactions: [[UInt8]], signedAt: Instant) -> [Delivery] {

@@ -51,9 +51,8 @@ extension SubscriptionLife {
     /// as prices and the share of a refund, are missing.
     public func verifyReceiptPolls(style: ReceiptStyle = []) -> [Delivery] {
         chapters.flatMap { chapter in
-            chapter.notices.indices.map { number in
-                let instant = Self.signedAt(chapter, notice: number)
-                return Delivery(
+            chapter.signingInstants.map { instant in
+                Delivery(
                     channel: .verifyReceipt,
                     payload: verifyReceiptResponse(asOf: instant, style: style),
                     signedAt: instant

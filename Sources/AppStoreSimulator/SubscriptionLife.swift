@@ -66,9 +66,7 @@ public struct SubscriptionLife: Sendable {
     ///
     /// Consumables are streams of their own and do not count.
     public var horizon: Instant? {
-        chapters.last { !$0.isAboutConsumable }.map { chapter in
-            Self.signedAt(chapter, notice: max(0, chapter.notices.count - 1))
-        }
+        chapters.last { !$0.isAboutConsumable }.map { $0.signingInstants.last ?? $0.signedAt }
     }
 
     /// The rows that `active_periods` must have once everything was delivered.
@@ -97,7 +95,12 @@ public struct SubscriptionLife: Sendable {
 
     /// When a notification of a chapter is signed: the second one twenty seconds after the first.
     static func signedAt(_ chapter: Chapter, notice number: Int) -> Instant {
-        Instant(milliseconds: chapter.signedAt.milliseconds + Int64(number) * 20_000)
+        signedAt(chapter.signedAt, notice: number)
+    }
+
+    /// When a notification is signed, from when the first one of its step is.
+    static func signedAt(_ first: Instant, notice number: Int) -> Instant {
+        Instant(milliseconds: first.milliseconds + Int64(number) * 20_000)
     }
 }
 

@@ -154,6 +154,7 @@ struct AppendInsert {
                 .textArray(contents.map { $0.text(.appAccountToken) }),
                 .textArray(contents.map { $0.text(.notificationType) }),
                 .textArray(contents.map { $0.text(.subtype) }),
+                .textArray(contents.map { $0.text(.customerId) }),
                 .byteaArray(new.map(\.contentDigest)),
                 .byteaArray(new.map(\.event.evidence.bytes)),
                 .byteaArray(new.map(\.contentBytes)),
@@ -213,6 +214,7 @@ struct AppendInsert {
             .text(content.text(.appAccountToken)),
             .text(content.text(.notificationType)),
             .text(content.text(.subtype)),
+            .text(content.text(.customerId)),
             .bytea(new.contentDigest),
             .bytea(new.event.evidence.bytes),
             .bytea(new.contentBytes),
@@ -265,14 +267,16 @@ struct AppendInsert {
     private static let eventTarget = """
         ledger.event (lane, recorded_at, lane_offset, as_of_ms, purchase_date_ms, expires_date_ms,
             environment, original_transaction_id, kind, bundle_id, product_id, transaction_id,
-            app_account_token, notification_type, subtype, content_digest, evidence_digest, content)
+            app_account_token, notification_type, subtype, customer_id, content_digest,
+            evidence_digest, content)
         """
 
     private static let event = """
         INSERT INTO \(eventTarget)
         SELECT $1, $2, e.* FROM unnest($3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[],
             $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[],
-            $13::text[], $14::text[], $15::text[], $16::bytea[], $17::bytea[], $18::bytea[]) AS e
+            $13::text[], $14::text[], $15::text[], $16::text[], $17::bytea[], $18::bytea[],
+            $19::bytea[]) AS e
         """
 
     private static let copyEvent = "COPY \(eventTarget) FROM STDIN (FORMAT BINARY)"

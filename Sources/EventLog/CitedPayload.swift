@@ -164,7 +164,7 @@ private struct CitedEvents {
 }
 
 extension CitedPayload.Found {
-    fileprivate init(_ content: EvidenceVault.Content) {
+    init(_ content: EvidenceVault.Content) {
         switch content {
         case .damaged(let reason): self = .damaged(reason)
         case .whole(let stored):

@@ -140,8 +140,7 @@ extension EventLog {
     private static func eventsSQL(_ range: StreamRange, upTo head: Head) -> String {
         """
         COPY (
-            SELECT environment, original_transaction_id, lane_offset, as_of_ms, recorded_at,
-                purchase_date_ms, expires_date_ms, kind, bundle_id, evidence_digest, content
+            SELECT \(ScannedRow.columns)
             FROM ledger.event
             WHERE \(range.condition) AND lane_offset <= \(head.offset)
             ORDER BY environment, original_transaction_id

@@ -29,6 +29,8 @@ public struct EventLogError: Error, Sendable {
         case malformedLog = "malformed-log"
         /// More facts came in one payload than a commit can take.
         case tooManyFacts = "too-many-facts"
+        /// A look-up leads to more subscriptions than one answer takes.
+        case tooManyStreams = "too-many-streams"
         /// The log was closed.
         case closed = "closed"
     }

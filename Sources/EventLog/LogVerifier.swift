@@ -137,7 +137,7 @@ extension LogVerifier {
         let rows = try await session.query(
             """
             SELECT \(EventRows.columns), e.content_digest, e.product_id, e.transaction_id,
-                e.app_account_token, e.notification_type, e.subtype
+                e.app_account_token, e.notification_type, e.subtype, e.customer_id
             FROM ledger.event e
             WHERE e.lane = $1 AND e.lane_offset >= $2 AND e.lane_offset < $3
             ORDER BY e.lane_offset
@@ -165,6 +165,7 @@ extension LogVerifier {
     private func columns(in row: PostgresRow, agreeWith event: Event) throws -> Bool {
         let fields: [Field] = [
             .productId, .transactionId, .appAccountToken, .notificationType, .subtype,
+            .customerId,
         ]
         for (index, field) in fields.enumerated() {
             let column = 13 + index

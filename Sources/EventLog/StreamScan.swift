@@ -69,26 +69,8 @@ struct StreamScan: Sendable {
     mutating func take(_ row: borrowing CopyBinaryRow) throws {
         let position = Position(lane: lane, offset: try row.int8(2))
         let stream = try stream(of: row, at: position)
-        guard let kind = Kind(rawValue: try row.text(7)),
-            let evidence = try row.bytes(9).flatMap({ Digest(bytes: $0) }),
-            let content = Content(canonicalBytes: try row.bytea(10)),
-            let bundle = try row.bytes(8).flatMap({ bundleId.text(of: $0) })
-        else { throw EventRows.malformed(position) }
         current?.events.append(
-            Event(
-                position: position,
-                recordedAt: Instant(microseconds: try row.timestamptz(4)),
-                fact: Fact(
-                    stream: stream,
-                    bundleId: bundle,
-                    kind: kind,
-                    purchaseDate: Instant(milliseconds: try row.int8(5)),
-                    expiresDate: Instant(milliseconds: try row.int8(6)),
-                    asOf: Instant(milliseconds: try row.int8(3)),
-                    content: content
-                ),
-                evidence: evidence
-            )
+            try ScannedRow.event(in: row, of: stream, at: position, bundleId: &bundleId)
         )
     }
 
@@ -128,8 +110,45 @@ struct StreamScan: Sendable {
     }
 }
 
+/// Reads what all scans have in common out of a row of their COPY.
+enum ScannedRow {
+    /// The columns of an event, in the order in which `event` reads them.
+    static let columns = """
+        environment, original_transaction_id, lane_offset, as_of_ms, recorded_at,
+        purchase_date_ms, expires_date_ms, kind, bundle_id, evidence_digest, content
+        """
+
+    /// The event in a row of that stream.
+    static func event(
+        in row: borrowing CopyBinaryRow,
+        of stream: StreamID,
+        at position: Position,
+        bundleId: inout RepeatedText
+    ) throws -> Event {
+        guard let kind = Kind(rawValue: try row.text(7)),
+            let bundle = try row.bytes(8).flatMap({ bundleId.text(of: $0) }),
+            let evidence = try row.bytes(9).flatMap({ Digest(bytes: $0) }),
+            let content = Content(canonicalBytes: try row.bytea(10))
+        else { throw EventRows.malformed(position) }
+        return Event(
+            position: position,
+            recordedAt: Instant(microseconds: try row.timestamptz(4)),
+            fact: Fact(
+                stream: stream,
+                bundleId: bundle,
+                kind: kind,
+                purchaseDate: Instant(milliseconds: try row.int8(5)),
+                expiresDate: Instant(milliseconds: try row.int8(6)),
+                asOf: Instant(milliseconds: try row.int8(3)),
+                content: content
+            ),
+            evidence: evidence
+        )
+    }
+}
+
 /// A text that is nearly always the one of the row before.
-private struct RepeatedText: Sendable {
+struct RepeatedText: Sendable {
     private var bytes: [UInt8] = []
     private var text = ""
 

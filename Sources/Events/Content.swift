@@ -25,6 +25,8 @@ public enum Format: UInt8, CaseIterable, Sendable {
     case topLevelRenewalInfo = 8
     /// A version 1 notification (app-store.md §B.1).
     case statusUpdateNotification = 9
+    /// The operator's statement whose subscription it is; without a customer it says nobody's.
+    case customerLink = 10
 
     /// The fields whose absence asserts that there is no such thing.
     ///
@@ -38,6 +40,7 @@ public enum Format: UInt8, CaseIterable, Sendable {
         case .receiptTransaction: Format.receiptDenials
         case .responseTransaction, .singleTransaction: Format.responseDenials
         case .pendingRenewalInfo: Format.pendingRenewalDenials
+        case .customerLink: Format.linkDenials
         case .topLevelRenewalInfo, .statusUpdateNotification: []
         }
     }
@@ -50,6 +53,7 @@ public enum Format: UInt8, CaseIterable, Sendable {
         .expirationIntent, .isInBillingRetryPeriod, .gracePeriodExpiresDate, .priceIncreaseStatus,
         .offerType, .offerIdentifier,
     ])
+    private static let linkDenials = FieldSet([.customerId])
     private static let notificationDenials = FieldSet([.subtype, .status])
     // A row without `is_upgraded` or an offer says nothing: both came late to these formats.
     private static let receiptDenials = FieldSet([.revocationDate])

@@ -46,6 +46,8 @@ public enum PayloadKind: String, CaseIterable, Sendable {
     case verifyReceiptResponse = "verify-receipt-response"
     /// A version 1 notification, its `password` left out.
     case statusUpdateNotification = "status-update-notification"
+    /// The operator's statement whose subscription it is.
+    case customerLink = "customer-link"
 }
 
 /// How a payload was verified.

@@ -1,4 +1,5 @@
-/// What an event is about: a purchase, a renewal preference, or something Apple said happened.
+/// What an event is about: a purchase, a renewal preference, something Apple said happened, or whose
+/// subscription it is.
 public enum Kind: String, CaseIterable, Sendable {
     /// One transaction: a period, or a purchase that is no subscription.
     case transaction
@@ -6,6 +7,9 @@ public enum Kind: String, CaseIterable, Sendable {
     case renewal
     /// A notification: that Apple said something, when, and with which status.
     case notification
+    /// The operator's statement that a subscription belongs to one of the app's customers, or to
+    /// none: the only kind that is not Apple's.
+    case link
 }
 
 /// The identity of a subscription: an `originalTransactionId` in one environment.
@@ -52,12 +56,14 @@ public struct Fact: Hashable, Sendable {
     public let bundleId: String
     /// What it is about.
     public let kind: Kind
-    /// Start of the period it is about, in whole seconds; the epoch where it is about none.
+    /// Start of the period it is about, in whole seconds; the epoch where it is about none, as of
+    /// links.
     public let purchaseDate: Instant
     /// End of the period, in whole seconds; the epoch for what never expires (promise of the key:
     /// no NULL).
     public let expiresDate: Instant
-    /// When Apple asserted it, on Apple's clock.
+    /// When Apple asserted it, on Apple's clock; of a link the instant that the operator's statement
+    /// names, on the operator's clock.
     public let asOf: Instant
     /// What it says.
     public let content: Content
@@ -86,7 +92,7 @@ public struct Fact: Hashable, Sendable {
         let name =
             switch kind {
             case .transaction: content.text(.productId) ?? ""
-            case .renewal: ""
+            case .renewal, .link: ""
             case .notification:
                 content.text(.notificationUUID) ?? content.text(.notificationType) ?? ""
             }
@@ -113,6 +119,6 @@ public struct Subject: Hashable, Sendable {
     public let purchaseDate: Instant
     /// End of the period.
     public let expiresDate: Instant
-    /// Product or notification; empty for renewal snapshots.
+    /// Product or notification; empty for renewal snapshots and links.
     public let name: String
 }

@@ -29,6 +29,12 @@ public enum Field: UInt8, CaseIterable, Sendable {
     case appTransactionId = 23
     case previousOriginalTransactionId = 24
 
+    // Whose it is, as the operator states it (app-store.md §G-37): the app's own name for the
+    // customer, why, and who said so.
+    case customerId = 25
+    case linkReason = 26
+    case linkedBy = 27
+
     // What happens next (app-store.md §D.2).
     case autoRenewProductId = 32
     case autoRenewStatus = 33
@@ -76,8 +82,14 @@ public enum Field: UInt8, CaseIterable, Sendable {
     /// Whether a different value is news.
     ///
     /// A transaction id is an alias of its purchase: a restore makes new ones for the same period
-    /// (app-store.md §G-4).
-    public var isMeaningful: Bool { self != .transactionId }
+    /// (app-store.md §G-4). Who linked a customer, and why, is kept for the audit; the same link by
+    /// somebody else tells nothing new.
+    public var isMeaningful: Bool {
+        switch self {
+        case .transactionId, .linkReason, .linkedBy: false
+        default: true
+        }
+    }
 }
 
 /// A set of fields, as the bits of their tags.

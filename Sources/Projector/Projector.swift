@@ -65,12 +65,15 @@ public struct Projector: Sendable {
     ///
     /// - Parameters:
     ///   - projections: What to build.
+    ///   - context: What the operator has decided, above all what is sold;
+    ///     nothing where it is left out.
     ///   - jobs: Connections that read and fold at the same time, from 1 to `jobsMax`.
     ///   - progress: Told the number of events folded so far, now and then.
     /// - Returns: What became of each projection.
     /// - Throws: `databaseUnavailable`, `viewsInUse`; the live tables are then as they were.
     public func rebuild(
         _ projections: [any Projection] = allProjections,
+        in context: FoldContext = FoldContext(),
         jobs: Int = 1,
         progress: @escaping @Sendable (Int) -> Void = { _ in }
     ) async throws(ProjectorError) -> [Rebuilt] {
@@ -78,7 +81,13 @@ public struct Projector: Sendable {
         do {
             let session = try await PostgresSession.connect(settings)
             do {
-                let rebuilt = try await rebuild(projections, jobs, in: session, progress)
+                let rebuilt = try await rebuild(
+                    projections,
+                    context,
+                    jobs,
+                    in: session,
+                    progress
+                )
                 await session.close()
                 return rebuilt
             } catch {
@@ -92,6 +101,7 @@ public struct Projector: Sendable {
 
     private func rebuild(
         _ projections: [any Projection],
+        _ context: FoldContext,
         _ jobs: Int,
         in session: PostgresSession,
         _ progress: @escaping @Sendable (Int) -> Void
@@ -102,7 +112,7 @@ public struct Projector: Sendable {
         let heads = try await log.heads()
         let build = try await Build.begin(
             projections,
-            context: FoldContext(),
+            context: context,
             in: session,
             settings: settings
         )

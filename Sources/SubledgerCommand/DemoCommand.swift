@@ -1,6 +1,7 @@
 import AppStore
 import AppStoreSimulator
 import ArgumentParser
+import Catalogue
 import EventLog
 import Events
 import Foundation
@@ -12,7 +13,7 @@ import Subledger
 struct DemoCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "demo",
-        abstract: "Fill a ledger with a synthetic App Store and ask it three questions.",
+        abstract: "Fill a ledger with a synthetic App Store and explain three customers.",
         discussion: """
             Works in a database of its own, `subledger_demo`, which it makes anew each time; the \
             ledger of the configured database is not touched.
@@ -29,6 +30,9 @@ struct DemoCommand: AsyncParsableCommand {
     @OptionGroup var output: OutputOptions
 
     private static let databaseName = "subledger_demo"
+
+    /// Before the first purchase of any simulated life.
+    private static let catalogueStart = Instant(milliseconds: 1_230_768_000_000)
 
     func run() async throws {
         Terminal.write("1/5  starting PostgreSQL")
@@ -48,8 +52,11 @@ struct DemoCommand: AsyncParsableCommand {
         )
         Terminal.write("3/5  ingesting \(subscriptions) subscriptions, shuffled, some twice")
         try await ingest(simulator, into: ledger)
-        Terminal.write("4/5  rebuilding the projections")
-        for projection in try await Projector(log: ledger.log, settings: settings).rebuild() {
+        Terminal.write("4/5  importing the catalogue, rebuilding the projections")
+        try await importCatalogue(into: ledger)
+        let context = FoldContext(catalogues: try await ledger.catalogues())
+        let projector = Projector(log: ledger.log, settings: settings)
+        for projection in try await projector.rebuild(in: context) {
             Terminal.print(
                 "\(projection.name): \(projection.rows) rows from \(projection.events) events"
             )
@@ -57,10 +64,19 @@ struct DemoCommand: AsyncParsableCommand {
         Terminal.write("5/5  verifying the log")
         let report = try await ledger.log.verify()
         Terminal.print("verify: \(report.isOK ? "ok" : "MISMATCH"), \(report.events) events")
-        try await show(simulator, in: ledger.log)
+        try await show(simulator, in: ledger)
         await ledger.log.close()
         printNextSteps(settings)
         if !report.isOK { throw Exit.mismatch }
+    }
+
+    private func importCatalogue(into ledger: Ledger) async throws {
+        _ = try await CatalogueStore(log: ledger.log).add(
+            try CatalogueFile.read(SimulatedCatalogue.storekit),
+            effectiveFrom: DemoCommand.catalogueStart,
+            source: "the synthetic App Store",
+            recordedAt: .systemClock()
+        )
     }
 
     private func ingest(_ simulator: AppStoreSimulator, into ledger: Ledger) async throws {
@@ -86,7 +102,7 @@ struct DemoCommand: AsyncParsableCommand {
     }
 
     /// The shortest life of each kind that shows something, and what the ledger makes of it.
-    private func show(_ simulator: AppStoreSimulator, in log: EventLog) async throws {
+    private func show(_ simulator: AppStoreSimulator, in ledger: Ledger) async throws {
         let wanted: [(kind: LifeKind, story: String)] = [
             (.recoveredInGrace, "a renewal recovered in grace: no gap, and no grace left over"),
             (.upgraded, "an upgrade ended a period before its time"),
@@ -103,15 +119,25 @@ struct DemoCommand: AsyncParsableCommand {
                 environment: life.store.environment,
                 originalTransactionId: life.originalTransactionId
             )
-            let history = try await log.history(of: stream)
-            let periods = ActivePeriods(Timeline(history))
+            let history = try await ledger.log.recordedHistory(of: stream)
+            let periods = ActivePeriods(Timeline(history.latest))
             Terminal.print("\n── \(story)")
             PeriodsDocument.printTable(stream, periods.rows, periods.active)
             Terminal.print("")
-            HistoryDocument.printTable(
-                history,
-                try await log.evidenceSummaries(of: history)
+            let answer = try await ExplanationAnswer(
+                about: AskedCustomer(
+                    id: stream.originalTransactionId,
+                    environment: stream.environment,
+                    lanes: ledger.log.identity.lanes,
+                    histories: [history]
+                ),
+                product: nil,
+                at: life.horizon ?? .systemClock(),
+                knownAt: .latest,
+                in: ledger
             )
+            let style = Terminal.pictureStyle(isASCII: false)
+            Terminal.print(ExplanationText(answer, style: style, width: Terminal.width).text)
         }
     }
 
@@ -122,7 +148,7 @@ struct DemoCommand: AsyncParsableCommand {
 
             Try next (the demo's database: export DATABASE_URL="\(settings.fullConnectionString)"):
               subledger streams
-              subledger periods \(some) --json
+              subledger explain \(some) --at 2025-01-01
               subledger history \(some)
               subledger verify --json
               subledger ingest --help

@@ -1,5 +1,6 @@
 import AppStore
 import ArgumentParser
+import Catalogue
 import EventLog
 import Foundation
 import Postgres
@@ -7,6 +8,8 @@ import Projector
 
 /// The exit codes of the command line; a contract (interfaces §3.1).
 enum Exit {
+    /// The answer of `access` where there is none.
+    static let no = ExitCode(1)
     static let mismatch = ExitCode(3)
     static let notFound = ExitCode(4)
     static let badInput = ExitCode(65)
@@ -36,6 +39,7 @@ struct Failure: Error {
         case let error as EventLogError: end(exitCode(of: error.code), error.description)
         case let error as ProjectorError: end(exitCode(of: error.code), error.description)
         case let error as Rejection: end(Exit.badInput, error.message)
+        case let error as CatalogueError: end(exitCode(of: error.code), error.description)
         case let error as EmbeddedServerError: end(Exit.unavailable, error.description)
         case let error as PostgresError:
             end(error.isRetryable ? Exit.unavailable : Exit.internalError, error.description)
@@ -55,9 +59,13 @@ struct Failure: Error {
         case .permissionDenied: Exit.permission
         case .databaseUnavailable: Exit.unavailable
         case .malformedLog: Exit.mismatch
-        case .tooManyFacts: Exit.badInput
+        case .tooManyFacts, .tooManyStreams: Exit.badInput
         case .database, .closed: Exit.internalError
         }
+    }
+
+    private static func exitCode(of code: CatalogueError.Code) -> ExitCode {
+        code == .unreadableVersion ? Exit.mismatch : Exit.badInput
     }
 
     private static func exitCode(of code: ProjectorError.Code) -> ExitCode {

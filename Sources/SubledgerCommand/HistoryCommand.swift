@@ -1,6 +1,7 @@
 import ArgumentParser
 import EventLog
 import Events
+import Projections
 
 struct HistoryCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -10,6 +11,8 @@ struct HistoryCommand: AsyncParsableCommand {
             An event carries the trust of the payload that brought it first: signed by Apple, \
             fetched from Apple by our client, proven by the shared secret, or vouched for by the \
             operator. A payload that only repeated it left a confirmation and changes no trust.
+            The effect is what the event changed in the active periods: + opened, = renewed, \
+            ~ grace, − ended, ↩ restored, > extended, · nothing. Effective is when: valid time.
             """
     )
 
@@ -31,16 +34,20 @@ struct HistoryCommand: AsyncParsableCommand {
     func run() async throws {
         let log = try await database.openLog()
         let stream = try await question.stream(in: log)
-        var history = try await log.history(of: stream, knownAt: question.knownAt)
+        let lane = log.identity.lanes.lane(of: stream.originalTransactionId)
+        let recorded = try await log.recordedHistory(of: stream)
+            .cut(to: question.knownAt, lane: lane)
+        var history = recorded.latest
+        let effects = EventEffects.byPosition(recorded)
         let evidence = try await log.evidenceSummaries(of: history)
         await log.close()
         if !trust.isEmpty { history.keep(Set(trust.map(\.rawValue)), by: evidence) }
         if output.json {
             try Terminal.print(
-                json: HistoryDocument(history, evidence, lanes: log.identity.lanes)
+                json: HistoryDocument(history, evidence, effects, lanes: log.identity.lanes)
             )
         } else {
-            HistoryDocument.printTable(history, evidence)
+            HistoryDocument.printTable(history, evidence, effects)
         }
     }
 }
@@ -91,10 +98,18 @@ struct HistoryDocument: Encodable {
         let source: String?
         let trust: String?
         let confirmations: Int
+        let effective: Int64
+        let effect: [String]?
     }
 
-    /// The document; `evidence` tells of the payloads by their digests.
-    init(_ history: StreamHistory, _ evidence: [Digest: EvidenceSummary], lanes: LaneCount) {
+    /// The document; `evidence` tells of the payloads by their digests, `effects` of what the
+    /// events changed, where that was asked.
+    init(
+        _ history: StreamHistory,
+        _ evidence: [Digest: EvidenceSummary],
+        _ effects: [Position: [PeriodChange]],
+        lanes: LaneCount
+    ) {
         originalTransactionId = history.stream.originalTransactionId
         environment = history.stream.environment.word
         let confirmations = Dictionary(grouping: history.confirmations, by: \.position)
@@ -118,31 +133,43 @@ struct HistoryDocument: Encodable {
                 evidenceKind: summary?.evidenceKind,
                 source: summary?.source,
                 trust: summary?.trust,
-                confirmations: confirmations[event.position]?.count ?? 0
+                confirmations: confirmations[event.position]?.count ?? 0,
+                effective: fact.effective.milliseconds,
+                effect: effects[event.position]?.map(\.role.rawValue)
             )
         }
     }
 
     /// The same for people.
-    static func printTable(_ history: StreamHistory, _ evidence: [Digest: EvidenceSummary]) {
+    static func printTable(
+        _ history: StreamHistory,
+        _ evidence: [Digest: EvidenceSummary],
+        _ effects: [Position: [PeriodChange]] = [:]
+    ) {
         Terminal.print(
             "\(history.stream.originalTransactionId) · \(history.stream.environment) · UTC"
         )
         var table = TextTable([
-            "position", "as of", "recorded", "lag", "trust", "source", "kind", "what it says",
+            "position", "effective", "as of", "recorded", "lag", "trust", "source", "kind",
+            "what it says", "effect",
         ])
         for event in history.events {
             let summary = evidence[event.evidence]
             table.add([
-                "#\(event.position)", event.fact.asOf.clock, event.recordedAt.clock,
-                lag(event), summary?.trust ?? "?", summary?.source ?? "?",
+                "#\(event.position)", event.fact.effective.clock, event.fact.asOf.clock,
+                event.recordedAt.clock, lag(event), summary?.trust ?? "?", summary?.source ?? "?",
                 event.fact.kind.rawValue, event.fact.summary,
+                effects[event.position].map(HistoryDocument.effect) ?? "",
             ])
         }
         Terminal.print(table.text)
         if !history.confirmations.isEmpty {
             Terminal.print("repeated by Apple without news: \(history.confirmations.count) times")
         }
+    }
+
+    private static func effect(_ changes: [PeriodChange]) -> String {
+        changes.isEmpty ? "·" : changes.map(\.words).joined(separator: ", ")
     }
 
     private static func lag(_ event: Event) -> String {
@@ -154,5 +181,24 @@ struct HistoryDocument: Encodable {
         case ..<172_800: "\(seconds / 3600)h"
         default: "\(seconds / 86_400)d"
         }
+    }
+}
+
+extension EventEffects {
+    /// The changes of each event; none where the history is too long for them.
+    static func byPosition(_ history: RecordedHistory) -> [Position: [PeriodChange]] {
+        guard let effects = EventEffects(history) else { return [:] }
+        return Dictionary(
+            uniqueKeysWithValues: zip(history.events.map(\.position), effects.changes)
+        )
+    }
+}
+
+extension Fact {
+    /// When what it says took effect: the date of a revocation, else the start of the purchase; of
+    /// all else when it was said.
+    fileprivate var effective: Instant {
+        guard kind == .transaction, purchaseDate.ifSet != nil else { return asOf }
+        return content.instant(.revocationDate) ?? purchaseDate
     }
 }

@@ -81,7 +81,16 @@ struct StreamOptions: ParsableArguments {
     /// The stream; an error where there is none or more than one, or where `knownAt` names a
     /// position that this ledger does not have.
     func stream(in log: EventLog) async throws -> StreamID {
-        try await checkKnownAt(in: log)
+        try await StreamOptions.check(knownAt, of: originalTransactionId, in: log)
+        return try await StreamOptions.stream(originalTransactionId, in: environment, of: log)
+    }
+
+    /// The stream of an id; an error where there is none, or more than one and none was chosen.
+    static func stream(
+        _ originalTransactionId: String,
+        in environment: String?,
+        of log: EventLog
+    ) async throws -> StreamID {
         let found = try await log.environments(of: originalTransactionId)
         let chosen = environment.map(Environment.init)
         let matching = chosen.map { wanted in found.filter { $0 == wanted } } ?? found
@@ -108,7 +117,12 @@ struct StreamOptions: ParsableArguments {
 }
 
 extension StreamOptions {
-    private func checkKnownAt(in log: EventLog) async throws {
+    /// Refuses a position that the lane of a subscription does not have.
+    static func check(
+        _ knownAt: KnownAt,
+        of originalTransactionId: String,
+        in log: EventLog
+    ) async throws {
         guard case .offsets(let offsets) = knownAt else { return }
         let lane = log.identity.lanes.lane(of: originalTransactionId)
         guard let offset = offsets[lane] else {
@@ -120,7 +134,7 @@ extension StreamOptions {
         let head = try await log.heads()[lane]?.offset ?? 0
         guard (0...head).contains(offset) else {
             throw ValidationError(
-                "--known-at names offset \(offset), but lane \(lane) ends at \(head); an instant "
+                "offset \(offset) is not known: lane \(lane) ends at \(head); an instant "
                     + "is written 2026-03-03T09:00:00Z"
             )
         }

@@ -104,9 +104,11 @@ struct PeriodsDocument: Encodable {
 }
 
 /// A position as JSON: a number where there is one lane, else `"lane:offset"`.
-struct PositionValue: Encodable {
+struct PositionValue: Encodable, CustomStringConvertible {
     private let position: Position
     private let lanes: LaneCount
+
+    var description: String { position.description }
 
     init(_ position: Position, lanes: LaneCount) {
         self.position = position

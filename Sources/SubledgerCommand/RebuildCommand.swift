@@ -2,7 +2,9 @@ import ArgumentParser
 import EventLog
 import Events
 import Foundation
+import Projections
 import Projector
+import Subledger
 
 struct RebuildCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -35,10 +37,9 @@ struct RebuildCommand: AsyncParsableCommand {
         let settings = try await database.settings()
         let log = try await EventLog.open(settings)
         let progress = SharedProgress("rebuild", isQuiet: output.quiet)
-        let rebuilt = try await Projector(log: log, settings: settings).rebuild(chosen, jobs: jobs)
-        {
-            progress.report($0, "events")
-        }
+        let context = FoldContext(catalogues: try await CatalogueStore(log: log).history())
+        let rebuilt = try await Projector(log: log, settings: settings)
+            .rebuild(chosen, in: context, jobs: jobs) { progress.report($0, "events") }
         progress.finish()
         await log.close()
         if output.json {

@@ -41,6 +41,10 @@ struct SimulationWriter {
         try Data(root).write(to: URL(fileURLWithPath: "\(folder)/root.der"))
     }
 
+    func write(catalogue: [UInt8]) throws {
+        try Data(catalogue).write(to: URL(fileURLWithPath: "\(folder)/catalogue.storekit"))
+    }
+
     mutating func write(_ delivery: Delivery, of life: SubscriptionLife, number: Int) throws {
         payloads += 1
         counts[delivery.channel, default: 0] += 1

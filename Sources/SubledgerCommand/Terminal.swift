@@ -1,4 +1,5 @@
 import Foundation
+import Projections
 import Synchronization
 
 /// What goes to the screen: results on stdout, all else on stderr.
@@ -18,9 +19,34 @@ enum Terminal {
         FileHandle.standardOutput.write(Data(text.utf8))
     }
 
+    /// Writes bytes to stdout as they are.
+    static func put(bytes: [UInt8]) {
+        FileHandle.standardOutput.write(Data(bytes))
+    }
+
     /// Prints a value as one JSON document.
     static func print(json value: some Encodable) throws {
         print(try text(json: value))
+    }
+
+    /// With which characters a picture is drawn: letters where asked for, where the locale is not
+    /// UTF-8, and where stdout is no terminal.
+    static func pictureStyle(isASCII: Bool) -> TimelinePicture.Style {
+        let environment = ProcessInfo.processInfo.environment
+        let locale =
+            ["LC_ALL", "LC_CTYPE", "LANG"].compactMap { environment[$0] }
+            .first { !$0.isEmpty } ?? ""
+        let isUTF8 = locale.uppercased().replacing("-", with: "").contains("UTF8")
+        return isASCII || !isUTF8 || isatty(1) != 1 ? .ascii : .unicode
+    }
+
+    /// How many columns stdout has; the default of pictures where it is no terminal.
+    static var width: Int {
+        var size = winsize()
+        guard ioctl(1, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else {
+            return TimelinePicture.defaultWidth
+        }
+        return Int(size.ws_col)
     }
 
     /// A value as JSON, keys sorted, so that scripts can compare outputs.

@@ -46,7 +46,15 @@ extension Fact {
         case .notification:
             [content.text(.notificationType) ?? "", content.text(.subtype)]
                 .compactMap { $0 }.joined(separator: "/")
+        case .link: linkSummary
         }
+    }
+
+    private var linkSummary: String {
+        var words = [content.text(.customerId).map { "customer \($0)" } ?? "no customer"]
+        if let by = content.text(.linkedBy) { words.append("by \(by)") }
+        if let reason = content.text(.linkReason) { words.append(reason) }
+        return words.joined(separator: " · ")
     }
 
     private var transactionSummary: String {
@@ -56,7 +64,7 @@ extension Fact {
             words.append(purchaseDate.clock + end)
         }
         if let price = content.integer(.price) {
-            words.append("\(Fact.amount(price)) \(content.text(.currency) ?? "")")
+            words.append(Amount.text(price, content.text(.currency)))
         }
         if let offer = content.text(.offerDiscountType) { words.append(offer) }
         if content.boolean(.isUpgraded) == true { words.append("upgraded") }
@@ -80,12 +88,5 @@ extension Fact {
             words.append("expiration intent \(intent)")
         }
         return words.joined(separator: " · ")
-    }
-
-    // Milliunits of any currency: 9990 is 9.99, and a yen is 1000 too (app-store.md §D.1).
-    private static func amount(_ milliunits: Int64) -> String {
-        let (whole, rest) = (milliunits / 1000, abs(milliunits % 1000))
-        let digits = String(rest + 1000).dropFirst()
-        return "\(whole)." + (digits.hasSuffix("0") ? digits.dropLast() : digits)
     }
 }

@@ -86,7 +86,7 @@ import Testing
         try bodies.reduce(into: Set()) { $0.formUnion(try keyPaths($1)) }
     }
 
-    private let lives = Array(AppStoreSimulator(seed: 1).lives(60))
+    private let lives = Array(AppStoreSimulator(seed: 1).lives(100))
 
     @Test func `unified answers have all documented keys and no others`() throws {
         let seen = try keys(of: lives.flatMap { $0.verifyReceiptPolls().map(\.payload) })

@@ -15,6 +15,7 @@ struct TransactionJSON: Decodable, Hashable {
     var offerType: Int64?
     var offerDiscountType: String?
     var inAppOwnershipType: String
+    var appAccountToken: String?
     var revocationDate: Int64?
     var revocationType: String?
     var revocationPercentage: Int64?

@@ -71,7 +71,12 @@ struct MigrateTests {
                 }
                 return try await group.reduce(into: []) { $0 += $1 }
             }
-            #expect(applied == ["v001-event-log", "v002-rejection", "v003-ingestion"])
+            #expect(
+                applied == [
+                    "v001-event-log", "v002-rejection", "v003-ingestion", "v004-catalogue",
+                    "v005-customer-link",
+                ]
+            )
         }
     }
 }

@@ -178,12 +178,4 @@ struct QuestionTests {
                 try JSONDecoder().decode(PeriodsDocument.self, from: Data($0.utf8))
             }
     }
-
-    private func withSimulatedLedger(_ body: (Command) async throws -> Void) async throws {
-        let simulation = try await Simulation.shared
-        try await withLedger { command, _ in
-            try await command.expect(0, simulation.arguments + [simulation.payloads])
-            try await body(command)
-        }
-    }
 }

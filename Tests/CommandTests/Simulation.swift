@@ -49,3 +49,12 @@ struct Simulation: Sendable {
         }
     }
 }
+
+/// Runs a body with a ledger that holds the shared simulation.
+func withSimulatedLedger(_ body: (Command) async throws -> Void) async throws {
+    let simulation = try await Simulation.shared
+    try await withLedger { command, _ in
+        try await command.expect(0, simulation.arguments + [simulation.payloads])
+        try await body(command)
+    }
+}

@@ -7,10 +7,16 @@ import Testing
     private static let commands = [
         [], ["demo"], ["migrate"], ["migrate", "up"], ["migrate", "status"], ["ingest"],
         ["rebuild"], ["verify"], ["periods"], ["history"], ["streams"], ["rejections"],
-        ["report"], ["report", "ingest-quality"], ["simulate"], ["bench"],
-        ["bench", "append"], ["bench", "verify"], ["database"], ["database", "start"],
+        ["report"], ["report", "ingest-quality"], ["report", "drift"],
+        ["report", "wrong-answers"], ["explain"], ["state"], ["due"],
+        ["blame"], ["diff"], ["replay"], ["event"], ["simulate"], ["bench"],
+        ["bench", "append"], ["bench", "read"], ["bench", "verify"], ["access"], ["eligibility"],
+        ["customers"], ["customers", "link"], ["customers", "unlink"], ["customers", "list"],
+        ["customers", "show"], ["customers", "claims"], ["database"], ["database", "start"],
         ["database", "status"],
-        ["database", "stop"],
+        ["database", "stop"], ["catalog"], ["catalog", "import"], ["catalog", "list"],
+        ["catalog", "show"], ["catalog", "diff"], ["refunds"], ["changes"],
+        ["report", "anomalies"],
     ]
     private let command = Command(environment: ["DATABASE_URL": "host=/nowhere"])
 
@@ -33,6 +39,9 @@ import Testing
         ["migrate", "--lanes", "3"], ["migrate", "--lanes", "many"],
         ["migrate", "--partitions", "-1"], ["periods", "1", "--at", "yesterday"],
         ["periods", "1", "--known-at", "lane:one"], ["history", "1", "--known-at", "1:2:3"],
+        ["access"], ["access", "1", "--at", "yesterday"],
+        ["access", "1", "--product", "p", "--group", "g"], ["eligibility"],
+        ["bench", "read", "--queries", "0"], ["bench", "read", "--streams", "-1"],
         ["bench", "verify", "--rounds", "0"], ["bench", "verify", "--seconds", "0"],
         ["simulate"], ["simulate", "--out", "x", "--subscriptions", "0"],
         ["simulate", "--out", "x", "--format", "v3"],
@@ -43,6 +52,9 @@ import Testing
         ["streams", "--database-url", ""], ["ingest", "x", "--assume-environment", "Foo"],
         ["history", "1", "--trust", "nonsense"], ["verify", "--jobs", "2"],
         ["verify", "--signatures", "--jobs", "0"], ["verify", "--root-certificate", "x"],
+        ["catalog", "import"], ["catalog", "import", "x", "--effective-from", "yesterday"],
+        ["catalog", "diff", "1"], ["catalog", "diff", "1", "2", "3"],
+        ["catalog", "show", "--version", "one"],
     ])
     func `a usage error is 64, and stdout stays empty`(arguments: [String]) async throws {
         let ending = try await command.run(arguments)
@@ -54,7 +66,9 @@ import Testing
     @Test(arguments: [
         ["migrate"], ["migrate", "status"], ["ingest", "--json", "/dev/null"], ["rebuild"],
         ["verify", "--json"], ["periods", "1"], ["history", "1"], ["streams", "--json"], ["demo"],
+        ["access", "1"], ["eligibility", "1"],
         ["rejections"], ["report", "ingest-quality"], ["verify", "--signatures"],
+        ["catalog", "list"], ["catalog", "show", "--json"], ["catalog", "diff"],
     ])
     func `a database that cannot be reached is 69`(arguments: [String]) async throws {
         for place in ["host=/nowhere/at/all", "host=127.0.0.1 port=1"] {

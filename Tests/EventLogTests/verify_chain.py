@@ -12,7 +12,8 @@ import subprocess
 import sys
 
 TYPED = {3: "product_id", 1: "transaction_id", 22: "app_account_token",
-         48: "notification_type", 49: "subtype"}
+         48: "notification_type", 49: "subtype", 25: "customer_id"}
+SILENT = {1, 26, 27}  # tags that are no news: transactionId, linkReason, linkedBy
 
 
 class Mismatch(Exception):
@@ -106,7 +107,7 @@ def encode_leb128(number):
 def content_digest(content, fields):
     body = content[:2]
     for tag, value in fields.items():
-        if tag != 1:
+        if tag not in SILENT:
             body += bytes([tag]) + encode_leb128(len(value)) + value
     return sha256(body)[:16]
 
@@ -214,7 +215,7 @@ class Lane:
             f"SELECT lane_offset, {US.format('recorded_at')}, as_of_ms, purchase_date_ms,"
             " expires_date_ms, environment, original_transaction_id, kind, bundle_id,"
             " evidence_digest, content_digest, content, product_id, transaction_id,"
-            " app_account_token, notification_type, subtype"
+            " app_account_token, notification_type, subtype, customer_id"
             f" FROM ledger.event WHERE lane = {self.lane} ORDER BY lane_offset")
 
     def event_digest(self, row, commit, committed, records):

@@ -100,6 +100,60 @@ import Testing
             #expect(periods.active.allSatisfy { !$0.isEmpty }, "seed \(seed)")
         }
     }
+
+    @Test(arguments: UInt64(1)...500)
+    func `states follow on each other, and every row is as long as it can be`(seed: UInt64) {
+        var random = RandomFacts(seed: seed)
+        let ledger = MemoryLedger([random.facts(20)])
+        for stream in ledger.streams {
+            let timeline = ledger.timeline(of: stream)
+            let rows = RenewalStates(timeline).rows
+            #expect(rows.isEmpty || !timeline.purchases.isEmpty, "seed \(seed)")
+            for (row, next) in zip(rows, rows.dropFirst()) {
+                #expect(row.validTo.map { $0 <= next.validFrom } ?? false, "seed \(seed)")
+                let isLonger = row.validTo == next.validFrom && row.says(theSameAs: next)
+                #expect(!isLonger, "seed \(seed)")
+            }
+            for row in rows {
+                #expect(row.validTo.map { row.validFrom < $0 } ?? true, "seed \(seed)")
+            }
+            // Access is exactly where the status says so, but for what a renewal told early implies.
+            for interval in ActivePeriods(timeline).active {
+                for instant in [interval.lowerBound, interval.upperBound] {
+                    let isIn = instant == interval.lowerBound
+                    guard let state = RenewalStates(timeline).state(at: instant) else { continue }
+                    let isEntitled = state.status.isEntitled
+                    #expect(isEntitled || !isIn, "seed \(seed)")
+                }
+            }
+        }
+    }
+
+    @Test(arguments: UInt64(1)...500)
+    func `every row of every projection cites events of its own subscription`(seed: UInt64) {
+        var random = RandomFacts(seed: seed)
+        let ledger = MemoryLedger([random.facts(20)])
+        for stream in ledger.streams {
+            let timeline = ledger.timeline(of: stream)
+            let known = Set(ledger.events.filter { $0.fact.stream == stream }.map(\.position))
+            for row in allProjections.flatMap({ $0.rows(of: timeline, in: FoldContext()) }) {
+                #expect(!row.positions.isEmpty, "seed \(seed)")
+                #expect(row.positions == Set(row.positions).sorted(), "seed \(seed)")
+                #expect(known.isSuperset(of: row.positions), "seed \(seed)")
+            }
+        }
+    }
+}
+
+extension RenewalState {
+    // By bytes, as a table holds it.
+    fileprivate func says(theSameAs other: RenewalState) -> Bool {
+        status == other.status && charge == other.charge && isAutoRenewOn == other.isAutoRenewOn
+            && priceConsent == other.priceConsent
+            && Array((autoRenewProductId ?? "").utf8)
+                == Array((other.autoRenewProductId ?? "").utf8)
+            && (autoRenewProductId == nil) == (other.autoRenewProductId == nil)
+    }
 }
 
 extension MemoryLedger {

@@ -85,8 +85,13 @@ import Testing
         var writer = ByteWriter()
         writer.prefixed("Production")
         writer.prefixed("1000")
-        for row in MemoryLedger([facts]).rowBytes { writer.raw(row) }
-        #expect(digests[0] == Digest.of(writer.bytes))
+        let timeline = MemoryLedger([facts]).timeline(of: TimelineText.stream)
+        let projection = try #require(allProjections.first { $0.name == "active_periods" })
+        let rows = projection.rows(of: timeline, in: FoldContext())
+        for row in rows { writer.raw(row.canonicalBytes) }
+        var periods = ProjectionDigest()
+        periods.add(rows, of: TimelineText.stream)
+        #expect(periods.digest == Digest.of(writer.bytes))
     }
 
     @Test func `a history without events has no rows and no horizon`() {

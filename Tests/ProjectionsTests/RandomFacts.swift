@@ -55,6 +55,9 @@ struct RandomFacts {
             content[.price] = pick([nil, .integer(0), .integer(990)])
             content[.offerIdentifier] = pick([.text("\u{E9}"), .text("e\u{301}")])
         }
+        if content[.transactionReason] == nil, chance(2) {
+            content[.transactionReason] = pick([.text("PURCHASE"), .text("RENEWAL")])
+        }
         let start = day(pick([0, 0, 1, 3, 5]))
         let isSubscription = !chance(12)
         let end = Instant(
@@ -68,6 +71,12 @@ struct RandomFacts {
         content[.renewalDate] = pick([nil, .instant(day(2)), .instant(day(3)), .instant(day(5))])
         content[.gracePeriodExpiresDate] = pick([nil, .instant(day(4)), .instant(day(7))])
         content[.autoRenewStatus] = pick([nil, .integer(0), .integer(1)])
+        content[.isInBillingRetryPeriod] = pick([nil, nil, .boolean(true), .boolean(false)])
+        content[.expirationIntent] = pick([nil, nil, .integer(1), .integer(2)])
+        content[.priceIncreaseStatus] = pick([nil, nil, .integer(0), .integer(1)])
+        if content[.autoRenewProductId] == nil {
+            content[.autoRenewProductId] = pick([nil, .text("\u{E9}"), .text("e\u{301}")])
+        }
         return fact(stream, .renewal, nil, nil, content)
     }
 
@@ -76,6 +85,7 @@ struct RandomFacts {
         content[.notificationType] = pick([.text("DID_RENEW"), .text("REFUND")])
         content[.notificationUUID] = pick([.text("n1"), .text("n2")])
         content[.subtype] = pick([nil, .text("VOLUNTARY")])
+        content[.status] = pick([nil, .integer(1), .integer(2), .integer(3)])
         return fact(stream, .notification, nil, nil, content)
     }
 
@@ -97,7 +107,10 @@ struct RandomFacts {
         )
     }
 
-    private func day(_ number: Int) -> Instant {
+    private func day(_ number: Int) -> Instant { RandomFacts.day(Int64(number)) }
+
+    /// A day that the facts are about, counted from the first.
+    static func day(_ number: Int64) -> Instant {
         Instant(milliseconds: 1_700_000_000_000 + Int64(number) * 86_400_000)
     }
 

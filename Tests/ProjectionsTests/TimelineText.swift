@@ -2,28 +2,49 @@ import Events
 import Projections
 import Testing
 
-/// A history as text: one fact a line, then `---`, then the rows it must give.
+/// A history as text: one fact a line, then for each table `--- TABLE` and the rows it must give.
 ///
 /// Facts: `@AS-OF purchase PRODUCT FROM..TO [id=] [woli=] [upgraded] [revoked=] [type=] [offer=]
-/// [discount=] [price=] [family]`, `@AS-OF once PRODUCT FROM` (never expires),
-/// `@AS-OF renewal [of=] [grace=] [auto=]`, `@AS-OF notice TYPE [SUBTYPE] uuid=`.
-/// Rows: `KIND PRODUCT FROM..TO REASON`, and `active FROM..TO …`. Times are of 2026 unless a year
-/// is written: `03-20`, `03-20T08:00:01`. An unknown word fails the test.
+/// [discount=] [price=] [group=] [family] [reason=]`, `@AS-OF once PRODUCT FROM` (never expires),
+/// `@AS-OF renewal [of=] [grace=] [auto=] [retry] [intent=] [product=] [next=] [consent=]`,
+/// `@AS-OF notice TYPE [SUBTYPE] uuid= [status=] [about=FROM]`; `via=` names an older format. Times
+/// are of 2026 unless a year is written: `03-20`, `03-20T08:00:01`. An unknown word fails the test.
+///
+/// The rows of a table are in the words of its entry in `rowTexts`; `---` alone is
+/// `--- active_periods`, whose rows are `KIND PRODUCT FROM..TO REASON`, and `active FROM..TO …`.
 struct TimelineText {
     var facts: [Fact] = []
-    var rows: [String] = []
+    /// The expected rows of each table the text names, in its order.
+    var tables: [(name: String, rows: [String])] = []
+
+    /// How each table's rows are written in a scenario; a new table adds its line.
+    static let rowTexts: [String: @Sendable (Timeline) -> [String]] = [
+        "active_periods": { describe(ActivePeriods($0)) },
+        "renewal_states": { describe(RenewalStates($0)) },
+        "refunds": { describe(Refunds($0)) },
+        "plan_changes": { describe(PlanChanges($0, .magazines)) },
+        "transactions": { describe(TransactionRows($0, .magazines)) },
+        "anomalies": { describe(StreamAnomalies($0, .magazines)) },
+        "anomalies_without_catalogue": { describe(StreamAnomalies($0, .none)) },
+        "movements": { describe(Movements($0, scenarioCatalogues)) },
+    ]
 
     static let stream = StreamID(environment: .production, originalTransactionId: "1000")
 
+    /// The words of `via=`, for formats that stay silent about more than a JWS does.
+    static let formats: [String: Format] = [
+        "receipt": .receiptTransaction, "response": .responseTransaction,
+        "pending": .pendingRenewalInfo, "top": .topLevelRenewalInfo,
+    ]
+
     init(_ text: String, stream: StreamID = TimelineText.stream) throws {
-        var isRow = false
         for (number, line) in text.split(separator: "\n").enumerated() {
             let words = line.split(separator: " ").map(String.init)
             guard let first = words.first else { continue }
             if first == "---" {
-                isRow = true
-            } else if isRow {
-                rows.append(words.joined(separator: " "))
+                tables.append((words.count > 1 ? words[1] : "active_periods", []))
+            } else if !tables.isEmpty {
+                tables[tables.count - 1].rows.append(words.joined(separator: " "))
             } else {
                 facts.append(try TimelineText.fact(words, number: number, stream: stream))
             }
@@ -99,6 +120,13 @@ private struct FactDraft {
         (purchaseDate, expiresDate) = (from, to)
     }
 
+    /// Says the same in another format; an option after it adds to it.
+    mutating func become(_ format: Format) throws {
+        var other = Content(format: format)
+        for entry in content.entries { other[entry.field] = entry.value }
+        content = other
+    }
+
     mutating func set(_ option: String) throws {
         let parts = option.split(separator: "=", maxSplits: 1).map(String.init)
         let value = parts.count == 2 ? parts[1] : ""
@@ -111,13 +139,25 @@ private struct FactDraft {
         case "revoked": content[.revocationDate] = .instant(try TimelineText.instant(value))
         case "discount": content[.offerDiscountType] = .text(value)
         case "offer": content[.offerType] = .integer(try #require(Int64(value)))
+        case "reason": content[.transactionReason] = .text(value)
         case "price": content[.price] = .integer(try #require(Int64(value)))
         case "quantity": content[.quantity] = .integer(try #require(Int64(value)))
         case "of": content[.renewalDate] = .instant(try TimelineText.instant(value))
         case "grace": content[.gracePeriodExpiresDate] = .instant(try TimelineText.instant(value))
         case "auto": content[.autoRenewStatus] = .integer(try #require(Int64(value)))
         case "retry": content[.isInBillingRetryPeriod] = .boolean(true)
+        case "intent": content[.expirationIntent] = .integer(try #require(Int64(value)))
+        case "product": content[.productId] = .text(value)
+        case "next": content[.autoRenewProductId] = .text(value)
+        case "consent": content[.priceIncreaseStatus] = .integer(try #require(Int64(value)))
+        case "status": content[.status] = .integer(try #require(Int64(value)))
+        case "about": purchaseDate = try TimelineText.instant(value)
         case "uuid": content[.notificationUUID] = .text(value)
+        case "percentage": content[.revocationPercentage] = .integer(try #require(Int64(value)))
+        case "because": content[.revocationReason] = .integer(try #require(Int64(value)))
+        case "currency": content[.currency] = .text(value)
+        case "group": content[.subscriptionGroupIdentifier] = .text(value)
+        case "via": try become(try #require(TimelineText.formats[value], "no format: \(value)"))
         default:
             try #require(kind == .notification && parts.count == 1, "unknown word: \(option)")
             content[.subtype] = .text(option)
@@ -155,7 +195,7 @@ func describe(_ periods: ActivePeriods) -> [String] {
     return lines
 }
 
-/// Checks the rows of a history in its own order, backwards, and in seeded shuffles with
+/// Checks the rows of every table a history names, in its own order, backwards, and in seeded shuffles with
 /// repetitions; returns the ledger of its own order.
 @discardableResult
 func expect(
@@ -167,9 +207,20 @@ func expect(
     var orders = [history.facts, history.facts.reversed()]
     for _ in 0..<8 { orders.append((history.facts + history.facts).shuffled(using: &random)) }
     for order in orders {
-        let ledger = MemoryLedger([order])
-        let rows = describe(ActivePeriods(ledger.timeline(of: TimelineText.stream)))
-        #expect(rows == history.rows, "seed 1", sourceLocation: sourceLocation)
+        let timeline = MemoryLedger([order]).timeline(of: TimelineText.stream)
+        for table in history.tables {
+            let describe = try #require(
+                TimelineText.rowTexts[table.name],
+                "no such table: \(table.name)",
+                sourceLocation: sourceLocation
+            )
+            let rows = describe(timeline)
+            #expect(
+                rows == table.rows,
+                "\(table.name), seed 1",
+                sourceLocation: sourceLocation
+            )
+        }
     }
     return MemoryLedger([history.facts])
 }

@@ -10,7 +10,7 @@ struct MemoryLedger {
 
     /// Takes in a fact if it is news; says whether it was.
     @discardableResult
-    mutating func append(_ fact: Fact) -> Bool {
+    mutating func append(_ fact: Fact, evidence: Digest = .zero) -> Bool {
         let subject = fact.subject
         switch knowledge[subject, default: Knowledge()].judge(fact) {
         case .new:
@@ -20,7 +20,7 @@ struct MemoryLedger {
                     position: Position(lane: 0, offset: head),
                     recordedAt: Instant(milliseconds: head),
                     fact: fact,
-                    evidence: .zero
+                    evidence: evidence
                 )
             )
             knowledge[subject, default: Knowledge()].learn(
@@ -46,14 +46,20 @@ struct MemoryLedger {
 
     /// The periods of a stream.
     func periods(of stream: StreamID) -> ActivePeriods {
-        ActivePeriods(
-            Timeline(
-                StreamHistory(
-                    stream: stream,
-                    events: events[stream, default: []],
-                    confirmations: Array(confirmations[stream, default: []])
-                )
-            )
+        ActivePeriods(timeline(of: stream))
+    }
+
+    /// What is known of a stream.
+    func timeline(of stream: StreamID) -> Timeline {
+        Timeline(history(of: stream))
+    }
+
+    /// All that is known about a stream.
+    func history(of stream: StreamID) -> StreamHistory {
+        StreamHistory(
+            stream: stream,
+            events: events[stream, default: []],
+            confirmations: Array(confirmations[stream, default: []])
         )
     }
 }

@@ -29,12 +29,25 @@ import Testing
                 told.difference(life, by: "deliveries", seed: 1),
                 told.difference(life, by: "deliveries", seed: 2),
             ]
-            let notified = told.only(.notification)
+            for seed: UInt64 in 1...2 {
+                let timeline = Timeline(told.ledger(of: life, seed: seed).history(of: life.stream))
+                differences += TableTruth.differences(life, timeline)
+            }
+            // What Apple announces to nobody has to be asked for.
+            let notified = told.only(.notification) + (try Told(life.silentPolls(), verifier))
             differences.append(notified.difference(life, by: "notifications", seed: 3))
             #expect(life.active == AccessInterval.covered(by: life.periods))
             return differences.compactMap { $0 }
         }
-        #expect(differences.isEmpty, "\(Told.summary(differences))")
+        let (changes, others) = differences.parted { $0.hasPrefix("plan_changes") }
+        let (transactions, rest) = others.parted { $0.hasPrefix("transactions") }
+        #expect(rest.isEmpty, "\(Told.summary(rest))")
+        withKnownIssue("a wish that grace made true late counts twice") {
+            #expect(changes.isEmpty, "\(Told.summary(changes))")
+        }
+        withKnownIssue("unsubscribe_detected_at is told of purchases it is not about") {
+            #expect(transactions.isEmpty, "\(Told.summary(transactions))")
+        }
     }
 
     @Test func `polls tell the whole truth of 60 lives, alone and among all`() async throws {
@@ -113,23 +126,36 @@ struct Told {
         parts.flatMap(\.facts).filter { ledger.append($0) }
     }
 
+    /// The ledger after all of them, in an order drawn from a seed, a quarter of them twice.
+    func ledger(of life: SubscriptionLife, seed: UInt64) -> MemoryLedger {
+        var generator = TestSupport.SeededGenerator(seed: seed ^ UInt64(life.identity.index))
+        let again = parts.filter { _ in Int.random(in: 0..<4, using: &generator) == 0 }
+        var ledger = MemoryLedger()
+        for part in (parts + again).shuffled(using: &generator) {
+            let evidence = Digest.of(part.delivery.payload)
+            for fact in part.facts { ledger.append(fact, evidence: evidence) }
+        }
+        return ledger
+    }
+
     /// How many differences there are, and the first of them.
     static func summary(_ differences: [String]) -> String {
         "\(differences.count) differences, the first:\n"
             + differences.prefix(3).joined(separator: "\n")
     }
 
-    /// Appends all in an order drawn from a seed, a quarter of them again, and compares.
+    /// Appends all as `ledger(of:seed:)` does, and compares the periods.
     func difference(_ life: SubscriptionLife, by channel: String, seed: UInt64) -> String? {
-        var generator = TestSupport.SeededGenerator(seed: seed ^ UInt64(life.identity.index))
-        let again = parts.filter { _ in Int.random(in: 0..<4, using: &generator) == 0 }
-        var ledger = MemoryLedger()
-        for part in (parts + again).shuffled(using: &generator) {
-            for fact in part.facts { ledger.append(fact) }
-        }
-        return life.difference(
-            ledger.periods(of: life.stream),
+        life.difference(
+            ledger(of: life, seed: seed).periods(of: life.stream),
             by: "\(channel), order \(seed)"
         )
+    }
+}
+
+extension [String] {
+    /// Those that the condition holds for, and the others.
+    fileprivate func parted(_ condition: (String) -> Bool) -> ([String], [String]) {
+        (filter(condition), filter { !condition($0) })
     }
 }

@@ -58,8 +58,12 @@ struct TruthInDatabaseTests {
             )
             for life in simulator.lives(12) {
                 var known: [(Instant, Int64)] = []
-                for delivery in life.notifications() {
+                let told = (life.notifications() + life.silentPolls()).sorted {
+                    $0.signedAt < $1.signedAt
+                }
+                for delivery in told {
                     try await ledger.ingest([delivery])
+                    guard delivery.channel == .notification else { continue }
                     known.append((delivery.signedAt, try await ledger.log.heads()[0]?.offset ?? 0))
                 }
                 for (instant, offset) in known {

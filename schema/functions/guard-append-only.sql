@@ -25,7 +25,7 @@ BEGIN
             guarded);
     END LOOP;
     GRANT INSERT ON ledger.event, ledger.confirmation, ledger.evidence, ledger.evidence_segment,
-        ledger.commit, ledger.rejection, ledger.ingestion TO ledger_writer;
+        ledger.commit, ledger.rejection, ledger.ingestion, ledger.catalogue TO ledger_writer;
     -- SELECT … FOR UPDATE asks for the privilege; the trigger refuses the use of it.
     GRANT UPDATE (lane) ON ledger.lane TO ledger_writer;
 END

@@ -1,0 +1,180 @@
+internal import Events
+
+/// What about the money of a subscription a person should look at.
+public struct StreamAnomalies: Sendable {
+    /// At most one refund loop and one refund of everything, and one row a purchase that was
+    /// refunded again; in this order.
+    public let found: [StreamAnomaly]
+
+    /// The anomalies of a timeline, its changes judged by these catalogues.
+    public init(_ timeline: Timeline, _ catalogues: CatalogueHistory) {
+        let refunds = Refunds(timeline).rows
+        let changes = PlanChanges(timeline, catalogues).rows
+        guard !refunds.isEmpty || changes.count >= StreamAnomaly.loopChangesMin else {
+            found = []
+            return
+        }
+        let loop = StreamAnomalies.loop(in: changes, refunds, of: timeline)
+        let everything = StreamAnomalies.everything(of: timeline, refunds)
+        let again = StreamAnomalies.again(refunds, of: timeline)
+        found = [loop, everything].compactMap { $0 } + again
+    }
+
+    // The fullest window counts, of equal ones the first.
+    private static func loop(
+        in changes: [PlanChange],
+        _ refunds: [RefundCase],
+        of timeline: Timeline
+    ) -> StreamAnomaly? {
+        let immediate = changes.filter(\.isLooping).compactMap { change in
+            change.effective.map { (at: $0, change: change) }
+        }.sorted { $0.at < $1.at }
+        var best = 0..<0
+        var start = 0
+        for end in immediate.indices {
+            let last = immediate[end].at.milliseconds
+            while last - immediate[start].at.milliseconds > StreamAnomaly.loopWindow { start += 1 }
+            if end + 1 - start > best.count { best = start..<(end + 1) }
+        }
+        guard best.count >= StreamAnomaly.loopChangesMin, let first = immediate[best].first,
+            let last = immediate[best].last
+        else { return nil }
+        let given = refunds.filter { row in
+            row.isNet
+                && row.revoked.map { first.at <= $0 && $0 <= last.at.afterReplacement } ?? false
+        }
+        return StreamAnomaly(
+            timeline,
+            .refundLoop,
+            count: best.count,
+            from: first.at,
+            to: last.at,
+            given,
+            positions: immediate[best].flatMap(\.change.positions)
+        )
+    }
+
+    private static func again(_ refunds: [RefundCase], of timeline: Timeline) -> [StreamAnomaly] {
+        refunds.filter(\.isNet).compactMap { net in
+            let cases = refunds.filter { $0.subject == net.subject && $0.kind != nil }
+            guard cases.count >= StreamAnomaly.refundsOfPurchaseMin,
+                let first = cases.first.flatMap(\.told), let last = cases.last.flatMap(\.told)
+            else { return nil }
+            return StreamAnomaly(
+                timeline,
+                .refundedAgain,
+                count: cases.count,
+                from: first,
+                to: last,
+                [net],
+                positions: cases.flatMap(\.positions)
+            )
+        }
+    }
+
+    private static func everything(
+        of timeline: Timeline,
+        _ refunds: [RefundCase]
+    ) -> StreamAnomaly? {
+        let net = refunds.filter { $0.isNet && $0.state == .refunded }
+        let subscriptions = timeline.purchases.indices.map {
+            (subject: RefundCase.Subject.subscription($0), purchase: timeline.purchases[$0])
+        }
+        let others = timeline.oneTimePurchases.indices.map {
+            (subject: RefundCase.Subject.oneTime($0), purchase: timeline.oneTimePurchases[$0])
+        }
+        var given: [RefundCase] = []
+        for (subject, purchase) in subscriptions + others where purchase.isPaid {
+            let own = net.first { $0.subject == subject }
+            // The rest of a replaced period was given back for another one, which counts itself.
+            if purchase.isUpgraded || own?.kind == .replaced { continue }
+            guard let own, own.isWhole else { return nil }
+            given.append(own)
+        }
+        let dates = given.compactMap(\.revoked).sorted()
+        guard given.count >= StreamAnomaly.everythingPurchasesMin, let first = dates.first,
+            let last = dates.last
+        else { return nil }
+        return StreamAnomaly(
+            timeline,
+            .everythingRefunded,
+            count: given.count,
+            from: first,
+            to: last,
+            given,
+            positions: given.flatMap(\.positions)
+        )
+    }
+}
+
+extension Purchase {
+    // An unknown price is one: payloads carry it since 2023-10 only.
+    fileprivate var isPaid: Bool {
+        var citations = Citations()
+        return integer(.price, citing: &citations) != 0 && kind(citing: &citations) != .trial
+            && text(.inAppOwnershipType, citing: &citations) != "FAMILY_SHARED"
+    }
+}
+
+extension StreamAnomaly {
+    fileprivate init(
+        _ timeline: Timeline,
+        _ kind: Kind,
+        count: Int,
+        from: Instant,
+        to: Instant,
+        _ refunds: [RefundCase],
+        positions: [Position]
+    ) {
+        stream = timeline.stream
+        self.kind = kind
+        self.count = count
+        let currencies = refunds.compactMap(\.currency)
+        let isOne = currencies.allSatisfy { byBytes($0, currencies[0]) == nil }
+        currency = isOne ? currencies.first : nil
+        // Amounts of several currencies do not add up.
+        let amounts = isOne ? refunds.compactMap(\.refundedMilliunits) : []
+        givenMilliunits =
+            amounts.isEmpty
+            ? nil
+            : amounts.reduce(0) { sum, amount in
+                let (total, overflow) = sum.addingReportingOverflow(amount)
+                return overflow ? .max : total
+            }
+        self.from = from
+        self.to = to
+        var citations = Citations()
+        citations.cite(positions)
+        self.positions = citations.positions(lane: timeline.lane)
+    }
+}
+
+extension PlanChange {
+    // Without a catalogue every change that gives the rest of the old period back may be one.
+    fileprivate var isLooping: Bool {
+        guard state == .effective, refundsPrevious else { return false }
+        switch changeClass {
+        case .crossgrade: return hasSameDuration == true
+        case .planChange: return true
+        case .upgrade, .downgrade: return false
+        }
+    }
+}
+
+extension RefundCase {
+    fileprivate var told: Instant? { announced ?? reversed }
+
+    fileprivate var isWhole: Bool {
+        switch kind {
+        case .full, .untyped: true
+        case .prorated: refundedMilliunits != nil && refundedMilliunits == priceMilliunits
+        case .familyRevoke, .replaced, nil: false
+        }
+    }
+}
+
+extension Instant {
+    fileprivate var afterReplacement: Instant {
+        Instant(milliseconds: milliseconds + Refunds.replacementWindow)
+    }
+}

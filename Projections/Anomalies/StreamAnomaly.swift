@@ -1,0 +1,57 @@
+public import Events
+
+/// Something about the money of one subscription that a person should look at.
+public struct StreamAnomaly: Hashable, Sendable {
+    /// The subscription.
+    public let stream: StreamID
+    /// What is odd.
+    public let kind: Kind
+    /// How many changes or refunds make it so.
+    public let count: Int
+    /// What is given back as things stand, in milliunits; nil where nothing of it is known.
+    public let givenMilliunits: Int64?
+    /// ISO 4217 of that; nil where nobody said, or where there are several.
+    public let currency: String?
+    /// The first of the changes or refunds.
+    public let from: Instant
+    /// The last of them.
+    public let to: Instant
+    /// The events that say so, ascending, each once.
+    public let positions: [Position]
+
+    /// What is odd.
+    public enum Kind: String, CaseIterable, Sendable {
+        /// Switching to and fro, each time with money back (app-store.md §G-24: S003 §3.9).
+        case refundLoop = "refund_loop"
+        /// One purchase refunded again after a reversal.
+        case refundedAgain = "refunded_again"
+        /// Everything that was ever paid for was given back.
+        case everythingRefunded = "everything_refunded"
+    }
+
+    /// Fewest immediate changes of one window that are a loop: two may be a change of mind and back.
+    public static let loopChangesMin = 3
+
+    /// The window of a loop in milliseconds: 30 days, the length of most periods.
+    public static let loopWindow: Int64 = 30 * 86_400_000
+
+    /// Fewest refunds of one purchase that are odd: the second follows a reversal.
+    public static let refundsOfPurchaseMin = 2
+
+    /// Fewest purchases that make everything more than a single refund, which is nothing odd.
+    public static let everythingPurchasesMin = 2
+}
+
+extension StreamAnomaly {
+    /// The worst first: by count, then by what was given back, then by stream and kind.
+    public static func isWorse(_ left: StreamAnomaly, _ right: StreamAnomaly) -> Bool {
+        if left.count != right.count { return left.count > right.count }
+        let (mine, theirs) = (left.givenMilliunits ?? 0, right.givenMilliunits ?? 0)
+        if mine != theirs { return mine > theirs }
+        if left.stream != right.stream { return left.stream < right.stream }
+        if left.kind != right.kind {
+            return byBytes(left.kind.rawValue, right.kind.rawValue) ?? false
+        }
+        return left.from < right.from
+    }
+}

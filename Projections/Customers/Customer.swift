@@ -1,0 +1,116 @@
+public import Events
+
+/// All subscriptions of one customer in one environment: what entitlement, `explain` and the lists
+/// of support are answered from.
+///
+/// A customer is asked for by any of their names: the app's own, as links state it, an app account
+/// token, a transaction id or an original transaction id. Which subscriptions are theirs is decided by
+/// `CustomerParties`; whose each was at a time by `StreamClaims`. Subscriptions of different
+/// environments are never joined (DESIGN §2, promise 10).
+public struct Customer: Sendable {
+    /// The name that was asked for.
+    public let name: String
+    /// Where the purchases were made.
+    public let environment: Environment
+    /// The app's own name for the customer; nil where no link leads to exactly one.
+    public let customerId: String?
+    /// The app account tokens that lead to this customer and to nobody else, by UTF-8.
+    public let tokens: [String]
+    /// Their subscriptions, by `StreamID`; see `streams(ownedAt:)` for those of a time.
+    public let streams: [CustomerStream]
+    /// Subscriptions of others that were theirs once, or that they claim in vain, by `StreamID`.
+    public let related: [CustomerStream]
+    /// Subscriptions, of `streams` or only akin to them, that lead to several customers and so stay
+    /// with their token, by `StreamID`.
+    public let ambiguous: [Ambiguity]
+
+    /// A subscription without a link that leads to several customers.
+    public struct Ambiguity: Sendable {
+        /// The subscription.
+        public let stream: StreamID
+        /// To whom it leads, by UTF-8.
+        public let customerIds: [String]
+    }
+
+    /// The customer of a name among subscriptions.
+    ///
+    /// A name is looked for among links first, then among tokens, original transaction ids and
+    /// transaction ids; of several subscriptions with one transaction id the first by `StreamID`
+    /// counts. The answer is right if the subscriptions are all that share anything with the
+    /// answer's; more do no harm, and any order gives the same.
+    public init(_ name: String, in environment: Environment, among all: [CustomerStream]) {
+        let all = all.filter { $0.stream.environment == environment }
+            .sorted { $0.stream < $1.stream }
+        let parties = CustomerParties(all).parties
+        let party = Customer.party(of: name, among: all, parties)
+        let members = all.indices.filter { parties[$0] == party }
+        var customerId: String?
+        if case .customer(.text(let id))? = party { customerId = id }
+        self.name = name
+        self.environment = environment
+        self.customerId = customerId
+        streams = members.map { all[$0] }
+        let foreign = ByteSet(
+            all.indices.filter { parties[$0] != party }.flatMap { all[$0].tokens }
+        ).sorted
+        let own = ByteSet(streams.flatMap(\.tokens)).sorted
+        tokens = own.filter { token in
+            byBytes(token, name) == nil || !foreign.contains { byBytes($0, token) == nil }
+        }
+        let names = [name] + (customerId.map { [$0] } ?? [])
+        related = all.indices.filter { parties[$0] != party }.map { all[$0] }
+            .filter { $0.isClaimed(byAnyOf: names) }
+        ambiguous = all.indices.compactMap { index in
+            guard case .ambiguous(_, let ids) = parties[index] else { return nil }
+            return Ambiguity(stream: all[index].stream, customerIds: ids)
+        }
+    }
+
+    /// The subscriptions that were theirs at an instant, by `StreamID`.
+    ///
+    /// Theirs is what a link gave to the customer then; else what had one of their tokens then; else,
+    /// of subscriptions that no link ever named, what belongs to them without any token.
+    public func streams(ownedAt instant: Instant) -> [CustomerStream] {
+        let owned = streams.filter { isOwned($0, at: instant, isMember: true) }
+        let others = related.filter { isOwned($0, at: instant, isMember: false) }
+        return others.isEmpty ? owned : (owned + others).sorted { $0.stream < $1.stream }
+    }
+
+    private func isOwned(_ stream: CustomerStream, at instant: Instant, isMember: Bool) -> Bool {
+        switch stream.claims.owner(at: instant) {
+        case .customer(let id)?: customerId.map { byBytes($0, id) == nil } ?? false
+        case .appAccountToken(let token)?:
+            tokens.contains { byBytes($0, token) == nil }
+                || (isMember && stream.claims.links.isEmpty)
+        case nil: isMember && stream.claims.links.isEmpty
+        }
+    }
+
+    private static func party(
+        of name: String,
+        among all: [CustomerStream],
+        _ parties: [CustomerParties.Party]
+    ) -> CustomerParties.Party? {
+        func first(where matches: (CustomerStream) -> Bool) -> CustomerParties.Party? {
+            all.indices.first { matches(all[$0]) }.map { parties[$0] }
+        }
+        func isName(_ text: String) -> Bool { byBytes(text, name) == nil }
+        if all.contains(where: { $0.claims.links.contains { isName($0.customer) } }) {
+            return .customer(.text(name))
+        }
+        // A token stays with what has it and no link, if there is any such.
+        func hasToken(_ stream: CustomerStream) -> Bool { stream.tokens.contains(where: isName) }
+        return first { $0.claims.linkedCustomer == nil && hasToken($0) } ?? first(where: hasToken)
+            ?? first { isName($0.stream.originalTransactionId) }
+            ?? first { $0.transactionIds.contains(where: isName) }
+            ?? first { $0.webOrderLineItemIds.contains(where: isName) }
+    }
+}
+
+extension CustomerStream {
+    fileprivate func isClaimed(byAnyOf names: [String]) -> Bool {
+        (claims.links.map(\.customer) + tokens).contains { claim in
+            names.contains { byBytes($0, claim) == nil }
+        }
+    }
+}

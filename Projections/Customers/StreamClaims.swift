@@ -1,0 +1,120 @@
+public import Events
+
+/// Who claimed a subscription, when, and whose it was at any time.
+///
+/// Claims are the operator's links and the app account tokens of Apple's transactions and renewal
+/// info. A link beats a token. A function of the set of assertions; only offsets and who stated a
+/// link depend on what came first. Family-shared subscriptions are claimed like all others, for each
+/// member has its own (app-store.md §G-33).
+public struct StreamClaims: Sendable {
+    /// The subscription.
+    public let stream: StreamID
+    /// The lane of the log that holds its events.
+    public let lane: Int
+    /// What links claim, by start.
+    public let links: [LinkClaim]
+    /// Its app account tokens, by start, neighbours different.
+    ///
+    /// Of two tokens from one instant the greater by UTF-8 counts.
+    public let tokens: [TokenClaim]
+
+    /// The claims that a subscription's timeline holds.
+    public init(_ timeline: Timeline) {
+        stream = timeline.stream
+        lane = timeline.lane
+        links = LinkClaims(timeline.links).claims
+        tokens = TokenClaims(timeline).claims
+    }
+
+    /// Links to a customer while another one had it; they moved no ownership.
+    public var contested: [LinkClaim] { links.filter(\.isContested) }
+
+    /// Whether Apple named more than one token for it, as after a crossgrade from another login.
+    public var hasMutatedToken: Bool { tokens.count > 1 }
+
+    /// Whose it was: the customer linked then, else the token of then, else nobody's.
+    ///
+    /// Before the first token that is known, that one counts.
+    public func owner(at instant: Instant) -> Owner? {
+        decision(at: instant)?.owner
+    }
+
+    /// Whose it is after all that is known.
+    public var currentOwner: Owner? { owners.last?.owner }
+
+    /// The customer who has it by a link after all that is known; nil where no link holds.
+    public var linkedCustomer: String? {
+        if case .customer(let name)? = currentOwner { name } else { nil }
+    }
+
+    /// The customers who ever had it by a link that was not contested, by UTF-8, each once.
+    public var linkedCustomers: [String] {
+        ByteSet(links.filter { !$0.isContested }.map(\.customer)).sorted
+    }
+
+    /// Whose it was, from the beginning of time to its end without a hole; never empty.
+    public var owners: [Ownership] {
+        var changes = links.filter { !$0.isContested }.flatMap { [$0.from, $0.to] }
+            .compactMap { $0 }
+        changes += tokens.map(\.from)
+        changes.sort()
+        var owners = [ownership(from: nil, before: changes.first)]
+        for change in changes {
+            let next = ownership(from: change, before: nil)
+            guard let last = owners.last, last.owner != next.owner else { continue }
+            owners[owners.count - 1] = Ownership(
+                owner: last.owner,
+                from: last.from,
+                to: change,
+                offset: last.offset
+            )
+            owners.append(next)
+        }
+        return owners
+    }
+
+    private func ownership(from: Instant?, before first: Instant?) -> Ownership {
+        guard let from else {
+            // No link holds before the first one.
+            let token = tokens.first
+            return Ownership(
+                owner: token.map { .appAccountToken($0.token) },
+                from: nil,
+                to: nil,
+                offset: token?.offset
+            )
+        }
+        let decision = decision(at: from)
+        return Ownership(
+            owner: decision?.owner,
+            from: from,
+            to: nil,
+            offset: decision?.offset ?? unlink(at: from)
+        )
+    }
+
+    private func decision(at instant: Instant) -> (owner: Owner, offset: Int64)? {
+        for link in links where !link.isContested && link.from <= instant {
+            guard link.to.map({ instant < $0 }) ?? true else { continue }
+            return (.customer(link.customer), link.offset)
+        }
+        let token = tokens.last { $0.from <= instant } ?? tokens.first
+        return token.map { (.appAccountToken($0.token), $0.offset) }
+    }
+
+    private func unlink(at instant: Instant) -> Int64? {
+        links.first { $0.to == instant }?.endOffset
+    }
+}
+
+/// Texts compared by their UTF-8, each once.
+struct ByteSet {
+    /// By UTF-8.
+    let sorted: [String]
+
+    init(_ texts: [String]) {
+        sorted = texts.sorted { byBytes($0, $1) ?? false }.reduce(into: []) { unique, text in
+            if unique.last.map({ byBytes($0, text) != nil }) ?? true { unique.append(text) }
+        }
+    }
+}

@@ -1,0 +1,82 @@
+internal import Events
+
+/// Reads app account tokens as claims.
+///
+/// A purchase carries its token from its start, and claims the subscription once: when Apple signs
+/// an old purchase again, in a poll years later, that says nothing about who has it now. Only a
+/// token that changes claims anew, as of the statement that changed it (the endpoint Set App
+/// Account Token; a crossgrade from another login makes a purchase with another token). Renewal info
+/// has no start, so it claims as of its statement.
+struct TokenClaims {
+    /// Tokens in their order, neighbours different.
+    private(set) var claims: [TokenClaim] = []
+
+    private var found: [Found] = []
+
+    private struct Found {
+        let token: String
+        let from: Instant
+        let offset: Int64
+    }
+
+    init(_ timeline: Timeline) {
+        for purchase in timeline.purchases { take(purchase) }
+        for purchase in timeline.oneTimePurchases { take(purchase) }
+        gather(timeline.renewals, from: nil)
+        found.sort { left, right in
+            if left.from != right.from { return left.from < right.from }
+            return byBytes(left.token, right.token) ?? (left.offset < right.offset)
+        }
+        chain()
+    }
+
+    private mutating func take(_ purchase: Purchase) {
+        gather(purchase.assertions, from: purchase.purchaseDate)
+    }
+
+    // The first token from `start`, each change as of the statement that made it.
+    private mutating func gather(_ assertions: Assertions, from start: Instant?) {
+        var last: String?
+        var sorted = assertions.sorted[...]
+        while let first = sorted.first {
+            let ofOneInstant = sorted.prefix { $0.asOf == first.asOf }
+            sorted = sorted[ofOneInstant.endIndex...]
+            var best: Assertion?
+            for assertion in ofOneInstant where assertion.fields.contains(.appAccountToken) {
+                if best.map({ assertion.outranks($0, on: .appAccountToken) }) ?? true {
+                    best = assertion
+                }
+            }
+            guard let best, let token = best.content.text(.appAccountToken), !token.isEmpty,
+                last.map({ byBytes($0, token) != nil }) ?? true
+            else { continue }
+            let from = last == nil ? (start ?? best.asOf) : best.asOf
+            found.append(Found(token: token, from: from, offset: best.offset))
+            last = token
+        }
+    }
+
+    // Of one start the greatest token counts; one that follows itself goes on.
+    private mutating func chain() {
+        var changes: [Found] = []
+        for claim in found {
+            if changes.last?.from == claim.from,
+                changes.last.map({ byBytes($0.token, claim.token) != nil }) ?? false
+            {
+                changes.removeLast()
+            }
+            if let last = changes.last, byBytes(last.token, claim.token) == nil { continue }
+            changes.append(claim)
+        }
+        for (index, change) in changes.enumerated() {
+            claims.append(
+                TokenClaim(
+                    token: change.token,
+                    from: change.from,
+                    to: index + 1 < changes.count ? changes[index + 1].from : nil,
+                    offset: change.offset
+                )
+            )
+        }
+    }
+}

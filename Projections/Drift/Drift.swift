@@ -1,0 +1,128 @@
+public import Events
+
+/// Holds the fold against Apple: every status in a version 2 notification and every signed renewal
+/// info says where the subscription stood when it was signed (app-store.md §C.2, §D.2).
+///
+/// A drift is a bug of the fold, or tells that a purchase never reached the ledger.
+public enum Drift {
+    /// Compares all of Apple's statements in a history with what is folded from those signed no
+    /// later, or in the same payload.
+    ///
+    /// One fold for each instant at which Apple said something: quadratic in the events of one
+    /// subscription, which are few. `recentSubscriptionStartDate` is not compared: it bridges gaps
+    /// (app-store.md §G-46). Nor is what only repeats an earlier statement, which is no event.
+    public static func check(_ history: StreamHistory) -> DriftReport {
+        var report = DriftReport()
+        var past: Past?
+        let statements = history.events.filter(isStatement).sorted {
+            ($0.fact.asOf, $0.position) < ($1.fact.asOf, $1.position)
+        }
+        for event in statements {
+            if past?.holds(for: event) != true { past = Past(history, until: event) }
+            guard let past else { continue }
+            guard let found = past.disagreements(with: event) else { continue }
+            report.checked += 1
+            report.agreeing += found.isEmpty ? 1 : 0
+            report.disagreements += found
+        }
+        report.disagreements.sort { $0.position < $1.position }
+        return report
+    }
+
+    private static func isStatement(_ event: Event) -> Bool {
+        switch event.fact.content.format {
+        case .signedNotification: event.fact.content[.status] != nil
+        case .signedRenewalInfo: true
+        default: false
+        }
+    }
+}
+
+/// What could be known when Apple made a statement.
+private struct Past {
+    private let timeline: Timeline
+    private let states: RenewalStates
+    private let asOf: Instant
+    // Nil where nothing of the statement's payload was signed after it.
+    private let evidence: Digest?
+
+    init(_ history: StreamHistory, until statement: Event) {
+        asOf = statement.fact.asOf
+        let later = history.events.filter {
+            $0.fact.asOf > statement.fact.asOf && $0.evidence == statement.evidence
+        }
+        evidence = later.isEmpty ? nil : statement.evidence
+        var past = history
+        past.events = history.events.filter { event in
+            event.fact.asOf <= statement.fact.asOf || event.evidence == statement.evidence
+        }
+        past.confirmations = history.confirmations.filter { $0.asOf <= statement.fact.asOf }
+        timeline = Timeline(past)
+        states = RenewalStates(timeline)
+    }
+
+    /// Whether nothing else was known when that statement was made.
+    ///
+    /// Those of one instant share their past, unless a part of one's payload was signed later.
+    func holds(for statement: Event) -> Bool {
+        statement.fact.asOf == asOf && evidence == nil
+    }
+
+    /// What does not agree with a statement; nil where no purchase was known that it could be
+    /// held against.
+    func disagreements(with event: Event) -> [DriftReport.Disagreement]? {
+        guard let newest = timeline.newestCharge else { return nil }
+        let content = event.fact.content
+        let status = states.state(at: asOf)?.status
+        var found: [DriftReport.Disagreement] = []
+        func compare(_ subject: DriftReport.Subject, _ apple: String, _ ours: String?) {
+            guard byBytes(apple, ours ?? "") != nil else { return }
+            found.append(
+                DriftReport.Disagreement(
+                    position: event.position,
+                    stream: event.fact.stream,
+                    asOf: asOf,
+                    subject: subject,
+                    apple: apple,
+                    ours: ours ?? ""
+                )
+            )
+        }
+        if event.fact.kind == .notification {
+            guard let raw = content.integer(.status) else { return [] }
+            // A status of tomorrow is compared as it is, and does not agree with any of ours.
+            let apple = SubscriptionStatus(rawValue: raw).map { "\($0)" } ?? "\(raw)"
+            compare(.status, apple, status.map { "\($0)" })
+            return found
+        }
+        if let date = content.instant(.renewalDate) {
+            compare(.renewalDate, "\(date.flooredToSecond)", "\(newest.expiresDate)")
+        }
+        if let product = content.text(.productId) {
+            compare(.productId, product, newest.productId)
+        }
+        guard asOf >= newest.expiresDate else { return found }
+        let isInRetry = content.boolean(.isInBillingRetryPeriod) == true
+        let isGrace = content.promisesGrace(at: asOf)
+        if !isGrace {
+            compare(.isInBillingRetryPeriod, "\(isInRetry)", "\(status == .billingRetry)")
+        }
+        compare(.gracePeriodExpiresDate, "\(isGrace)", "\(status == .gracePeriod)")
+        return found
+    }
+}
+
+extension Content {
+    // Cancelling ends a grace at once, though its date may still be told (app-store.md §G-22).
+    fileprivate func promisesGrace(at instant: Instant) -> Bool {
+        guard let date = self.instant(.gracePeriodExpiresDate) else { return false }
+        return instant < date && integer(.autoRenewStatus) != 0
+    }
+}
+
+extension Timeline {
+    /// The newest purchase that none has replaced, begun or charged; nil where there is none.
+    var newestCharge: Purchase? {
+        purchases.last { !$0.isUpgraded } ?? purchases.last
+    }
+}

@@ -1,0 +1,146 @@
+internal import Events
+
+/// How a customer stands to one group at one instant: what decides about each kind of offer.
+struct GroupStanding {
+    // By their start; only those that had begun.
+    private let purchases: [PurchaseAccess]
+    private let renewals: [KnownRenewal]
+    private let instant: Instant
+
+    /// Apple tries to charge for at most sixty days (app-store.md §G-18): then a renewal that
+    /// nobody told the end of has failed.
+    static let billingRetryMax: Int64 = 60 * 86_400_000
+
+    /// Apple tries to charge from a day before the end (app-store.md §G-18), so that a failure is
+    /// told at the earliest then.
+    static let renewalAttemptsMax: Int64 = 86_400_000
+
+    init(_ purchases: [PurchaseAccess], _ renewals: [KnownRenewal], at instant: Instant) {
+        self.purchases = purchases
+        self.renewals = renewals
+        self.instant = instant
+    }
+
+    /// Whether anything of the group is known.
+    var isKnown: Bool { !purchases.isEmpty || !renewals.isEmpty }
+
+    /// The first rule that says something, in their order of precedence.
+    var introductory: IntroductoryOfferEligibility {
+        guard isKnown else { return .neverSubscribed }
+        if let used = introductoryUse { return .usedIntroductoryOffer(used) }
+        if let refund { return .refunded(refund) }
+        if let current { return .currentlySubscribed(current.blocking()) }
+        if let grace { return .inGracePeriod(grace.blocking()) }
+        return .lapsed
+    }
+
+    /// The first rule that says something, in their order of precedence.
+    var winBack: WinBackOfferEligibility {
+        guard isKnown else { return .neverSubscribed }
+        if let current { return .currentlySubscribed(current.blocking()) }
+        if let grace { return .inGracePeriod(grace.blocking()) }
+        var awaiting: BlockingTransaction?
+        for renewal in renewals {
+            guard let last = lastPurchase(of: renewal) else { continue }
+            if let offset = renewal.billingRetry(after: last.purchase) {
+                return .inBillingRetry(last.blocking(citing: offset))
+            }
+            if let offset = renewal.autoRenewalOn, awaiting == nil {
+                awaiting = last.blocking(citing: offset)
+            }
+        }
+        return awaiting.map { .awaitingRenewal($0) } ?? .churned
+    }
+
+    var subscriber: SubscriberKind {
+        guard isKnown else { return .new }
+        return current != nil || grace != nil ? .existing : .expired
+    }
+
+    private var introductoryUse: BlockingTransaction? {
+        for access in purchases where access.access.period.kind != .grace {
+            guard let decision = access.purchase.assertions.decision(on: .offerType),
+                decision.state == .value(.integer(1))
+            else { continue }
+            return access.blocking(citing: decision.offset)
+        }
+        return nil
+    }
+
+    private var refund: BlockingTransaction? {
+        for access in purchases where access.access.period.kind != .grace {
+            guard let date = access.access.revocationDate, date <= instant,
+                let decision = access.purchase.assertions.decision(on: .revocationDate)
+            else { continue }
+            return access.blocking(citing: decision.offset)
+        }
+        return nil
+    }
+
+    // By the purchase's own end, as S001 compares the newest expiry: a purchase marked as upgraded
+    // gives no access, but whoever upgraded is subscribed. One taken back is as if never bought.
+    private var current: PurchaseAccess? {
+        purchases.filter { access in
+            access.access.period.kind != .grace && access.purchase.expiresDate > instant
+                && !isTakenBack(access)
+        }.max { $0.purchase.expiresDate < $1.purchase.expiresDate }
+    }
+
+    private var grace: PurchaseAccess? {
+        purchases.filter { access in
+            access.access.period.kind == .grace && access.access.isActive(at: instant)
+        }.max { $0.access.period.validTo < $1.access.period.validTo }
+    }
+
+    private func isTakenBack(_ access: PurchaseAccess) -> Bool {
+        access.access.revocationDate.map { $0 <= instant } ?? false
+    }
+
+    // Of a subscription that may still be renewed: taken back ones are not.
+    private func lastPurchase(of renewal: KnownRenewal) -> PurchaseAccess? {
+        guard let last = purchases.last(where: { $0.access.period.stream == renewal.stream }),
+            !isTakenBack(last),
+            instant.milliseconds - last.purchase.expiresDate.milliseconds
+                < GroupStanding.billingRetryMax
+        else { return nil }
+        return last
+    }
+}
+
+extension KnownRenewal {
+    /// The offset of the event that says that the renewal after this purchase is tried again.
+    fileprivate func billingRetry(after purchase: Purchase) -> Int64? {
+        let earliest = purchase.expiresDate.milliseconds - GroupStanding.renewalAttemptsMax
+        let told = assertions.sorted.drop { $0.asOf.milliseconds < earliest }
+        guard let decision = Assertions(inOrder: told).decision(on: .isInBillingRetryPeriod),
+            decision.state == .value(.boolean(true))
+        else { return nil }
+        return decision.offset
+    }
+
+    /// The offset of the event that says that auto-renewal is on.
+    fileprivate var autoRenewalOn: Int64? {
+        guard let decision = assertions.decision(on: .autoRenewStatus),
+            decision.state == .value(.integer(1))
+        else { return nil }
+        return decision.offset
+    }
+}
+
+extension PurchaseAccess {
+    /// The purchase as what stands in the way, for what an event says of it.
+    fileprivate func blocking(citing offset: Int64? = nil) -> BlockingTransaction {
+        var citations = Citations()
+        citations.cite(purchase.datesOffset)
+        if let offset { citations.cite(offset) }
+        let isGrace = access.period.kind == .grace
+        return BlockingTransaction(
+            stream: access.period.stream,
+            transactionIds: purchase.transactionIds,
+            productId: purchase.productId,
+            purchaseDate: purchase.purchaseDate,
+            expiresDate: purchase.expiresDate,
+            positions: isGrace ? access.period.positions : citations.positions(lane: lane)
+        )
+    }
+}

@@ -1,0 +1,99 @@
+public import Events
+
+/// Which offers a customer may be made, over all their subscriptions in one environment.
+///
+/// Per subscription group, for an offer used for one product is used for all of its group
+/// (app-store.md §G.b). Family-shared purchases count like others: what is known of the family's
+/// eligibility is nothing, and an offer that Apple then refuses is the worse mistake.
+public struct OfferEligibility: Sendable {
+    /// The environment it speaks of.
+    public let environment: Environment
+
+    private let purchases: [PurchaseAccess]
+    private let renewals: [StreamRenewals]
+    private let catalogues: CatalogueHistory
+
+    /// The eligibility of the customer of these subscriptions, in whatever order they come, each
+    /// once; those of other environments do not count.
+    public init(
+        _ timelines: [Timeline],
+        environment: Environment = .production,
+        catalogues: CatalogueHistory = .none
+    ) {
+        let own = timelines.filter { $0.stream.environment == environment }
+        self.environment = environment
+        self.catalogues = catalogues
+        purchases = own.flatMap { PurchaseAccess.all(of: $0, catalogues) }.sorted {
+            AccessPeriod.areInOrder($0.access, $1.access)
+        }
+        renewals = own.map { StreamRenewals($0, catalogues) }
+    }
+
+    /// Every group the customer is known in, and each that the catalogue holds at that instant.
+    public func groups(at instant: Instant) -> [GroupEligibility] {
+        var groups = purchases.map(\.access.group) + renewals.flatMap(\.groups)
+        let sold = catalogues.version(at: instant)?.subscriptions ?? []
+        groups += sold.map { .identified($0.subscriptionGroupIdentifier) }
+        groups.sort()
+        return groups.indices.filter { $0 == 0 || groups[$0] != groups[$0 - 1] }.map {
+            eligibility(in: groups[$0], at: instant)
+        }
+    }
+
+    /// The eligibility in one group, which the customer need not be known in.
+    ///
+    /// Purchases that begin after the instant do not count, nor do revocations and renewal infos
+    /// after it.
+    public func eligibility(in group: SubscriptionGroup, at instant: Instant) -> GroupEligibility {
+        let begun = purchases.filter {
+            $0.access.group == group && $0.access.period.purchaseDate <= instant
+        }
+        let standing = GroupStanding(
+            begun,
+            renewals.compactMap { $0.upTo(instant, in: group) },
+            at: instant
+        )
+        return GroupEligibility(
+            group: group,
+            introductory: standing.introductory,
+            promotional: standing.isKnown ? .subscriber : .neverSubscribed,
+            winBack: standing.winBack,
+            subscriber: standing.subscriber
+        )
+    }
+}
+
+/// What Apple said about the renewals of one subscription.
+private struct StreamRenewals {
+    let stream: StreamID
+    let groups: [SubscriptionGroup]
+    let assertions: Assertions
+
+    init(_ timeline: Timeline, _ catalogues: CatalogueHistory) {
+        stream = timeline.stream
+        assertions = timeline.renewals
+        let finder = GroupFinder(timeline, catalogues)
+        var groups = timeline.purchases.map(finder.group(of:))
+        if groups.isEmpty, let last = assertions.sorted.last,
+            case .value(.text(let productId)) = assertions.state(of: .productId)
+        {
+            groups = [finder.group(ofProduct: productId, at: last.asOf)]
+        } else if groups.isEmpty, !assertions.sorted.isEmpty {
+            groups = [.ofStream(stream)]
+        }
+        self.groups = groups
+    }
+
+    /// What was said up to an instant; nil where it was nothing, or is of another group.
+    func upTo(_ instant: Instant, in group: SubscriptionGroup) -> KnownRenewal? {
+        guard groups.contains(group) else { return nil }
+        let known = Assertions(inOrder: assertions.sorted.prefix { $0.asOf <= instant })
+        return known.sorted.isEmpty ? nil : KnownRenewal(stream: stream, assertions: known)
+    }
+}
+
+/// What was known of a subscription's renewals at an instant.
+struct KnownRenewal {
+    let stream: StreamID
+    let assertions: Assertions
+}

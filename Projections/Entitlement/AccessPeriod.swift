@@ -1,0 +1,76 @@
+public import Events
+
+/// A stretch of access that a customer has by one of their subscriptions.
+public struct AccessPeriod: Hashable, Sendable {
+    /// The stretch, with its product and what caused it.
+    public let period: ActivePeriod
+    /// The group the product is of.
+    public let group: SubscriptionGroup
+    /// Whether somebody else of the family pays for it; access all the same (app-store.md §G-33).
+    public let isFamilyShared: Bool
+    /// When Apple took the purchase back, also after its end; nil where it did not, or where that
+    /// was the money for the rest of a period that another one replaced (app-store.md §G-9, §G-10).
+    public let revocationDate: Instant?
+
+    /// Whether it gives access at an instant: from its start, and not at its end.
+    public func isActive(at instant: Instant) -> Bool {
+        period.validFrom <= instant && instant < period.validTo
+    }
+}
+
+extension AccessPeriod {
+    /// Longest time between the change to another product and the date on which Apple gives back
+    /// the money for the rest; two seconds were seen (app-store.md §G-9).
+    static let replacementMax: Int64 = 60_000
+
+    // By time, then by all that tells two of them apart, so that no order of arrival decides.
+    static func areInOrder(_ left: AccessPeriod, _ right: AccessPeriod) -> Bool {
+        if left.period.validFrom != right.period.validFrom {
+            return left.period.validFrom < right.period.validFrom
+        }
+        if left.period.stream != right.period.stream {
+            return left.period.stream < right.period.stream
+        }
+        if ActivePeriod.areInOrder(left.period, right.period) { return true }
+        if ActivePeriod.areInOrder(right.period, left.period) { return false }
+        if left.group != right.group { return left.group < right.group }
+        if left.isFamilyShared != right.isFamilyShared { return right.isFamilyShared }
+        let none = Instant(milliseconds: .max)
+        return (left.revocationDate ?? none) < (right.revocationDate ?? none)
+    }
+}
+
+/// A stretch of access with the purchase behind it.
+struct PurchaseAccess {
+    let access: AccessPeriod
+    let purchase: Purchase
+    let lane: Int
+
+    /// All of one subscription, in no order.
+    static func all(of timeline: Timeline, _ catalogues: CatalogueHistory) -> [PurchaseAccess] {
+        let groups = GroupFinder(timeline, catalogues)
+        return timeline.periodsOfPurchases.map { period, index in
+            let purchase = timeline.purchases[index]
+            let ownership = purchase.assertions.state(of: .inAppOwnershipType)
+            let access = AccessPeriod(
+                period: period,
+                group: groups.group(of: purchase),
+                isFamilyShared: ownership == .value(.text("FAMILY_SHARED")),
+                revocationDate: purchase.revocationDate(endingAs: period)
+            )
+            return PurchaseAccess(access: access, purchase: purchase, lane: timeline.lane)
+        }
+    }
+}
+
+extension Purchase {
+    fileprivate func revocationDate(endingAs period: ActivePeriod) -> Instant? {
+        guard case .value(.instant(let date)) = assertions.state(of: .revocationDate) else {
+            return nil
+        }
+        let delay = date.milliseconds - period.validTo.milliseconds
+        let isReplaced =
+            period.endReason == .upgraded && abs(delay) <= AccessPeriod.replacementMax
+        return isReplaced ? nil : date
+    }
+}

@@ -1,0 +1,98 @@
+internal import Events
+
+/// Whether there is access at an instant, as far as something was known, and why.
+public enum AccessAnswer: Hashable, Sendable {
+    /// Yes, by that period.
+    case access(ActivePeriod)
+    /// No; the period is the last one that began before, where there is one.
+    case none(NoAccessReason, ActivePeriod?)
+
+    /// The answer of the rows of one or more subscriptions.
+    ///
+    /// Of several periods that hold the instant the one that began last counts; without one, the
+    /// purchase that began last tells why.
+    ///
+    /// - Parameters:
+    ///   - rows: What is known of each purchase, in whatever order.
+    ///   - isKnown: Whether any event is known at all.
+    ///   - instant: The instant asked about.
+    init(_ rows: [ActivePeriod], isKnown: Bool, at instant: Instant) {
+        let begun = rows.filter { $0.purchaseDate <= instant }
+        let granting = begun.filter { $0.validFrom <= instant && instant < $0.validTo }
+        if let row = granting.max(by: AccessAnswer.countsLess) {
+            self = .access(row)
+        } else if let row = begun.max(by: AccessAnswer.countsLess) {
+            self = .none(NoAccessReason(row.endReason), row)
+        } else if !isKnown {
+            self = .none(.notKnownYet, nil)
+        } else {
+            self = .none(rows.isEmpty ? .neverBought : .notYetBought, nil)
+        }
+    }
+
+    /// Whether there is access.
+    public var hasAccess: Bool {
+        if case .access = self { true } else { false }
+    }
+
+    /// The period that decides the answer; nil where no purchase had begun.
+    public var period: ActivePeriod? {
+        switch self {
+        case .access(let period): period
+        case .none(_, let period): period
+        }
+    }
+
+    /// Why there is none; nil where there is access.
+    public var reason: NoAccessReason? {
+        if case .none(let reason, _) = self { reason } else { nil }
+    }
+
+    // A total order, so that no order of streams or rows decides.
+    private static func countsLess(_ left: ActivePeriod, _ right: ActivePeriod) -> Bool {
+        if left.purchaseDate != right.purchaseDate { return left.purchaseDate < right.purchaseDate }
+        if left.validFrom != right.validFrom { return left.validFrom < right.validFrom }
+        if left.validTo != right.validTo { return left.validTo < right.validTo }
+        if left.stream != right.stream { return left.stream < right.stream }
+        return ActivePeriod.areInOrder(left, right)
+    }
+}
+
+/// Why there is no access; the raw value is the word for JSON.
+public enum NoAccessReason: String, CaseIterable, Sendable {
+    /// The ledger had no event of the subscription yet.
+    case notKnownYet
+    /// Nothing that expires was ever bought.
+    case neverBought
+    /// The first purchase comes later.
+    case notYetBought
+    /// The last period, with its grace, had run out.
+    case expired
+    /// Apple had taken the last purchase back (app-store.md §G-10).
+    case refunded
+    /// Family sharing had ended (app-store.md §G-33).
+    case revoked
+    /// Another purchase had taken its place; with a product asked for, one of another product.
+    case upgraded
+
+    init(_ endReason: ActivePeriod.EndReason) {
+        self =
+            switch endReason {
+            case .expired, .open: .expired
+            case .upgraded: .upgraded
+            case .refunded: .refunded
+            case .revoked: .revoked
+            }
+    }
+}
+
+extension ActivePeriod {
+    /// Whether two rows are of one purchase: the key, an extended expiry apart (app-store.md §G-7).
+    func isOfSamePurchase(as other: ActivePeriod) -> Bool {
+        purchaseDate == other.purchaseDate && stream == other.stream
+            && byBytes(productId, other.productId) == nil
+    }
+
+    /// Whether a row is of billing grace.
+    var isGrace: Bool { kind == .grace }
+}

@@ -1,0 +1,52 @@
+public import Events
+
+/// An event that made the answer what it is, with both of its clocks.
+public struct DecisiveEvent: Hashable, Sendable {
+    /// The subscription.
+    public let stream: StreamID
+    /// The event; where a repetition made the answer, the event that was repeated.
+    public let position: Position
+    /// What it did.
+    public let role: Role
+    /// Apple's word for the notification that came in the same payload; nil where none did.
+    public let notificationType: String?
+    /// Its subtype; nil where there is none.
+    public let subtype: String?
+    /// When what it did took effect: valid time.
+    public let occurredAt: Instant
+    /// When Apple said so.
+    public let signedAt: Instant
+    /// When the log learnt it.
+    public let recordedAt: Instant
+    /// The period it is about, as it was known from then on.
+    public let period: ActivePeriod
+    /// The payload that brought the event.
+    public let evidence: Digest
+
+    /// What an event did to the access.
+    public enum Role: String, CaseIterable, Sendable {
+        /// A purchase began.
+        case opened
+        /// A renewal began where the period before ended.
+        case renewed
+        /// Billing grace began.
+        case grace
+        /// The end of the period was moved.
+        case extended
+        /// The access ended, or was not renewed.
+        case ended
+        /// What had been taken back was given back.
+        case restored
+        /// Something else that is known about a period changed.
+        case corrected
+    }
+
+    /// How late the log learnt it, in whole seconds, never negative.
+    ///
+    /// Counted from when it took effect; a restoration, which takes effect in the past, from when
+    /// Apple said so. A renewal that is charged before it begins is not late.
+    public var lagSeconds: Int64 {
+        let since = role == .restored ? signedAt : occurredAt
+        return max(0, (recordedAt.milliseconds - since.milliseconds) / 1000)
+    }
+}

@@ -1,0 +1,86 @@
+internal import Events
+
+/// What one subscription's rows were at each instant at which its knowledge changed.
+///
+/// One fold for each such instant: for a stream of n events at most n folds of at most n events,
+/// some milliseconds for the 400 events of a heavy user.
+struct KnownAccess {
+    /// The events and when they became known.
+    let history: RecordedHistory
+    /// What was known, by ascending instant; empty where nothing ever was.
+    let steps: [Step]
+
+    /// The rows from one instant of our clock until the next step.
+    struct Step {
+        let knownFrom: Instant
+        let rows: [ActivePeriod]
+        let active: [Range<Instant>]
+    }
+
+    /// The steps of a history; with a product only its rows count.
+    init(_ history: RecordedHistory, product: String?) {
+        self.history = history
+        steps = history.instants.map { instant in
+            let periods = ActivePeriods(Timeline(history.known(at: instant)))
+            guard let product else {
+                return Step(knownFrom: instant, rows: periods.rows, active: periods.active)
+            }
+            let rows = periods.rows.filter { byBytes($0.productId, product) == nil }
+            return Step(
+                knownFrom: instant,
+                rows: rows,
+                active: rows.map { $0.validFrom..<$0.validTo }.merged
+            )
+        }
+    }
+
+    /// What was known at an instant, that instant included; nil before the first step.
+    func step(knownAt instant: Instant) -> Step? { steps.last { $0.knownFrom <= instant } }
+
+    /// The access of which the ledger knows in the end.
+    var entitled: [Range<Instant>] { steps.last?.active ?? [] }
+
+    /// The access that the ledger answered at the time: each step's, for as long as it lasted.
+    var served: [Range<Instant>] {
+        var parts: [Range<Instant>] = []
+        for (index, step) in steps.enumerated() {
+            let end =
+                index + 1 < steps.count
+                ? steps[index + 1].knownFrom : Instant(milliseconds: .max)
+            parts += step.active.within(step.knownFrom..<end)
+        }
+        return parts.merged
+    }
+}
+
+extension [KnownAccess] {
+    /// The instants at which anything became known, ascending, each once.
+    var instants: [Instant] {
+        var unique: [Instant] = []
+        for instant in flatMap({ $0.steps.map(\.knownFrom) }).sorted() where unique.last != instant
+        {
+            unique.append(instant)
+        }
+        return unique
+    }
+
+    /// The rows of all subscriptions as known at an instant.
+    func rows(knownAt instant: Instant) -> [ActivePeriod] {
+        flatMap { $0.step(knownAt: instant)?.rows ?? [] }
+    }
+
+    /// The answer about an instant as known at another one.
+    func answer(at instant: Instant, knownAt: Instant) -> AccessAnswer {
+        AccessAnswer(
+            rows(knownAt: knownAt),
+            isKnown: contains { $0.step(knownAt: knownAt) != nil },
+            at: instant
+        )
+    }
+
+    /// The access of which the ledger knows in the end.
+    var entitled: [Range<Instant>] { flatMap(\.entitled).merged }
+
+    /// The access that the ledger answered at the time.
+    var served: [Range<Instant>] { flatMap(\.served).merged }
+}

@@ -1,0 +1,108 @@
+internal import Events
+
+/// Something that became known at one instant: an event, or a repetition of one.
+struct KnownEntry {
+    /// The event.
+    let event: Event
+    /// When Apple said it, or repeated it.
+    let asOf: Instant
+    /// When it became known.
+    let recordedAt: Instant
+    /// The notification that came in the same payload as the event; nil where none did, and for
+    /// repetitions, which leave no payload.
+    let notification: Fact?
+
+    /// Whether it is a transaction of that purchase.
+    func isAbout(_ row: ActivePeriod) -> Bool {
+        let fact = event.fact
+        return fact.kind == .transaction && fact.purchaseDate == row.purchaseDate
+            && byBytes(fact.content.text(.productId) ?? "", row.productId) == nil
+    }
+
+    /// Whether it says what that role needs.
+    func does(_ role: DecisiveEvent.Role, to row: ActivePeriod) -> Bool {
+        let content = event.fact.content
+        switch role {
+        case .opened, .renewed, .corrected:
+            return isAbout(row)
+        case .restored:
+            return isAbout(row) && content[.revocationDate] == nil
+        case .extended:
+            return isAbout(row) && event.fact.expiresDate == row.expiresDate
+        case .grace:
+            return event.fact.kind == .renewal && content[.gracePeriodExpiresDate] != nil
+        case .ended:
+            switch row.endReason {
+            case .refunded, .revoked: return isAbout(row) && content[.revocationDate] != nil
+            case .upgraded:
+                return isAbout(row) && content.boolean(.isUpgraded) == true
+                    || event.fact.kind == .transaction && event.fact.purchaseDate == row.validTo
+            case .expired, .open: return event.fact.kind == .renewal
+            }
+        }
+    }
+}
+
+extension [KnownAccess] {
+    /// What became known of a subscription at an instant, by offset and as-of; all of it, by the
+    /// instant first, where that is nil.
+    func entries(of stream: StreamID, knownAt: Instant?) -> [KnownEntry] {
+        guard let history = first(where: { $0.history.stream == stream })?.history else {
+            return []
+        }
+        var notifications: [Digest: [Fact]] = [:]
+        var events: [Position: Event] = [:]
+        for event in history.events {
+            events[event.position] = event
+            if event.fact.kind == .notification {
+                notifications[event.evidence, default: []].append(event.fact)
+            }
+        }
+        var entries = history.events.map { event in
+            KnownEntry(
+                event: event,
+                asOf: event.fact.asOf,
+                recordedAt: event.recordedAt,
+                notification: event.fact.announcement(among: notifications[event.evidence] ?? [])
+            )
+        }
+        for repetition in history.repetitions {
+            guard let event = events[repetition.confirmation.position] else { continue }
+            entries.append(
+                KnownEntry(
+                    event: event,
+                    asOf: repetition.confirmation.asOf,
+                    recordedAt: repetition.recordedAt,
+                    notification: nil
+                )
+            )
+        }
+        return entries.filter { knownAt == nil || $0.recordedAt == knownAt }.sorted(
+            by: KnownEntry.areInOrder
+        )
+    }
+}
+
+extension Fact {
+    // A payload may hold many notifications (a page of Apple's notification history): the one about
+    // the same purchase counts, and of these the one signed at the nearest instant.
+    fileprivate func announcement(among notifications: [Fact]) -> Fact? {
+        if kind == .notification { return self }
+        let own = notifications.filter { purchaseDate == $0.purchaseDate || kind == .renewal }
+        return own.min { distance(to: $0) < distance(to: $1) }
+    }
+
+    private func distance(to other: Fact) -> Int64 {
+        abs(asOf.milliseconds - other.asOf.milliseconds)
+    }
+}
+
+extension KnownEntry {
+    fileprivate static func areInOrder(_ left: KnownEntry, _ right: KnownEntry) -> Bool {
+        if left.recordedAt != right.recordedAt { return left.recordedAt < right.recordedAt }
+        if left.event.position != right.event.position {
+            return left.event.position < right.event.position
+        }
+        return left.asOf < right.asOf
+    }
+}

@@ -1,0 +1,113 @@
+internal import Events
+
+/// A stretch of time laid out over columns of text.
+struct TimelineAxis {
+    /// The first instant of the first column.
+    let start: Instant
+    /// The first instant after the last column.
+    let end: Instant
+    /// Number of columns.
+    let columns: Int
+
+    /// Fewest columns between two ticks: the longest label and a space.
+    static let tickColumnsMin = 12
+
+    /// The longest stretch that a picture shows, thirteen months: a longer one has columns too
+    /// coarse for grace periods, so it is cut around the instant asked about.
+    static let spanMax: Int64 = 400 * day
+
+    static let minute: Int64 = 60_000
+    static let hour = 60 * minute
+    static let day = 24 * hour
+
+    /// The axis that shows some intervals and an instant, with a little room on both sides.
+    ///
+    /// - Parameters:
+    ///   - intervals: What is to be seen; cut where it spans more than `spanMax`.
+    ///   - asked: An instant that is on the axis in any case.
+    ///   - columns: Number of columns, at least one.
+    init(showing intervals: [Range<Instant>], asked: Instant, columns: Int) {
+        let first = intervals.map(\.lowerBound).min() ?? asked
+        let last = intervals.map(\.upperBound).max() ?? asked
+        var low = min(first, asked).milliseconds
+        var high = max(last, asked).milliseconds
+        if high - low > TimelineAxis.spanMax {
+            let half = TimelineAxis.spanMax / 2
+            low = max(low, min(asked.milliseconds - half, high - TimelineAxis.spanMax))
+            high = min(high, low + TimelineAxis.spanMax)
+        }
+        let room = max((high - low) / 20, TimelineAxis.minute)
+        start = Instant(milliseconds: low - room)
+        end = Instant(milliseconds: high + room)
+        self.columns = max(1, columns)
+    }
+
+    /// The column that holds an instant; before the first 0, after the last `columns`.
+    func column(of instant: Instant) -> Int {
+        if instant <= start { return 0 }
+        if instant >= end { return columns }
+        let offset = Double(instant.milliseconds - start.milliseconds)
+        return Int(offset / Double(end.milliseconds - start.milliseconds) * Double(columns))
+    }
+
+    /// The instant in the middle of a column.
+    func middle(of column: Int) -> Instant {
+        let width = Double(end.milliseconds - start.milliseconds) / Double(columns)
+        return Instant(milliseconds: start.milliseconds + Int64((Double(column) + 0.5) * width))
+    }
+
+    /// A label at a column.
+    struct Tick: Hashable {
+        let column: Int
+        let label: String
+    }
+
+    /// Labelled instants, as many as fit: whole minutes, hours, days, months or years.
+    var ticks: [Tick] {
+        let perColumn = (end.milliseconds - start.milliseconds) / Int64(columns)
+        let least = perColumn * Int64(TimelineAxis.tickColumnsMin)
+        let units =
+            [1, 5, 15].map { $0 * TimelineAxis.minute }
+            + [1, 3, 6, 12].map { $0 * TimelineAxis.hour } + [1, 7].map { $0 * TimelineAxis.day }
+        if let unit = units.first(where: { $0 >= least }) { return ticks(every: unit) }
+        let months = [1, 3, 6, 12].first { Int64($0) * 28 * TimelineAxis.day >= least } ?? 12
+        return ticks(everyMonths: months)
+    }
+
+    private func ticks(every unit: Int64) -> [Tick] {
+        var ticks: [Tick] = []
+        var next = (start.milliseconds + unit - 1) / unit * unit
+        while next < end.milliseconds {
+            let text = Instant(milliseconds: next).description
+            let (date, time) = (text.dropFirst(5).prefix(5), text.dropFirst(11).prefix(5))
+            let isNew = ticks.isEmpty || next % TimelineAxis.day == 0
+            let label =
+                unit % TimelineAxis.day == 0 ? String(date) : isNew ? "\(date) \(time)" : "\(time)"
+            ticks.append(Tick(column: column(of: Instant(milliseconds: next)), label: label))
+            next += unit
+        }
+        return ticks
+    }
+
+    private static let months = [
+        "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+    ]
+
+    private func ticks(everyMonths step: Int) -> [Tick] {
+        var ticks: [Tick] = []
+        let parts = start.description.split(separator: "-")
+        guard var year = Int(parts[0]), var month = Int(parts[1]) else { return [] }
+        while true {
+            month += 1
+            if month > 12 { (year, month) = (year + 1, 1) }
+            let text = "\(year)-\(month < 10 ? "0" : "")\(month)-01"
+            guard let instant = Instant(text), instant < end else { return ticks }
+            guard (month - 1) % step == 0 else { continue }
+            let isNew = ticks.isEmpty || month == 1
+            let name = TimelineAxis.months[month - 1]
+            ticks.append(
+                Tick(column: column(of: instant), label: isNew ? "\(name) \(year)" : name)
+            )
+        }
+    }
+}

@@ -1,0 +1,161 @@
+internal import Events
+
+/// Draws the lanes of a picture over one axis.
+struct TimelinePencil {
+    let axis: TimelineAxis
+    let glyphs: TimelineGlyphs
+
+    private func lane(_ name: String) -> TimelineLane { TimelineLane(name, columns: axis.columns) }
+
+    /// The labels of the axis.
+    var labels: TimelineLane {
+        var lane = lane("")
+        for tick in axis.ticks { lane.write(tick.label, at: tick.column) }
+        return lane
+    }
+
+    /// The ticks, and where the question points.
+    func marks(asked: Instant) -> TimelineLane {
+        var lane = lane("")
+        let column = axis.column(of: asked)
+        // At the right edge the word stands before its arrow's place.
+        let start = min(column, axis.columns - glyphs.asked.count)
+        for tick in axis.ticks where !(start - 1...start + glyphs.asked.count ~= tick.column) {
+            lane.set(tick.column, glyphs.tick)
+        }
+        lane.write(glyphs.asked, at: start)
+        return lane
+    }
+
+    /// Which kind of period gives access, column by column.
+    func access(_ name: String, _ rows: [ActivePeriod]) -> TimelineLane {
+        var lane = lane(name)
+        guard let first = rows.map(\.validFrom).min() else { return lane }
+        for column in 0..<axis.columns {
+            let instant = axis.middle(of: column)
+            let answer = AccessAnswer(rows, isKnown: true, at: instant)
+            if case .access(let row) = answer {
+                lane.set(column, glyphs.cell(row.kind))
+            } else if instant >= first {
+                lane.set(column, glyphs.nothing)
+            }
+        }
+        for row in rows where row.endReason == .refunded || row.endReason == .revoked {
+            if axis.start <= row.validTo, row.validTo < axis.end {
+                lane.set(axis.column(of: row.validTo), glyphs.refund)
+            }
+        }
+        if AccessAnswer(rows, isKnown: true, at: axis.end).hasAccess {
+            lane.set(axis.columns - 1, glyphs.onward)
+        }
+        return lane
+    }
+
+    /// Which product was paid for, or tried.
+    func products(_ rows: [ActivePeriod]) -> TimelineLane {
+        var lane = lane("product")
+        let paid = rows.filter { !$0.isGrace && $0.validFrom < $0.validTo }
+        for row in paid where row.validTo > axis.start && row.validFrom < axis.end {
+            let replaces = paid.contains {
+                $0.endReason == .upgraded && $0.validTo == row.validFrom && $0.stream == row.stream
+            }
+            lane.span(
+                from: axis.column(of: row.validFrom),
+                to: axis.column(of: row.validTo),
+                label: row.kind == .trial ? "trial" : row.shortProductId,
+                edges: (
+                    replaces ? glyphs.change : glyphs.left, glyphs.line,
+                    row.validTo > axis.end ? glyphs.onward : glyphs.right
+                )
+            )
+        }
+        return lane
+    }
+
+    /// Whether auto-renewal was on, from each change to the next.
+    func renewals(_ timelines: [Timeline]) -> TimelineLane {
+        var lane = lane("renew")
+        for timeline in timelines {
+            var last: Int64?
+            var changes: [(column: Int, word: String)] = []
+            for snapshot in timeline.renewalSnapshots {
+                guard let status = snapshot.autoRenewStatus, status != last else { continue }
+                last = status
+                let word = status == 0 ? "off" : "on"
+                // What held when the axis begins stands at its first column.
+                let column = axis.column(of: snapshot.asOf)
+                if column == 0 { changes = [] }
+                if column < axis.columns { changes.append((column, word)) }
+            }
+            for (index, change) in changes.enumerated() {
+                let isLast = index + 1 == changes.count
+                let end = isLast ? axis.columns : changes[index + 1].column - 1
+                lane.write(change.word, at: change.column)
+                let start = change.column + change.word.count + 1
+                guard start < end else { continue }
+                for column in start..<end where lane.cells[column] == " " {
+                    lane.set(column, glyphs.line)
+                }
+            }
+        }
+        return lane
+    }
+
+    /// What was paid and refunded; amounts of family members are not theirs (app-store.md §G-33).
+    func money(_ timelines: [Timeline]) -> TimelineLane {
+        var lane = lane("money")
+        for label in timelines.flatMap({ $0.moneyLabels(glyphs) }).sorted(by: MoneyLabel.areInOrder)
+        where axis.start <= label.at && label.at < axis.end {
+            lane.write(label.text, at: axis.column(of: label.at))
+        }
+        return lane
+    }
+}
+
+private struct MoneyLabel {
+    let at: Instant
+    let text: String
+
+    static func areInOrder(_ left: MoneyLabel, _ right: MoneyLabel) -> Bool {
+        if left.at != right.at { return left.at < right.at }
+        return byBytes(left.text, right.text) ?? false
+    }
+}
+
+extension Timeline {
+    fileprivate func moneyLabels(_ glyphs: TimelineGlyphs) -> [MoneyLabel] {
+        let charges = purchases.compactMap { purchase -> MoneyLabel? in
+            guard case .value(.integer(let price)) = purchase.assertions.state(of: .price),
+                price > 0,
+                purchase.assertions.state(of: .inAppOwnershipType)
+                    != .value(.text("FAMILY_SHARED"))
+            else { return nil }
+            return MoneyLabel(at: purchase.purchaseDate, text: "+" + amountText(price))
+        }
+        let refunds = Refunds(self).rows.flatMap { refund -> [MoneyLabel] in
+            guard refund.expiresDate != nil, let given = refund.givenMilliunits, given > 0 else {
+                return []
+            }
+            let amount = amountText(given)
+            return [
+                refund.revoked.map { MoneyLabel(at: $0, text: glyphs.minus + amount) },
+                refund.reversed.map { MoneyLabel(at: $0, text: "\(glyphs.reversed) +\(amount)") },
+            ].compactMap { $0 }
+        }
+        return charges + refunds
+    }
+}
+
+extension ActivePeriod {
+    /// The last two parts of the product's id, which tell the products of one app apart.
+    fileprivate var shortProductId: String {
+        productId.split(separator: ".").suffix(2).joined(separator: ".")
+    }
+}
+
+/// Milliunits of any currency as a number with two decimals at least (app-store.md §D.1).
+private func amountText(_ milliunits: Int64) -> String {
+    let (whole, rest) = (milliunits / 1000, milliunits % 1000)
+    let digits = String(rest + 1000).dropFirst()
+    return "\(whole)." + (digits.hasSuffix("0") ? digits.dropLast() : digits)
+}

@@ -1,0 +1,100 @@
+public import Events
+
+/// The answer as a picture of text: access as known now and as known then, products, auto-renewal
+/// and money over one axis of time.
+///
+/// Nothing is told by colour. A label that has no room is left out and counted, never written over
+/// another one; the table of events below a picture holds the same facts.
+public struct TimelinePicture: Sendable {
+    /// The lines, without line breaks, none longer than the width asked for.
+    public let lines: [String]
+    /// What had no room, by lane: lane and number of labels, in the order of the lanes.
+    public let omitted: [Omission]
+
+    /// Labels of one lane that had no room.
+    public struct Omission: Hashable, Sendable {
+        /// The lane's name.
+        public let lane: String
+        /// How many.
+        public let count: Int
+    }
+
+    /// With which characters it is drawn.
+    public enum Style: Sendable {
+        /// Box drawing and shades.
+        case unicode
+        /// Letters, for terminals and pipes that may know no more.
+        case ascii
+    }
+
+    /// The width where nothing says how wide the terminal is.
+    public static let defaultWidth = 100
+    /// Below this nothing could be told apart.
+    public static let widthMin = 60
+
+    /// The picture of an explanation.
+    ///
+    /// - Parameters:
+    ///   - explanation: What was answered.
+    ///   - histories: The same that it was made of.
+    ///   - width: Columns of the terminal; at least `widthMin` are used.
+    ///   - style: With which characters.
+    public init(
+        _ explanation: Explanation,
+        of histories: [RecordedHistory],
+        width: Int = TimelinePicture.defaultWidth,
+        style: Style
+    ) {
+        let columns =
+            max(width, TimelinePicture.widthMin) - TimelinePicture.nameColumns
+            - TimelinePicture.noteColumns
+        let rows = explanation.rowsNow + explanation.rowsThen
+        let axis = TimelineAxis(
+            showing: TimelinePicture.shown(rows, asked: explanation.at),
+            asked: explanation.at,
+            columns: columns
+        )
+        let pencil = TimelinePencil(axis: axis, glyphs: TimelineGlyphs(style))
+        let timelines = histories.map { Timeline($0.latest) }
+        let lanes = [
+            pencil.labels, pencil.marks(asked: explanation.at),
+            pencil.access("access", explanation.rowsNow),
+            pencil.access("then", explanation.rowsThen), pencil.products(explanation.rowsNow),
+            pencil.renewals(timelines), pencil.money(timelines),
+        ]
+        let notes = ["access": "   now known", "then": "   known at asked time"]
+        var drawn = lanes.map { lane in
+            TimelinePicture.line(lane, note: notes[lane.name] ?? "")
+        }
+        drawn.append(
+            String(repeating: " ", count: TimelinePicture.nameColumns) + pencil.glyphs.legend
+        )
+        lines = drawn
+        omitted = lanes.filter { $0.omitted > 0 && !$0.name.isEmpty }.map {
+            Omission(lane: $0.name, count: $0.omitted)
+        }
+    }
+
+    // Of what goes on after the last change and the instant asked about a quarter of the time before
+    // it is enough: an arrow says that there is more.
+    private static func shown(_ rows: [ActivePeriod], asked: Instant) -> [Range<Instant>] {
+        let rows = rows.filter { $0.validFrom < $0.validTo }
+        guard let first = rows.map(\.validFrom).min(), let last = rows.map(\.validFrom).max() else {
+            return []
+        }
+        let turn = max(last, asked)
+        let elapsed = max(turn.milliseconds - min(first, asked).milliseconds, TimelineAxis.hour)
+        let limit = Instant(milliseconds: turn.milliseconds + elapsed / 4)
+        return rows.map { $0.validFrom..<max($0.validFrom, min($0.validTo, limit)) }
+    }
+
+    static let nameColumns = 11
+    static let noteColumns = 22
+
+    private static func line(_ lane: TimelineLane, note: String) -> String {
+        let name = "  " + lane.name
+        let padding = String(repeating: " ", count: nameColumns - name.count)
+        let body = note.isEmpty ? lane.text : String(lane.cells) + note
+        return String((name + padding + body).reversed().drop { $0 == " " }.reversed())
+    }
+}

@@ -1,0 +1,116 @@
+public import Events
+
+/// One thing that is known about a subscription at an instant, and the event that is responsible.
+public struct StateField: Hashable, Sendable {
+    /// What: a word of its own, or Apple's name of the property.
+    public let name: String
+    /// Its value.
+    public let value: FieldValue
+    /// The event that decides it.
+    public let position: Position
+
+    /// Whether two are the same for a person, whichever event says so.
+    public func isSame(as other: StateField) -> Bool {
+        name == other.name && value == other.value
+    }
+
+    /// The state of a subscription at an instant, as far as is known.
+    ///
+    /// Of its purchases the one that decides the access counts, with all that was ever said about
+    /// it; of the next renewal what Apple had said up to the instant.
+    ///
+    /// - Parameters:
+    ///   - history: What is known.
+    ///   - instant: The instant.
+    /// - Returns: The fields in the order in which people ask for them; none where nothing is known.
+    public static func all(of history: StreamHistory, at instant: Instant) -> [StateField] {
+        StateReading(Timeline(history), at: instant).fields
+    }
+}
+
+/// Gathers the fields of one instant.
+private struct StateReading {
+    private(set) var fields: [StateField] = []
+    private let lane: Int
+
+    init(_ timeline: Timeline, at instant: Instant) {
+        lane = timeline.lane
+        let rows = ActivePeriods(timeline).rows
+        let answer = AccessAnswer(rows, isKnown: timeline.horizon != nil, at: instant)
+        if let row = answer.period,
+            let purchase = timeline.purchases.first(where: { $0.isOf(row) })
+        {
+            read(purchase, row, answer)
+        }
+        let owner = StreamClaims(timeline).owners.last {
+            $0.owner != nil && ($0.from.map { $0 <= instant } ?? true)
+                && ($0.to.map { instant < $0 } ?? true)
+        }
+        if let name = owner?.owner?.name { add("owner", .text(name), owner?.offset) }
+        let known = timeline.renewals.sorted.prefix { $0.asOf <= instant }
+        let renewals = Assertions(inOrder: known)
+        for field in [
+            Field.autoRenewStatus, .autoRenewProductId, .renewalDate, .isInBillingRetryPeriod,
+            .gracePeriodExpiresDate, .expirationIntent, .priceIncreaseStatus,
+        ] { add(field, in: renewals) }
+    }
+
+    private mutating func read(
+        _ purchase: Purchase,
+        _ row: ActivePeriod,
+        _ answer: AccessAnswer
+    ) {
+        let word = answer.reason?.rawValue ?? (row.isGrace ? "grace" : "active")
+        add("status", .text(word), purchase.decider(of: answer, row))
+        add(.productId, in: purchase.assertions)
+        add("expiresDate", .instant(row.expiresDate), purchase.datesOffset)
+        add("accessUntil", .instant(row.validTo), row.positions.last?.offset)
+        for field in [
+            Field.offerType, .offerIdentifier, .price, .currency, .inAppOwnershipType, .isUpgraded,
+            .revocationDate, .revocationReason,
+        ] { add(field, in: purchase.assertions) }
+        let decision = purchase.assertions.decision(on: .revocationDate)
+        if decision?.state == Knowledge.State.none, purchase.wasRevoked {
+            add("refund", .text("reversed"), decision?.offset)
+        }
+    }
+
+    private mutating func add(_ field: Field, in assertions: Assertions) {
+        guard let decision = assertions.decision(on: field), case .value(let value) = decision.state
+        else { return }
+        add("\(field)", value, decision.offset)
+    }
+
+    private mutating func add(_ name: String, _ value: FieldValue, _ offset: Int64?) {
+        guard let offset else { return }
+        fields.append(
+            StateField(name: name, value: value, position: Position(lane: lane, offset: offset))
+        )
+    }
+}
+
+extension Purchase {
+    fileprivate func isOf(_ row: ActivePeriod) -> Bool {
+        purchaseDate == row.purchaseDate && byBytes(productId, row.productId) == nil
+    }
+
+    fileprivate func decider(of answer: AccessAnswer, _ row: ActivePeriod) -> Int64? {
+        switch answer {
+        case .none(.refunded, _), .none(.revoked, _):
+            return assertions.decision(on: .revocationDate)?.offset
+        case .none(.upgraded, _):
+            return isUpgraded
+                ? assertions.decision(on: .isUpgraded)?.offset : row.positions.last?.offset
+        case .access where row.isGrace:
+            return row.positions.last?.offset
+        default:
+            return datesOffset
+        }
+    }
+
+    fileprivate var wasRevoked: Bool {
+        assertions.sorted.contains {
+            $0.fields.contains(.revocationDate) && $0.content[.revocationDate] != nil
+        }
+    }
+}

@@ -1,0 +1,93 @@
+public import Events
+
+/// The wrong answers of many subscriptions: sums over all, and those with the most seconds.
+public struct WrongAnswerTally: Sendable {
+    /// Number of subscriptions looked at.
+    public private(set) var streams = 0
+    /// Number of those with any wrong answer.
+    public private(set) var streamsWithAny = 0
+    /// Seconds by kind and cause, of all subscriptions, the greatest first.
+    public var totals: [Total] {
+        milliseconds.map { Total(kind: $0.key.kind, cause: $0.key.cause, seconds: $0.value / 1000) }
+            .sorted(by: Total.areInOrder)
+    }
+    /// The subscriptions with the most seconds, the greatest first; at most `limit`.
+    public private(set) var worst: [Line] = []
+
+    private var milliseconds: [Key: Int64] = [:]
+    private let limit: Int
+    private let leftOut: Set<WrongAnswers.Cause>
+
+    private struct Key: Hashable {
+        let kind: WrongAnswers.Kind
+        let cause: WrongAnswers.Cause
+    }
+
+    /// Seconds of one kind and cause.
+    public struct Total: Hashable, Sendable {
+        /// What the answers were.
+        public let kind: WrongAnswers.Kind
+        /// What was learnt too late.
+        public let cause: WrongAnswers.Cause
+        /// How long, in whole seconds.
+        public let seconds: Int64
+    }
+
+    /// One subscription.
+    public struct Line: Sendable {
+        /// Which.
+        public let stream: StreamID
+        /// Its wrong answers.
+        public let answers: WrongAnswers
+
+        /// How long the answer was wrong in any way, in whole seconds.
+        public var seconds: Int64 {
+            answers.seconds(.wronglyDenied) + answers.seconds(.wronglyGranted)
+        }
+    }
+
+    /// A tally of nothing that keeps the `limit` worst subscriptions and passes over what has one
+    /// of some causes.
+    public init(limit: Int, without leftOut: Set<WrongAnswers.Cause> = []) {
+        self.limit = max(0, limit)
+        self.leftOut = leftOut
+    }
+
+    /// Adds a subscription.
+    public mutating func add(_ history: RecordedHistory) {
+        streams += 1
+        let answers = WrongAnswers([history]).without(leftOut)
+        guard !answers.stretches.isEmpty else { return }
+        streamsWithAny += 1
+        for stretch in answers.stretches {
+            milliseconds[Key(kind: stretch.kind, cause: stretch.cause), default: 0] +=
+                stretch.to.milliseconds - stretch.from.milliseconds
+        }
+        let line = Line(stream: history.stream, answers: answers)
+        let place = worst.firstIndex { WrongAnswerTally.isWorse(line, than: $0) } ?? worst.count
+        guard place < limit else { return }
+        worst.insert(line, at: place)
+        if worst.count > limit { worst.removeLast() }
+    }
+
+    /// Seconds of one kind, of all subscriptions.
+    public func seconds(_ kind: WrongAnswers.Kind) -> Int64 {
+        milliseconds.reduce(0) { $1.key.kind == kind ? $0 + $1.value : $0 } / 1000
+    }
+
+    private static func isWorse(_ left: Line, than right: Line) -> Bool {
+        left.seconds != right.seconds ? left.seconds > right.seconds : left.stream < right.stream
+    }
+}
+
+extension WrongAnswerTally.Total {
+    fileprivate static func areInOrder(_ left: Self, _ right: Self) -> Bool {
+        if left.seconds != right.seconds { return left.seconds > right.seconds }
+        if left.kind != right.kind { return left.kind.rawValue.isBefore(right.kind.rawValue) }
+        return left.cause.rawValue.isBefore(right.cause.rawValue)
+    }
+}
+
+extension String {
+    fileprivate func isBefore(_ other: String) -> Bool { byBytes(self, other) ?? false }
+}

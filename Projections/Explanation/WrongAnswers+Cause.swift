@@ -1,0 +1,79 @@
+internal import Events
+
+extension WrongAnswers {
+    /// What was learnt too late; the raw value is the word for JSON.
+    public enum Cause: String, CaseIterable, Sendable {
+        /// Nothing of the subscription was known.
+        case notYetKnown
+        /// The purchase or renewal that gives access was not known.
+        case lateNotification
+        /// The purchase counted as taken back, and was not in the end (app-store.md §G-30).
+        case refundReversedLater
+        /// The end of the period was moved, which was not known (app-store.md §G-7).
+        case extensionKnownLater
+        /// The billing grace was not known (app-store.md §G-20).
+        case graceKnownLater
+        /// The purchase was taken back, which was not known (app-store.md §G-10).
+        case refundedLater
+        /// Family sharing had ended, which was not known (app-store.md §G-33).
+        case revokedLater
+        /// Another purchase had taken its place, which was not known (app-store.md §G-26).
+        case upgradeKnownLater
+        /// The billing grace had ended, which was not known (app-store.md §G-22).
+        case graceEndedLater
+        /// Something else that was known about the purchase was corrected.
+        case correctedLater
+    }
+}
+
+extension WrongAnswers.Cause {
+    /// What turned one answer into the other.
+    init(
+        from before: AccessAnswer,
+        to after: AccessAnswer,
+        rowsBefore: [ActivePeriod],
+        rowsAfter: [ActivePeriod]
+    ) {
+        switch (before, after) {
+        case (.none(let reason, _), .access(let granted)):
+            self =
+                reason == .notKnownYet
+                ? .notYetKnown : WrongAnswers.Cause(granting: granted, rowsBefore: rowsBefore)
+        case (.access(let granted), .none):
+            self = WrongAnswers.Cause(ending: granted, rowsAfter: rowsAfter)
+        default:
+            self = .correctedLater
+        }
+    }
+
+    private init(granting row: ActivePeriod, rowsBefore: [ActivePeriod]) {
+        if row.isGrace {
+            self = .graceKnownLater
+            return
+        }
+        guard let known = rowsBefore.first(where: { !$0.isGrace && $0.isOfSamePurchase(as: row) })
+        else {
+            self = .lateNotification
+            return
+        }
+        switch known.endReason {
+        case .refunded, .revoked: self = .refundReversedLater
+        case _ where known.expiresDate < row.expiresDate: self = .extensionKnownLater
+        default: self = .correctedLater
+        }
+    }
+
+    private init(ending row: ActivePeriod, rowsAfter: [ActivePeriod]) {
+        if row.isGrace {
+            self = .graceEndedLater
+            return
+        }
+        let known = rowsAfter.first { !$0.isGrace && $0.isOfSamePurchase(as: row) }
+        switch known?.endReason {
+        case .refunded: self = .refundedLater
+        case .revoked: self = .revokedLater
+        case .upgraded: self = .upgradeKnownLater
+        default: self = .correctedLater
+        }
+    }
+}

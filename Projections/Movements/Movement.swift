@@ -1,0 +1,105 @@
+public import Events
+
+/// Something that counts in the books of a business: a start, a renewal, money, a loss.
+public struct Movement: Hashable, Sendable {
+    /// The subscription, or the one-time purchase.
+    public let stream: StreamID
+    /// What moved.
+    public let word: Word
+    /// Apple's name for it in Sales and Trends (app-store.md §H.1); nil where Apple has none.
+    public let appleEvent: String?
+    /// When, on Apple's clock.
+    public let occurred: Instant
+    /// The product; of a wish the one wished for.
+    public let productId: String
+    /// The product before; nil where none was replaced.
+    public let previousProductId: String?
+    /// Start of the purchase it is about, in whole seconds.
+    public let purchaseDate: Instant
+    /// Natural end of that purchase, in whole seconds; nil for what never expires.
+    public let expiresDate: Instant?
+    /// Charged (positive) or given back (negative) in milliunits; nil where no money moved, or
+    /// where nobody said how much.
+    public let amountMilliunits: Int64?
+    /// ISO 4217; nil where nobody said.
+    public let currency: String?
+    /// Whether it is a family member's, which brings no money (app-store.md §G-33).
+    public let isFamilyShared: Bool
+    /// Whether it is a purchase after a lapse.
+    public let isResubscribe: Bool
+    /// The events that caused the row, ascending, each once; they depend on the order of arrival.
+    public let positions: [Position]
+
+    /// What moved; of one instant in this order.
+    public enum Word: String, CaseIterable, Sendable {
+        /// A purchase with an offer that the one before did not have.
+        case offerStart = "offer_start"
+        /// A purchase without an offer that carries nothing on.
+        case paidStart = "paid_start"
+        /// The next period of the same offer.
+        case offerRenewal = "offer_renewal"
+        /// The first period without an offer after one with it.
+        case conversion
+        /// The next period, without an offer.
+        case renewal
+        /// A purchase that never expires.
+        case oneTimePurchase = "one_time_purchase"
+        /// A product given up for another one.
+        case exitPlanChange = "exit_plan_change"
+        /// A charge failed, or the grace after it ran out.
+        case billingIssueEntered = "billing_issue_entered"
+        /// The charge went through after all.
+        case billingIssueRecovered = "billing_issue_recovered"
+        /// Ended because auto-renewal was off, or as the customer, price or product wanted it.
+        case churnVoluntary = "churn_voluntary"
+        /// Ended because nothing could be charged.
+        case churnInvoluntary = "churn_involuntary"
+        /// Ended, and nobody said why.
+        case churnUnknown = "churn_unknown"
+        /// Money given back.
+        case exitRefund = "exit_refund"
+        /// Family sharing ended.
+        case familyRevoke = "family_revoke"
+        /// A refund undone.
+        case refundReversed = "refund_reversed"
+        /// A refund asked for.
+        case refundRequested = "refund_requested"
+        /// A refund refused.
+        case refundDeclined = "refund_declined"
+        /// Apple moved the end of a period.
+        case `extension`
+        /// Auto-renewal switched off.
+        case autoRenewOff = "auto_renew_off"
+        /// Auto-renewal switched on, and not by buying.
+        case autoRenewOn = "auto_renew_on"
+        /// Another product wished for.
+        case planChangeScheduled = "plan_change_scheduled"
+        /// That wish withdrawn.
+        case planChangeCancelled = "plan_change_cancelled"
+
+        var rank: Int { Word.ranks[self, default: 0] }
+
+        private static let ranks = Dictionary(
+            uniqueKeysWithValues: Word.allCases.enumerated().map { ($1, $0) }
+        )
+    }
+}
+
+extension Movement {
+    /// The row as a projection holds it, positions apart.
+    package var values: [ColumnValue] {
+        [
+            .text(word.rawValue), ColumnValue(appleEvent), .integer(occurred.milliseconds),
+            .text(productId), ColumnValue(previousProductId),
+            .integer(purchaseDate.milliseconds), ColumnValue(milliseconds: expiresDate),
+            ColumnValue(amountMilliunits), ColumnValue(currency), .boolean(isFamilyShared),
+            .boolean(isResubscribe),
+        ]
+    }
+
+    func isBefore(_ other: Movement) -> Bool {
+        if occurred != other.occurred { return occurred < other.occurred }
+        if word != other.word { return word.rank < other.word.rank }
+        return purchaseDate < other.purchaseDate
+    }
+}

@@ -1,0 +1,94 @@
+internal import Events
+
+extension MovementFold {
+    /// One acquisition a purchase, and one exit for the product it takes the place of.
+    mutating func takePurchases() {
+        for index in timeline.purchases.indices {
+            let purchase = timeline.purchases[index]
+            let isContinuing = continuity.isContinuing[index]
+            let previous = index > 0 ? index - 1 : nil
+            let replaced = previous.flatMap { previous in
+                let product = timeline.purchases[previous].productId
+                return byBytes(product, purchase.productId) == nil ? nil : product
+            }
+            append(
+                acquisition(index, isContinuing: isContinuing, isChange: replaced != nil),
+                at: purchase.purchaseDate,
+                about: purchase,
+                terms[index],
+                appleEvent: appleEvent(ofPurchase: index, replacing: replaced),
+                previousProduct: replaced,
+                amount: terms[index].price,
+                isResubscribe: index > 0 && !isContinuing,
+                citing: terms[index].citations
+            )
+            guard let previous, replaced != nil, isContinuing else { continue }
+            append(
+                .exitPlanChange,
+                at: purchase.purchaseDate,
+                about: previous,
+                citing: terms[index].citations
+            )
+        }
+    }
+
+    /// One acquisition each.
+    mutating func takeOneTimePurchases() {
+        for purchase in timeline.oneTimePurchases {
+            let terms = PurchaseTerms(purchase)
+            append(
+                .oneTimePurchase,
+                at: purchase.purchaseDate,
+                about: purchase,
+                terms,
+                amount: terms.price,
+                citing: terms.citations
+            )
+        }
+    }
+
+    // What is carried on from a purchase that never reached us had no offer that is known.
+    private func acquisition(
+        _ index: Int,
+        isContinuing: Bool,
+        isChange: Bool
+    ) -> Movement.Word {
+        let own = terms[index]
+        guard isContinuing else { return own.hasOffer ? .offerStart : .paidStart }
+        let previous = index > 0 ? terms[index - 1] : nil
+        guard own.hasOffer else { return previous?.hasOffer == true ? .conversion : .renewal }
+        let isSame = previous.map { own.isSameOffer(as: $0) } ?? false
+        return isSame && !isChange ? .offerRenewal : .offerStart
+    }
+
+    /// Apple's label for an acquisition.
+    private func appleEvent(ofPurchase index: Int, replacing replaced: String?) -> String? {
+        let purchase = timeline.purchases[index]
+        let change = replaced.map {
+            catalogues.change(from: $0, to: purchase.productId, at: purchase.purchaseDate)
+        }
+        let previous = index > 0 ? terms[index - 1].offerType : nil
+        return AppleEvent.acquisition(
+            offerType: terms[index].offerType,
+            previousOfferType: previous,
+            change: change,
+            start: continuity.isContinuing[index]
+                ? .continuing(isFirst: index == 0, after: status(before: purchase.purchaseDate))
+                : index == 0 ? .new : .resubscribed,
+            isSameOffer: index > 0 && replaced == nil
+                && terms[index].isSameOffer(as: terms[index - 1])
+        )
+    }
+
+    /// The status just before an instant; nil where nothing is known of it.
+    func status(before instant: Instant) -> SubscriptionStatus? {
+        var (low, high) = (spans.startIndex, spans.endIndex)
+        while low < high {
+            let middle = (low + high) / 2
+            if spans[middle].from < instant { low = middle + 1 } else { high = middle }
+        }
+        guard low > spans.startIndex else { return nil }
+        let span = spans[low - 1]
+        return span.to.map { instant <= $0 } ?? true ? span.status : nil
+    }
+}

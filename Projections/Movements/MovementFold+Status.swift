@@ -1,0 +1,207 @@
+internal import Events
+
+extension MovementFold {
+    /// What the steps from one status to the next mean.
+    mutating func takeStatuses() {
+        for (before, after) in zip(spans, spans.dropFirst()) where before.to == after.from {
+            // About the purchase that ran out, not one that starts at this very instant.
+            let earlier = Instant(milliseconds: after.from.milliseconds - 1)
+            guard let index = newestPurchase(begunBy: earlier) else { continue }
+            switch (before.status, after.status) {
+            case (.active, .gracePeriod), (.active, .billingRetry), (.gracePeriod, .billingRetry):
+                append(
+                    .billingIssueEntered,
+                    at: after.from,
+                    about: index,
+                    appleEvent: AppleEvent.billingIssue(
+                        isGrace: after.status == .gracePeriod,
+                        offerType: terms[index].offerType
+                    ),
+                    citing: after.citations
+                )
+            case (.gracePeriod, .active), (.billingRetry, .active):
+                takeRecovery(at: after)
+            case (_, .expired):
+                takeChurn(from: before, to: after, about: index)
+            default: break
+            }
+        }
+    }
+
+    private mutating func takeRecovery(at span: StatusSpan) {
+        let recovered = timeline.purchases.count(begunBy: span.from) - 1
+        // A resubscription is a start; and what only implies a renewal is no purchase.
+        guard recovered >= 0, timeline.purchases[recovered].purchaseDate == span.from,
+            continuity.isContinuing[recovered]
+        else { return }
+        append(
+            .billingIssueRecovered,
+            at: span.from,
+            about: recovered,
+            citing: span.citations
+        )
+    }
+
+    private mutating func takeChurn(
+        from before: StatusSpan,
+        to after: StatusSpan,
+        about index: Int
+    ) {
+        var citations = after.citations
+        let word = churn(from: before, to: after, about: index, citing: &citations)
+        append(
+            word,
+            at: after.from,
+            about: index,
+            appleEvent: AppleEvent.churn(
+                from: before.status,
+                isAfterExtension: word == .churnVoluntary
+                    && timeline.purchases[index].extensions.contains { $0.from < $0.to }
+            ),
+            citing: citations
+        )
+    }
+
+    // Apple says why it ended when it did, or some time after it; a charge that was retried in
+    // vain says it too.
+    private func churn(
+        from before: StatusSpan,
+        to after: StatusSpan,
+        about index: Int,
+        citing citations: inout Citations
+    ) -> Movement.Word {
+        let setting = setting(before: after.from)
+        let wasOff = setting?.isAutoRenewOn == false
+        if let told = intent(ending: index, by: after) {
+            citations.cite(told.intentOffset)
+            let isBilling = told.expirationIntent == RenewalStatement.billingErrorIntent
+            if wasOff { citations.cite(setting?.autoRenewOffset) }
+            return isBilling && !wasOff ? .churnInvoluntary : .churnVoluntary
+        }
+        let ending = settings.first { $0.from == after.from }
+        if wasOff || ending?.isAutoRenewOn == false {
+            citations.cite(wasOff ? setting?.autoRenewOffset : ending?.autoRenewOffset)
+            return .churnVoluntary
+        }
+        return before.status == .billingRetry ? .churnInvoluntary : .churnUnknown
+    }
+
+    // The last intent said by then, else the first one after it; never one about another expiry.
+    private func intent(ending index: Int, by span: StatusSpan) -> RenewalStatement? {
+        let expiresDate = timeline.purchases[index].expiresDate
+        var last: RenewalStatement?
+        for statement in statements where statement.isExpirationIntentSaid {
+            if let to = span.to, statement.asOf >= to { break }
+            if let renewalDate = statement.renewalDate {
+                guard renewalDate == expiresDate else { continue }
+            } else if statement.asOf < expiresDate {
+                continue
+            }
+            if statement.asOf > span.from { return last ?? statement }
+            last = statement
+        }
+        return last
+    }
+
+    private func setting(before instant: Instant) -> RenewalSetting? {
+        var (low, high) = (settings.startIndex, settings.endIndex)
+        while low < high {
+            let middle = (low + high) / 2
+            if settings[middle].from < instant { low = middle + 1 } else { high = middle }
+        }
+        return low > settings.startIndex ? settings[low - 1] : nil
+    }
+}
+
+extension MovementFold {
+    /// Auto-renewal switched by a statement; what is known first is no switch.
+    mutating func takeSwitches() {
+        for (before, after) in zip(settings, settings.dropFirst()) {
+            guard let wasOn = before.isAutoRenewOn, let isOn = after.isAutoRenewOn, wasOn != isOn,
+                !after.isAutoRenewBought, let index = newestPurchase(begunBy: after.from)
+            else { continue }
+            var citations = Citations()
+            citations.cite(after.autoRenewOffset)
+            append(
+                isOn ? .autoRenewOn : .autoRenewOff,
+                at: after.from,
+                about: index,
+                citing: citations
+            )
+        }
+    }
+
+    /// Wishes for another product, and their withdrawal.
+    mutating func takeWishes() {
+        for change in PlanChanges(timeline, catalogues).rows {
+            var citations = Citations()
+            citations.cite(change.positions)
+            for (word, occurred) in [
+                (Movement.Word.planChangeScheduled, change.requested),
+                (.planChangeCancelled, change.withdrawn),
+            ] {
+                guard let occurred, let index = newestPurchase(begunBy: occurred) else { continue }
+                append(
+                    word,
+                    at: occurred,
+                    about: index,
+                    product: change.toProductId,
+                    previousProduct: change.fromProductId,
+                    citing: citations
+                )
+            }
+        }
+    }
+
+    /// The times Apple moved the end of a period; where an older format rounds it is no move.
+    mutating func takeExtensions() {
+        for index in timeline.purchases.indices {
+            for moved in timeline.purchases[index].extensions where moved.from < moved.to {
+                var citations = Citations()
+                citations.cite(moved.offset)
+                append(.extension, at: moved.asOf, about: index, citing: citations)
+            }
+        }
+    }
+
+    /// What was given back, asked for and refused; the rest of a replaced period is part of the
+    /// change that replaced it.
+    mutating func takeRefunds() {
+        for row in Refunds(timeline).rows {
+            let purchases =
+                row.expiresDate == nil ? timeline.oneTimePurchases : timeline.purchases
+            let about = purchases.first { purchase in
+                purchase.purchaseDate == row.purchaseDate
+                    && (row.expiresDate.map { $0 == purchase.expiresDate } ?? true)
+                    && byBytes(purchase.productId, row.productId) == nil
+            }
+            guard let about else { continue }
+            var citations = Citations()
+            citations.cite(row.positions)
+            let isFamily = row.kind == .familyRevoke
+            let amount = isFamily ? 0 : row.givenMilliunits
+            let isMoney = row.kind != .replaced
+            let steps: [(Movement.Word, Instant?, Int64?)] = [
+                (
+                    isFamily ? .familyRevoke : .exitRefund, isMoney ? row.revoked : nil,
+                    amount.map { -$0 }
+                ),
+                (.refundReversed, isMoney ? row.reversed : nil, amount),
+                (.refundRequested, row.requested, nil),
+                (.refundDeclined, row.declined, nil),
+            ]
+            for (word, occurred, amount) in steps {
+                guard let occurred else { continue }
+                append(
+                    word,
+                    at: occurred,
+                    about: about,
+                    PurchaseTerms(about),
+                    appleEvent: word == .exitRefund ? AppleEvent.refund : nil,
+                    amount: amount,
+                    citing: citations
+                )
+            }
+        }
+    }
+}

@@ -1,0 +1,22 @@
+/// The table `movements`: the rows of `Movements`.
+struct MovementsProjection: Projection {
+    let name = "movements"
+    let version = 1
+    let columns = [
+        "movement", "apple_event", "occurred_ms", "product_id", "previous_product_id",
+        "purchase_date_ms", "expires_date_ms", "amount_milliunits", "currency",
+        "is_family_shared", "is_resubscribe",
+    ]
+
+    var tableSQL: String { String(decoding: PackageResources.movements_sql, as: UTF8.self) }
+
+    var indexSQL: String {
+        String(decoding: PackageResources.movements_indexes_sql, as: UTF8.self)
+    }
+
+    func rows(of timeline: Timeline, in context: FoldContext) -> [ProjectionRow] {
+        Movements(timeline, context.catalogues).rows.map {
+            ProjectionRow(values: $0.values, positions: $0.positions)
+        }
+    }
+}

@@ -1,0 +1,90 @@
+public import Events
+
+/// A change of a subscription from one product to another: wished for, withdrawn, effective.
+public struct PlanChange: Hashable, Sendable {
+    /// The subscription.
+    public let stream: StreamID
+    /// The product before.
+    public let fromProductId: String
+    /// The product after, or the one wished for.
+    public let toProductId: String
+    /// When Apple first told of the wish; nil for a change that took effect without one.
+    public let requested: Instant?
+    /// Start of the first purchase of the new product, in whole seconds; nil where it never began.
+    public let effective: Instant?
+    /// When Apple first told that the wish is gone; nil where it did not.
+    public let withdrawn: Instant?
+    /// What became of it.
+    public let state: State
+    /// When it takes effect, measured by the old period.
+    public let timing: Timing
+    /// What it is by the levels of the catalogue.
+    public let changeClass: PlanChangeClass
+    /// Whether both products have periods of one length; nil where the catalogue does not know.
+    public let hasSameDuration: Bool?
+    /// The version of the catalogue that judged; nil where there is none.
+    public let catalogueVersion: Int?
+    /// Apple's `offerType` of the new purchase, or of the wish; nil for the standard price.
+    public let offerType: Int64?
+    /// The events that caused the row, ascending, each once.
+    public let positions: [Position]
+
+    /// Whether the rest of the old period is given back (app-store.md §G-23, §G-24).
+    public var refundsPrevious: Bool { timing == .now }
+
+    /// What became of a change.
+    public enum State: String, CaseIterable, Sendable {
+        /// Wished for, and open.
+        case requested
+        /// The new product's first purchase began, or was charged to begin.
+        case effective
+        /// The customer took the wish back, or named another product.
+        case withdrawn
+        /// The subscription ended, or went on with a third product, without it.
+        case lapsed
+    }
+
+    /// When a change takes effect.
+    public enum Timing: String, CaseIterable, Sendable {
+        /// At once, inside the old period.
+        case now
+        /// When the old period ends.
+        case nextRenewal = "next_renewal"
+        /// With a new start after a lapse.
+        case resubscribe
+    }
+}
+
+extension PlanChange {
+    /// When it was first known, on Apple's clock.
+    var firstKnown: Instant? { requested ?? effective }
+
+    /// The row as a projection holds it, positions apart.
+    var values: [ColumnValue] {
+        [
+            .text(fromProductId), .text(toProductId), ColumnValue(milliseconds: requested),
+            ColumnValue(milliseconds: effective), ColumnValue(milliseconds: withdrawn),
+            .text(state.rawValue), .text(timing.rawValue), .text(changeClass.rawValue),
+            hasSameDuration.map { .boolean($0) } ?? .null,
+            catalogueVersion.map { .int32(Int32(clamping: $0)) } ?? .null, ColumnValue(offerType),
+            .boolean(refundsPrevious),
+        ]
+    }
+
+    // Beyond the documented order the later instants decide, so that no order of arrival does.
+    static func areInOrder(_ left: PlanChange, _ right: PlanChange) -> Bool {
+        if let isFirst = byInstants(left.firstKnown, right.firstKnown) { return isFirst }
+        if let isFirst = byBytes(left.fromProductId, right.fromProductId) { return isFirst }
+        if let isFirst = byBytes(left.toProductId, right.toProductId) { return isFirst }
+        if let isFirst = byInstants(left.effective, right.effective) { return isFirst }
+        return byInstants(left.withdrawn, right.withdrawn) ?? false
+    }
+}
+
+// None comes last; nil where both are the same.
+private func byInstants(_ left: Instant?, _ right: Instant?) -> Bool? {
+    if left == right { return nil }
+    guard let left else { return false }
+    guard let right else { return true }
+    return left < right
+}

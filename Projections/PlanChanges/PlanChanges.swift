@@ -1,0 +1,182 @@
+internal import Events
+
+/// Which product a subscription moved to, and which it was to move to.
+///
+/// A purchase of another product than the one before is a change; a renewal statement that names
+/// another product than the current one is a wish for one (app-store.md §G-23, §G-25). A wish that
+/// comes true and its change are one row.
+public struct PlanChanges: Sendable {
+    /// The changes, by first known instant, then products.
+    public let rows: [PlanChange]
+
+    /// The changes of a timeline, judged by these catalogues.
+    public init(_ timeline: Timeline, _ catalogues: CatalogueHistory) {
+        guard timeline.namesTwoProducts else {
+            rows = []
+            return
+        }
+        let course = PlanCourse(timeline)
+        let wishes = PlanWishes(course).wishes
+        var rows: [PlanChange] = []
+        for step in course.steps.indices.dropFirst() {
+            let (old, new) = (course.steps[step - 1], course.steps[step])
+            guard course.isChange(from: old, to: new) else { continue }
+            let wish = wishes.first { $0.fulfilment == step }
+            rows.append(course.change(from: old, to: new, wish, catalogues))
+        }
+        for wish in wishes where wish.fulfilment == nil {
+            rows.append(course.change(wish, catalogues))
+        }
+        rows.sort(by: PlanChange.areInOrder)
+        self.rows = rows
+    }
+}
+
+/// The purchases of a timeline that took their course: those taken back before they began never
+/// did (app-store.md §G-10).
+struct PlanCourse {
+    let timeline: Timeline
+    let continuity: Continuity
+    let states: RenewalStates
+    /// Indices into the timeline's purchases, by start.
+    let steps: [Int]
+
+    init(_ timeline: Timeline) {
+        self.timeline = timeline
+        continuity = Continuity(timeline, ActivePeriods(timeline))
+        states = RenewalStates(timeline)
+        steps = timeline.purchases.indices.filter { index in
+            let purchase = timeline.purchases[index]
+            guard let revoked = purchase.revocationDate else { return true }
+            return revoked >= purchase.purchaseDate
+        }
+    }
+
+    /// Whether the second purchase is of another product; an unknown product is not another one.
+    func isChange(from old: Int, to new: Int) -> Bool {
+        let (from, to) = (timeline.purchases[old].productId, timeline.purchases[new].productId)
+        return !from.isEmpty && !to.isEmpty && byBytes(from, to) != nil
+    }
+
+    /// When a change between two purchases takes effect.
+    func timing(from old: Int, to new: Int) -> PlanChange.Timing {
+        let (previous, next) = (timeline.purchases[old], timeline.purchases[new])
+        if next.purchaseDate < previous.expiresDate, !previous.wasTakenBack(before: next) {
+            return .now
+        }
+        return continuity.isContinuing[new] ? .nextRenewal : .resubscribe
+    }
+
+    /// The row of a change that took effect.
+    fileprivate func change(
+        from old: Int,
+        to new: Int,
+        _ wish: PlanWish?,
+        _ catalogues: CatalogueHistory
+    ) -> PlanChange {
+        let (previous, next) = (timeline.purchases[old], timeline.purchases[new])
+        var citations = wish?.citations ?? Citations()
+        citations.cite(previous.datesOffset)
+        citations.cite(next.datesOffset)
+        let offerType = next.integer(.offerType, citing: &citations)
+        let judged = CatalogueVerdict(
+            from: previous.productId,
+            to: next.productId,
+            at: next.purchaseDate,
+            catalogues
+        )
+        return PlanChange(
+            stream: timeline.stream,
+            fromProductId: previous.productId,
+            toProductId: next.productId,
+            requested: wish?.requested,
+            effective: next.purchaseDate,
+            withdrawn: nil,
+            state: .effective,
+            timing: timing(from: old, to: new),
+            changeClass: judged.changeClass,
+            hasSameDuration: judged.hasSameDuration,
+            catalogueVersion: judged.version,
+            offerType: offerType,
+            positions: citations.positions(lane: timeline.lane)
+        )
+    }
+
+    /// The row of a wish that has not come true.
+    fileprivate func change(_ wish: PlanWish, _ catalogues: CatalogueHistory) -> PlanChange {
+        let judged = CatalogueVerdict(
+            from: wish.fromProductId,
+            to: wish.toProductId,
+            at: wish.requested,
+            catalogues
+        )
+        return PlanChange(
+            stream: timeline.stream,
+            fromProductId: wish.fromProductId,
+            toProductId: wish.toProductId,
+            requested: wish.requested,
+            effective: nil,
+            withdrawn: wish.withdrawn,
+            state: wish.withdrawn != nil ? .withdrawn : wish.hasLapsed ? .lapsed : .requested,
+            timing: .nextRenewal,
+            changeClass: judged.changeClass,
+            hasSameDuration: judged.hasSameDuration,
+            catalogueVersion: judged.version,
+            offerType: wish.offerType,
+            positions: wish.citations.positions(lane: timeline.lane)
+        )
+    }
+}
+
+/// What the catalogue of an instant says of a change.
+struct CatalogueVerdict {
+    let changeClass: PlanChangeClass
+    let hasSameDuration: Bool?
+    let version: Int?
+
+    init(from: String, to: String, at instant: Instant, _ catalogues: CatalogueHistory) {
+        changeClass = catalogues.change(from: from, to: to, at: instant)
+        hasSameDuration = catalogues.haveSameDuration(from, to, at: instant)
+        version = catalogues.version(at: instant)?.version
+    }
+}
+
+extension Timeline {
+    // The common case is one product throughout; then nothing needs to be folded.
+    fileprivate var namesTwoProducts: Bool {
+        var product: String?
+        func isOther(_ name: String?) -> Bool {
+            guard let name, !name.isEmpty else { return false }
+            guard let product else {
+                product = name
+                return false
+            }
+            return byBytes(product, name) != nil
+        }
+        return purchases.contains { isOther($0.productId) }
+            || renewals.sorted.contains { assertion in
+                isOther(assertion.content.text(.autoRenewProductId))
+                    || isOther(assertion.content.text(.productId))
+            }
+    }
+}
+
+extension Purchase {
+    /// The date of its revocation as asserted last.
+    var revocationDate: Instant? {
+        if case .value(.instant(let date)) = assertions.state(of: .revocationDate) {
+            date
+        } else {
+            nil
+        }
+    }
+
+    // What Apple dates to the change itself gives back the rest of the replaced period
+    // (app-store.md §G-9), and is no revocation before it.
+    fileprivate func wasTakenBack(before next: Purchase) -> Bool {
+        guard let date = revocationDate, date < next.purchaseDate else { return false }
+        let isTyped = assertions.state(of: .revocationType) > .none
+        let lead = next.purchaseDate.milliseconds - date.milliseconds
+        return isTyped || lead > Refunds.replacementWindow
+    }
+}

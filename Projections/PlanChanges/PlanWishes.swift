@@ -1,0 +1,171 @@
+internal import Events
+
+/// A wish to go on with another product, as renewal statements told of it.
+struct PlanWish {
+    let fromProductId: String
+    let toProductId: String
+    /// The first as-of that named the product.
+    let requested: Instant
+    /// Apple's `offerType` of the renewal as known then.
+    let offerType: Int64?
+    /// The first as-of that no longer named it.
+    var withdrawn: Instant?
+    /// The step of the course that made it true.
+    var fulfilment: Int?
+    /// Whether it came to nothing.
+    var hasLapsed = false
+    var citations = Citations()
+    /// The newest step that had begun or was charged when it was looked at last.
+    fileprivate var step: Int
+}
+
+/// Walks through renewal statements and purchases and tells the wishes.
+struct PlanWishes {
+    /// The wishes, by the as-of of their request.
+    private(set) var wishes: [PlanWish] = []
+
+    private let course: PlanCourse
+    // For each step, the earliest as-of at which it or a later one is known to be charged.
+    private let chargedBy: [Instant]
+    // The newest step that has begun or is charged; -1 before the first.
+    private var newest = -1
+    private var isOpen = false
+
+    init(_ course: PlanCourse) {
+        self.course = course
+        var chargedBy = [Instant](repeating: Instant(milliseconds: .max), count: course.steps.count)
+        var earliest = Instant(milliseconds: .max)
+        for step in course.steps.indices.reversed() {
+            earliest = min(
+                earliest,
+                course.purchase(step).assertions.sorted.first?.asOf ?? earliest
+            )
+            chargedBy[step] = earliest
+        }
+        self.chargedBy = chargedBy
+        var sweep = Sweep(course.timeline.renewals)
+        while sweep.advance() {
+            guard let asOf = sweep.asOf,
+                case .value(.text(let product)) = sweep.fresh(.autoRenewProductId),
+                !product.isEmpty
+            else { continue }
+            advance(to: asOf, sweep)
+            take(product, sweep, asOf: asOf)
+        }
+        finish()
+    }
+
+    private mutating func advance(to asOf: Instant, _ sweep: Sweep) {
+        while newest + 1 < course.steps.count {
+            let isCharged = chargedBy[newest + 1] <= asOf
+            let hasBegun = course.purchase(newest + 1).purchaseDate <= asOf
+            guard isCharged || (hasBegun && !isBeforeRecovery(sweep)) else { break }
+            newest += 1
+        }
+        settle(upTo: newest)
+    }
+
+    // What is recovered in grace starts in the past (app-store.md §G-21): statements of the grace
+    // still call the old product current.
+    private func isBeforeRecovery(_ sweep: Sweep) -> Bool {
+        guard newest >= 0, case .value(.text(let said)) = sweep.fresh(.productId) else {
+            return false
+        }
+        return byBytes(said, course.purchase(newest).productId) == nil
+            && byBytes(said, course.purchase(newest + 1).productId) != nil
+    }
+
+    private mutating func take(_ product: String, _ sweep: Sweep, asOf: Instant) {
+        guard let current = currentProduct(sweep, asOf: asOf), !current.isEmpty else { return }
+        let offset = sweep.decider(of: .autoRenewProductId)
+        if isOpen, let last = wishes.indices.last {
+            let isSame = byBytes(wishes[last].toProductId, product) == nil
+            // Also where the current product is the wished one already, by a purchase that has not
+            // reached us: that is no withdrawal.
+            if isSame, !wishes[last].hasLapsed { return }
+            if isSame || course.hasEnded(by: asOf, after: newest) {
+                wishes[last].hasLapsed = true
+            } else {
+                wishes[last].withdrawn = asOf
+                offset.map { wishes[last].citations.cite($0) }
+            }
+            isOpen = false
+        }
+        guard byBytes(current, product) != nil else { return }
+        var offerType: Int64?
+        if case .value(.integer(let number)) = sweep.state(of: .offerType) { offerType = number }
+        var wish = PlanWish(
+            fromProductId: current,
+            toProductId: product,
+            requested: asOf,
+            offerType: offerType,
+            step: newest
+        )
+        offset.map { wish.citations.cite($0) }
+        wishes.append(wish)
+        isOpen = true
+    }
+
+    // A renewal that is charged already counts, whatever product the statement calls current.
+    private func currentProduct(_ sweep: Sweep, asOf: Instant) -> String? {
+        if newest >= 0, course.purchase(newest).purchaseDate > asOf {
+            return course.purchase(newest).productId
+        }
+        if case .value(.text(let said)) = sweep.fresh(.productId), !said.isEmpty { return said }
+        var step = newest
+        while step >= 0 {
+            let purchase = course.purchase(step)
+            let isReplaced =
+                purchase.isUpgraded && purchase.firstUpgradeMark.map { $0.asOf <= asOf } ?? false
+            if !isReplaced { return purchase.productId }
+            step -= 1
+        }
+        return nil
+    }
+
+    // A renewal of the old product leaves a wish open: it may have been charged before the wish.
+    private mutating func settle(upTo newest: Int) {
+        guard isOpen, let last = wishes.indices.last else { return }
+        while wishes[last].step < newest {
+            wishes[last].step += 1
+            let step = wishes[last].step
+            let product = course.purchase(step).productId
+            if !course.continuity.isContinuing[course.steps[step]] {
+                wishes[last].hasLapsed = true
+                isOpen = false
+                return
+            }
+            if byBytes(product, wishes[last].toProductId) == nil, !wishes[last].hasLapsed {
+                wishes[last].fulfilment = step
+                isOpen = false
+                return
+            }
+            // Lapsed unless a statement still withdraws it.
+            if byBytes(product, wishes[last].fromProductId) != nil { wishes[last].hasLapsed = true }
+        }
+    }
+
+    private mutating func finish() {
+        settle(upTo: course.steps.count - 1)
+        guard isOpen, let last = wishes.indices.last, let horizon = course.timeline.horizon else {
+            return
+        }
+        if course.hasEnded(by: horizon, after: course.steps.count - 1) {
+            wishes[last].hasLapsed = true
+        }
+    }
+}
+
+extension PlanCourse {
+    /// The purchase of a step.
+    func purchase(_ step: Int) -> Purchase { timeline.purchases[steps[step]] }
+
+    /// Whether the subscription is known to have ended by an instant, when this was its newest
+    /// step; not where the next purchase carries it on.
+    func hasEnded(by instant: Instant, after step: Int) -> Bool {
+        let next = step + 1
+        if next < steps.count, continuity.isContinuing[steps[next]] { return false }
+        let status = states.state(at: instant)?.status
+        return status == .expired || status == .revoked
+    }
+}

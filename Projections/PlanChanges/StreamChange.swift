@@ -1,0 +1,137 @@
+public import Events
+
+/// A change of product that Apple opened a new subscription for: bought while the old one was in
+/// billing retry, or after it had ended (app-store.md §G-3: F-800210).
+public struct StreamChange: Hashable, Sendable {
+    /// The subscription that was left.
+    public let from: StreamID
+    /// The subscription that began.
+    public let to: StreamID
+    /// The last product of the one.
+    public let fromProductId: String
+    /// The first product of the other.
+    public let toProductId: String
+    /// Start of the other's first purchase, in whole seconds.
+    public let effective: Instant
+    /// Where the one stood just before: in billing retry, expired or revoked.
+    public let previousStatus: SubscriptionStatus
+    /// What the change is by the levels of the catalogue.
+    public let changeClass: PlanChangeClass
+    /// Whether both products have periods of one length; nil where the catalogue does not know.
+    public let hasSameDuration: Bool?
+    /// The version of the catalogue that judged; nil where there is none.
+    public let catalogueVersion: Int?
+    /// The events that caused it: of both subscriptions, ascending, each once.
+    public let positions: [Position]
+}
+
+extension PlanChanges {
+    /// The changes of one customer from a subscription that was not running to a new one of the
+    /// same group, by their instant, then by subscription.
+    ///
+    /// A subscription of the group that runs in parallel excludes them (app-store.md §G-36), and so
+    /// does a group that neither Apple nor the catalogue names.
+    ///
+    /// - Parameters:
+    ///   - timelines: All subscriptions of the customer, in any order; each at most once.
+    ///   - catalogues: Judge the changes, and name the group where Apple did not.
+    /// - Returns: At most one change a subscription: the one it began with.
+    public static func acrossStreams(
+        _ timelines: [Timeline],
+        _ catalogues: CatalogueHistory
+    ) -> [StreamChange] {
+        let known = timelines.sorted { $0.stream < $1.stream }
+            .filter { !$0.purchases.isEmpty }
+            .map { RunningStream($0) }
+        return known.compactMap { $0.change(from: known, catalogues) }.sorted { left, right in
+            left.effective != right.effective
+                ? left.effective < right.effective : left.to < right.to
+        }
+    }
+}
+
+/// A subscription with its states.
+private struct RunningStream {
+    let timeline: Timeline
+    let states: RenewalStates
+    let periods: [ActivePeriod]
+
+    init(_ timeline: Timeline) {
+        self.timeline = timeline
+        states = RenewalStates(timeline)
+        periods = ActivePeriods(timeline).rows
+    }
+
+    // The one that ended last before this one began is the one that was left.
+    func change(from others: [RunningStream], _ catalogues: CatalogueHistory) -> StreamChange? {
+        guard let new = timeline.purchases.first,
+            let group = catalogues.group(of: new)
+        else { return nil }
+        let before = Instant(milliseconds: new.purchaseDate.milliseconds - 1)
+        var left: (stream: RunningStream, old: Purchase, status: SubscriptionStatus)?
+        var leftEnd: Instant?
+        for other in others where other.isCandidate(for: timeline.stream) {
+            let old = other.timeline.purchases.last { $0.purchaseDate < new.purchaseDate }
+            guard let old, let theirs = catalogues.group(of: old), byBytes(group, theirs) == nil
+            else { continue }
+            // Where Apple fell silent before the announced end, it ended.
+            let status = other.states.state(at: before)?.status ?? .expired
+            if status.isEntitled { return nil }
+            let end = other.periods.filter { $0.validFrom < new.purchaseDate }
+                .reduce(old.purchaseDate) { max($0, $1.validTo) }
+            if leftEnd.map({ $0 < end }) ?? true { (left, leftEnd) = ((other, old, status), end) }
+        }
+        guard let left, !left.old.productId.isEmpty, !new.productId.isEmpty,
+            byBytes(left.old.productId, new.productId) != nil
+        else { return nil }
+        return change(from: left.stream, left.old, left.status, to: new, catalogues)
+    }
+
+    private func isCandidate(for stream: StreamID) -> Bool {
+        timeline.stream != stream && timeline.stream.environment == stream.environment
+    }
+
+    private func change(
+        from left: RunningStream,
+        _ old: Purchase,
+        _ status: SubscriptionStatus,
+        to new: Purchase,
+        _ catalogues: CatalogueHistory
+    ) -> StreamChange {
+        let judged = CatalogueVerdict(
+            from: old.productId,
+            to: new.productId,
+            at: new.purchaseDate,
+            catalogues
+        )
+        let positions = [
+            Position(lane: left.timeline.lane, offset: old.datesOffset),
+            Position(lane: timeline.lane, offset: new.datesOffset),
+        ].sorted()
+        return StreamChange(
+            from: left.timeline.stream,
+            to: timeline.stream,
+            fromProductId: old.productId,
+            toProductId: new.productId,
+            effective: new.purchaseDate,
+            previousStatus: status,
+            changeClass: judged.changeClass,
+            hasSameDuration: judged.hasSameDuration,
+            catalogueVersion: judged.version,
+            positions: positions.first == positions.last
+                ? Array(positions.prefix(1)) : positions
+        )
+    }
+}
+
+extension CatalogueHistory {
+    fileprivate func group(of purchase: Purchase) -> String? {
+        if case .value(.text(let group)) = purchase.assertions.state(
+            of: .subscriptionGroupIdentifier
+        ), !group.isEmpty {
+            return group
+        }
+        return version(at: purchase.purchaseDate)?.subscription(purchase.productId)?
+            .subscriptionGroupIdentifier
+    }
+}

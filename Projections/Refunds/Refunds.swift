@@ -1,0 +1,256 @@
+internal import Events
+
+/// What was given back, asked for and refused, purchase by purchase, and how it stands.
+public struct Refunds: Sendable {
+    /// How far the date of a refund may lie from the start of the purchase that took the place of
+    /// the refunded one, in milliseconds, for it to be the rest of a replaced period: a minute.
+    ///
+    /// Apple dates it a few seconds after (app-store.md §G-9: two).
+    public static let replacementWindow: Int64 = 60_000
+
+    /// The cases, by start of the purchase, then as they began.
+    public let rows: [RefundCase]
+
+    /// The cases of a timeline, one-time purchases included.
+    public init(_ timeline: Timeline) {
+        let notices = RefundNotices(timeline)
+        let subscriptions = timeline.purchases.indices.filter {
+            timeline.purchases[$0].wasEverRevoked || notices.isAbout($0, isOneTime: false)
+        }
+        let others = timeline.oneTimePurchases.indices.filter {
+            timeline.oneTimePurchases[$0].wasEverRevoked || notices.isAbout($0, isOneTime: true)
+        }
+        guard !subscriptions.isEmpty || !others.isEmpty else {
+            rows = []
+            return
+        }
+        let surroundings = RefundSurroundings(timeline)
+        var rows: [RefundCase] = []
+        for index in subscriptions {
+            let events = notices.events(about: index, isOneTime: false)
+            rows += surroundings.cases(ofSubscription: index, events)
+        }
+        for index in others {
+            let events = notices.events(about: index, isOneTime: true)
+            rows += surroundings.cases(ofOneTime: index, events)
+        }
+        // Stable: cases of one start stay in the order of purchases, and of their beginning.
+        self.rows = rows.enumerated().sorted { left, right in
+            (left.element.purchaseDate, left.offset) < (right.element.purchaseDate, right.offset)
+        }.map(\.element)
+    }
+}
+
+/// The announcements that are about refunds, by the purchase they are about.
+private struct RefundNotices {
+    private var told: [(index: Int, isOneTime: Bool, event: RefundMachine.Event)] = []
+
+    init(_ timeline: Timeline) {
+        // The common case, at the price of one look at each announcement.
+        let isTold = timeline.announcements.contains {
+            RefundNotices.word($0.assertion.content.text(.notificationType) ?? "") != nil
+        }
+        guard isTold else { return }
+        for notice in timeline.notifications {
+            guard let word = RefundNotices.word(notice.notificationType),
+                let start = notice.purchaseDate
+            else { continue }
+            let event = RefundMachine.Event(asOf: notice.asOf, word: word, offset: notice.offset)
+            let oneTime = timeline.oneTimePurchases.lastIndex { $0.purchaseDate == start }
+            if notice.expiresDate == nil, let oneTime {
+                told.append((oneTime, true, event))
+            } else if let index = timeline.purchase(of: notice) {
+                told.append((index, false, event))
+            }
+        }
+    }
+
+    func isAbout(_ index: Int, isOneTime: Bool) -> Bool {
+        told.contains { $0.index == index && $0.isOneTime == isOneTime }
+    }
+
+    func events(about index: Int, isOneTime: Bool) -> [RefundMachine.Event] {
+        told.filter { $0.index == index && $0.isOneTime == isOneTime }.map(\.event)
+    }
+
+    private static func word(_ notificationType: String) -> RefundMachine.Word? {
+        switch notificationType {
+        case "CONSUMPTION_REQUEST": .request
+        case "REFUND_DECLINED": .refusal
+        case "REFUND_REVERSED": .reversalNotice
+        default: nil
+        }
+    }
+}
+
+extension Purchase {
+    /// Whether any statement, later ones aside, had it revoked.
+    var wasEverRevoked: Bool {
+        assertions.sorted.contains { assertion in
+            assertion.fields.contains(.revocationDate)
+                && assertion.content[.revocationDate] != nil
+        }
+    }
+
+    /// What was said about its revocation, one event an as-of.
+    fileprivate var revocationEvents: [RefundMachine.Event] {
+        guard wasEverRevoked else { return [] }
+        var events: [RefundMachine.Event] = []
+        var sweep = Sweep(assertions)
+        while sweep.advance() {
+            guard let asOf = sweep.asOf, let offset = sweep.decider(of: .revocationDate) else {
+                continue
+            }
+            switch sweep.fresh(.revocationDate) {
+            case .value: events.append(.init(asOf: asOf, word: .refund(sweep), offset: offset))
+            case .none: events.append(.init(asOf: asOf, word: .denial, offset: offset))
+            case .unknown: break
+            }
+        }
+        return events
+    }
+}
+
+/// What cases need to know of the rest of their stream.
+private struct RefundSurroundings {
+    let timeline: Timeline
+    let cuts: [Cut?]
+    let periods: [ActivePeriod]
+
+    init(_ timeline: Timeline) {
+        self.timeline = timeline
+        cuts = timeline.cuts
+        periods = ActivePeriods(timeline).rows
+    }
+
+    func cases(ofSubscription index: Int, _ notices: [RefundMachine.Event]) -> [RefundCase] {
+        let purchase = timeline.purchases[index]
+        return cases(of: purchase, .subscription(index), notices) { revoked in
+            if isReplacement(index, revoked) {
+                return (.replaced, timing(of: revoked, purchase, cuts[index]))
+            }
+            return (.untyped, timing(of: revoked, purchase, cuts[index]))
+        }
+    }
+
+    func cases(ofOneTime index: Int, _ notices: [RefundMachine.Event]) -> [RefundCase] {
+        let purchase = timeline.oneTimePurchases[index]
+        return cases(of: purchase, .oneTime(index), notices) { revoked in
+            (.untyped, revoked < purchase.purchaseDate ? .beforeStart : .current)
+        }
+    }
+
+    private func isReplacement(_ index: Int, _ revoked: Instant) -> Bool {
+        guard let cut = cuts[index], cut.successor != nil else { return false }
+        return abs(revoked.milliseconds - cut.at.milliseconds) <= Refunds.replacementWindow
+    }
+
+    // `periods` know the revocation; where it lies is asked of the access without it.
+    private func timing(
+        of revoked: Instant,
+        _ purchase: Purchase,
+        _ cut: Cut?
+    ) -> RefundCase.Timing {
+        if revoked < purchase.purchaseDate { return .beforeStart }
+        let mark = purchase.isUpgraded ? purchase.firstUpgradeMark?.asOf : nil
+        let end = cut?.at ?? min(mark ?? purchase.expiresDate, purchase.expiresDate)
+        if revoked < end { return .current }
+        let holding = periods.filter { $0.validFrom <= revoked && revoked < $0.validTo }
+        if holding.isEmpty { return .afterExpiry }
+        let isOwnGrace = holding.contains { row in
+            row.kind == .grace && row.purchaseDate == purchase.purchaseDate
+                && row.expiresDate == purchase.expiresDate
+                && byBytes(row.productId, purchase.productId) == nil
+        }
+        return isOwnGrace ? .current : .older
+    }
+
+    private func cases(
+        of purchase: Purchase,
+        _ subject: RefundCase.Subject,
+        _ notices: [RefundMachine.Event],
+        place: (Instant) -> (kind: RefundCase.Kind, timing: RefundCase.Timing)
+    ) -> [RefundCase] {
+        let drafts = RefundMachine(notices + purchase.revocationEvents).drafts
+        let net = drafts.lastIndex(where: \.holdsRefund)
+        return drafts.indices.map { index in
+            let draft = drafts[index]
+            var citations = draft.citations
+            let price = purchase.integer(.price, citing: &citations)
+            let currency = purchase.text(.currency, citing: &citations)
+            let placed = draft.revocation.date.map(place)
+            let kind = kind(of: draft, purchase, placed?.kind, citing: &citations)
+            let given = kind.flatMap { draft.givenMilliunits($0, of: price) }
+            return RefundCase(
+                stream: timeline.stream,
+                productId: purchase.productId,
+                purchaseDate: purchase.purchaseDate,
+                expiresDate: subject.isOneTime ? nil : purchase.expiresDate,
+                kind: kind,
+                percentageMilli: draft.revocation.percentage,
+                reason: draft.revocation.reason,
+                timing: placed?.timing,
+                requested: draft.requested,
+                declined: draft.declined,
+                revoked: draft.revocation.date,
+                announced: draft.announced,
+                reversed: draft.reversed,
+                reversal: draft.reversal,
+                state: draft.state,
+                isNet: index == net,
+                priceMilliunits: price,
+                givenMilliunits: given,
+                refundedMilliunits: draft.state == .reversed ? 0 : given,
+                currency: currency,
+                positions: citations.positions(lane: timeline.lane),
+                subject: subject
+            )
+        }
+    }
+
+    private func kind(
+        of draft: RefundMachine.Draft,
+        _ purchase: Purchase,
+        _ placed: RefundCase.Kind?,
+        citing citations: inout Citations
+    ) -> RefundCase.Kind? {
+        guard draft.holdsRefund else { return nil }
+        switch draft.revocation.type {
+        case "REFUND_FULL": return .full
+        case "REFUND_PRORATED": return .prorated
+        case "FAMILY_REVOKE": return .familyRevoke
+        default: break
+        }
+        if purchase.text(.inAppOwnershipType, citing: &citations) == "FAMILY_SHARED" {
+            return .familyRevoke
+        }
+        return placed ?? .untyped
+    }
+}
+
+extension RefundMachine.Draft {
+    /// Milli-percent of the whole price.
+    private static let wholePercentage: Int64 = 100_000
+
+    // Half a milliunit is rounded up. Nil where price or part is not known.
+    fileprivate func givenMilliunits(_ kind: RefundCase.Kind, of price: Int64?) -> Int64? {
+        switch kind {
+        case .familyRevoke: return 0
+        case .replaced: return nil
+        case .full, .untyped: return price
+        case .prorated: break
+        }
+        let whole = RefundMachine.Draft.wholePercentage
+        guard let price, let percentage = revocation.percentage, (0...whole).contains(percentage)
+        else { return nil }
+        // In two parts, for a price times 100 000 may not fit into 64 bits.
+        let (parts, rest) = price.quotientAndRemainder(dividingBy: whole)
+        return parts * percentage + (rest * percentage + whole / 2) / whole
+    }
+}
+
+extension RefundCase.Subject {
+    fileprivate var isOneTime: Bool {
+        if case .oneTime = self { true } else { false }
+    }
+}

@@ -1,0 +1,49 @@
+public import Events
+
+/// A subscription whose next charge is worth asking Apple about: what a poller has to work through
+/// (app-store.md §G-18).
+public struct DueCharge: Hashable, Sendable {
+    /// The subscription.
+    public let stream: StreamID
+    /// Why to ask.
+    public let reason: Reason
+    /// The end of the access it had last, or has.
+    public let accessEnd: Instant
+    /// The product that renews next; nil where nobody said.
+    public let autoRenewProductId: String?
+
+    /// Why a subscription is worth asking about; the raw values are the words of `due`.
+    public enum Reason: String, CaseIterable, Sendable {
+        /// The charge waits, and the period ends soon.
+        case endsSoon = "ends_soon"
+        /// The charge failed and is tried again.
+        case failed
+        /// The period has ended, and Apple has not spoken since.
+        case overdue
+    }
+
+    /// What is due at an instant or within that many milliseconds after it; nil where nothing is.
+    ///
+    /// Pure: the instant comes from outside.
+    public init?(_ timeline: Timeline, at instant: Instant, withinMilliseconds within: Int64) {
+        let states = RenewalStates(timeline)
+        let state = states.state(at: instant)
+        let (until, overflow) = instant.milliseconds.addingReportingOverflow(within)
+        let limit = Instant(milliseconds: overflow ? .max : until)
+        guard let asked = state ?? states.rows.last, asked.validFrom <= instant else { return nil }
+        let reason: Reason
+        switch (asked.charge, state == nil) {
+        case (.failed, false): reason = .failed
+        // Beyond what Apple announced nothing is known, whatever the charge was before.
+        case (.failed, true), (.waiting, true), (.succeeded, true): reason = .overdue
+        case (.waiting, false): reason = .endsSoon
+        default: return nil
+        }
+        let access = ActivePeriods(timeline).rows.last { $0.validFrom <= instant }
+        guard let access, reason != .endsSoon || access.validTo <= limit else { return nil }
+        stream = timeline.stream
+        self.reason = reason
+        accessEnd = access.validTo
+        autoRenewProductId = asked.autoRenewProductId
+    }
+}

@@ -1,0 +1,73 @@
+internal import Events
+
+/// What a subscription is set to at some time, whatever its status.
+struct RenewalSetting {
+    /// From when on.
+    var from: Instant
+    var isAutoRenewOn: Bool?
+    /// Whether buying turned it on, and nothing said so.
+    var isAutoRenewBought = false
+    var autoRenewProductId: String?
+    var priceConsent: RenewalState.PriceConsent?
+    var autoRenewOffset: Int64?
+    var productOffset: Int64?
+    var consentOffset: Int64?
+
+    func cite(in citations: inout Citations) {
+        citations.cite(autoRenewOffset)
+        citations.cite(productOffset)
+        citations.cite(consentOffset)
+    }
+}
+
+extension Timeline {
+    /// The settings by the instant from which they hold.
+    ///
+    /// Apple's statements decide; buying turns auto-renewal on, where nothing said at that very
+    /// instant denies it.
+    func renewalSettings(_ statements: [RenewalStatement]) -> [RenewalSetting] {
+        let bought = purchases.compactMap { purchase in
+            purchase.assertions.sorted.first.map {
+                (at: min($0.asOf, purchase.purchaseDate), offset: $0.offset)
+            }
+        }.sorted { ($0.at, $0.offset) < ($1.at, $1.offset) }
+        var settings: [RenewalSetting] = []
+        settings.reserveCapacity(bought.count + statements.count)
+        var current = RenewalSetting(from: Instant(milliseconds: 0))
+        var (buying, saying) = (bought.startIndex, statements.startIndex)
+        while buying < bought.endIndex || saying < statements.endIndex {
+            if saying == statements.endIndex
+                || buying < bought.endIndex && bought[buying].at <= statements[saying].asOf
+            {
+                if current.isAutoRenewOn != true {
+                    current.isAutoRenewOn = true
+                    current.isAutoRenewBought = true
+                    current.autoRenewOffset = bought[buying].offset
+                }
+                current.from = bought[buying].at
+                buying += 1
+            } else {
+                current.take(statements[saying])
+                saying += 1
+            }
+            if settings.last?.from == current.from { settings.removeLast() }
+            settings.append(current)
+        }
+        return settings
+    }
+}
+
+extension RenewalSetting {
+    fileprivate mutating func take(_ statement: RenewalStatement) {
+        from = statement.asOf
+        if statement.isAutoRenewSaid {
+            if isAutoRenewOn != statement.isAutoRenewOn { isAutoRenewBought = false }
+            isAutoRenewOn = statement.isAutoRenewOn
+            autoRenewOffset = statement.autoRenewOffset
+        }
+        autoRenewProductId = statement.autoRenewProductId
+        productOffset = statement.productOffset
+        priceConsent = statement.priceConsent
+        consentOffset = statement.consentOffset
+    }
+}

@@ -1,0 +1,167 @@
+public import Events
+
+/// The state of a subscription at any time: its status, the next charge and how it is set to
+/// renew.
+public struct RenewalStates: Sendable {
+    /// One row for each longest stretch in which nothing changed: ascending, never overlapping.
+    ///
+    /// They begin with the first purchase and go on until further notice, or to the end of the
+    /// access that Apple has announced: nothing is known beyond.
+    public let rows: [RenewalState]
+
+    /// The rows of a timeline; linear in the number of events but for sorting.
+    public init(_ timeline: Timeline) {
+        let statements = timeline.renewalStatements
+        var drafts = StateDrafts(timeline, statements)
+        let periods = ActivePeriods(timeline)
+        for span in StatusSpans(timeline, periods, statements).spans { drafts.take(span) }
+        rows = drafts.drafts.map { $0.row(in: timeline) }
+    }
+
+    /// The state at an instant; nil where nothing is known of it.
+    public func state(at instant: Instant) -> RenewalState? {
+        rows.last { $0.validFrom <= instant }.flatMap { row in
+            row.validTo.map { instant < $0 } ?? true ? row : nil
+        }
+    }
+}
+
+/// A row while the next ones may still prolong it.
+private struct StateDraft {
+    let from: Instant
+    var to: Instant?
+    let status: SubscriptionStatus
+    let charge: RenewalState.Charge
+    let setting: RenewalSetting
+    var citations: Citations
+
+    func row(in timeline: Timeline) -> RenewalState {
+        RenewalState(
+            stream: timeline.stream,
+            validFrom: from,
+            validTo: to,
+            status: status,
+            charge: charge,
+            isAutoRenewOn: setting.isAutoRenewOn,
+            autoRenewProductId: setting.autoRenewProductId,
+            priceConsent: setting.priceConsent,
+            positions: citations.positions(lane: timeline.lane)
+        )
+    }
+
+    func says(theSameAs other: StateDraft) -> Bool {
+        status == other.status && charge == other.charge
+            && setting.isAutoRenewOn == other.setting.isAutoRenewOn
+            && setting.priceConsent == other.setting.priceConsent
+            && isSameProduct(setting.autoRenewProductId, other.setting.autoRenewProductId)
+    }
+
+    // By bytes, which Swift's own comparison of texts is not.
+    private func isSameProduct(_ one: String?, _ other: String?) -> Bool {
+        guard let one, let other else { return one == nil && other == nil }
+        return one.utf8.elementsEqual(other.utf8)
+    }
+}
+
+/// A time in which a purchase was known that starts at its end or later.
+private struct EarlyCharge {
+    let from: Instant
+    var to: Instant
+    let offset: Int64
+
+    /// Ascending, and never overlapping.
+    static func all(of purchases: [Purchase]) -> [EarlyCharge] {
+        let told: [EarlyCharge] = purchases.compactMap { purchase in
+            guard let said = purchase.assertions.sorted.first, said.asOf < purchase.purchaseDate
+            else { return nil }
+            return EarlyCharge(from: said.asOf, to: purchase.purchaseDate, offset: said.offset)
+        }
+        guard told.count > 1 else { return told }
+        return told.sorted { ($0.from, $0.to) < ($1.from, $1.to) }.reduce(into: []) {
+            merged,
+            next in
+            if let last = merged.last, next.from <= last.to {
+                merged[merged.count - 1].to = max(last.to, next.to)
+            } else {
+                merged.append(next)
+            }
+        }
+    }
+}
+
+/// Cuts the spans of a status where a setting or the next charge changes.
+private struct StateDrafts {
+    private(set) var drafts: [StateDraft] = []
+
+    private let settings: [RenewalSetting]
+    private let early: [EarlyCharge]
+    // Both only move forward: spans ascend.
+    private var setting = -1
+    private var charge = 0
+
+    init(_ timeline: Timeline, _ statements: [RenewalStatement]) {
+        settings = timeline.renewalSettings(statements)
+        early = EarlyCharge.all(of: timeline.purchases)
+    }
+
+    mutating func take(_ span: StatusSpan) {
+        var from = span.from
+        while span.to.map({ from < $0 }) ?? true {
+            while setting + 1 < settings.count, settings[setting + 1].from <= from { setting += 1 }
+            while charge < early.count, early[charge].to <= from { charge += 1 }
+            let current = charge < early.count ? early[charge] : nil
+            var to = span.to
+            func cut(_ at: Instant?) {
+                if let at, from < at { to = min(to ?? at, at) }
+            }
+            cut(setting + 1 < settings.count ? settings[setting + 1].from : nil)
+            cut(current?.from)
+            cut(current?.to)
+            append(span, from, to, current.flatMap { $0.from <= from ? $0 : nil })
+            guard let next = to else { break }
+            from = next
+        }
+    }
+
+    private mutating func append(
+        _ span: StatusSpan,
+        _ from: Instant,
+        _ to: Instant?,
+        _ charged: EarlyCharge?
+    ) {
+        let setting =
+            setting >= 0 ? settings[setting] : RenewalSetting(from: Instant(milliseconds: 0))
+        var citations = span.citations
+        setting.cite(in: &citations)
+        let charge = StateDrafts.charge(span.status, setting, isCharged: charged != nil)
+        if charge == .succeeded { citations.cite(charged?.offset) }
+        let draft = StateDraft(
+            from: from,
+            to: to,
+            status: span.status,
+            charge: charge,
+            setting: setting,
+            citations: citations
+        )
+        if let last = drafts.last, last.to == from, last.says(theSameAs: draft) {
+            drafts[drafts.count - 1].to = to
+            drafts[drafts.count - 1].citations.cite(citations)
+        } else {
+            drafts.append(draft)
+        }
+    }
+
+    private static func charge(
+        _ status: SubscriptionStatus,
+        _ setting: RenewalSetting,
+        isCharged: Bool
+    ) -> RenewalState.Charge {
+        let isOff = setting.isAutoRenewOn == false
+        switch status {
+        case .expired, .revoked: return .closed
+        case .gracePeriod, .billingRetry: return isOff ? .closed : .failed
+        // What was charged stays so when auto-renewal is turned off after it.
+        case .active: return isCharged ? .succeeded : isOff ? .closed : .waiting
+        }
+    }
+}

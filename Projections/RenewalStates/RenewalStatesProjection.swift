@@ -1,0 +1,21 @@
+/// The table `renewal_states`: the rows of `RenewalStates`.
+struct RenewalStatesProjection: Projection {
+    let name = "renewal_states"
+    let version = 1
+    let columns = [
+        "valid_from_ms", "valid_to_ms", "status", "charge", "is_auto_renew_on",
+        "auto_renew_product_id", "price_consent",
+    ]
+
+    var tableSQL: String { String(decoding: PackageResources.renewal_states_sql, as: UTF8.self) }
+
+    var indexSQL: String {
+        String(decoding: PackageResources.renewal_states_indexes_sql, as: UTF8.self)
+    }
+
+    func rows(of timeline: Timeline, in context: FoldContext) -> [ProjectionRow] {
+        RenewalStates(timeline).rows.map {
+            ProjectionRow(values: $0.values, positions: $0.positions)
+        }
+    }
+}

@@ -1,0 +1,154 @@
+internal import Events
+
+/// A stretch of time with one status, before it is known what else changes within.
+struct StatusSpan {
+    let from: Instant
+    /// Nil until further notice; only the last span of a subscription has none.
+    let to: Instant?
+    let status: SubscriptionStatus
+    let citations: Citations
+}
+
+/// The statuses of a subscription, one after the other: ascending, and never overlapping.
+///
+/// Access comes from `ActivePeriods`; between it a subscription is revoked, in billing retry or
+/// expired (app-store.md §C.2).
+struct StatusSpans {
+    private(set) var spans: [StatusSpan] = []
+
+    private let timeline: Timeline
+    private let retries: BillingRetries?
+    private let horizon: Instant
+
+    init(
+        _ timeline: Timeline,
+        _ periods: ActivePeriods,
+        _ statements: [RenewalStatement]
+    ) {
+        self.timeline = timeline
+        retries = BillingRetries(timeline, statements)
+        horizon = timeline.horizon ?? Instant(milliseconds: 0)
+        let rows = periods.rows
+        spans.reserveCapacity(rows.count)
+        var last: (row: ActivePeriod, end: Instant)?
+        for row in rows {
+            if let last {
+                if last.end < row.validFrom { appendGap(after: last.row, last.end, to: row) }
+            } else if let charged = firstSaid(ofRenewalAt: row.validFrom) {
+                append(charged.asOf, row.validFrom, .active, charged.offset)
+            }
+            let from = max(row.validFrom, last?.end ?? row.validFrom)
+            append(
+                from,
+                row.validTo,
+                row.kind == .grace ? .gracePeriod : .active,
+                row.positions
+            )
+            // Of rows that end together the later one counts: it may be a renewal taken back
+            // before it began.
+            if row.validTo >= last?.end ?? row.validTo { last = (row, row.validTo) }
+        }
+        if let last, last.end <= horizon { appendGap(after: last.row, last.end, to: nil) }
+    }
+
+    private mutating func append(
+        _ from: Instant,
+        _ to: Instant,
+        _ status: SubscriptionStatus,
+        _ positions: [Position]
+    ) {
+        guard from < to else { return }
+        var citations = Citations()
+        citations.cite(positions)
+        spans.append(StatusSpan(from: from, to: to, status: status, citations: citations))
+    }
+
+    private mutating func append(
+        _ from: Instant,
+        _ to: Instant,
+        _ status: SubscriptionStatus,
+        _ offset: Int64
+    ) {
+        append(from, to, status, [Position(lane: timeline.lane, offset: offset)])
+    }
+
+    // What a gap is depends on why the access before it ended, then on what Apple said about it.
+    private mutating func appendGap(
+        after last: ActivePeriod,
+        _ from: Instant,
+        to next: ActivePeriod?
+    ) {
+        var citations = Citations()
+        citations.cite(last.positions)
+        if last.endReason == .refunded || last.endReason == .revoked {
+            spans.append(
+                StatusSpan(from: from, to: next?.validFrom, status: .revoked, citations: citations)
+            )
+            return
+        }
+        // A renewal charged before it starts followed on a purchase that never reached us.
+        let charged = next.flatMap { firstSaid(ofRenewalAt: $0.validFrom) }
+        let to = charged.map { max($0.asOf, from) } ?? next?.validFrom
+        let gap = BillingRetries.Gap(from: from, to: to, expiresDate: last.expiresDate)
+        appendUnpaid(gap, citations)
+        if let charged, let next, let to {
+            append(to, next.validFrom, .active, charged.offset)
+        }
+    }
+
+    private mutating func appendUnpaid(_ gap: BillingRetries.Gap, _ citations: Citations) {
+        if let to = gap.to, to <= gap.from { return }
+        var citations = citations
+        guard let retry = retries?.end(in: gap, horizon: horizon, citing: &citations),
+            retry.isRetry
+        else {
+            spans.append(
+                StatusSpan(from: gap.from, to: gap.to, status: .expired, citations: citations)
+            )
+            return
+        }
+        if retry.end.map({ gap.from < $0 }) ?? true {
+            spans.append(
+                StatusSpan(
+                    from: gap.from,
+                    to: retry.end,
+                    status: .billingRetry,
+                    citations: citations
+                )
+            )
+        }
+        guard let end = retry.end, gap.to.map({ end < $0 }) ?? true else { return }
+        spans.append(StatusSpan(from: end, to: gap.to, status: .expired, citations: citations))
+    }
+
+    // When a renewal was told of before its start; nil where there is none at that instant.
+    private func firstSaid(ofRenewalAt start: Instant) -> (asOf: Instant, offset: Int64)? {
+        var first: (asOf: Instant, offset: Int64)?
+        for purchase in timeline.purchases[startingAt: start] {
+            guard purchase.isRenewal, let said = purchase.assertions.sorted.first,
+                said.asOf < start
+            else { continue }
+            if first.map({ said.asOf < $0.asOf }) ?? true { first = (said.asOf, said.offset) }
+        }
+        return first
+    }
+}
+
+extension Purchase {
+    /// Whether the App Store made it, and not the customer (app-store.md §D.1).
+    var isRenewal: Bool {
+        assertions.state(of: .transactionReason) == .value(.text("RENEWAL"))
+    }
+}
+
+extension [Purchase] {
+    /// Those of one second; by binary search, for purchases are in the order of their start.
+    subscript(startingAt start: Instant) -> ArraySlice<Purchase> {
+        var (low, high) = (startIndex, endIndex)
+        while low < high {
+            let middle = (low + high) / 2
+            if self[middle].purchaseDate < start { low = middle + 1 } else { high = middle }
+        }
+        return self[low...].prefix { $0.purchaseDate == start }
+    }
+}

@@ -1,0 +1,66 @@
+internal import Events
+
+/// Which purchases carry a subscription on, and which begin it anew.
+///
+/// A renewal, a recovery from billing retry and a change of plan carry it on; a purchase after a
+/// lapse begins it anew, under the same id (app-store.md §G-2, §G-16). Rests on `active_periods` and
+/// `renewal_states`, which must not rest on it.
+struct Continuity {
+    /// How late a renewal may begin where nobody says what it was, in milliseconds: two minutes.
+    ///
+    /// The sandbox runs renewals a little after the expiry (app-store.md §G-16).
+    static let renewalDelayMax: Int64 = 120_000
+
+    /// For each purchase, the end of the last access that began before it; nil where none did.
+    let accessEnds: [Instant?]
+    /// For each purchase, whether it carries on what was before.
+    let isContinuing: [Bool]
+    /// The end of all access; nil where there was none.
+    let lastAccessEnd: Instant?
+
+    /// What the rows of `active_periods` and the purchases of a timeline say.
+    init(_ timeline: Timeline, _ periods: ActivePeriods) {
+        var accessEnds: [Instant?] = []
+        accessEnds.reserveCapacity(timeline.purchases.count)
+        var row = periods.rows.startIndex
+        var end: Instant?
+        // Rows and purchases are both by start.
+        for purchase in timeline.purchases {
+            while row < periods.rows.endIndex,
+                periods.rows[row].validFrom < purchase.purchaseDate
+            {
+                end = max(end ?? periods.rows[row].validTo, periods.rows[row].validTo)
+                row += 1
+            }
+            accessEnds.append(end)
+        }
+        self.accessEnds = accessEnds
+        lastAccessEnd = periods.rows[row...].reduce(end) { max($0 ?? $1.validTo, $1.validTo) }
+        // Only asked where nothing else tells: by then payloads have no reason and leave a gap.
+        var states: RenewalStates?
+        isContinuing = timeline.purchases.indices.map { index in
+            timeline.isContinuing(index, after: accessEnds[index], &states)
+        }
+    }
+}
+
+extension Timeline {
+    fileprivate func isContinuing(
+        _ index: Int,
+        after accessEnd: Instant?,
+        _ states: inout RenewalStates?
+    ) -> Bool {
+        let purchase = purchases[index]
+        if let accessEnd, index > 0, accessEnd >= purchase.purchaseDate { return true }
+        if case .value(.text(let reason)) = purchase.assertions.state(of: .transactionReason) {
+            return reason == "RENEWAL"
+        }
+        guard index > 0, let accessEnd else { return false }
+        let gap = purchase.purchaseDate.milliseconds - accessEnd.milliseconds
+        if gap <= Continuity.renewalDelayMax { return true }
+        let known = states ?? RenewalStates(self)
+        states = known
+        let before = Instant(milliseconds: purchase.purchaseDate.milliseconds - 1)
+        return known.state(at: before)?.status == .billingRetry
+    }
+}

@@ -1,0 +1,107 @@
+internal import Events
+
+/// When Apple told that a purchase would not renew, or that its renewal failed.
+struct RenewalSignals {
+    private let settings: [RenewalSetting]
+    // Sayings of a billing error, by as-of; none in the common case.
+    private let failures: [Failure]
+
+    private struct Failure {
+        let asOf: Instant
+        let subject: Subject
+        let offset: Int64
+
+        enum Subject {
+            /// The purchases that expire then.
+            case expiry(Instant)
+            case purchase(Int)
+            /// The purchase that ended last before it was said.
+            case untold
+        }
+    }
+
+    init(_ timeline: Timeline) {
+        let statements = timeline.renewalStatements
+        settings = timeline.renewalSettings(statements)
+        var failures: [Failure] = []
+        for snapshot in timeline.renewalSnapshots {
+            guard case .value = snapshot.gracePeriodExpiresDate,
+                let offset = snapshot.gracePeriodOffset
+            else { continue }
+            let subject = snapshot.renewalDate.map(Failure.Subject.expiry) ?? .untold
+            failures.append(Failure(asOf: snapshot.asOf, subject: subject, offset: offset))
+        }
+        for statement in statements where statement.isInBillingRetry == true {
+            guard let offset = statement.retryOffset else { continue }
+            let subject = statement.renewalDate.map(Failure.Subject.expiry) ?? .untold
+            failures.append(Failure(asOf: statement.asOf, subject: subject, offset: offset))
+        }
+        if timeline.announcements.contains(where: \.isOfBillingError) {
+            for notice in timeline.notifications {
+                guard notice.status == .billingRetry || notice.status == .gracePeriod else {
+                    continue
+                }
+                let subject = timeline.purchase(of: notice).map(Failure.Subject.purchase)
+                failures.append(
+                    Failure(asOf: notice.asOf, subject: subject ?? .untold, offset: notice.offset)
+                )
+            }
+        }
+        self.failures = failures.sorted { ($0.asOf, $0.offset) < ($1.asOf, $1.offset) }
+    }
+
+    /// The first as-of of the time without auto-renewal that holds at the natural end of a purchase,
+    /// or when the next one was bought before; nil where it is on then, or nobody said.
+    func unsubscribed(
+        after index: Int,
+        of timeline: Timeline,
+        _ citations: inout Citations
+    ) -> Instant? {
+        var end = timeline.purchases[index].expiresDate
+        if index + 1 < timeline.purchases.count {
+            let next = timeline.purchases[index + 1]
+            let bought = min(next.assertions.sorted.first?.asOf ?? end, next.purchaseDate)
+            // What is said of auto-renewal from then on is about the next one.
+            end = min(end, Instant(milliseconds: bought.milliseconds - 1))
+        }
+        var (low, high) = (settings.startIndex, settings.endIndex)
+        while low < high {
+            let middle = (low + high) / 2
+            if settings[middle].from <= end { low = middle + 1 } else { high = middle }
+        }
+        var index = low - 1
+        guard index >= 0, settings[index].isAutoRenewOn == false else { return nil }
+        while index > 0, settings[index - 1].isAutoRenewOn == false { index -= 1 }
+        citations.cite(settings[index].autoRenewOffset)
+        return settings[index].from
+    }
+
+    /// The first as-of that told that the renewal after a purchase failed; nil where none did.
+    func billingIssue(
+        after index: Int,
+        of timeline: Timeline,
+        _ citations: inout Citations
+    ) -> Instant? {
+        guard !failures.isEmpty else { return nil }
+        let expiresDate = timeline.purchases[index].expiresDate
+        let next = index + 1 < timeline.purchases.count ? timeline.purchases[index + 1] : nil
+        let found = failures.first { failure in
+            switch failure.subject {
+            case .expiry(let date): date == expiresDate
+            case .purchase(let subject): subject == index
+            case .untold:
+                failure.asOf >= expiresDate && next.map { failure.asOf < $0.purchaseDate } ?? true
+            }
+        }
+        citations.cite(found?.offset)
+        return found?.asOf
+    }
+}
+
+extension KeyedAssertion {
+    fileprivate var isOfBillingError: Bool {
+        guard let status = assertion.content.integer(.status).flatMap(SubscriptionStatus.init)
+        else { return false }
+        return status == .billingRetry || status == .gracePeriod
+    }
+}

@@ -1,0 +1,184 @@
+public import Events
+
+/// One purchase with everything analysts ask of it, in RevenueCat's words where the meaning is
+/// theirs.
+public struct TransactionRow: Hashable, Sendable {
+    /// The subscription, or the one-time purchase.
+    public let stream: StreamID
+    /// Apple's ids of it.
+    public let ids: Identifiers
+    /// What was bought.
+    public let product: Product
+    /// When it runs.
+    public let time: Time
+    /// Under which terms it was bought.
+    public let terms: Terms
+    /// What was paid for it.
+    public let money: Money
+    /// Its place among the purchases of the subscription.
+    public let place: Place
+    /// What happened to it.
+    public let fate: Fate
+    /// The events that caused the row, ascending, each once.
+    public let positions: [Position]
+
+    /// Apple's ids of a purchase.
+    public struct Identifiers: Hashable, Sendable {
+        /// The lowest transaction id, by length, then bytes; nil where no format carried one.
+        public let storeTransactionId: String?
+        /// All others, which restores and devices made (app-store.md §G-4), in the same order.
+        public let duplicateTransactionIds: [String]
+        /// Apple's id of it over all devices; nil where no format carried one.
+        public let webOrderLineItemId: String?
+        /// The app's own id of the customer; nil where the app gave none.
+        public let appAccountToken: String?
+    }
+
+    /// What was bought; of the catalogue that held when it began.
+    public struct Product: Hashable, Sendable {
+        /// The product; empty where no format said it.
+        public let productId: String
+        /// The length of a period at the standard price; nil where the catalogue does not know.
+        public let duration: SubscriptionPeriod?
+        /// The group; nil where nobody said.
+        public let subscriptionGroupIdentifier: String?
+        /// The rank in it, 1 for the most service; nil where the catalogue does not know.
+        public let groupLevel: Int?
+    }
+
+    /// When a purchase runs.
+    public struct Time: Hashable, Sendable {
+        /// Its start, in whole seconds.
+        public let start: Instant
+        /// Its natural end, in whole seconds; nil for what never expires.
+        public let end: Instant?
+        /// The end of the grace that followed it; nil where none did.
+        public let gracePeriodEnd: Instant?
+        /// The first instant without it, refund, change and grace included; nil for what never
+        /// ends.
+        public let effectiveEnd: Instant?
+    }
+
+    /// Under which terms a purchase was made, in Apple's words (app-store.md §D.1); nil where no
+    /// format said.
+    public struct Terms: Hashable, Sendable {
+        /// Whether it renews itself.
+        public let isAutoRenewable: Bool
+        /// Whether it is a free introductory offer.
+        public let isTrialPeriod: Bool
+        /// Whether it is a paid introductory offer.
+        public let isInIntroOfferPeriod: Bool
+        /// The kind of offer.
+        public let offerType: Int64?
+        /// The developer's name of the offer.
+        public let offerIdentifier: String?
+        /// How the offer is paid.
+        public let offerDiscountType: String?
+        /// The storefront's country, ISO 3166-1 alpha-3.
+        public let country: String?
+        /// `PURCHASED` or `FAMILY_SHARED`.
+        public let ownershipType: String?
+        /// `PURCHASE` or `RENEWAL`.
+        public let transactionReason: String?
+        /// How many.
+        public let quantity: Int64?
+    }
+
+    /// What was paid for a purchase, in milliunits.
+    public struct Money: Hashable, Sendable {
+        /// ISO 4217; nil where nobody said.
+        public let currency: String?
+        /// The price; nil where nobody said.
+        public let grossMilliunits: Int64?
+        /// The price less what was given back; nil where one of them is not known.
+        public let netMilliunits: Int64?
+    }
+
+    /// The place of a purchase among those of its subscription.
+    public struct Place: Hashable, Sendable {
+        /// Its number in an unbroken chain, from 1; nil for one-time purchases.
+        public let renewalNumber: Int?
+        /// How many purchases up to it were paid for, without a lapse; 0 for a free one.
+        public let consecutivePaidPeriods: Int
+        /// Whether it carries on a free trial, and is none.
+        public let isTrialConversion: Bool
+        /// Whether it follows a lapse.
+        public let isResubscribe: Bool
+        /// The length of that lapse in whole seconds; nil where there is none, or none is known.
+        public let gapSeconds: Int64?
+        /// What the change of product is; nil where it is none.
+        public let planChange: PlanChangeClass?
+        /// The product before; nil where it is the same.
+        public let previousProductId: String?
+    }
+
+    /// What happened to a purchase.
+    public struct Fate: Hashable, Sendable {
+        /// The date of its refund, or of the end of family sharing; nil where it stands, and for
+        /// the rest of a replaced period.
+        public let refunded: Instant?
+        /// Apple's reason for it.
+        public let revocationReason: Int64?
+        /// Apple's milli-percent of it.
+        public let revocationPercentage: Int64?
+        /// Whether Apple called it upgraded.
+        public let isUpgraded: Bool
+        /// When Apple first told that auto-renewal is off, where it still was at the end.
+        public let unsubscribeDetected: Instant?
+        /// When Apple first told that the renewal after it failed.
+        public let billingIssuesDetected: Instant?
+    }
+}
+
+extension TransactionRow {
+    /// The row as a projection holds it, positions apart.
+    var values: [ColumnValue] { purchaseValues + moneyValues + courseValues }
+
+    private var purchaseValues: [ColumnValue] {
+        [
+            ColumnValue(ids.storeTransactionId), .texts(ids.duplicateTransactionIds),
+            ColumnValue(ids.webOrderLineItemId), .text(product.productId),
+            ColumnValue(product.duration?.description),
+            ColumnValue(product.subscriptionGroupIdentifier), ColumnValue(product.groupLevel),
+            .timestamp(time.start), ColumnValue(timestamp: time.end),
+            ColumnValue(timestamp: time.gracePeriodEnd), ColumnValue(timestamp: time.effectiveEnd),
+            .boolean(terms.isAutoRenewable), .boolean(terms.isTrialPeriod),
+            .boolean(terms.isInIntroOfferPeriod), .boolean(stream.environment != .production),
+            ColumnValue(terms.offerType), ColumnValue(terms.offerIdentifier),
+            ColumnValue(terms.offerDiscountType),
+        ]
+    }
+
+    private var moneyValues: [ColumnValue] {
+        [
+            ColumnValue(money.currency), ColumnValue(money.grossMilliunits),
+            ColumnValue(money.netMilliunits), ColumnValue(terms.country),
+            ColumnValue(terms.ownershipType), ColumnValue(terms.transactionReason),
+        ]
+    }
+
+    private var courseValues: [ColumnValue] {
+        [
+            ColumnValue(place.renewalNumber), .int32(Int32(clamping: place.consecutivePaidPeriods)),
+            .boolean(place.isTrialConversion), .boolean(place.isResubscribe),
+            ColumnValue(place.gapSeconds), ColumnValue(place.planChange?.rawValue),
+            ColumnValue(place.previousProductId), ColumnValue(timestamp: fate.refunded),
+            ColumnValue(fate.revocationReason), ColumnValue(fate.revocationPercentage),
+            .boolean(fate.isUpgraded), ColumnValue(timestamp: fate.unsubscribeDetected),
+            ColumnValue(timestamp: fate.billingIssuesDetected), ColumnValue(ids.appAccountToken),
+            ColumnValue(terms.quantity),
+        ]
+    }
+}
+
+extension ColumnValue {
+    /// A `timestamptz`, or NULL.
+    init(timestamp instant: Instant?) {
+        self = instant.map { .timestamp($0) } ?? .null
+    }
+
+    /// An `integer`, or NULL.
+    init(_ number: Int?) {
+        self = number.map { .int32(Int32(clamping: $0)) } ?? .null
+    }
+}

@@ -1,0 +1,13 @@
+-- Built after loading, which is faster than keeping them up to date row by row.
+
+-- Support asks by id alone, without knowing lane or environment.
+CREATE INDEX transactions_by_original_transaction_id
+    ON {{schema}}.transactions (original_transaction_id);
+
+-- Support also has the id of an order's one transaction.
+CREATE INDEX transactions_by_store_transaction_id
+    ON {{schema}}.transactions (store_transaction_id) WHERE store_transaction_id IS NOT NULL;
+
+-- Reports go by the month of purchase.
+CREATE INDEX transactions_by_start
+    ON {{schema}}.transactions (start_time);

@@ -1,0 +1,216 @@
+public import Events
+
+/// The operator's statement that a subscription belongs to one of the app's customers, or to none.
+///
+/// The only statement in the log that is not Apple's: the binding of an original id to an account of
+/// the app is the operator's to make and to answer for (app-store.md §G-37). It is a payload like
+/// any other, kept as evidence, and counts only if the operator vouches for it.
+public struct CustomerLink: Hashable, Sendable {
+    /// The subscription.
+    public let stream: StreamID
+    /// The app's own name for the customer; nil says that it is nobody's: an unlink.
+    public let customer: String?
+    /// Who makes the statement.
+    public let statedBy: String
+    /// Why; empty for no reason given.
+    public let reason: String
+    /// Since when it holds, on the operator's clock: the as-of of the event.
+    public let statedAt: Instant
+
+    /// Longest name of a customer, in UTF-8 bytes: room for an address or a URN, and small enough
+    /// for an index.
+    public static let customerByteCountMax = 256
+    /// Longest name of who makes the statement, in UTF-8 bytes.
+    public static let statedByByteCountMax = 256
+    /// Longest reason, in UTF-8 bytes: a paragraph, no correspondence.
+    public static let reasonByteCountMax = 1024
+    /// The name and version of the form, as `subledger` in the payload.
+    public static let form = "customer-link/1"
+
+    /// A statement, with the limits of its parts not yet checked: the verifier does that.
+    public init(
+        stream: StreamID,
+        customer: String?,
+        statedBy: String,
+        reason: String,
+        statedAt: Instant
+    ) {
+        self.stream = stream
+        self.customer = customer
+        self.statedBy = statedBy
+        self.reason = reason
+        self.statedAt = statedAt
+    }
+
+    /// The statement as the payload that `AppStoreVerifier` takes: one JSON object, names sorted, so
+    /// that the same statement is always the same bytes.
+    public var payload: [UInt8] {
+        func text(_ text: String) -> [UInt8] {
+            var output: [UInt8] = []
+            JSON.appendQuoted(text.utf8, to: &output)
+            return output
+        }
+        let members: [(String, [UInt8])] = [
+            ("subledger", text(CustomerLink.form)),
+            ("environment", text(stream.environment.word)),
+            ("originalTransactionId", text(stream.originalTransactionId)),
+            ("customer", customer.map(text) ?? Array("null".utf8)),
+            ("by", text(statedBy)),
+            ("reason", text(reason)),
+            ("statedAt", Array(String(statedAt.milliseconds).utf8)),
+        ]
+        var object = JSON.CanonicalObject()
+        for (name, value) in members { object.add(Array(name.utf8)[...], value) }
+        return object.canonicalText
+    }
+}
+
+extension CustomerLink {
+    private static let names: [StaticString] = [
+        "subledger", "environment", "originalTransactionId", "customer", "by", "reason", "statedAt",
+    ]
+
+    /// Reads a statement; every member is checked, for nothing else stands behind it.
+    ///
+    /// `customer` must be there, be it as null: one that was forgotten must not unlink anybody.
+    init(_ body: JSON.Value) throws(Rejection) {
+        guard body["subledger"]?.equals("customer-link/1") == true else {
+            throw Rejection(
+                .unsupportedFormat,
+                "The payload is a statement of the operator of a form that is not known; expected"
+                    + " \"subledger\":\"\(CustomerLink.form)\"."
+            )
+        }
+        for (name, _) in body.members {
+            guard CustomerLink.names.contains(where: { name.equals($0) }) else {
+                throw Rejection(
+                    .claimMalformed,
+                    "The customer link has a member that this form does not have; it has"
+                        + " \(CustomerLink.names.map(\.description).joined(separator: ", "))."
+                )
+            }
+        }
+        guard let environment = try Claims.environment(body) else {
+            throw CustomerLink.missing("environment", "the environment of the purchase")
+        }
+        guard let id = try Claims.id(body, "originalTransactionId") else {
+            throw Rejection(.idMissing, "The customer link names no originalTransactionId.")
+        }
+        guard let statedAt = try AppleClock.instant(body, "statedAt") else {
+            throw CustomerLink.missing("statedAt", "milliseconds since 1970")
+        }
+        guard let customer = body["customer"] else {
+            throw CustomerLink.missing("customer", "a name, or null for no customer")
+        }
+        self.init(
+            stream: StreamID(environment: environment, originalTransactionId: id),
+            customer: customer.kind == .null
+                ? nil
+                : try CustomerLink.text(customer, "customer", CustomerLink.customerByteCountMax),
+            statedBy: try CustomerLink.text(
+                body["by"],
+                "by",
+                CustomerLink.statedByByteCountMax
+            ),
+            reason: try CustomerLink.text(
+                body["reason"],
+                "reason",
+                CustomerLink.reasonByteCountMax,
+                mayBeEmpty: true
+            ),
+            statedAt: statedAt
+        )
+    }
+
+    private static func missing(_ name: String, _ expected: String) -> Rejection {
+        Rejection(.claimMalformed, "The customer link lacks \(name); expected \(expected).")
+    }
+
+    private static func text(
+        _ value: JSON.Value?,
+        _ name: String,
+        _ byteCountMax: Int,
+        mayBeEmpty: Bool = false
+    ) throws(Rejection) -> String {
+        guard let value, value.kind != .null else {
+            if mayBeEmpty { return "" }
+            throw missing(name, "text of 1 to \(byteCountMax) bytes")
+        }
+        guard let text = value.text else {
+            throw Rejection(
+                .claimMalformed,
+                "\(name) of a customer link is text; found \(value.kind)."
+            )
+        }
+        guard text.utf8.count <= byteCountMax, mayBeEmpty || !text.isEmpty else {
+            throw Rejection(
+                .claimMalformed,
+                "\(name) of a customer link has \(text.utf8.count) bytes; accepted are"
+                    + " \(mayBeEmpty ? 0 : 1) to \(byteCountMax)."
+            )
+        }
+        guard !Claims.hasControlCharacters(text) else {
+            throw Rejection(
+                .claimMalformed,
+                "\(name) of a customer link holds control characters; give plain text in one line."
+            )
+        }
+        return text
+    }
+}
+
+extension CustomerLink {
+    /// The fact that it states.
+    var fact: Fact {
+        var content = Content(format: .customerLink)
+        content[.customerId] = customer.map(FieldValue.text)
+        content[.linkReason] = reason.isEmpty ? nil : .text(reason)
+        content[.linkedBy] = .text(statedBy)
+        return Fact(
+            stream: stream,
+            bundleId: "",
+            kind: .link,
+            purchaseDate: nil,
+            expiresDate: nil,
+            asOf: statedAt,
+            content: content
+        )
+    }
+
+    /// The fact with the payload as its evidence; refused unless the operator vouches for it.
+    ///
+    /// A link names no app, so that only its environment is held against the policy.
+    func verified(
+        _ payload: [UInt8],
+        policy: VerificationPolicy,
+        voucher: Voucher,
+        source: String,
+        receivedAt: Instant
+    ) throws(Rejection) -> Verified<[Fact]> {
+        guard case .operator = voucher else {
+            throw Rejection(
+                .unproven,
+                "The payload is a customer link, which counts only if the operator stands behind"
+                    + " it: vouch for it, or state it with `subledger customers link`."
+            )
+        }
+        guard SecretFreeBody.ofAccepted(payload, secret: policy.sharedSecret) == payload else {
+            throw Rejection(
+                .secretMisplaced,
+                "The customer link holds the app's shared secret, which is never stored; take it"
+                    + " out and give the link again."
+            )
+        }
+        try policy.checkAccepted(stream.environment)
+        return Verified(
+            [fact],
+            evidence: Evidence(
+                payload: payload,
+                kind: .customerLink,
+                source: source,
+                verification: Verification(trust: .vouched, root: nil),
+                receivedAt: receivedAt
+            )
+        )
+    }
+}

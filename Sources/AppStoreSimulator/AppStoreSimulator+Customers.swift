@@ -1,0 +1,175 @@
+internal import Events
+
+/// Customers with several subscriptions, each made from a seed.
+extension AppStoreSimulator {
+    /// The customer of that number, from 0, below 10^7; it depends on no other and shares no id
+    /// with a life below 5 · 10^8.
+    ///
+    /// Their situations take turns. What happens is drawn where the situation leaves it open.
+    public func customer(_ index: Int) -> SimulatedCustomer {
+        precondition((0..<10_000_000).contains(index), "a customer is numbered below 10^7")
+        let situations = SimulatedCustomer.Situation.allCases
+        var draft = CustomerDraft(simulator: self, index: index)
+        return draft.customer(situations[index % situations.count])
+    }
+
+    /// The first customers, made one at a time as they are asked for.
+    public func customers(_ count: Int) -> some Sequence<SimulatedCustomer> {
+        (0..<count).lazy.map { customer($0) }
+    }
+}
+
+/// Makes the subscriptions of one customer.
+private struct CustomerDraft {
+    let simulator: AppStoreSimulator
+    let index: Int
+    let token: String
+    let otherToken: String
+    var generator: SeededGenerator
+
+    // Lives are numbered from 0 on; those of customers begin here, a few for each.
+    private static let firstLife: Int64 = 500_000_000
+    private static let livesPerCustomer: Int64 = 4
+    private static let branch: UInt64 = 0x4355_5354_4f4d_4552
+
+    init(simulator: AppStoreSimulator, index: Int) {
+        self.simulator = simulator
+        self.index = index
+        generator = SeededGenerator(seed: simulator.seed ^ Self.branch, branch: UInt64(index))
+        token = generator.uuid()
+        otherToken = generator.uuid()
+    }
+
+    mutating func customer(_ situation: SimulatedCustomer.Situation) -> SimulatedCustomer {
+        var claims: [SimulatedCustomer.Claim] = []
+        let lives: [SubscriptionLife]
+        switch situation {
+        case .twoGroups:
+            lives = [drawn(0, SimulatedCatalogue.lumen), drawn(1, SimulatedCatalogue.atlas)]
+        case .familyMember:
+            lives = [
+                drawn(0, SimulatedCatalogue.atlas),
+                drawn(1, SimulatedCatalogue.lumen, isFamilyShared: true),
+            ]
+        case .secondStream: lives = secondStream()
+        case .changedToken: lives = [changedToken()]
+        case .claimedTwice:
+            let (life, restoredAt) = claimedTwice()
+            lives = [life]
+            claims.append(
+                SimulatedCustomer.Claim(
+                    appAccountToken: otherToken,
+                    originalTransactionId: life.originalTransactionId,
+                    claimedAt: restoredAt
+                )
+            )
+        }
+        return SimulatedCustomer(
+            situation: situation,
+            appAccountToken: token,
+            lives: lives,
+            claims: claims
+        )
+    }
+
+    private mutating func drawn(
+        _ number: Int64,
+        _ products: [SimulatedProduct],
+        isFamilyShared: Bool = false
+    ) -> SubscriptionLife {
+        let identity = identity(number, isFamilyShared: isFamilyShared)
+        let seed = generator.next()
+        let story = RandomStory(
+            identity: identity,
+            generator: SeededGenerator(seed: seed),
+            products: products
+        )
+        return life(identity, story.script)
+    }
+
+    // F-800210: another plan bought while the old one is in retry, which is given up on day 60.
+    private mutating func secondStream() -> [SubscriptionLife] {
+        let (monthly, pro) = (SimulatedCatalogue.lumen[2], SimulatedCatalogue.lumen[0])
+        let start = start()
+        let end = SimulatedCalendar.end(of: .months(1), from: start, billingDay: 15)
+        let bought = end.adding(generator.integer(in: 3600...864_000) * SimulatedCalendar.second)
+        let secondEnd = SimulatedCalendar.end(
+            of: .months(1),
+            from: bought,
+            billingDay: SimulatedCalendar.dayOfMonth(bought)
+        )
+        return [
+            life(
+                identity(0),
+                [
+                    .subscribe(monthly, offer: nil, at: start),
+                    .failToRenew(graceUntil: nil, at: end.adding(SimulatedCalendar.minute)),
+                    .giveUp(at: end.adding(LifeMachine.retryDuration)),
+                ]
+            ),
+            life(
+                identity(1),
+                [.subscribe(pro, offer: nil, at: bought), .renew(at: secondEnd)]
+            ),
+        ]
+    }
+
+    private mutating func changedToken() -> SubscriptionLife {
+        let start = start()
+        let end = SimulatedCalendar.end(of: .months(1), from: start, billingDay: 15)
+        return life(
+            identity(0),
+            [
+                .subscribe(SimulatedCatalogue.lumen[2], offer: nil, at: start),
+                .setAppAccountToken(otherToken, at: start.adding(10 * SimulatedCalendar.day)),
+                .renew(at: end.adding(-SimulatedCalendar.hour)),
+            ]
+        )
+    }
+
+    private mutating func claimedTwice() -> (SubscriptionLife, restoredAt: Instant) {
+        let start = start()
+        let end = SimulatedCalendar.end(of: .months(1), from: start, billingDay: 15)
+        let restoredAt = start.adding(5 * SimulatedCalendar.day)
+        let life = life(
+            identity(0),
+            [
+                .subscribe(SimulatedCatalogue.lumen[2], offer: nil, at: start),
+                .restore(at: restoredAt), .renew(at: end),
+            ]
+        )
+        return (life, restoredAt)
+    }
+
+    // The 15th of a month from January 2024 on.
+    private mutating func start() -> Instant {
+        SimulatedCalendar.end(
+            of: .months(generator.integer(in: 0...23)),
+            from: Instant(milliseconds: 1_705_276_800_000),
+            billingDay: 15
+        )
+    }
+
+    private func identity(_ number: Int64, isFamilyShared: Bool = false) -> LifeIdentity {
+        LifeIdentity(
+            seed: simulator.seed,
+            index: Self.firstLife + Int64(index) * Self.livesPerCustomer + number,
+            isFamilyShared: isFamilyShared,
+            appAccountToken: token
+        )
+    }
+
+    private func life(_ identity: LifeIdentity, _ script: [LifeStep]) -> SubscriptionLife {
+        do {
+            return try SubscriptionLife(identity: identity, store: simulator.store, script: script)
+        } catch {
+            preconditionFailure("customer \(index) of seed \(simulator.seed): \(error)")
+        }
+    }
+}
+
+extension Instant {
+    fileprivate func adding(_ milliseconds: Int64) -> Instant {
+        Instant(milliseconds: self.milliseconds + milliseconds)
+    }
+}

@@ -1,0 +1,175 @@
+public import Events
+
+/// When each payload arrives: the second clock.
+///
+/// Apple's clock says what was true; this one says when a ledger could know. A payload that is lost
+/// is fetched later from the notification history, which hands out the same bytes as were sent
+/// (app-store.md §E.2).
+public struct DeliverySchedule: Sendable {
+    /// What happens to a payload on its way.
+    public enum Fate: String, CaseIterable, Hashable, Sendable {
+        /// It comes within seconds.
+        case prompt
+        /// It comes after an hour or so (app-store.md §C: such delays occur).
+        case hourLate
+        /// It comes with one of the last retries, days later.
+        case daysLate
+        /// No attempt gets through; it is asked for days later.
+        case lostThenFetched
+    }
+
+    /// A payload and when it is there.
+    public struct Arrival: Hashable, Sendable {
+        /// The payload.
+        public let delivery: Delivery
+        /// When it is there, on the ledger's clock.
+        public let arrivesAt: Instant
+        /// How it came.
+        public let fate: Fate
+
+        /// An arrival.
+        public init(delivery: Delivery, arrivesAt: Instant, fate: Fate) {
+            self.delivery = delivery
+            self.arrivesAt = arrivesAt
+            self.fate = fate
+        }
+    }
+
+    /// The arrivals, in order.
+    public let arrivals: [Arrival]
+    /// Whether nothing arrives before what was signed earlier.
+    public let keepsOrder: Bool
+
+    /// A schedule drawn from a seed, 7 of 10 payloads prompt.
+    ///
+    /// - Parameters:
+    ///   - deliveries: What was sent, in any order.
+    ///   - seed: What the delays follow from.
+    ///   - keepsOrder: Whether a late payload holds up the later ones; only then a life knows what
+    ///     was served.
+    public init(of deliveries: [Delivery], seed: UInt64, keepsOrder: Bool = true) {
+        var generator = SeededGenerator(seed: seed, branch: Self.branch)
+        var arrivals: [Arrival] = []
+        var latest = Instant(milliseconds: .min)
+        for delivery in deliveries.sorted(by: { $0.signedAt < $1.signedAt }) {
+            let fate = Self.fate(using: &generator)
+            let delay = generator.integer(in: Self.delay(of: fate))
+            var arrivesAt = Instant(milliseconds: delivery.signedAt.milliseconds + delay)
+            if keepsOrder { arrivesAt = max(arrivesAt, latest) }
+            latest = max(latest, arrivesAt)
+            arrivals.append(Arrival(delivery: delivery, arrivesAt: arrivesAt, fate: fate))
+        }
+        self.arrivals =
+            keepsOrder
+            ? arrivals
+            : arrivals.enumerated().sorted { left, right in
+                (left.element.arrivesAt, left.offset) < (right.element.arrivesAt, right.offset)
+            }.map(\.element)
+        self.keepsOrder = keepsOrder
+    }
+
+    /// A schedule written by hand, in any order.
+    public init(_ arrivals: [Arrival]) {
+        self.arrivals = arrivals.enumerated().sorted { left, right in
+            (left.element.arrivesAt, left.offset) < (right.element.arrivesAt, right.offset)
+        }.map(\.element)
+        keepsOrder = zip(self.arrivals, self.arrivals.dropFirst()).allSatisfy {
+            $0.delivery.signedAt <= $1.delivery.signedAt
+        }
+    }
+
+    private static let branch: UInt64 = 0x5343_4845_4455_4c45
+
+    private static func fate(using generator: inout SeededGenerator) -> Fate {
+        switch generator.integer(in: 0...99) {
+        case 0..<70: .prompt
+        case 70..<85: .hourLate
+        case 85..<93: .daysLate
+        default: .lostThenFetched
+        }
+    }
+
+    // Apple tries for six and a half days (app-store.md §C), and whoever fetches comes once a day.
+    private static func delay(of fate: Fate) -> ClosedRange<Int64> {
+        switch fate {
+        case .prompt: 100...5000
+        case .hourLate: 30 * SimulatedCalendar.minute...90 * SimulatedCalendar.minute
+        case .daysLate: SimulatedCalendar.day...6 * SimulatedCalendar.day
+        case .lostThenFetched: SimulatedCalendar.day...10 * SimulatedCalendar.day
+        }
+    }
+}
+
+/// What a ledger got wrong as it did not know better, in milliseconds.
+public struct Misservice: Hashable, Sendable {
+    /// Access that was paid for and not given.
+    public let denied: Int64
+    /// Access that was given and not paid for.
+    public let granted: Int64
+
+    /// That much.
+    public init(denied: Int64, granted: Int64) {
+        self.denied = denied
+        self.granted = granted
+    }
+}
+
+extension SubscriptionLife {
+    /// The rows somebody knew at an instant of their own clock; none before the first arrival.
+    ///
+    /// The schedule must be one of this life's deliveries that keeps the order of signing.
+    public func served(at instant: Instant, by schedule: DeliverySchedule) -> [SimulatedPeriod] {
+        newestSigning(at: instant, by: schedule).map { periods(asOf: $0) } ?? []
+    }
+
+    /// Whether somebody who knew no more than had arrived gave access at that instant.
+    public func isServed(at instant: Instant, by schedule: DeliverySchedule) -> Bool {
+        served(at: instant, by: schedule).contains {
+            $0.validFrom <= instant && instant < $0.validTo
+        }
+    }
+
+    /// What was wrongly denied and granted up to the last arrival, when everything is known.
+    public func misservice(by schedule: DeliverySchedule) -> Misservice {
+        let arrivals = arrivals(in: schedule)
+        guard let end = arrivals.last?.arrivesAt else { return Misservice(denied: 0, granted: 0) }
+        let truth = active
+        let known = arrivals.map { AccessInterval.union(of: periods(asOf: $0.delivery.signedAt)) }
+        var starts = [min(truth.first?.from ?? end, end)]
+        starts += arrivals.map(\.arrivesAt)
+        var (denied, granted): (Int64, Int64) = (0, 0)
+        for (number, start) in starts.enumerated() {
+            let stop = number + 1 < starts.count ? starts[number + 1] : end
+            guard start < stop else { continue }
+            let span = AccessInterval(from: start, to: stop)
+            let given = number == 0 ? [] : known[number - 1]
+            let both = truth.flatMap { one in given.map { one.overlap(with: $0, in: span) } }
+                .reduce(0, +)
+            denied += truth.reduce(0) { $0 + $1.overlap(with: span, in: span) } - both
+            granted += given.reduce(0) { $0 + $1.overlap(with: span, in: span) } - both
+        }
+        return Misservice(denied: denied, granted: granted)
+    }
+
+    private func newestSigning(at instant: Instant, by schedule: DeliverySchedule) -> Instant? {
+        arrivals(in: schedule).last { $0.arrivesAt <= instant }?.delivery.signedAt
+    }
+
+    // Consumables are streams of their own: what is said of them says nothing of this one.
+    private func arrivals(in schedule: DeliverySchedule) -> [DeliverySchedule.Arrival] {
+        precondition(schedule.keepsOrder, "what is known is only told where order is kept")
+        let about = Set(
+            chapters.filter { !$0.isAboutConsumable }.flatMap { $0.signingInstants + [$0.signedAt] }
+        )
+        return schedule.arrivals.filter { about.contains($0.delivery.signedAt) }
+    }
+}
+
+extension AccessInterval {
+    /// How long both and the span overlap, in milliseconds.
+    fileprivate func overlap(with other: AccessInterval, in span: AccessInterval) -> Int64 {
+        let from = max(self.from, other.from, span.from)
+        let to = min(self.to, other.to, span.to)
+        return max(0, to.milliseconds - from.milliseconds)
+    }
+}

@@ -1,0 +1,160 @@
+internal import Events
+
+/// What counts in the books of a business.
+extension KnownLife {
+    /// The rows of `movements`, by instant, then by word.
+    var movements: [SimulatedMovement] {
+        let rows =
+            acquisitions + statusMovements + refundMovements + extensionMovements
+            + switchMovements + wishMovements
+        return rows.sorted { left, right in
+            if left.occurred != right.occurred { return left.occurred < right.occurred }
+            if left.word != right.word { return left.word.rank < right.word.rank }
+            return left.purchaseDate < right.purchaseDate
+        }
+    }
+
+    // One for every purchase, and one for the product it replaces.
+    private var acquisitions: [SimulatedMovement] {
+        state.purchases.indices.flatMap { number -> [SimulatedMovement] in
+            let purchase = state.purchases[number]
+            let previous = number > 0 ? state.purchases[number - 1] : nil
+            let isContinuing = number > 0 && self.isContinuing(number)
+            let changed = previous.flatMap { $0.product == purchase.product ? nil : $0.product.id }
+            let acquisition = row(
+                word(of: purchase, after: isContinuing ? previous : nil),
+                at: purchase.purchaseDate,
+                about: number,
+                previous: changed,
+                amount: identity.isFamilyShared ? 0 : purchase.price,
+                isResubscribe: number > 0 && !isContinuing
+            )
+            guard isContinuing, changed != nil else { return [acquisition] }
+            return [
+                acquisition,
+                row(.exitPlanChange, at: purchase.purchaseDate, about: number - 1),
+            ]
+        }
+    }
+
+    // `previous` is nil where nothing is continued.
+    private func word(
+        of purchase: LifeState.Purchase,
+        after previous: LifeState.Purchase?
+    ) -> SimulatedMovement.Word {
+        guard let previous else { return purchase.offer == nil ? .paidStart : .offerStart }
+        guard let offer = purchase.offer else {
+            return previous.offer == nil ? .renewal : .conversion
+        }
+        let isSame =
+            previous.offer?.category == offer.category
+            && previous.offer?.identifier == offer.identifier
+            && previous.product == purchase.product
+        return isSame ? .offerRenewal : .offerStart
+    }
+
+    private var statusMovements: [SimulatedMovement] {
+        let spans = statusSpans
+        return zip(spans, spans.dropFirst()).flatMap { before, after -> [SimulatedMovement] in
+            let number = state.purchases.lastIndex { $0.purchaseDate < after.from } ?? 0
+            switch (before.status, after.status) {
+            case (.active, .gracePeriod), (.active, .billingRetry), (.gracePeriod, .billingRetry):
+                return [row(.billingIssueEntered, at: after.from, about: number)]
+            case (.gracePeriod, .active), (.billingRetry, .active):
+                // Only a renewal leads out of a failed charge.
+                let recovered = state.purchases.lastIndex { $0.purchaseDate == after.from }
+                return [row(.billingIssueRecovered, at: after.from, about: recovered ?? number)]
+            case (_, .expired):
+                return [row(churn(after: number), at: after.from, about: number)]
+            default: return []
+            }
+        }
+    }
+
+    private func churn(after purchase: Int) -> SimulatedMovement.Word {
+        switch state.endings.last(where: { $0.purchase == purchase })?.cause {
+        case .billingRetry: .churnInvoluntary
+        case .voluntary, .priceIncrease, .productNotForSale, .other: .churnVoluntary
+        case nil: .churnUnknown
+        }
+    }
+
+    private var refundMovements: [SimulatedMovement] {
+        state.refunds.flatMap { refund -> [SimulatedMovement] in
+            let number = refund.purchase
+            let isFamily = refund.revocation?.isFamily == true
+            let amount = amount(of: refund) ?? 0
+            let steps: [(SimulatedMovement.Word, Instant?, Int64?)] = [
+                (.refundRequested, refund.requestedAt, nil),
+                (.refundDeclined, refund.declinedAt, nil),
+                (isFamily ? .familyRevoke : .exitRefund, refund.revocation?.date, -amount),
+                (.refundReversed, refund.reversedAt, amount),
+            ]
+            return steps.compactMap { word, at, amount in
+                at.map { row(word, at: $0, about: number, amount: amount) }
+            }
+        }
+    }
+
+    private var extensionMovements: [SimulatedMovement] {
+        state.extensions.map { row(.extension, at: $0.signedAt, about: $0.purchase) }
+    }
+
+    // Buying turns renewal on as well, but that is in the purchase.
+    private var switchMovements: [SimulatedMovement] {
+        let switches = switches
+        return zip(switches, switches.dropFirst()).compactMap { before, after in
+            guard before.isOn != after.isOn, !after.isByBuying else { return nil }
+            let number = state.purchases.lastIndex { $0.purchaseDate <= after.at } ?? 0
+            return row(after.isOn ? .autoRenewOn : .autoRenewOff, at: after.at, about: number)
+        }
+    }
+
+    private var wishMovements: [SimulatedMovement] {
+        planChanges.flatMap { change -> [SimulatedMovement] in
+            let steps: [(SimulatedMovement.Word, Instant?)] = [
+                (.planChangeScheduled, change.requested),
+                (.planChangeCancelled, change.withdrawn),
+            ]
+            return steps.compactMap { word, at in
+                at.map { at in
+                    let number = state.purchases.lastIndex { $0.purchaseDate <= at } ?? 0
+                    return row(
+                        word,
+                        at: at,
+                        about: number,
+                        product: change.toProductId,
+                        previous: change.fromProductId
+                    )
+                }
+            }
+        }
+    }
+
+    private func row(
+        _ word: SimulatedMovement.Word,
+        at instant: Instant,
+        about number: Int,
+        product: String? = nil,
+        previous: String? = nil,
+        amount: Int64? = nil,
+        isResubscribe: Bool = false
+    ) -> SimulatedMovement {
+        let purchase = state.purchases[number]
+        return SimulatedMovement(
+            word: word,
+            occurred: instant,
+            productId: product ?? purchase.product.id,
+            previousProductId: previous,
+            purchaseDate: purchase.purchaseDate,
+            expiresDate: purchase.expiresDate,
+            amountMilliunits: amount,
+            isResubscribe: isResubscribe
+        )
+    }
+}
+
+extension SimulatedMovement.Word {
+    // The place in the order of words.
+    fileprivate var rank: Int { Self.allCases.firstIndex(of: self) ?? 0 }
+}

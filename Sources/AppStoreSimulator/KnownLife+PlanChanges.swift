@@ -1,0 +1,150 @@
+internal import Events
+
+/// Which products the customer changed between, and which wishes came to nothing.
+extension KnownLife {
+    // A wish for another product from the next renewal on.
+    private struct Wish {
+        let from: SimulatedProduct
+        let to: SimulatedProduct
+        let requested: Instant
+        let offer: SimulatedOffer.Category?
+        var end = End.open
+
+        enum End {
+            case open
+            case withdrawn(Instant)
+            case lapsed
+            case effective(purchase: Int)
+        }
+    }
+
+    /// The rows of `plan_changes`.
+    var planChanges: [SimulatedPlanChange] {
+        let wishes = wishes
+        var requests: [Int: Wish] = [:]
+        for wish in wishes {
+            if case .effective(let number) = wish.end { requests[number] = wish }
+        }
+        let facts = state.purchases.indices.dropFirst().compactMap { number in
+            fact(number, after: requests[number])
+        }
+        return (facts + wishes.compactMap { row(of: $0) }).sorted { left, right in
+            let (one, other) = (
+                left.requested ?? left.effective, right.requested ?? right.effective
+            )
+            if let one, let other, one != other { return one < other }
+            return (left.fromProductId, left.toProductId) < (right.fromProductId, right.toProductId)
+        }
+    }
+
+    /// Whether a purchase goes on where the one before it stopped, without a lapse.
+    ///
+    /// Renewals do by their nature: one that was recovered in retry too (app-store.md §G-19).
+    func isContinuing(_ number: Int) -> Bool {
+        let purchase = state.purchases[number]
+        let before = periods.last { $0.validFrom < purchase.purchaseDate }
+        return purchase.isRenewal || before.map { $0.validTo >= purchase.purchaseDate } ?? false
+    }
+
+    private func fact(_ number: Int, after wish: Wish?) -> SimulatedPlanChange? {
+        let (old, new) = (state.purchases[number - 1], state.purchases[number])
+        guard old.product != new.product else { return nil }
+        let start = new.purchaseDate
+        let isTakenBack = old.revocation.map { $0.date < start } ?? false
+        let timing: SimulatedPlanChange.Timing =
+            start < old.expiresDate && !isTakenBack
+            ? .now : isContinuing(number) ? .nextRenewal : .resubscribe
+        return SimulatedPlanChange(
+            fromProductId: old.product.id,
+            toProductId: new.product.id,
+            requested: wish?.requested,
+            effective: start,
+            withdrawn: nil,
+            state: .effective,
+            timing: timing,
+            class: new.product.change(from: old.product),
+            isSameDuration: old.product.duration == new.product.duration,
+            offer: new.offer?.category
+        )
+    }
+
+    private func row(of wish: Wish) -> SimulatedPlanChange? {
+        let withdrawn: Instant?
+        let end: SimulatedPlanChange.State
+        switch wish.end {
+        case .effective: return nil
+        case .open: (withdrawn, end) = (nil, isOver ? .lapsed : .requested)
+        case .withdrawn(let instant): (withdrawn, end) = (instant, .withdrawn)
+        case .lapsed: (withdrawn, end) = (nil, .lapsed)
+        }
+        return SimulatedPlanChange(
+            fromProductId: wish.from.id,
+            toProductId: wish.to.id,
+            requested: wish.requested,
+            effective: nil,
+            withdrawn: withdrawn,
+            state: end,
+            timing: .nextRenewal,
+            class: wish.to.change(from: wish.from),
+            isSameDuration: wish.from.duration == wish.to.duration,
+            offer: wish.offer
+        )
+    }
+
+    // Whether the subscription has ended, as far as anybody knows.
+    private var isOver: Bool {
+        switch state.phase {
+        case .expired, .revoked: true
+        default: false
+        }
+    }
+
+    // All wishes with what became of them, by the steps of the script.
+    private var wishes: [Wish] {
+        var wishes: [Wish] = []
+        func end(_ end: Wish.End) {
+            guard let last = wishes.indices.last, case .open = wishes[last].end else { return }
+            wishes[last].end = end
+        }
+        for chapter in chapters {
+            let newest = chapter.state.purchases.count - 1
+            switch chapter.step {
+            case .changeAtRenewal(let product, let offer, _):
+                end(.withdrawn(chapter.signedAt))
+                guard let current = chapter.state.newest?.product, product != current else { break }
+                wishes.append(
+                    Wish(
+                        from: current,
+                        to: product,
+                        requested: chapter.signedAt,
+                        offer: offer?.category
+                    )
+                )
+            case .changeNow: end(.withdrawn(chapter.signedAt))
+            case .renew, .recover: end(.effective(purchase: newest))
+            case .subscribe:
+                // A refund that was undone later has not ended anything.
+                let isWanted = wishes.last?.to == chapter.state.newest?.product
+                end(
+                    !isContinuing(newest)
+                        ? .lapsed
+                        : isWanted
+                            ? .effective(purchase: newest) : .withdrawn(chapter.signedAt)
+                )
+            case .expire, .giveUp: end(.lapsed)
+            case .turnAutoRenewOff:
+                if case .expired = chapter.state.phase { end(.lapsed) }
+            default: break
+            }
+        }
+        return wishes
+    }
+}
+
+extension SimulatedProduct {
+    /// What a change from another product of the group to this one is.
+    func change(from other: SimulatedProduct) -> SimulatedPlanChange.Class {
+        if level == other.level { return .crossgrade }
+        return level < other.level ? .upgrade : .downgrade
+    }
+}

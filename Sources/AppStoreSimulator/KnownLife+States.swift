@@ -1,0 +1,150 @@
+internal import Events
+
+/// How the subscription stood at any time, from the access it gave and the way it ended.
+extension KnownLife {
+    /// A time in which the status is one.
+    struct StatusSpan {
+        let from: Instant
+        // Nil: until something else is heard.
+        let to: Instant?
+        let status: SimulatedRenewalState.Status
+    }
+
+    /// The statuses from the first purchase on, without a gap between them.
+    var statusSpans: [StatusSpan] {
+        guard var end = periods.map(\.validFrom).min() else { return [] }
+        var spans: [StatusSpan] = []
+        for row in periods where row.validFrom < row.validTo {
+            if end < row.validFrom { spans += gap(from: end, to: row.validFrom) }
+            spans.append(
+                StatusSpan(
+                    from: row.validFrom,
+                    to: row.validTo,
+                    status: row.kind == .grace ? .gracePeriod : .active
+                )
+            )
+            end = row.validTo
+        }
+        return end > horizon ? spans : spans + gap(from: end, to: nil)
+    }
+
+    // A time without access. It is revoked, or retried until Apple gave up or the customer did, or
+    // expired (app-store.md §G-19, §G-22).
+    private func gap(from start: Instant, to end: Instant?) -> [StatusSpan] {
+        let ended = periods.filter { $0.validTo == start }
+        if ended.contains(where: { $0.endReason == .refunded || $0.endReason == .revoked }) {
+            return [StatusSpan(from: start, to: end, status: .revoked)]
+        }
+        let owners = Set(ended.map(\.purchaseDate))
+        let retry = state.retries.last {
+            owners.contains(state.purchases[$0.purchase].purchaseDate)
+        }
+        guard let retry else { return [StatusSpan(from: start, to: end, status: .expired)] }
+        guard let stop = retry.end else {
+            return [StatusSpan(from: start, to: end, status: .billingRetry)]
+        }
+        guard stop > start else { return [StatusSpan(from: start, to: end, status: .expired)] }
+        return [
+            StatusSpan(from: start, to: stop, status: .billingRetry),
+            StatusSpan(from: stop, to: end, status: .expired),
+        ]
+    }
+
+    /// The renewal switch as it was said, in order, and whether buying turned it on.
+    ///
+    /// Buying turns it on; what Apple says at the same instant counts more.
+    var switches: [(at: Instant, isOn: Bool, isByBuying: Bool)] {
+        let bought = state.purchases.indices.map { number in
+            (
+                at: min(firstSigned[number], state.purchases[number].purchaseDate),
+                isOn: true, isByBuying: true
+            )
+        }
+        let said = statements.map { ($0.signedAt, $0.state.isAutoRenewOn, false) }
+        return (bought + said).sorted { left, right in
+            left.at != right.at ? left.at < right.at : left.isByBuying && !right.isByBuying
+        }
+    }
+
+    /// The rows of `renewal_states`.
+    var states: [SimulatedRenewalState] {
+        let switches = switches
+        let charged = state.purchases.indices.dropFirst().map { number in
+            (from: firstSigned[number], to: state.purchases[number].purchaseDate)
+        }.filter { $0.from < $0.to }
+        let changes = Set(
+            switches.map(\.at) + statements.map(\.signedAt) + charged.flatMap { [$0.from, $0.to] }
+        ).sorted()
+        var rows: [SimulatedRenewalState] = []
+        for span in statusSpans {
+            let inside = changes.filter { $0 > span.from && $0 < (span.to ?? .distantFuture) }
+            let ends: [Instant?] = inside.map { $0 } + [span.to]
+            for (from, to) in zip([span.from] + inside, ends) {
+                let statement = statements.last { $0.signedAt <= from }?.state
+                let isOn = switches.last { $0.at <= from }?.isOn
+                let row = SimulatedRenewalState(
+                    validFrom: from,
+                    validTo: to,
+                    status: span.status,
+                    charge: charge(
+                        in: span.status,
+                        isAutoRenewOn: isOn,
+                        isCharged: charged.contains { $0.from <= from && from < $0.to }
+                    ),
+                    isAutoRenewOn: isOn,
+                    autoRenewProductId: statement?.renewalProduct?.id,
+                    priceConsent: statement?.isPriceIncreaseAccepted.map {
+                        $0 ? .accepted : .pending
+                    }
+                )
+                rows.appendOrLengthen(row)
+            }
+        }
+        return rows
+    }
+
+    // A renewal that was charged early has succeeded, whatever the customer switches after it.
+    private func charge(
+        in status: SimulatedRenewalState.Status,
+        isAutoRenewOn: Bool?,
+        isCharged: Bool
+    ) -> SimulatedRenewalState.Charge {
+        switch status {
+        case .gracePeriod, .billingRetry: isAutoRenewOn == false ? .closed : .failed
+        case .expired, .revoked: .closed
+        case .active where isCharged: .succeeded
+        case .active: isAutoRenewOn == false ? .closed : .waiting
+        }
+    }
+}
+
+extension Instant {
+    // Later than anything that happens in a script.
+    fileprivate static let distantFuture = Instant(milliseconds: .max)
+}
+
+extension [SimulatedRenewalState] {
+    // Adds a row, or lengthens the last one where nothing changed.
+    fileprivate mutating func appendOrLengthen(_ row: SimulatedRenewalState) {
+        guard let last, last.validTo == row.validFrom, last.isEqual(to: row) else {
+            append(row)
+            return
+        }
+        self[count - 1] = SimulatedRenewalState(
+            validFrom: last.validFrom,
+            validTo: row.validTo,
+            status: row.status,
+            charge: row.charge,
+            isAutoRenewOn: row.isAutoRenewOn,
+            autoRenewProductId: row.autoRenewProductId,
+            priceConsent: row.priceConsent
+        )
+    }
+}
+
+extension SimulatedRenewalState {
+    fileprivate func isEqual(to other: SimulatedRenewalState) -> Bool {
+        status == other.status && charge == other.charge && isAutoRenewOn == other.isAutoRenewOn
+            && autoRenewProductId == other.autoRenewProductId && priceConsent == other.priceConsent
+    }
+}

@@ -1,0 +1,85 @@
+internal import Events
+
+/// A life as somebody knows it who has heard everything that was signed up to an instant.
+///
+/// Every truth is computed from here: from what happened and when Apple signed it, never from
+/// payloads. What is known last counts: a refund that was undone has not happened to the access.
+struct KnownLife {
+    /// Apple's renewal statement of one instant, with how things stood when it was made.
+    struct Statement {
+        let signedAt: Instant
+        let state: LifeState
+    }
+
+    let identity: LifeIdentity
+    /// What happened, in true order.
+    let chapters: [SubscriptionLife.Chapter]
+    /// How things stand after the last chapter.
+    let state: LifeState
+    /// The greatest signing date; nothing is known of the time after it.
+    let horizon: Instant
+    /// The rows of `active_periods`.
+    let periods: [SimulatedPeriod]
+    /// Every renewal statement about the subscription, by signing date.
+    let statements: [Statement]
+    /// For each purchase, when Apple first signed it.
+    let firstSigned: [Instant]
+
+    /// The life after these chapters; nil where nothing is known of it.
+    init?(identity: LifeIdentity, chapters: [SubscriptionLife.Chapter], horizon: Instant?) {
+        guard let horizon, let state = chapters.last?.state, !state.purchases.isEmpty else {
+            return nil
+        }
+        self.identity = identity
+        self.chapters = chapters
+        self.state = state
+        self.horizon = horizon
+        periods = state.periods(horizon: horizon)
+        statements = chapters.flatMap { chapter in
+            chapter.statementInstants.map { Statement(signedAt: $0, state: chapter.state) }
+        }
+        var firstSigned: [Instant] = []
+        for chapter in chapters {
+            while firstSigned.count < chapter.state.purchases.count {
+                firstSigned.append(chapter.signedAt)
+            }
+        }
+        self.firstSigned = firstSigned
+    }
+}
+
+extension SubscriptionLife {
+    /// The life once everything was delivered.
+    var known: KnownLife? {
+        KnownLife(identity: identity, chapters: chapters, horizon: horizon)
+    }
+
+    /// The life for somebody who knows all that had happened by an instant.
+    func known(asOf instant: Instant) -> KnownLife? {
+        KnownLife(
+            identity: identity,
+            chapters: chapters.filter { $0.step.at <= instant },
+            horizon: instant
+        )
+    }
+}
+
+extension SubscriptionLife.Chapter {
+    /// When Apple signs something about the subscription: with each notification, and where there
+    /// is none for something worth a poll, in the answer to that poll.
+    var signingInstants: [Instant] {
+        if isSilent { return [signedAt] }
+        return notices.indices.map { SubscriptionLife.signedAt(self, notice: $0) }
+    }
+
+    /// Those of them that say something about the next renewal.
+    var statementInstants: [Instant] { isAboutConsumable ? [] : signingInstants }
+
+    /// Whether only asking Apple brings it to light.
+    var isSilent: Bool {
+        switch step {
+        case .reverseRefund(_, false, _), .setAppAccountToken: true
+        default: false
+        }
+    }
+}

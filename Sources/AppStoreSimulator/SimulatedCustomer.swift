@@ -1,0 +1,72 @@
+public import Events
+
+/// One person with several subscriptions, known to the app by one token.
+public struct SimulatedCustomer: Sendable {
+    /// What is special about the customer.
+    public enum Situation: String, CaseIterable, Hashable, Sendable {
+        /// Subscriptions of two groups in parallel (app-store.md §G-36: lite and standard).
+        case twoGroups
+        /// A second subscription of the same group, bought while the first was in billing retry:
+        /// it has an original id of its own (app-store.md §G-3).
+        case secondStream
+        /// A subscription of their own, and another one as member of a family (§G-33).
+        case familyMember
+        /// The developer gave another token later (§D.1: it can be set later).
+        case changedToken
+        /// Restored on a second account of the app, which claims the purchase too (§G-37).
+        case claimedTwice
+    }
+
+    /// That another account of the app presents a subscription as its own.
+    public struct Claim: Hashable, Sendable {
+        /// The token of that account.
+        public let appAccountToken: String
+        /// The subscription.
+        public let originalTransactionId: String
+        /// When it was restored there.
+        public let claimedAt: Instant
+    }
+
+    /// What is special.
+    public let situation: Situation
+    /// The developer's own id of the customer, a UUID in lower case, as in every purchase.
+    public let appAccountToken: String
+    /// The subscriptions, each a stream of its own.
+    public let lives: [SubscriptionLife]
+    /// What other accounts claim.
+    public let claims: [Claim]
+
+    /// The groups there are subscriptions of, in ascending order.
+    public var groups: [String] {
+        var seen: [String] = []
+        for group in lives.compactMap(\.group) where !seen.contains(group) { seen.append(group) }
+        return seen.sorted()
+    }
+
+    /// The intervals with access to a group by any of the subscriptions, once all is delivered.
+    public func active(inGroup group: String) -> [AccessInterval] {
+        AccessInterval.union(of: lives.filter { $0.group == group }.flatMap(\.periods))
+    }
+
+    /// The same for somebody who knows what had happened by an instant.
+    public func active(inGroup group: String, asOf instant: Instant) -> [AccessInterval] {
+        AccessInterval.union(
+            of: lives.filter { $0.group == group }.flatMap { $0.periods(asOf: instant) }
+        )
+    }
+
+    /// Whether there is access to a group at an instant, once all is delivered.
+    public func hasAccess(toGroup group: String, at instant: Instant) -> Bool {
+        active(inGroup: group).contains { $0.from <= instant && instant < $0.to }
+    }
+
+    /// All that arrives unasked about the subscriptions, by signing date.
+    public func deliveries() -> [Delivery] {
+        lives.flatMap { $0.deliveries() }.sorted { $0.signedAt < $1.signedAt }
+    }
+}
+
+extension SubscriptionLife {
+    /// Apple's id of the subscription group; nil before anything was bought.
+    public var group: String? { chapters.last?.state.newest?.product.group }
+}

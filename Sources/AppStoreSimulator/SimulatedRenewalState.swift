@@ -1,0 +1,73 @@
+public import Events
+
+/// One row of truth: how a subscription stood for a time, as `renewal_states` must tell it.
+public struct SimulatedRenewalState: Hashable, Sendable {
+    /// Apple's status (app-store.md §C.2).
+    public enum Status: String, CaseIterable, Hashable, Sendable {
+        /// Paid for, or free by an offer.
+        case active
+        /// Billing failed, access goes on.
+        case gracePeriod = "grace_period"
+        /// Billing is retried, without access.
+        case billingRetry = "billing_retry"
+        /// Over.
+        case expired
+        /// Refunded, or no longer shared.
+        case revoked
+    }
+
+    /// How the next charge stands.
+    public enum Charge: String, CaseIterable, Hashable, Sendable {
+        /// It will be tried when the period ends.
+        case waiting
+        /// It went through before the period ended.
+        case succeeded
+        /// It did not go through.
+        case failed
+        /// There will be none.
+        case closed
+    }
+
+    /// Whether the customer agreed to a higher price.
+    public enum PriceConsent: String, CaseIterable, Hashable, Sendable {
+        /// Asked, not answered.
+        case pending
+        /// Agreed.
+        case accepted
+    }
+
+    /// The first instant of it.
+    public let validFrom: Instant
+    /// The first instant after it; nil where it holds until something else is heard.
+    public let validTo: Instant?
+    /// Apple's status.
+    public let status: Status
+    /// The next charge.
+    public let charge: Charge
+    /// The renewal switch; nil before Apple said anything of it.
+    public let isAutoRenewOn: Bool?
+    /// The product that renews next; nil before Apple said which.
+    public let autoRenewProductId: String?
+    /// The answer to a higher price; nil where none was asked.
+    public let priceConsent: PriceConsent?
+}
+
+extension SimulatedRenewalState: CustomStringConvertible {
+    /// One line: from, to, status, charge, switch, product, consent.
+    public var description: String {
+        let renewal = isAutoRenewOn.map { $0 ? "on" : "off" } ?? "unknown"
+        return "\(validFrom) … \(validTo.map(\.description) ?? "") \(status.rawValue)"
+            + " \(charge.rawValue) \(renewal) \(autoRenewProductId ?? "-")"
+            + " \(priceConsent?.rawValue ?? "-")"
+    }
+}
+
+extension SubscriptionLife {
+    /// The rows that `renewal_states` must have once everything was delivered.
+    public var states: [SimulatedRenewalState] { known?.states ?? [] }
+
+    /// The rows for somebody who knows what had happened by an instant, as in `periods(asOf:)`.
+    public func states(asOf instant: Instant) -> [SimulatedRenewalState] {
+        known(asOf: instant)?.states ?? []
+    }
+}

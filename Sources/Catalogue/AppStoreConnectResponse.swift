@@ -1,0 +1,101 @@
+/// A saved response of the App Store Connect API, in the shape of JSON:API (interfaces.md §4.2).
+struct AppStoreConnectResponse: Decodable {
+    let data: OneOrMore
+    let included: [Resource]?
+    let links: Links?
+
+    struct Links: Decodable {
+        let own: String?
+        let next: String?
+
+        enum CodingKeys: String, CodingKey {
+            case own = "self"
+            case next
+        }
+    }
+
+    /// A list of resources, or the one that was asked for.
+    struct OneOrMore: Decodable {
+        let resources: [Resource]
+
+        init(from decoder: any Decoder) throws {
+            let container = try decoder.singleValueContainer()
+            do {
+                resources = try container.decode([Resource].self)
+            } catch DecodingError.typeMismatch(_, let context)
+                where context.codingPath.count == decoder.codingPath.count
+            {
+                resources = [try container.decode(Resource.self)]
+            }
+        }
+    }
+
+    /// One resource; of its attributes those that any of the types we read has.
+    struct Resource: Decodable {
+        let type: String
+        let id: String
+        let attributes: Attributes?
+        let relationships: Relationships?
+    }
+
+    struct Attributes: Decodable {
+        let referenceName: String?
+        let name: String?
+        let productId: String?
+        let familySharable: Bool?
+        let state: String?
+        let subscriptionPeriod: String?
+        let groupLevel: Int?
+        let inAppPurchaseType: String?
+        let duration: String?
+        let offerMode: String?
+        let numberOfPeriods: Int?
+        let periodCount: Int?
+        let offerCode: String?
+        let offerId: String?
+    }
+
+    struct Relationships: Decodable {
+        let group: Relationship?
+        let subscriptions: Relationship?
+        let introductoryOffers: Relationship?
+        let promotionalOffers: Relationship?
+        let offerCodes: Relationship?
+        let winBackOffers: Relationship?
+    }
+
+    /// Which resources are meant; `data` is an object, a list, or absent where none was asked for.
+    struct Relationship: Decodable {
+        let identifiers: [Identifier]
+        /// How many there are in all; nil where the response does not say.
+        let total: Int?
+
+        struct Identifier: Decodable, Hashable {
+            let type: String
+            let id: String
+        }
+
+        private struct Meta: Decodable {
+            let paging: Paging?
+
+            struct Paging: Decodable {
+                let total: Int?
+            }
+        }
+
+        enum CodingKeys: CodingKey {
+            case data, meta
+        }
+
+        init(from decoder: any Decoder) throws {
+            let container = try decoder.container(keyedBy: CodingKeys.self)
+            total = try container.decodeIfPresent(Meta.self, forKey: .meta)?.paging?.total
+            do {
+                identifiers =
+                    try container.decodeIfPresent([Identifier].self, forKey: .data) ?? []
+            } catch DecodingError.typeMismatch {
+                identifiers = [try container.decode(Identifier.self, forKey: .data)]
+            }
+        }
+    }
+}

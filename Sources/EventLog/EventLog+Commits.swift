@@ -1,0 +1,168 @@
+public import Events
+internal import Postgres
+
+/// A commit of the log with the digest that chains it.
+public struct CommitMark: Hashable, Sendable {
+    /// Its columns.
+    public let commit: Commit
+    /// Its digest, which covers all before it.
+    public let digest: Digest
+
+    /// Offset of the newest event up to this commit; 0 before the first.
+    public var offset: Int64 { commit.firstOffset + Int64(commit.count) - 1 }
+}
+
+/// An event with what proves it.
+public struct StoredEvent: Sendable {
+    /// The event.
+    public let event: Event
+    /// The payload that brought it, or why it is not there.
+    public let evidence: CitedPayload.Found
+    /// The commit that holds it.
+    public let commit: CommitMark
+    /// The digest before that commit.
+    public let previousDigest: Digest
+
+    /// The event's own digest, which the commit's covers; nil where the payload is not there.
+    public var digest: Digest? {
+        guard case .whole(let evidence) = evidence else { return nil }
+        return event.digest(evidenceRecord: evidence.recordDigest)
+    }
+}
+
+extension EventLog {
+    /// The newest commit of a lane as known then; nil where there was none.
+    ///
+    /// - Parameters:
+    ///   - lane: The lane.
+    ///   - knownAt: A position or an instant; both may lie between two commits.
+    /// - Returns: The commit. An offset names the newest commit that starts at or before it.
+    /// - Throws: `databaseUnavailable`.
+    public func newestCommit(
+        lane: Int,
+        knownAt: KnownAt = .latest
+    ) async throws(EventLogError) -> CommitMark? {
+        var (bound, parameters) = ("true", [PostgresValue.int4(Int32(lane))])
+        switch knownAt {
+        case .latest:
+            break
+        case .offsets(let offsets):
+            if let offset = offsets[lane] {
+                bound = "c.first_offset <= $2"
+                parameters.append(.int8(offset))
+            }
+        case .time(let instant):
+            bound = "c.committed_at <= $2"
+            parameters.append(.timestamptz(microseconds: instant.microseconds))
+        }
+        let (sql, values) = (CommitSearch.sql(bound), parameters)
+        return try await reading("read the commits of lane \(lane)") { session in
+            try await session.query(sql, values).map(CommitSearch.mark).first
+        }
+    }
+
+    /// The heads of the lanes as known then: bounds for a fold over the whole log.
+    ///
+    /// - Parameter knownAt: Offsets may lie within a commit; a lane that is not named counts whole.
+    /// - Throws: `databaseUnavailable`.
+    public func heads(knownAt: KnownAt) async throws(EventLogError) -> [Int: Head] {
+        var heads = try await heads()
+        guard knownAt != .latest else { return heads }
+        for (lane, head) in heads {
+            guard let mark = try await newestCommit(lane: lane, knownAt: knownAt) else {
+                heads[lane] = nil
+                continue
+            }
+            var offset = min(mark.offset, head.offset)
+            if case .offsets(let offsets) = knownAt { offset = min(offset, offsets[lane] ?? offset) }
+            heads[lane] = Head(offset: offset, commit: mark.commit.number)
+        }
+        return heads
+    }
+
+    /// An event with its payload and its commit; nil where there is none at that position.
+    ///
+    /// - Parameter position: Where it stands.
+    /// - Returns: The event, its payload byte for byte as it arrived, and its commit.
+    /// - Throws: `databaseUnavailable`, `malformedLog`.
+    public func event(at position: Position) async throws(EventLogError) -> StoredEvent? {
+        let place: [PostgresValue] = [.int4(Int32(position.lane)), .int8(position.offset)]
+        let genesis = identity.genesis(lane: position.lane)
+        return try await reading("read event \(position)") { session in
+            let found = try await session.pipeline([
+                PostgresStatement(
+                    """
+                    SELECT \(EventRows.columns) FROM ledger.event e
+                    WHERE e.lane = $1 AND e.lane_offset = $2
+                    """,
+                    place
+                ),
+                PostgresStatement(CommitSearch.sql("c.first_offset <= $2"), place),
+            ])
+            guard found[0].count == 1, let mark = try found[1].map(CommitSearch.mark).first
+            else { return nil }
+            let event = try EventRows.event(in: found[0][0])
+            var vault = EvidenceVault(lane: position.lane, session: session)
+            let content = try await vault.contents(of: [event.evidence])[event.evidence]
+            let previous = try await session.query(
+                "SELECT digest FROM ledger.commit WHERE lane = $1 AND commit_no = $2",
+                [.int4(Int32(position.lane)), .int8(mark.commit.number - 1)]
+            )
+            return StoredEvent(
+                event: event,
+                evidence: content.map(CitedPayload.Found.init) ?? .missing,
+                commit: mark,
+                previousDigest: try previous.compactMap { Digest(bytes: try $0.bytea(0)) }.first
+                    ?? genesis
+            )
+        }
+    }
+}
+
+/// Finds the newest commit of lane `$1` that keeps a bound.
+///
+/// Commit numbers are dense, and offsets and instants never fall in a lane: a binary search by the
+/// primary key takes some thirty look-ups where a scan from the end could read the whole table.
+private enum CommitSearch {
+    static func sql(_ bound: String) -> String {
+        """
+        WITH RECURSIVE search (low, high) AS (
+            SELECT 0::bigint, coalesce(max(commit_no), 0) FROM ledger.commit WHERE lane = $1
+            UNION ALL
+            SELECT CASE WHEN m.holds THEN m.middle ELSE m.low END,
+                CASE WHEN m.holds THEN m.high ELSE m.middle - 1 END
+            FROM (
+                SELECT s.low, s.high, c.commit_no AS middle, \(bound) AS holds
+                FROM search s JOIN ledger.commit c
+                    ON c.lane = $1 AND c.commit_no = (s.low + s.high + 1) / 2
+                WHERE s.low < s.high
+            ) m
+        )
+        SELECT c.lane, c.commit_no, c.first_offset, c.count, c.confirmations, c.committed_at,
+            c.digest
+        FROM search s JOIN ledger.commit c ON c.lane = $1 AND c.commit_no = s.low
+        WHERE s.low = s.high
+        """
+    }
+
+    static func mark(_ row: PostgresRow) throws -> CommitMark {
+        let number = try row.int8(1)
+        guard let digest = Digest(bytes: try row.bytea(6)) else {
+            throw EventLogError(
+                .malformedLog,
+                "commit \(number) has no digest of \(Digest.byteCount) bytes; run `subledger verify`"
+            )
+        }
+        return CommitMark(
+            commit: Commit(
+                lane: Int(try row.int4(0)),
+                number: number,
+                firstOffset: try row.int8(2),
+                count: Int(try row.int4(3)),
+                confirmations: Int(try row.int4(4)),
+                committedAt: Instant(microseconds: try row.timestamptz(5))
+            ),
+            digest: digest
+        )
+    }
+}

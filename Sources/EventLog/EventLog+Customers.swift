@@ -1,0 +1,198 @@
+public import Events
+internal import Postgres
+
+extension EventLog {
+    /// Most subscriptions that one look-up gives.
+    ///
+    /// Those of a person are few, also of one who lets trials lapse for years, and all of them are
+    /// read and folded at once to answer about one customer. What leads to more is no person: a
+    /// token that an app gives everybody.
+    public static let customerStreamsMax = 1000
+
+    /// The subscriptions that a link ever named this customer for, sorted; whose they are now is
+    /// for `StreamClaims` to say.
+    ///
+    /// - Throws: `tooManyStreams` above `customerStreamsMax`, `databaseUnavailable`.
+    public func streams(
+        ofCustomer customer: String
+    ) async throws(EventLogError) -> [StreamID] {
+        try await streams(of: [customer], by: EventLog.byCustomer, named: "customer")
+    }
+
+    /// The subscriptions in which Apple ever named any of these app account tokens, sorted.
+    ///
+    /// - Throws: `tooManyStreams` above `customerStreamsMax`, `databaseUnavailable`.
+    public func streams(
+        ofAppAccountTokens tokens: [String]
+    ) async throws(EventLogError) -> [StreamID] {
+        try await streams(of: tokens, by: EventLog.byToken, named: "app account token")
+    }
+
+    /// The subscriptions that hold any of these transaction ids, as an event's own or as the alias
+    /// of a repetition (app-store.md §G-4), sorted.
+    ///
+    /// - Throws: `tooManyStreams` above `customerStreamsMax`, `databaseUnavailable`.
+    public func streams(
+        ofTransactionIds ids: [String]
+    ) async throws(EventLogError) -> [StreamID] {
+        try await streams(of: ids, by: EventLog.byTransaction, named: "transaction id")
+    }
+
+    /// A line in the list of customers.
+    public struct LinkedCustomer: Hashable, Sendable {
+        /// The app's own name for the customer.
+        public let customerId: String
+        /// Number of the subscriptions that a link ever named the customer for.
+        public let streams: Int64
+        /// When the first of these links was committed, on our clock.
+        public let firstRecordedAt: Instant
+        /// When the newest of them was.
+        public let lastRecordedAt: Instant
+    }
+
+    /// A page of the customers that links name, by UTF-8.
+    ///
+    /// - Parameters:
+    ///   - after: The last customer of the page before; empty for the first page.
+    ///   - limit: Most lines of the page.
+    /// - Returns: The lines; fewer than `limit` on the last page.
+    /// - Throws: `databaseUnavailable`.
+    public func customers(
+        after: String = "",
+        limit: Int
+    ) async throws(EventLogError) -> [LinkedCustomer] {
+        try await reading("list the customers") { session in
+            let rows = try await session.query(
+                EventLog.customersSQL,
+                [.text(after), .int8(Int64(limit))]
+            )
+            return try (0..<rows.count).map { row in
+                LinkedCustomer(
+                    customerId: try rows[row].text(0),
+                    streams: try rows[row].int8(1),
+                    firstRecordedAt: Instant(microseconds: try rows[row].timestamptz(2)),
+                    lastRecordedAt: Instant(microseconds: try rows[row].timestamptz(3))
+                )
+            }
+        }
+    }
+
+    /// Which subscriptions a list of claims is about.
+    public enum ClaimedBy: Sendable {
+        /// A link, or more than one app account token.
+        case anybody
+        /// Links to more than one customer: only these can be contested.
+        case severalCustomers
+    }
+
+    /// A page of the subscriptions that are claimed, by lane, environment and id.
+    ///
+    /// - Parameters:
+    ///   - claimed: Which.
+    ///   - after: The last of the page before; nil for the first page.
+    ///   - limit: Most of the page.
+    /// - Returns: The subscriptions; fewer than `limit` on the last page.
+    /// - Throws: `databaseUnavailable`.
+    public func streams(
+        claimedBy claimed: ClaimedBy,
+        after: StreamID? = nil,
+        limit: Int
+    ) async throws(EventLogError) -> [StreamID] {
+        let lane = after.map { identity.lanes.lane(of: $0.originalTransactionId) } ?? -1
+        let parameters: [PostgresValue] = [
+            .int4(Int32(lane)), .text(after?.environment.word ?? ""),
+            .text(after?.originalTransactionId ?? ""), .int8(Int64(limit)),
+        ]
+        return try await reading("list the claimed streams") { session in
+            let rows = try await session.query(EventLog.claimedSQL(claimed), parameters)
+            return try (0..<rows.count).map { row in
+                StreamID(
+                    environment: Environment(try rows[row].text(1)),
+                    originalTransactionId: try rows[row].text(2)
+                )
+            }
+        }
+    }
+
+    private func streams(
+        of keys: [String],
+        by sql: String,
+        named name: String
+    ) async throws(EventLogError) -> [StreamID] {
+        let keys = keys.filter { !$0.isEmpty }
+        guard !keys.isEmpty else { return [] }
+        let parameters: [PostgresValue] = [
+            .textArray(keys), .int8(Int64(EventLog.customerStreamsMax + 1)),
+        ]
+        let found = try await reading("look up streams by \(name)") { session in
+            let rows = try await session.query(sql, parameters)
+            return try (0..<rows.count).map { row in
+                StreamID(
+                    environment: Environment(try rows[row].text(0)),
+                    originalTransactionId: try rows[row].text(1)
+                )
+            }
+        }
+        guard found.count <= EventLog.customerStreamsMax else {
+            throw EventLogError.tooManyStreams(keys[0], name)
+        }
+        return found.sorted()
+    }
+
+    // DISTINCT before LIMIT: a stream has an event a renewal, and counts once.
+    private static let byCustomer = """
+        SELECT DISTINCT environment, original_transaction_id FROM ledger.event
+        WHERE customer_id = ANY ($1) LIMIT $2
+        """
+
+    private static let byToken = """
+        SELECT DISTINCT environment, original_transaction_id FROM ledger.event
+        WHERE app_account_token = ANY ($1) AND original_transaction_id <> '' LIMIT $2
+        """
+
+    private static let byTransaction = """
+        SELECT environment, original_transaction_id FROM ledger.event
+        WHERE transaction_id = ANY ($1) AND original_transaction_id <> ''
+        UNION SELECT environment, original_transaction_id FROM ledger.confirmation
+        WHERE transaction_id = ANY ($1) AND transaction_id <> '' AND original_transaction_id <> ''
+        LIMIT $2
+        """
+
+    private static let customersSQL = """
+        SELECT customer_id, count(DISTINCT (environment, original_transaction_id)),
+            min(recorded_at), max(recorded_at)
+        FROM ledger.event WHERE customer_id IS NOT NULL AND customer_id > $1
+        GROUP BY customer_id ORDER BY customer_id LIMIT $2
+        """
+
+    // Links to customers are few and have an index; tokens are looked for in the order of streams.
+    private static func claimedSQL(_ claimed: ClaimedBy) -> String {
+        let (some, all) =
+            switch claimed {
+            case .anybody:
+                (
+                    "original_transaction_id <> ''",
+                    "bool_or(kind = 'link') OR count(DISTINCT app_account_token) > 1"
+                )
+            case .severalCustomers: ("customer_id IS NOT NULL", "count(DISTINCT customer_id) > 1")
+            }
+        return """
+            SELECT lane, environment, original_transaction_id FROM ledger.event
+            WHERE \(some) AND (lane, environment, original_transaction_id) > ($1, $2, $3)
+            GROUP BY lane, environment, original_transaction_id HAVING \(all)
+            ORDER BY lane, environment, original_transaction_id LIMIT $4
+            """
+    }
+}
+
+extension EventLogError {
+    /// The refusal to answer about a customer with more subscriptions than a person has.
+    public static func tooManyStreams(_ key: String, _ name: String) -> EventLogError {
+        EventLogError(
+            .tooManyStreams,
+            "the \(name) \(key) leads to more than \(EventLog.customerStreamsMax) subscriptions, "
+                + "which is more than one answer takes; ask about one of them by its "
+                + "originalTransactionId"
+        )
+    }
+}

@@ -1,0 +1,55 @@
+public import Events
+internal import Postgres
+
+extension EventLog {
+    /// All that the log knows about one subscription, with when it became known; empty where it
+    /// knows nothing.
+    ///
+    /// One round trip.
+    ///
+    /// - Parameter stream: The subscription.
+    /// - Returns: Its events and what repeated them.
+    /// - Throws: `databaseUnavailable`, `malformedLog`.
+    public func recordedHistory(
+        of stream: StreamID
+    ) async throws(EventLogError) -> RecordedHistory {
+        let lane = identity.lanes.lane(of: stream.originalTransactionId)
+        let parameters: [PostgresValue] = [
+            .int4(Int32(lane)), .text(stream.environment.word),
+            .text(stream.originalTransactionId),
+        ]
+        return try await reading("read \(stream.originalTransactionId)") { session in
+            let found = try await session.pipeline([
+                PostgresStatement(EventLog.recordedEvents, parameters),
+                PostgresStatement(EventLog.recordedConfirmations, parameters),
+            ])
+            var events: [Event] = []
+            for row in found[0] { events.append(try EventRows.event(in: row)) }
+            var repetitions: [RecordedHistory.Repetition] = []
+            for row in found[1] {
+                repetitions.append(
+                    RecordedHistory.Repetition(
+                        confirmation: try EventRows.confirmation(in: row),
+                        recordedAt: Instant(microseconds: try row.timestamptz(5)),
+                        knownFromOffset: try row.int8(6)
+                    )
+                )
+            }
+            return RecordedHistory(stream: stream, events: events, repetitions: repetitions)
+        }
+    }
+
+    private static let recordedEvents = """
+        SELECT \(EventRows.columns) FROM ledger.event e
+        WHERE e.lane = $1 AND e.environment = $2 AND e.original_transaction_id = $3
+        ORDER BY e.lane_offset
+        """
+
+    private static let recordedConfirmations = """
+        SELECT \(EventRows.confirmationColumns), k.committed_at, c.known_from_offset
+        FROM ledger.confirmation c
+            JOIN ledger.commit k ON k.lane = c.lane AND k.commit_no = c.commit_no
+        WHERE c.lane = $1 AND c.environment = $2 AND c.original_transaction_id = $3
+        ORDER BY c.lane_offset, c.as_of_ms, c.fields, c.transaction_id
+        """
+}

@@ -1,0 +1,91 @@
+/// All that the log knows about one subscription, with when it learnt each part: the input of every
+/// question about the second clock.
+///
+/// One value answers "what was known then?" for every then, without asking the log again.
+public struct RecordedHistory: Hashable, Sendable {
+    /// The subscription.
+    public let stream: StreamID
+    /// Its events, by offset.
+    public let events: [Event]
+    /// What repeated them, in any order.
+    public let repetitions: [Repetition]
+
+    /// A confirmation with when it became known.
+    public struct Repetition: Hashable, Sendable {
+        /// What was repeated.
+        public let confirmation: Confirmation
+        /// When its commit was made, on our clock.
+        public let recordedAt: Instant
+        /// First offset of its commit: known at offset k if this is at most k.
+        public let knownFromOffset: Int64
+
+        /// A confirmation of a commit at that instant with that first offset.
+        public init(confirmation: Confirmation, recordedAt: Instant, knownFromOffset: Int64) {
+            self.confirmation = confirmation
+            self.recordedAt = recordedAt
+            self.knownFromOffset = knownFromOffset
+        }
+    }
+
+    /// A history of these events, by offset, and of what repeated them.
+    public init(stream: StreamID, events: [Event], repetitions: [Repetition]) {
+        self.stream = stream
+        self.events = events
+        self.repetitions = repetitions
+    }
+}
+
+extension RecordedHistory {
+    /// All of it, as every fold wants it.
+    public var latest: StreamHistory {
+        StreamHistory(
+            stream: stream,
+            events: events,
+            confirmations: repetitions.map(\.confirmation)
+        )
+    }
+
+    /// What was known at an instant on our clock, that instant included.
+    public func known(at instant: Instant) -> StreamHistory { cut(at: instant).latest }
+
+    /// What was known at an offset of the stream's lane, that offset included.
+    public func known(upTo offset: Int64) -> StreamHistory { cut(upTo: offset).latest }
+
+    /// The history as it was at an instant on our clock: later knowledge is forgotten.
+    public func cut(at instant: Instant) -> RecordedHistory {
+        RecordedHistory(
+            stream: stream,
+            events: events.filter { $0.recordedAt <= instant },
+            repetitions: repetitions.filter { $0.recordedAt <= instant }
+        )
+    }
+
+    /// The history as it was at an offset of the stream's lane: later knowledge is forgotten.
+    public func cut(upTo offset: Int64) -> RecordedHistory {
+        RecordedHistory(
+            stream: stream,
+            events: events.filter { $0.position.offset <= offset },
+            repetitions: repetitions.filter { $0.knownFromOffset <= offset }
+        )
+    }
+
+    /// The instants on our clock at which something about the subscription became known, ascending,
+    /// each once.
+    public var instants: [Instant] {
+        var unique: [Instant] = []
+        for instant in (events.map(\.recordedAt) + repetitions.map(\.recordedAt)).sorted()
+        where unique.last != instant { unique.append(instant) }
+        return unique
+    }
+}
+
+extension StreamHistory {
+    /// The history as if an event, with all that repeated it, had never been told.
+    public func without(_ position: Position) -> StreamHistory {
+        StreamHistory(
+            stream: stream,
+            events: events.filter { $0.position != position },
+            confirmations: confirmations.filter { $0.position != position }
+        )
+    }
+}

@@ -1,0 +1,130 @@
+public import Catalogue
+public import EventLog
+public import Events
+public import Projections
+
+extension Ledger {
+    /// Every version of the product catalogue that was imported; `.none` where none was.
+    ///
+    /// - Throws: `EventLogError`; `CatalogueError` where a version cannot be read back.
+    public func catalogues() async throws -> CatalogueHistory {
+        try await CatalogueStore(log: log).history()
+    }
+}
+
+/// The product catalogue of a ledger: versions in, history out.
+public struct CatalogueStore: Sendable {
+    private let log: EventLog
+
+    /// The catalogue beside a log.
+    public init(log: EventLog) {
+        self.log = log
+    }
+
+    /// Every version as folds need them; `.none` where there is none.
+    ///
+    /// - Throws: `EventLogError`; `CatalogueError` where a version cannot be read back.
+    public func history() async throws -> CatalogueHistory {
+        CatalogueHistory(try await versions().map(\.catalogue))
+    }
+
+    /// A version, read.
+    public struct Version: Sendable {
+        /// How it is kept.
+        public let record: CatalogueVersion
+        /// What it says.
+        public let catalogue: ProductCatalogue
+
+        init(_ record: CatalogueVersion) throws(CatalogueError) {
+            self.record = record
+            catalogue = try CatalogueDocument.catalogue(
+                record.version,
+                effectiveFrom: record.effectiveFrom,
+                body: record.body
+            )
+        }
+    }
+
+    /// What an import came to.
+    public struct Import: Sendable {
+        /// The version that says it; in a dry run the one it would be.
+        public let version: Version
+        /// Whether it was added, or would be; false where the newest version says the same.
+        public let isAdded: Bool
+        /// What is said otherwise than in the version imported before; empty where nothing was
+        /// added.
+        public let difference: CatalogueDifference
+        /// The version imported before; nil for the first.
+        public let previous: Version?
+    }
+
+    /// Every version, by number.
+    ///
+    /// - Throws: `EventLogError`; `CatalogueError` where one cannot be read back.
+    public func versions() async throws -> [Version] {
+        try await log.catalogues().map { try Version($0) }
+    }
+
+    /// Adds what a file says as the next version, unless the newest one says it already.
+    ///
+    /// - Parameters:
+    ///   - content: What was read.
+    ///   - effectiveFrom: The first instant it holds for; nil for `recordedAt`, and then only if it
+    ///     differs from the newest version.
+    ///   - source: The file it was read from.
+    ///   - recordedAt: Our clock.
+    ///   - isDryRun: Say what would happen, and add nothing.
+    /// - Returns: The version that says it, and what is new in it.
+    /// - Throws: `EventLogError`; `CatalogueError` where the newest version cannot be read back.
+    public func add(
+        _ content: CatalogueContent,
+        effectiveFrom: Instant?,
+        source: String,
+        recordedAt: Instant,
+        isDryRun: Bool = false
+    ) async throws -> Import {
+        let known = try await log.catalogues()
+        let body = try CatalogueDocument(content.version(0, effectiveFrom: recordedAt)).bytes()
+        let outcome: CatalogueOutcome
+        if isDryRun {
+            outcome = CatalogueOutcome.expected(
+                of: body,
+                after: known.last,
+                effectiveFrom: effectiveFrom,
+                source: source,
+                recordedAt: recordedAt
+            )
+        } else {
+            outcome = try await log.addCatalogue(
+                body,
+                effectiveFrom: effectiveFrom,
+                source: source,
+                recordedAt: recordedAt
+            )
+        }
+        return try CatalogueStore.summary(of: outcome, known)
+    }
+
+    private static func summary(
+        of outcome: CatalogueOutcome,
+        _ known: [CatalogueVersion]
+    ) throws -> Import {
+        let version = try Version(outcome.version)
+        guard case .added = outcome else {
+            return Import(
+                version: version,
+                isAdded: false,
+                difference: CatalogueDifference(from: version.catalogue, to: version.catalogue),
+                previous: nil
+            )
+        }
+        // Another import may have come between; then its version is not among those known.
+        let previous = try known.last { $0.version < version.record.version }.map(Version.init)
+        return Import(
+            version: version,
+            isAdded: true,
+            difference: CatalogueDifference(from: previous?.catalogue, to: version.catalogue),
+            previous: previous
+        )
+    }
+}

@@ -1,0 +1,143 @@
+import Events
+import Projections
+
+/// What `access` says about one customer at one instant.
+struct AccessVerdict {
+    let id: String
+    let instant: Instant
+    let environment: Environment
+    /// The groups of what was asked for, each with what is active in it.
+    let groups: [GroupAccess]
+    /// What was asked for of all that is active.
+    let active: [AccessPeriod]
+    /// The times with access to what was asked for.
+    let intervals: [Range<Instant>]
+
+    var hasAccess: Bool { !active.isEmpty }
+
+    /// The end of the access, as far as it is known now; nil where there is none.
+    var until: Instant? { intervals.first { $0.contains(instant) }?.upperBound }
+
+    init(id: String, at instant: Instant, scope: AccessScope, of entitlement: Entitlement) {
+        self.id = id
+        self.instant = instant
+        environment = entitlement.environment
+        active = entitlement.active(at: instant, to: scope)
+        intervals = entitlement.intervals(of: scope)
+        let asked = Set(active)
+        groups = entitlement.groups(at: instant).filter {
+            $0.active.contains(where: asked.contains)
+        }
+    }
+
+    /// The answer for people.
+    func print() {
+        Terminal.print("\(id) · \(environment) · \(instant.clock) UTC")
+        let end = until.map { ", until \($0.clock)" } ?? ""
+        Terminal.print("access  \(hasAccess ? "yes\(end)" : "no")")
+        if hasAccess {
+            var table = TextTable(["group", "", "product", "kind", "from", "to", "because of"])
+            for group in groups {
+                for (index, access) in group.active.enumerated() {
+                    let row = access.period
+                    table.add([
+                        index == 0 ? "\(group.group)" : "", index == 0 ? "*" : "",
+                        row.productId,
+                        row.kind.rawValue + (access.isFamilyShared ? ", family" : ""),
+                        row.validFrom.clock, row.validTo.clock,
+                        row.positions.map { "#\($0)" }.joined(separator: " "),
+                    ])
+                }
+            }
+            Terminal.print(table.text)
+        }
+        let texts = intervals.map { "\($0.lowerBound.clock) – \($0.upperBound.clock)" }
+        if !texts.isEmpty { Terminal.print("periods " + texts.joined(separator: ", ")) }
+    }
+}
+
+/// The JSON of `access`.
+struct AccessDocument: Encodable {
+    let id: String
+    let environment: String
+    let at: Int64
+    let access: Bool
+    let until: Int64?
+    let products: [String]
+    let groups: [Group]
+    let intervals: [[Int64]]
+
+    /// A group with access: the period that counts, then what is active besides.
+    struct Group: Encodable {
+        let subscriptionGroupIdentifier: GroupName
+        let counting: Period
+        let active: [Period]
+    }
+
+    /// A period that gives access.
+    struct Period: Encodable {
+        let originalTransactionId: String
+        let productId: String
+        let purchaseDate: Int64
+        let expiresDate: Int64
+        let validFrom: Int64
+        let validTo: Int64
+        let kind: String
+        let familyShared: Bool
+        let positions: [PositionValue]
+
+        init(_ access: AccessPeriod, lanes: LaneCount) {
+            let row = access.period
+            originalTransactionId = row.stream.originalTransactionId
+            productId = row.productId
+            purchaseDate = row.purchaseDate.milliseconds
+            expiresDate = row.expiresDate.milliseconds
+            validFrom = row.validFrom.milliseconds
+            validTo = row.validTo.milliseconds
+            kind = row.kind.rawValue
+            familyShared = access.isFamilyShared
+            positions = row.positions.map { PositionValue($0, lanes: lanes) }
+        }
+    }
+
+    init(_ answer: AccessVerdict, lanes: LaneCount) {
+        id = answer.id
+        environment = answer.environment.word
+        at = answer.instant.milliseconds
+        access = answer.hasAccess
+        until = answer.until?.milliseconds
+        let ids = answer.active.map(\.period.productId).sorted {
+            $0.utf8.lexicographicallyPrecedes($1.utf8)
+        }
+        products = ids.reduce(into: []) { unique, id in
+            if unique.last.map({ !$0.utf8.elementsEqual(id.utf8) }) ?? true { unique.append(id) }
+        }
+        groups = answer.groups.map { group in
+            Group(
+                subscriptionGroupIdentifier: GroupName(group.group),
+                counting: Period(group.counting, lanes: lanes),
+                active: group.active.map { Period($0, lanes: lanes) }
+            )
+        }
+        intervals = answer.intervals.map {
+            [$0.lowerBound.milliseconds, $0.upperBound.milliseconds]
+        }
+    }
+}
+
+/// A group as JSON: Apple's identifier, or null where no format named it.
+struct GroupName: Encodable {
+    private let group: SubscriptionGroup
+
+    init(_ group: SubscriptionGroup) {
+        self.group = group
+    }
+
+    func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        switch group {
+        case .identified(let identifier): try container.encode(identifier)
+        case .ofStream: try container.encodeNil()
+        }
+    }
+}

@@ -1,0 +1,128 @@
+import ArgumentParser
+import EventLog
+import Events
+import Projections
+import Subledger
+
+/// Whom a question with two clocks is about.
+struct CustomerOrStreamOptions: ParsableArguments {
+    @Argument(
+        help: ArgumentHelp(
+            "A customer, an app account token, a transaction id or an original one.",
+            discussion: """
+                An original transaction id asks about that subscription alone, everything else \
+                about all that were the customer's at the time.
+                """
+        )
+    )
+    var id: String
+
+    @Option(help: "Production, Sandbox, Xcode …; needed where the id is known in several.")
+    var environment: String?
+
+    /// Finds the subscriptions and reads them with both clocks.
+    ///
+    /// - Parameters:
+    ///   - ledger: Where.
+    ///   - instant: At which they are the customer's.
+    ///   - knownAt: How much of the log may be used.
+    /// - Returns: The histories, cut to what was known.
+    /// - Throws: A failure where nothing has the id, or several environments do; `EventLogError`.
+    func ask(
+        _ ledger: Ledger,
+        at instant: Instant,
+        knownAt: KnownAt
+    ) async throws -> AskedCustomer {
+        let whole = try await read(ledger, at: instant, knownAt: knownAt)
+        return AskedCustomer(
+            id: id,
+            environment: whole.environment,
+            lanes: ledger.log.identity.lanes,
+            histories: whole.histories.map { history in
+                let lane = ledger.log.identity.lanes.lane(
+                    of: history.stream.originalTransactionId
+                )
+                return history.cut(to: knownAt, lane: lane)
+            }
+        )
+    }
+
+    private func read(
+        _ ledger: Ledger,
+        at instant: Instant,
+        knownAt: KnownAt
+    ) async throws -> (environment: Environment, histories: [RecordedHistory]) {
+        var streams: [StreamID]
+        let own = try await ledger.log.environments(of: id)
+        let environment: Environment
+        if own.isEmpty {
+            environment = try chosen(from: try await ledger.environments(ofCustomer: id))
+            try await Clock.check(knownAt, in: ledger.log)
+            let customer = try await ledger.customer(id, in: environment, knownAt: knownAt)
+            streams = customer.streams(ownedAt: instant).map(\.stream)
+        } else {
+            environment = try chosen(from: own)
+            streams = [StreamID(environment: environment, originalTransactionId: id)]
+            try await StreamOptions.check(knownAt, of: id, in: ledger.log)
+        }
+        var histories: [RecordedHistory] = []
+        for stream in streams { histories.append(try await ledger.log.recordedHistory(of: stream)) }
+        return (environment, histories)
+    }
+
+    private func chosen(from found: [Environment]) throws -> Environment {
+        let wanted = environment.map(Environment.init)
+        let matching = wanted.map { word in found.filter { $0 == word } } ?? found
+        let known = found.map(\.word).joined(separator: ", ")
+        guard let first = matching.first else {
+            throw Failure(
+                Exit.notFound,
+                found.isEmpty
+                    ? "no subscription has \(id) as its original transaction, transaction, app "
+                        + "account token or customer; `subledger streams` and `subledger "
+                        + "customers list` list those that are known"
+                    : "\(id) is not known in \(wanted?.word ?? ""), but in \(known)"
+            )
+        }
+        guard matching.count == 1 else {
+            throw Failure(
+                .validationFailure,
+                "\(id) is known in \(known): say which with --environment"
+            )
+        }
+        return first
+    }
+}
+
+/// The subscriptions that a question is about, as far as they were known.
+struct AskedCustomer {
+    let id: String
+    let environment: Environment
+    let lanes: LaneCount
+    let histories: [RecordedHistory]
+
+    /// The lanes of the subscriptions, ascending, each once.
+    var usedLanes: [Int] {
+        Set(histories.map { lanes.lane(of: $0.stream.originalTransactionId) }).sorted()
+    }
+
+    /// Where the events came from, by the digest of their evidence.
+    func evidence(in log: EventLog) async throws -> [Digest: EvidenceSummary] {
+        var found: [Digest: EvidenceSummary] = [:]
+        for history in histories {
+            found.merge(try await log.evidenceSummaries(of: history.latest)) { first, _ in first }
+        }
+        return found
+    }
+}
+
+extension RecordedHistory {
+    /// The history as it was at a bound of knowledge.
+    func cut(to knownAt: KnownAt, lane: Int) -> RecordedHistory {
+        switch knownAt {
+        case .latest: self
+        case .time(let instant): cut(at: instant)
+        case .offsets(let offsets): offsets[lane].map { cut(upTo: $0) } ?? self
+        }
+    }
+}

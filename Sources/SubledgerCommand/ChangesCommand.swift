@@ -1,0 +1,120 @@
+import ArgumentParser
+import EventLog
+import Events
+import Projections
+
+struct ChangesCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "changes",
+        abstract: "Which product a subscription moved to, and which it was to move to.",
+        discussion: """
+            Folded from the log at once; no table stands between. What an upgrade is says the \
+            catalogue (`subledger catalog`); without one a change is a plan_change.
+            """
+    )
+
+    @OptionGroup var question: StreamOptions
+
+    @Option(
+        help: "Only wishes that were open at this instant, and the change in effect by then.",
+        transform: Clock.instant
+    )
+    var at: Instant?
+
+    @OptionGroup var database: DatabaseOptions
+    @OptionGroup var output: OutputOptions
+
+    func run() async throws {
+        let log = try await database.openLog()
+        let document = try await document(from: log)
+        await log.close()
+        if output.json { try Terminal.print(json: document) } else { document.printTable() }
+    }
+
+    private func document(from log: EventLog) async throws -> ChangesDocument {
+        let stream = try await question.stream(in: log)
+        let catalogues = try await CatalogueStore(log: log).history()
+        let history = try await log.history(of: stream, knownAt: question.knownAt)
+        let rows = PlanChanges(Timeline(history), catalogues).rows
+        return ChangesDocument(stream, asked(rows), lanes: log.identity.lanes)
+    }
+
+    private func asked(_ rows: [PlanChange]) -> [PlanChange] {
+        guard let at else { return rows }
+        let latest = rows.compactMap(\.effective).filter { $0 <= at }.max()
+        return rows.filter { row in
+            let isOpen = row.requested.map { $0 <= at } ?? false
+            let end = row.effective ?? row.withdrawn
+            return (isOpen && end.map { at < $0 } ?? true)
+                || (row.effective != nil && row.effective == latest)
+        }
+    }
+}
+
+/// The JSON of `changes`.
+struct ChangesDocument: Encodable {
+    let originalTransactionId: String
+    let environment: String
+    let changes: [Row]
+
+    struct Row: Encodable {
+        let fromProductId: String
+        let toProductId: String
+        let state: String
+        let timing: String
+        let `class`: String
+        let requested: Int64?
+        let effective: Int64?
+        let withdrawn: Int64?
+        let sameDuration: Bool?
+        let catalogueVersion: Int?
+        let offerType: Int64?
+        let refundsPrevious: Bool
+        let positions: [PositionValue]
+    }
+
+    init(_ stream: StreamID, _ rows: [PlanChange], lanes: LaneCount) {
+        originalTransactionId = stream.originalTransactionId
+        environment = stream.environment.word
+        changes = rows.map { row in
+            Row(
+                fromProductId: row.fromProductId,
+                toProductId: row.toProductId,
+                state: row.state.rawValue,
+                timing: row.timing.rawValue,
+                class: row.changeClass.rawValue,
+                requested: row.requested?.milliseconds,
+                effective: row.effective?.milliseconds,
+                withdrawn: row.withdrawn?.milliseconds,
+                sameDuration: row.hasSameDuration,
+                catalogueVersion: row.catalogueVersion,
+                offerType: row.offerType,
+                refundsPrevious: row.refundsPrevious,
+                positions: row.positions.map { PositionValue($0, lanes: lanes) }
+            )
+        }
+    }
+
+    /// The same for people.
+    fileprivate func printTable() {
+        Terminal.print("\(originalTransactionId) · \(environment) · UTC")
+        guard !changes.isEmpty else {
+            Terminal.print("no change of product was wished for or made")
+            return
+        }
+        var table = TextTable([
+            "from", "to", "what", "when", "became", "asked", "effective", "withdrawn",
+            "because of",
+        ])
+        for row in changes {
+            let instants = [row.requested, row.effective, row.withdrawn].map { instant in
+                instant.map { Instant(milliseconds: $0).clock } ?? "–"
+            }
+            table.add(
+                [row.fromProductId, row.toProductId, row.class, row.timing, row.state] + instants
+                    + [row.positions.text]
+            )
+        }
+        Terminal.print(table.text)
+    }
+}

@@ -1,0 +1,79 @@
+import ArgumentParser
+import EventLog
+import Events
+import Projections
+import Subledger
+
+/// Which customer a question is about, where, when, and as known when.
+struct CustomerOptions: ParsableArguments {
+    @Argument(
+        help: ArgumentHelp(
+            "The customer, by any of their names.",
+            discussion:
+                "The app's own name, an app account token, a transaction id, original or not."
+        )
+    )
+    var id: String
+
+    @Option(help: "Production, Sandbox, Xcode …; they are never mixed.")
+    var environment = Environment.production.word
+
+    @Option(help: "The instant that is asked about. Default: now.", transform: Clock.instant)
+    var at: Instant?
+
+    @Option(
+        help: "Use only what the log knew then: an offset, lane:offset pairs, or an instant.",
+        transform: Clock.knownAt
+    )
+    var knownAt: KnownAt = .latest
+
+    /// What was known of the customer; exit 4 where it was nothing.
+    func ask(_ database: DatabaseOptions, at instant: Instant) async throws -> KnownCustomer {
+        let ledger = try await Ledger.open(try await database.settings())
+        let customer = try await customer(in: ledger)
+        let catalogues = try await ledger.catalogues()
+        await ledger.log.close()
+        return KnownCustomer(
+            timelines: customer.streams(ownedAt: instant).map(\.timeline),
+            environment: customer.environment,
+            catalogues: catalogues,
+            lanes: ledger.log.identity.lanes
+        )
+    }
+
+    private func customer(in ledger: Ledger) async throws -> Customer {
+        try await Clock.check(knownAt, in: ledger.log)
+        let asked = Environment(environment)
+        let customer = try await ledger.customer(id, in: asked, knownAt: knownAt)
+        guard customer.streams.isEmpty, customer.related.isEmpty else { return customer }
+        let known = try await ledger.environments(ofCustomer: id)
+        throw nothingKnown(in: known)
+    }
+
+    private func nothingKnown(in environments: [Environment]) -> Failure {
+        let known = environments.map(\.word).joined(separator: ", ")
+        let message =
+            if environments.isEmpty {
+                "no subscription has \(id) as its customer, app account token or transaction; "
+                    + "`subledger streams` lists those that are known"
+            } else if environments.contains(where: { $0.word == environment }) {
+                "nothing was known of \(id) as of --known-at \(knownAt); leave it out for what is "
+                    + "known now"
+            } else {
+                "\(id) is not known in \(environment), but in \(known); say so with --environment"
+            }
+        return Failure(Exit.notFound, message)
+    }
+}
+
+/// What is known of a customer: all that folds need to answer.
+struct KnownCustomer {
+    /// The subscriptions that were theirs.
+    let timelines: [Timeline]
+    /// Where they were bought.
+    let environment: Environment
+    /// What is sold, and was.
+    let catalogues: CatalogueHistory
+    /// The ledger's lanes, for writing positions.
+    let lanes: LaneCount
+}

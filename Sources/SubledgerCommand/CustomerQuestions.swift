@@ -1,0 +1,169 @@
+import ArgumentParser
+import EventLog
+import Events
+import Foundation
+import Projections
+import Subledger
+
+struct ListCustomersCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list",
+        abstract: "The customers whom links name, in the order of their bytes."
+    )
+
+    @Option(help: "Most lines.")
+    var limit = 1000
+
+    @Option(help: "Only customers after this one, to go on from the last line of a list.")
+    var after = ""
+
+    @OptionGroup var database: DatabaseOptions
+    @OptionGroup var output: OutputOptions
+
+    /// Most lines of one answer: the list is held in memory.
+    static let limitMax = 100_000
+
+    func validate() throws {
+        guard (1...ListCustomersCommand.limitMax).contains(limit) else {
+            throw ValidationError(
+                "--limit must be from 1 to \(ListCustomersCommand.limitMax), not \(limit)"
+            )
+        }
+    }
+
+    func run() async throws {
+        let log = try await database.openLog()
+        let customers = try await log.customers(after: after, limit: limit)
+        await log.close()
+        if output.json {
+            try Terminal.print(json: Document(customers: customers.map(Line.init)))
+            return
+        }
+        guard !customers.isEmpty else {
+            Terminal.print("no link names a customer")
+            return
+        }
+        var table = TextTable(["customer", "streams", "first linked", "last linked"])
+        for line in customers {
+            table.add([
+                line.customerId, "\(line.streams)", line.firstRecordedAt.clock,
+                line.lastRecordedAt.clock,
+            ])
+        }
+        Terminal.print(table.text)
+        if customers.count == limit {
+            Terminal.write(
+                "there may be more; go on with --after \(customers[limit - 1].customerId)"
+            )
+        }
+    }
+
+    private struct Document: Encodable {
+        let customers: [Line]
+    }
+
+    private struct Line: Encodable {
+        let customer: String
+        let streams: Int64
+        let firstRecordedAt: Int64
+        let lastRecordedAt: Int64
+
+        init(_ line: EventLog.LinkedCustomer) {
+            customer = line.customerId
+            streams = line.streams
+            firstRecordedAt = line.firstRecordedAt.milliseconds
+            lastRecordedAt = line.lastRecordedAt.milliseconds
+        }
+    }
+}
+
+struct ShowCustomerCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "show",
+        abstract: "The subscriptions of a customer, and whose each was when.",
+        discussion: """
+            ID is a customer's name, an app account token, a transaction id or an original \
+            transaction id. Folded from the log at once; no table stands between.
+            """
+    )
+
+    @Argument(help: "A customer, an app account token, a transaction id or an original one.")
+    var id: String
+
+    @Option(help: "Production, Sandbox, Xcode …; needed where the id is known in several.")
+    var environment: String?
+
+    @Option(help: "Also say what was theirs at this instant.", transform: Clock.instant)
+    var at: Instant?
+
+    @Option(
+        help: "Use only what the log knew then: an offset, lane:offset pairs, or an instant.",
+        transform: Clock.knownAt
+    )
+    var knownAt: KnownAt = .latest
+
+    @OptionGroup var database: DatabaseOptions
+    @OptionGroup var output: OutputOptions
+
+    func run() async throws {
+        let ledger = try await Ledger.open(try await database.settings())
+        let customer = try await find(in: ledger)
+        await ledger.log.close()
+        let document = CustomerDocument(customer, at: at, lanes: ledger.log.identity.lanes)
+        if output.json {
+            try Terminal.print(json: document)
+        } else {
+            CustomerDocument.printTables(customer, at: at)
+        }
+    }
+
+    private func find(in ledger: Ledger) async throws -> Customer {
+        try await Clock.check(knownAt, in: ledger.log)
+        let found = try await ledger.environments(ofCustomer: id)
+        let chosen = environment.map(Environment.init)
+        let matching = chosen.map { wanted in found.filter { $0 == wanted } } ?? found
+        guard let first = matching.first else {
+            let known = found.map(\.word).joined(separator: ", ")
+            throw Failure(
+                Exit.notFound,
+                found.isEmpty
+                    ? "no subscription has \(id) as its customer, app account token or "
+                        + "transaction; `subledger customers list` and `subledger streams` list "
+                        + "those that are known"
+                    : "\(id) is not known in \(chosen?.word ?? ""), but in \(known)"
+            )
+        }
+        guard matching.count == 1 else {
+            let known = matching.map(\.word).joined(separator: ", ")
+            throw Failure(
+                .validationFailure,
+                "\(id) is known in \(known): say which with --environment"
+            )
+        }
+        return try await ledger.customer(id, in: first, knownAt: knownAt)
+    }
+}
+
+extension Clock {
+    /// Refuses a vector of positions that this ledger does not have, for a question that may touch
+    /// every lane.
+    static func check(_ knownAt: KnownAt, in log: EventLog) async throws {
+        guard case .offsets(let offsets) = knownAt else { return }
+        let heads = try await log.heads()
+        for lane in 0..<log.identity.lanes.value {
+            let head = heads[lane]?.offset ?? 0
+            guard let offset = offsets[lane] else {
+                throw ValidationError(
+                    "--known-at names no offset of lane \(lane), and subscriptions of a customer "
+                        + "may lie in any: name all \(log.identity.lanes.value), or an instant"
+                )
+            }
+            guard (0...head).contains(offset) else {
+                throw ValidationError(
+                    "--known-at names offset \(offset), but lane \(lane) ends at \(head); an "
+                        + "instant is written 2026-03-03T09:00:00Z"
+                )
+            }
+        }
+    }
+}

@@ -1,0 +1,225 @@
+import AppStore
+import ArgumentParser
+import EventLog
+import Events
+import Foundation
+import Subledger
+
+struct CustomersCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "customers",
+        abstract: "Whose a subscription is: state it, undo it, and ask who had it when.",
+        discussion: """
+            A link is the operator's statement, an event in the log like Apple's; it holds until an \
+            unlink. A second customer who claims a subscription meanwhile moves nothing: the claim \
+            is contested, and `customers claims --contested` lists it. Without a link the app \
+            account token decides.
+            """,
+        subcommands: [
+            LinkCustomerCommand.self, UnlinkCustomerCommand.self, ListCustomersCommand.self,
+            ShowCustomerCommand.self, CustomerClaimsCommand.self,
+        ]
+    )
+}
+
+/// What every statement of the operator says.
+struct StatementOptions: ParsableArguments {
+    @Argument(help: "The app's own name for the customer.")
+    var customer: String
+
+    @Argument(help: "Apple's originalTransactionId.")
+    var originalTransactionId: String
+
+    @Option(help: "Production, Sandbox, Xcode …; needed where the id is known in several.")
+    var environment: String?
+
+    @Option(help: "Why; kept with the statement.")
+    var reason = ""
+
+    @Option(help: "Who states it. Default: the user of this machine.")
+    var by: String?
+
+    @Option(
+        help: "Since when it holds; may lie in the past. Default: now.",
+        transform: Clock.instant
+    )
+    var at: Instant?
+
+    func validate() throws {
+        let limits = [
+            ("CUSTOMER", customer, 1...CustomerLink.customerByteCountMax),
+            ("--by", by ?? "x", 1...CustomerLink.statedByByteCountMax),
+            ("--reason", reason, 0...CustomerLink.reasonByteCountMax),
+        ]
+        for (name, text, bytes) in limits {
+            guard bytes.contains(text.utf8.count) else {
+                throw ValidationError(
+                    "\(name) must have \(bytes.lowerBound) to \(bytes.upperBound) bytes, not "
+                        + "\(text.utf8.count)"
+                )
+            }
+        }
+    }
+
+    /// Makes the statement in a ledger; gives what became of it.
+    func state(
+        isLink: Bool,
+        isTransfer: Bool = false,
+        in database: DatabaseOptions
+    ) async throws -> StatementDocument {
+        let ledger = try await Ledger.open(try await database.settings())
+        let stream = try await StreamOptions.stream(
+            originalTransactionId,
+            in: environment,
+            of: ledger.log
+        )
+        let now = Instant.systemClock()
+        let link = CustomerLink(
+            stream: stream,
+            customer: isLink ? customer : nil,
+            statedBy: by ?? NSUserName(),
+            reason: reason,
+            statedAt: at ?? now
+        )
+        let outcome = try await ledger.state(
+            link,
+            unlinking: isLink ? nil : customer,
+            isTransfer: isTransfer,
+            receivedAt: now
+        )
+        await ledger.log.close()
+        return try StatementDocument(
+            link,
+            customer: customer,
+            outcome,
+            lanes: ledger.log.identity.lanes
+        )
+    }
+}
+
+struct LinkCustomerCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "link",
+        abstract: "State that a subscription belongs to a customer.",
+        discussion: """
+            Where another customer has the subscription this is refused with exit 65, unless \
+            --transfer ends that link at the same instant. The same link again changes nothing. \
+            Exit 4 where the subscription has no event.
+            """
+    )
+
+    @OptionGroup var statement: StatementOptions
+
+    @Flag(help: "Take the subscription from the customer who has it.")
+    var transfer = false
+
+    @OptionGroup var database: DatabaseOptions
+    @OptionGroup var output: OutputOptions
+
+    func run() async throws {
+        let document = try await statement.state(
+            isLink: true,
+            isTransfer: transfer,
+            in: database
+        )
+        try document.print(isJSON: output.json)
+    }
+}
+
+struct UnlinkCustomerCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "unlink",
+        abstract: "State that a subscription no longer belongs to a customer.",
+        discussion: "Exit 4 where the customer does not have the subscription at that instant."
+    )
+
+    @OptionGroup var statement: StatementOptions
+    @OptionGroup var database: DatabaseOptions
+    @OptionGroup var output: OutputOptions
+
+    func run() async throws {
+        let document = try await statement.state(isLink: false, in: database)
+        try document.print(isJSON: output.json)
+    }
+}
+
+/// The JSON of `customers link` and `customers unlink`.
+struct StatementDocument: Encodable {
+    let originalTransactionId: String
+    let environment: String
+    let customer: String
+    let statement: String
+    let statedAt: Int64
+    let outcome: String
+    let positions: [PositionValue]
+    private let positionTexts: [String]
+
+    enum CodingKeys: CodingKey {
+        case originalTransactionId, environment, customer, statement, statedAt, outcome, positions
+    }
+
+    /// The document of a statement; an error with its exit code where it was refused.
+    init(
+        _ link: CustomerLink,
+        customer: String,
+        _ result: LinkOutcome,
+        lanes: LaneCount
+    ) throws {
+        originalTransactionId = link.stream.originalTransactionId
+        environment = link.stream.environment.word
+        self.customer = customer
+        statement = link.customer == nil ? "unlink" : "link"
+        statedAt = link.statedAt.milliseconds
+        switch result {
+        case .appended(let positions):
+            outcome = "appended"
+            self.positions = positions.map { PositionValue($0, lanes: lanes) }
+            positionTexts = positions.map { "#\($0)" }
+        case .duplicate(let position):
+            outcome = "duplicate"
+            positions = [PositionValue(position, lanes: lanes)]
+            positionTexts = ["#\(position)"]
+        case .unknownStream:
+            throw Failure(
+                Exit.notFound,
+                "\(link.stream.originalTransactionId) has no event of Apple's in "
+                    + "\(link.stream.environment); ingest its payloads first"
+            )
+        case .notLinked:
+            throw Failure(
+                Exit.notFound,
+                "no link gives \(link.stream.originalTransactionId) to \(customer) at "
+                    + "\(link.statedAt); see `subledger customers show "
+                    + "\(link.stream.originalTransactionId)`"
+            )
+        case .held(let hold):
+            throw StatementDocument.refusal(link, hold)
+        }
+    }
+
+    private static func refusal(_ link: CustomerLink, _ hold: LinkOutcome.Hold) -> Failure {
+        let fact =
+            "\(link.stream.originalTransactionId) belongs to customer \(hold.customer) since "
+            + "\(hold.since) (event #\(hold.position)); nothing was appended. "
+        return Failure(
+            Exit.badInput,
+            hold.since <= link.statedAt
+                ? fact + "If it is to change hands, say --transfer, which ends that link first"
+                : fact + "That is after \(link.statedAt): transfer it at that time or later"
+        )
+    }
+
+    func print(isJSON: Bool) throws {
+        if isJSON {
+            try Terminal.print(json: self)
+            return
+        }
+        let what = statement == "link" ? "linked to" : "unlinked from"
+        let state = outcome == "duplicate" ? "known already" : "appended"
+        Terminal.print(
+            "\(originalTransactionId) · \(environment) · \(what) \(customer) as of "
+                + "\(Instant(milliseconds: statedAt).clock) UTC: \(state), "
+                + positionTexts.joined(separator: " ")
+        )
+    }
+}

@@ -1,0 +1,111 @@
+import ArgumentParser
+import EventLog
+import Events
+import Projections
+
+struct DueCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "due",
+        abstract: "Which subscriptions to ask Apple about: charges that wait, or failed.",
+        discussion: """
+            ends_soon: the charge waits, and the period ends within the time. failed: billing \
+            grace or retry. overdue: the period has ended and Apple has not spoken since. Reads \
+            the whole log once; the lines come as it goes.
+            """
+    )
+
+    @Option(
+        help: "How far to look ahead: 24h, 90m, 7d.",
+        transform: Clock.milliseconds
+    )
+    var within: Int64 = 86_400_000
+
+    @Option(help: "As things stand at this instant. Default: now.", transform: Clock.instant)
+    var at: Instant?
+
+    @Option(help: "Only this environment.")
+    var environment: String?
+
+    @OptionGroup var knowledge: LedgerKnowledgeOptions
+    @OptionGroup var database: DatabaseOptions
+    @OptionGroup var output: OutputOptions
+
+    func run() async throws {
+        let log = try await database.openLog()
+        // The only clock of the question is read here, at the edge.
+        let instant = at ?? .systemClock()
+        if output.json { Terminal.put("[") }
+        try await printLines(log, at: instant)
+        if output.json { Terminal.print("]") }
+        await log.close()
+    }
+
+    // One stream is in memory at a time, and each line leaves at once.
+    private func printLines(_ log: EventLog, at instant: Instant) async throws {
+        let (within, isJSON) = (within, output.json)
+        let wanted = environment.map(Environment.init)
+        var isFirst = true
+        for (lane, head) in try await knowledge.heads(of: log) {
+            isFirst = try await log.foldStreams(lane: lane, upTo: head, into: isFirst) {
+                isFirst,
+                history in
+                guard wanted.map({ $0 == history.stream.environment }) ?? true,
+                    let due = DueCharge(
+                        Timeline(history),
+                        at: instant,
+                        withinMilliseconds: within
+                    )
+                else { return }
+                let line = Line(due)
+                if isJSON {
+                    Terminal.put((isFirst ? "" : ",") + (try Terminal.text(json: line)))
+                } else {
+                    Terminal.print(line.text)
+                }
+                isFirst = false
+            }
+        }
+    }
+
+    private struct Line: Encodable {
+        let originalTransactionId: String
+        let environment: String
+        let reason: String
+        let accessEnd: Int64
+        let autoRenewProductId: String?
+
+        init(_ due: DueCharge) {
+            originalTransactionId = due.stream.originalTransactionId
+            environment = due.stream.environment.word
+            reason = due.reason.rawValue
+            accessEnd = due.accessEnd.milliseconds
+            autoRenewProductId = due.autoRenewProductId
+        }
+
+        var text: String {
+            "\(originalTransactionId)  \(environment)  \(reason)  "
+                + Instant(milliseconds: accessEnd).clock
+                + (autoRenewProductId.map { "  " + $0 } ?? "")
+        }
+    }
+}
+
+extension Clock {
+    /// A length of time: a whole number and its unit, of at most ten years.
+    static func milliseconds(_ text: String) throws -> Int64 {
+        let units: [Character: Int64] = [
+            "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000,
+        ]
+        guard let unit = text.last.flatMap({ units[$0] }), let count = Int64(text.dropLast()),
+            (0...lengthMax / unit).contains(count)
+        else {
+            throw ValidationError(
+                "'\(text)' is no length of time; expected 24h, 90m, 7d, or 30s"
+            )
+        }
+        return count * unit
+    }
+
+    // Longer than any period Apple sells; keeps sums of instants far from overflow.
+    private static let lengthMax: Int64 = 3650 * 86_400_000
+}

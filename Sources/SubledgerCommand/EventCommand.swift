@@ -1,0 +1,179 @@
+import ArgumentParser
+import EventLog
+import Events
+
+struct EventCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "event",
+        abstract:
+            "One event of the log: what it says, the bytes that prove it, its place in the chain.",
+        discussion: """
+            --raw writes the payload to stdout exactly as it arrived; an event that was only \
+            repeated later keeps the payload that brought it first. `subledger verify` proves the \
+            chain up to the commit that --proof prints.
+            """
+    )
+
+    @Argument(help: "An offset, or lane:offset.", transform: EventCommand.position)
+    var position: Position
+
+    @Flag(help: "The payload's bytes, and nothing else.")
+    var raw = false
+
+    @Flag(help: "Every field (the default).")
+    var decoded = false
+
+    @Flag(help: "The digests of event, evidence and commit.")
+    var proof = false
+
+    @OptionGroup var database: DatabaseOptions
+    @OptionGroup var output: OutputOptions
+
+    func validate() throws {
+        guard [raw, decoded, proof].count(where: { $0 }) <= 1, !(raw && output.json) else {
+            throw ValidationError("choose one of --raw, --decoded and --proof; --raw has no --json")
+        }
+    }
+
+    func run() async throws {
+        let log = try await database.openLog()
+        let stored = try await log.event(at: position)
+        await log.close()
+        guard let stored else {
+            throw Failure(
+                Exit.notFound,
+                "the log has no event \(position); `subledger verify` tells where each lane ends"
+            )
+        }
+        if raw {
+            Terminal.put(bytes: try stored.payload())
+        } else if output.json {
+            let document = proof ? stored.proof : stored.document
+            try Terminal.print(json: document(log.identity.lanes))
+        } else {
+            Terminal.print(proof ? stored.proofText : stored.text)
+        }
+    }
+
+    private static func position(_ text: String) throws -> Position {
+        let parts = text.split(separator: ":", omittingEmptySubsequences: false)
+        guard (1...2).contains(parts.count), let offset = parts.last.flatMap({ Int64($0) }),
+            let lane = parts.count == 1 ? 0 : Int(parts[0]), lane >= 0, offset >= 1
+        else {
+            throw ValidationError("'\(text)' is no position; expected an offset, or lane:offset")
+        }
+        return Position(lane: lane, offset: offset)
+    }
+}
+
+extension StoredEvent {
+    /// The payload as it arrived; a failure where it is not there or not what it was.
+    fileprivate func payload() throws -> [UInt8] {
+        switch evidence {
+        case .whole(let evidence): return evidence.payload
+        case .missing:
+            throw Failure(
+                Exit.mismatch,
+                "the payload of event \(event.position) is missing; run `subledger verify`"
+            )
+        case .damaged(let reason):
+            throw Failure(
+                Exit.mismatch,
+                "the payload of event \(event.position) is not what it was: \(reason); run "
+                    + "`subledger verify`"
+            )
+        }
+    }
+
+    private var record: Evidence? {
+        if case .whole(let evidence) = evidence { evidence } else { nil }
+    }
+
+    fileprivate func document(_ lanes: LaneCount) -> JSONTree {
+        let fact = event.fact
+        return .object([
+            "position": JSONTree(event.position, lanes: lanes),
+            "originalTransactionId": .text(fact.stream.originalTransactionId),
+            "environment": .text(fact.stream.environment.word),
+            "kind": .text(fact.kind.rawValue), "format": .text("\(fact.content.format)"),
+            "bundleId": .text(fact.bundleId),
+            "asOf": .number(fact.asOf.milliseconds),
+            "recordedAt": .number(event.recordedAt.milliseconds),
+            "purchaseDate": JSONTree(fact.purchaseDate.ifSet),
+            "expiresDate": JSONTree(fact.expiresDate.ifSet),
+            "fields": .object(
+                Dictionary(
+                    uniqueKeysWithValues: fact.content.entries.map {
+                        ("\($0.field)", JSONTree($0.value))
+                    }
+                )
+            ),
+            "evidence": .object([
+                "digest": .text(event.evidence.hex), "kind": JSONTree(record?.kind.rawValue),
+                "source": JSONTree(record?.source),
+                "trust": JSONTree(record?.verification.trust.rawValue),
+                "receivedAt": JSONTree(record?.receivedAt.milliseconds),
+                "byteCount": JSONTree(record.map { Int64($0.payload.count) }),
+            ]),
+        ])
+    }
+
+    fileprivate func proof(_ lanes: LaneCount) -> JSONTree {
+        .object([
+            "position": JSONTree(event.position, lanes: lanes),
+            "eventDigest": JSONTree(digest?.hex),
+            "evidenceDigest": .text(event.evidence.hex),
+            "evidenceRecordDigest": JSONTree(record?.recordDigest.hex),
+            "commit": .object([
+                "lane": .number(Int64(commit.commit.lane)),
+                "number": .number(commit.commit.number),
+                "firstOffset": .number(commit.commit.firstOffset),
+                "count": .number(Int64(commit.commit.count)),
+                "confirmations": .number(Int64(commit.commit.confirmations)),
+                "committedAt": .number(commit.commit.committedAt.milliseconds),
+                "digest": .text(commit.digest.hex),
+                "previousDigest": .text(previousDigest.hex),
+            ]),
+        ])
+    }
+
+    fileprivate var text: String {
+        let fact = event.fact
+        var table = TextTable(["event", "\(event.position)"])
+        let lines = [
+            ("subscription", "\(fact.stream.originalTransactionId) · \(fact.stream.environment)"),
+            ("kind", fact.kind.rawValue), ("says", fact.summary), ("as of", fact.asOf.clock),
+            ("recorded", event.recordedAt.clock), ("bundle", fact.bundleId),
+            ("purchase", fact.purchaseDate.ifSet == nil ? "–" : fact.purchaseDate.clock),
+            ("expires", fact.expiresDate.ifSet == nil ? "–" : fact.expiresDate.clock),
+            ("evidence", event.evidence.hex),
+            (
+                "",
+                [record?.kind.rawValue, record?.verification.trust.rawValue, record?.source]
+                    .compactMap { $0 }.joined(separator: " · ")
+            ),
+        ]
+        for (name, value) in lines { table.add([name, value]) }
+        for entry in fact.content.entries { table.add(["  \(entry.field)", entry.value.words]) }
+        return table.text
+    }
+
+    fileprivate var proofText: String {
+        var table = TextTable(["event", "\(event.position)"])
+        let columns = commit.commit
+        let lines = [
+            ("event digest", digest?.hex ?? "cannot be computed: the payload is not there"),
+            ("evidence", event.evidence.hex),
+            ("evidence record", record?.recordDigest.hex ?? "–"),
+            ("commit", "\(columns.number) of lane \(columns.lane), \(columns.committedAt.clock)"),
+            (
+                "",
+                "offsets from \(columns.firstOffset), \(columns.count) events, "
+                    + "\(columns.confirmations) confirmations"
+            ),
+            ("commit digest", commit.digest.hex), ("digest before it", previousDigest.hex),
+        ]
+        for (name, value) in lines { table.add([name, value]) }
+        return table.text
+    }
+}

@@ -1,0 +1,172 @@
+import EventLog
+import Events
+import Projections
+
+/// An explanation for people (reference/audit-answers.md §2.3).
+struct ExplanationText {
+    private let answer: ExplanationAnswer
+    private let style: TimelinePicture.Style
+    private let width: Int
+
+    init(_ answer: ExplanationAnswer, style: TimelinePicture.Style, width: Int) {
+        self.answer = answer
+        self.style = style
+        self.width = width
+    }
+
+    private var explanation: Explanation { answer.explanation }
+    private var arrow: String { style == .unicode ? "→" : "->" }
+    private var dot: String { style == .unicode ? "·" : "-" }
+
+    /// All lines, without a line break at the end.
+    var text: String {
+        var lines = [title, ""] + verdicts + [difference, ""]
+        if !explanation.rowsNow.isEmpty || !explanation.rowsThen.isEmpty { lines += picture }
+        lines += ["  because"] + because + [changesIf, policy, next]
+        return lines.joined(separator: "\n")
+    }
+
+    private var title: String {
+        ([answer.customer.id] + [answer.product].compactMap { $0 } + [
+            answer.customer.environment.word, explanation.at.clock + " UTC",
+        ]).joined(separator: " \(dot) ")
+    }
+
+    private var verdicts: [String] {
+        let lanes = answer.customer.lanes
+        let time = answer.then.time.map { ", " + $0.clock } ?? ""
+        return [
+            "  ENTITLED  \(word(explanation.entitled))  as known now   "
+                + "(position \(answer.now.text(lanes: lanes)))  \(reason(explanation.entitled))",
+            "  SERVED    \(word(explanation.served))  as known then  "
+                + "(position \(answer.then.text(lanes: lanes))\(time))  "
+                + reason(explanation.served),
+        ]
+    }
+
+    private func word(_ answer: AccessAnswer) -> String { answer.hasAccess ? "yes" : "no " }
+
+    private func reason(_ answer: AccessAnswer) -> String {
+        switch answer {
+        case .access(let row): "\(row.kind.rawValue) \(span(row))"
+        case .none(let reason, nil): reason.words
+        case .none(let reason, let row?): "\(reason.words): \(span(row))"
+        }
+    }
+
+    private func span(_ row: ActivePeriod) -> String {
+        "\(row.productId) \(row.validFrom.clock) \(arrow) \(row.validTo.clock)"
+    }
+
+    private var difference: String {
+        guard let stretch = explanation.difference else {
+            return "  \(arrow) the answer then was right"
+        }
+        let kind = stretch.kind == .wronglyDenied ? "wrongly denied" : "wrongly granted"
+        return "  \(arrow) \(kind) for \(Duration.words(stretch.seconds)) "
+            + "(\(stretch.from.clock) \(arrow) \(stretch.to.clock)): \(stretch.cause.words)"
+    }
+
+    private var picture: [String] {
+        let picture = TimelinePicture(
+            explanation,
+            of: answer.customer.histories,
+            width: width,
+            style: style
+        )
+        let omitted = picture.omitted.map { "\($0.lane) \($0.count)" }.joined(separator: ", ")
+        let note =
+            omitted.isEmpty
+            ? []
+            : ["           labels without room: \(omitted); `subledger history` lists them all"]
+        return picture.lines + note + [""]
+    }
+
+    private var because: [String] {
+        guard !explanation.because.isEmpty else { return ["   nothing was known"] }
+        var table = TextTable(["", "position", "effective", "what", "did", "period", "recorded"])
+        for (index, event) in explanation.because.enumerated() {
+            let type = [event.notificationType, event.subtype].compactMap { $0 }
+                .joined(separator: "/")
+            let source = answer.evidence[event.evidence]?.source ?? "?"
+            table.add([
+                " \(index + 1)", "#\(event.position)", event.occurredAt.clock,
+                type.isEmpty ? "(no notification)" : type, event.role.rawValue,
+                span(event.period),
+                "\(event.recordedAt.clock), \(Duration.words(event.lagSeconds)) late, \(source)",
+            ])
+        }
+        return [table.text]
+    }
+
+    private var changesIf: String {
+        let opposite = explanation.entitled.hasAccess ? "no" : "yes"
+        guard !explanation.changesIf.isEmpty else {
+            return "  changes if  nothing: none of these events decides it alone"
+        }
+        let positions = explanation.changesIf.map { "#\($0)" }.joined(separator: ", ")
+        return "  changes if  \(positions) were missing: then \(opposite)"
+    }
+
+    private var policy: String {
+        let policy = AccessPolicy.current
+        return "  policy  grace=\(policy.graceGivesAccess ? "access" : "no-access")  "
+            + "retry=\(policy.retryGivesAccess ? "access" : "no-access")  "
+            + "family=\(policy.familyGivesAccess ? "on" : "off")  "
+            + "reversal=\(policy.reversalIsRetroactive ? "retroactive" : "from-then-on")  "
+            + (answer.catalogueVersion.map { "catalogue v\($0)" } ?? "no catalogue")
+    }
+
+    private var next: String {
+        let id = answer.customer.id
+        var commands = ["subledger history \(id)"]
+        if let last = explanation.because.last {
+            commands.append("subledger event \(last.position) --raw")
+        }
+        let known = answer.then.text(lanes: answer.customer.lanes)
+        commands.append("subledger explain \(id) --at \(explanation.at) --known-at \(known)")
+        return "  next    " + commands.joined(separator: " \(dot) ")
+    }
+}
+
+extension NoAccessReason {
+    /// For people.
+    fileprivate var words: String {
+        switch self {
+        case .notKnownYet: "nothing was known"
+        case .neverBought: "never bought"
+        case .notYetBought: "not bought yet"
+        case .expired: "expired"
+        case .refunded: "refunded"
+        case .revoked: "family sharing ended"
+        case .upgraded: "another product took its place"
+        }
+    }
+}
+
+extension WrongAnswers.Cause {
+    /// For people.
+    var words: String {
+        switch self {
+        case .notYetKnown: "nothing of the subscription was known yet"
+        case .lateNotification: "the purchase became known late"
+        case .refundReversedLater: "the refund was reversed later"
+        case .extensionKnownLater: "the extension became known late"
+        case .graceKnownLater: "the grace became known late"
+        case .refundedLater: "the refund became known late"
+        case .revokedLater: "the end of family sharing became known late"
+        case .upgradeKnownLater: "the change of product became known late"
+        case .graceEndedLater: "the end of the grace became known late"
+        case .correctedLater: "what was known was corrected later"
+        }
+    }
+}
+
+extension Duration {
+    /// Seconds in the units of people: `6 d 4 h 5 m`, `4 s`.
+    static func words(_ seconds: Int64) -> String {
+        guard seconds >= 60 else { return "\(seconds) s" }
+        let parts = [(seconds / 86_400, "d"), (seconds / 3600 % 24, "h"), (seconds / 60 % 60, "m")]
+        return parts.filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }.joined(separator: " ")
+    }
+}

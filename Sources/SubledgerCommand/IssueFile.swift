@@ -1,0 +1,108 @@
+import Events
+import Foundation
+import Projections
+
+/// Reads what was published when: a JSON array of `{"name","publishedAt"}`, or lines `DATE NAME`.
+enum IssueFile {
+    /// Largest file: a daily paper of a century is a tenth of it.
+    static let byteCountMax = 16 << 20
+
+    /// The issues in a file; `-` is stdin.
+    static func read(_ path: String) throws -> [Issue] {
+        let place = path == "-" ? "stdin" : path
+        let bytes = try bytes(of: path, place)
+        guard bytes.count <= byteCountMax else {
+            throw Failure(
+                Exit.badInput,
+                "\(place) is longer than \(byteCountMax) bytes; no list of issues is"
+            )
+        }
+        guard let text = String(validating: bytes, as: UTF8.self) else {
+            throw Failure(Exit.badInput, "\(place) is not UTF-8 text; \(expected)")
+        }
+        let isJSON = text.first { !$0.isWhitespace } == "["
+        let issues = isJSON ? try parse(json: bytes, place) : try parse(lines: text, place)
+        guard !issues.isEmpty else {
+            throw Failure(Exit.badInput, "\(place) names no issue; \(expected)")
+        }
+        return issues
+    }
+
+    private static let expected =
+        #"expected [{"name":"May","publishedAt":"2026-05-01"}, …], or lines like 2026-05-01 May"#
+
+    private static func bytes(of path: String, _ place: String) throws -> Data {
+        do {
+            let handle =
+                path == "-"
+                ? FileHandle.standardInput
+                : try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
+            return try handle.read(upToCount: byteCountMax + 1) ?? Data()
+        } catch {
+            throw Failure(Exit.inputMissing, "the list of issues \(place) cannot be read")
+        }
+    }
+
+    /// An element of the array.
+    private struct Entry: Decodable {
+        let name: String
+        let publishedAt: Date
+
+        /// A date as text, or milliseconds.
+        enum Date: Decodable {
+            case text(String)
+            case milliseconds(Int64)
+
+            init(from decoder: any Decoder) throws {
+                let container = try decoder.singleValueContainer()
+                do {
+                    self = .milliseconds(try container.decode(Int64.self))
+                } catch {
+                    self = .text(try container.decode(String.self))
+                }
+            }
+        }
+    }
+
+    private static func parse(json: Data, _ place: String) throws -> [Issue] {
+        let entries: [Entry]
+        do {
+            entries = try JSONDecoder().decode([Entry].self, from: json)
+        } catch {
+            throw Failure(Exit.badInput, "\(place) is no list of issues; \(expected)")
+        }
+        return try entries.enumerated().map { index, entry in
+            let instant: Instant? =
+                switch entry.publishedAt {
+                case .text(let text): Instant(text)
+                case .milliseconds(let number): Instant(milliseconds: number)
+                }
+            return try issue(entry.name, instant, "element \(index + 1) of \(place)")
+        }
+    }
+
+    private static func parse(lines text: String, _ place: String) throws -> [Issue] {
+        var issues: [Issue] = []
+        let lines = text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
+        for (index, line) in lines.enumerated() {
+            let parts = line.split(maxSplits: 1, whereSeparator: \.isWhitespace)
+            guard let date = parts.first else { continue }
+            let name = parts.count == 2 ? parts[1].trimmingCharacters(in: .whitespaces) : ""
+            issues.append(try issue(name, Instant(String(date)), "line \(index + 1) of \(place)"))
+        }
+        return issues
+    }
+
+    private static func issue(_ name: String, _ date: Instant?, _ place: String) throws -> Issue {
+        guard let date, date.isPlausible else {
+            throw Failure(
+                Exit.badInput,
+                "\(place) has no date of publication between 2008 and 2199; \(expected)"
+            )
+        }
+        guard !name.isEmpty else {
+            throw Failure(Exit.badInput, "\(place) has no name; \(expected)")
+        }
+        return Issue(name: name, publishedAt: date)
+    }
+}

@@ -1,0 +1,186 @@
+import ArgumentParser
+import EventLog
+import Events
+import Projections
+
+struct RefundsCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "refunds",
+        abstract: "What was asked back, given back and taken again, purchase by purchase.",
+        discussion: """
+            Every case, then how each purchase stands. Folded from the log at once; no table \
+            stands between.
+            """
+    )
+
+    @OptionGroup var question: StreamOptions
+
+    @Option(help: "Only purchases whose paid period holds this instant.", transform: Clock.instant)
+    var at: Instant?
+
+    @OptionGroup var database: DatabaseOptions
+    @OptionGroup var output: OutputOptions
+
+    func run() async throws {
+        let log = try await database.openLog()
+        let document = try await document(from: log)
+        await log.close()
+        if output.json { try Terminal.print(json: document) } else { document.printTable() }
+    }
+
+    private func document(from log: EventLog) async throws -> RefundsDocument {
+        let stream = try await question.stream(in: log)
+        let timeline = Timeline(try await log.history(of: stream, knownAt: question.knownAt))
+        let cases = Refunds(timeline).rows.filter { isAsked($0.purchaseDate, $0.expiresDate) }
+        let purchases = TransactionRows(timeline, .none).rows.filter {
+            isAsked($0.time.start, $0.time.end)
+        }
+        return RefundsDocument(stream, cases, purchases, lanes: log.identity.lanes)
+    }
+
+    private func isAsked(_ start: Instant, _ end: Instant?) -> Bool {
+        at.map { at in start <= at && end.map { at < $0 } ?? true } ?? true
+    }
+}
+
+/// The JSON of `refunds`.
+struct RefundsDocument: Encodable {
+    let originalTransactionId: String
+    let environment: String
+    let refunds: [Case]
+    let purchases: [Purchase]
+
+    struct Case: Encodable {
+        let productId: String
+        let purchaseDate: Int64
+        let expiresDate: Int64?
+        let state: String
+        let kind: String?
+        let timing: String?
+        let requested: Int64?
+        let declined: Int64?
+        let revocationDate: Int64?
+        let announced: Int64?
+        let reversed: Int64?
+        let reversal: String?
+        let revocationReason: Int64?
+        let revocationPercentage: Int64?
+        let priceMilliunits: Int64?
+        let refundedMilliunits: Int64?
+        let currency: String?
+        let isNet: Bool
+        let positions: [PositionValue]
+
+        init(_ row: RefundCase, lanes: LaneCount) {
+            productId = row.productId
+            purchaseDate = row.purchaseDate.milliseconds
+            expiresDate = row.expiresDate?.milliseconds
+            state = row.state.rawValue
+            kind = row.kind?.rawValue
+            timing = row.timing?.rawValue
+            requested = row.requested?.milliseconds
+            declined = row.declined?.milliseconds
+            revocationDate = row.revoked?.milliseconds
+            announced = row.announced?.milliseconds
+            reversed = row.reversed?.milliseconds
+            reversal = row.reversal?.rawValue
+            revocationReason = row.reason
+            revocationPercentage = row.percentageMilli
+            priceMilliunits = row.priceMilliunits
+            refundedMilliunits = row.refundedMilliunits
+            currency = row.currency
+            isNet = row.isNet
+            positions = row.positions.map { PositionValue($0, lanes: lanes) }
+        }
+    }
+
+    struct Purchase: Encodable {
+        let productId: String
+        let purchaseDate: Int64
+        let expiresDate: Int64?
+        let state: String
+        let kind: String?
+        let grossMilliunits: Int64?
+        let netMilliunits: Int64?
+        let currency: String?
+
+        init(_ row: TransactionRow, _ net: RefundCase?) {
+            productId = row.product.productId
+            purchaseDate = row.time.start.milliseconds
+            expiresDate = row.time.end?.milliseconds
+            state = net?.state.rawValue ?? "kept"
+            kind = net?.kind?.rawValue
+            grossMilliunits = row.money.grossMilliunits
+            netMilliunits = row.money.netMilliunits
+            currency = row.money.currency
+        }
+    }
+
+    init(
+        _ stream: StreamID,
+        _ cases: [RefundCase],
+        _ rows: [TransactionRow],
+        lanes: LaneCount
+    ) {
+        originalTransactionId = stream.originalTransactionId
+        environment = stream.environment.word
+        refunds = cases.map { Case($0, lanes: lanes) }
+        purchases = rows.map { row in
+            let net = cases.last { refund in
+                refund.isNet && refund.purchaseDate == row.time.start
+                    && refund.expiresDate == row.time.end
+                    && refund.productId.utf8.elementsEqual(row.product.productId.utf8)
+            }
+            return Purchase(row, net)
+        }
+    }
+}
+
+extension RefundsDocument {
+    /// The same for people.
+    fileprivate func printTable() {
+        Terminal.print("\(originalTransactionId) · \(environment) · UTC")
+        if refunds.isEmpty {
+            Terminal.print("no refund was asked for or given")
+        } else {
+            Terminal.print(casesText)
+        }
+        var table = TextTable(["purchase", "product", "stands", "paid", "kept"])
+        for purchase in purchases {
+            table.add([
+                clock(purchase.purchaseDate), purchase.productId,
+                [purchase.state, purchase.kind].compactMap { $0 }.joined(separator: " "),
+                amount(purchase.grossMilliunits, purchase.currency),
+                amount(purchase.netMilliunits, purchase.currency),
+            ])
+        }
+        Terminal.print("\n" + table.text)
+    }
+
+    private var casesText: String {
+        var table = TextTable([
+            "purchase", "product", "case", "lies", "asked", "declined", "refunded", "told",
+            "reversed", "given back", "because of",
+        ])
+        for row in refunds {
+            table.add([
+                clock(row.purchaseDate), row.productId,
+                [row.state, row.kind].compactMap { $0 }.joined(separator: " "), row.timing ?? "–",
+                clock(row.requested), clock(row.declined), clock(row.revocationDate),
+                clock(row.announced), clock(row.reversed, row.reversal),
+                amount(row.refundedMilliunits, row.currency), row.positions.text,
+            ])
+        }
+        return table.text
+    }
+
+    private func clock(_ milliseconds: Int64?, _ word: String? = nil) -> String {
+        guard let milliseconds else { return "–" }
+        let clock = Instant(milliseconds: milliseconds).clock
+        return word.map { "\(clock) \($0)" } ?? clock
+    }
+
+    private func amount(_ milliunits: Int64?, _ currency: String?) -> String {
+        Amount.text(milliunits, currency)
+    }
+}

@@ -1,0 +1,87 @@
+import ArgumentParser
+import EventLog
+import Events
+import Projections
+
+struct StateCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "state",
+        abstract: "Where a subscription stood, and how it was set to renew.",
+        discussion: """
+            Folded from the log at once; no table stands between. A row without an end holds until \
+            further notice; beyond the last row's end nothing is known.
+            """
+    )
+
+    @OptionGroup var question: StreamOptions
+
+    @Option(help: "Only the state at this instant.", transform: Clock.instant)
+    var at: Instant?
+
+    @OptionGroup var database: DatabaseOptions
+    @OptionGroup var output: OutputOptions
+
+    func run() async throws {
+        let log = try await database.openLog()
+        let stream = try await question.stream(in: log)
+        let history = try await log.history(of: stream, knownAt: question.knownAt)
+        await log.close()
+        let states = RenewalStates(Timeline(history))
+        let rows = at.map { states.state(at: $0).map { [$0] } ?? [] } ?? states.rows
+        let document = StateDocument(stream, rows, lanes: log.identity.lanes)
+        if output.json { try Terminal.print(json: document) } else { document.printTable(rows) }
+    }
+}
+
+/// The JSON of `state`.
+struct StateDocument: Encodable {
+    let originalTransactionId: String
+    let environment: String
+    let states: [Row]
+
+    struct Row: Encodable {
+        let validFrom: Int64
+        let validTo: Int64?
+        let status: String
+        let charge: String
+        let isAutoRenewOn: Bool?
+        let autoRenewProductId: String?
+        let priceConsent: String?
+        let positions: [PositionValue]
+    }
+
+    init(_ stream: StreamID, _ rows: [RenewalState], lanes: LaneCount) {
+        originalTransactionId = stream.originalTransactionId
+        environment = stream.environment.word
+        states = rows.map { row in
+            Row(
+                validFrom: row.validFrom.milliseconds,
+                validTo: row.validTo?.milliseconds,
+                status: row.status.description,
+                charge: row.charge.rawValue,
+                isAutoRenewOn: row.isAutoRenewOn,
+                autoRenewProductId: row.autoRenewProductId,
+                priceConsent: row.priceConsent?.rawValue,
+                positions: row.positions.map { PositionValue($0, lanes: lanes) }
+            )
+        }
+    }
+
+    /// The same for people.
+    func printTable(_ rows: [RenewalState]) {
+        Terminal.print("\(originalTransactionId) · \(environment) · UTC")
+        var table = TextTable([
+            "from", "to", "status", "charge", "auto-renew", "next product", "price", "because of",
+        ])
+        for row in rows {
+            table.add([
+                row.validFrom.clock, row.validTo?.clock ?? "until further notice",
+                row.status.description, row.charge.rawValue,
+                row.isAutoRenewOn.map { $0 ? "on" : "off" } ?? "", row.autoRenewProductId ?? "",
+                row.priceConsent?.rawValue ?? "",
+                row.positions.map { "#\($0)" }.joined(separator: " "),
+            ])
+        }
+        Terminal.print(rows.isEmpty ? "nothing is known of that time" : table.text)
+    }
+}

@@ -1,0 +1,145 @@
+import EventLog
+import Events
+import Postgres
+import TestSupport
+import Testing
+
+/// Versions of the product catalogue lie beside the log and are written once.
+@Suite(.enabled { await TestServer.isAvailable })
+struct CatalogueVersionTests {
+    @Test(arguments: Variant.all)
+    func `versions are numbered from one and read as they were imported`(
+        variant: Variant
+    ) async throws {
+        try await variant.withLog { log, settings in
+            #expect(try await log.catalogues().isEmpty)
+            let bodies = ["{\"a\":1}", "{\"é\":\"\\u0000 🧾\"}", "{\"a\":1}"]
+            for (number, body) in bodies.enumerated() {
+                let outcome = try await add(body, to: log, source: "/files/\(number)")
+                guard case .added(let version) = outcome else {
+                    Issue.record("\(body) was not added")
+                    continue
+                }
+                #expect(version.version == number + 1)
+                #expect(version.effectiveFrom == TestClock.noon, "from now on, unless told")
+            }
+            let versions = try await log.catalogues()
+            #expect(versions.map(\.version) == [1, 2, 3])
+            #expect(versions.map { String(decoding: $0.body, as: UTF8.self) } == bodies)
+            #expect(versions.map(\.source) == ["/files/0", "/files/1", "/files/2"])
+            #expect(versions.allSatisfy { $0.recordedAt == TestClock.noon })
+            #expect(versions.allSatisfy { $0.digest == Digest.of($0.body) })
+            #expect(try await log.verify().commits == 0, "versions are no commits")
+            try await expectSound(log, settings)
+        }
+    }
+
+    @Test(arguments: Variant.extremes)
+    func `what the newest version says adds nothing, unless it is to hold from another instant`(
+        variant: Variant
+    ) async throws {
+        try await variant.withLog { log, _ in
+            let day = TestFacts.instant(day: 3)
+            let first = try await add("{}", to: log, from: day).version
+            #expect(try await add("{}", to: log) == .unchanged(first))
+            #expect(try await add("{}", to: log, from: day) == .unchanged(first))
+            let second = try await add("{}", to: log, from: TestFacts.instant(day: 1))
+            #expect(second.version.version == 2, "history may be told late")
+            #expect(try await add("{}", to: log) == .unchanged(second.version))
+            #expect(try await log.catalogues().map(\.effectiveFrom.milliseconds).count == 2)
+        }
+    }
+
+    @Test(arguments: Variant.extremes)
+    func `imports that run at once become versions without a hole`(
+        variant: Variant
+    ) async throws {
+        try await variant.withLog { log, settings in
+            let other = try await EventLog.open(settings, .test())
+            let added = try await withThrowingTaskGroup(of: CatalogueOutcome.self) { group in
+                for number in 0..<12 {
+                    let log = number % 2 == 0 ? log : other
+                    group.addTask { try await add("{\"n\":\(number)}", to: log) }
+                }
+                return try await group.reduce(into: []) { $0.append($1.version.version) }
+            }
+            await other.close()
+            #expect(added.sorted() == Array(1...12))
+            #expect(try await log.catalogues().map(\.version) == Array(1...12))
+        }
+    }
+
+    @Test func `a long source keeps its end, and a body that is too long is refused`()
+        async throws
+    {
+        try await Variant.all[0].withLog { log, _ in
+            let path = String(repeating: "é", count: 5000) + "/plans.storekit"
+            let version = try await add("{}", to: log, source: path).version
+            #expect(version.source.hasSuffix("/plans.storekit"))
+            #expect(version.source.utf8.count <= CatalogueVersion.sourceByteCountMax + 3)
+            #expect(try await log.catalogues().first?.source == version.source)
+            let long = String(repeating: " ", count: CatalogueVersion.bodyByteCountMax + 1)
+            await expect(.database) { _ = try await add(long, to: log) }
+            #expect(try await log.catalogues().count == 1)
+        }
+    }
+
+    @Test func `a body that was changed behind our back is told`() async throws {
+        try await Variant.all[0].withLog { log, settings in
+            _ = try await add("{}", to: log)
+            let error = await #expect(throws: PostgresError.self) {
+                try await meddle(settings, "UPDATE ledger.catalogue SET body = '[]'")
+            }
+            #expect(error?.sqlState == "23514", "the database itself compares the digest")
+            try await meddle(
+                settings,
+                "ALTER TABLE ledger.catalogue DROP CONSTRAINT catalogue_digest_is_of_body; "
+                    + "UPDATE ledger.catalogue SET body = '[]'"
+            )
+            await expect(.malformedLog) { _ = try await log.catalogues() }
+            await expect(.malformedLog) { _ = try await add("{}", to: log) }
+        }
+    }
+
+    @Test(arguments: Variant.extremes)
+    func `the database refuses another lane, and a number below one`(
+        variant: Variant
+    ) async throws {
+        try await variant.withDatabase { settings in
+            let lane = variant.lanes.lane(of: "catalogue")
+            let wrong = variant.lanes == .one ? 1 : (lane + 1) % variant.lanes.value
+            for (lane, version) in [(wrong, 1), (lane, 0)] {
+                let error = await #expect(throws: PostgresError.self) {
+                    try await meddle(
+                        settings,
+                        """
+                        INSERT INTO ledger.catalogue VALUES (\(lane), \(version), 0, now(), '',
+                            sha256('{}'), '{}')
+                        """
+                    )
+                }
+                #expect(error?.sqlState == "23514", "lane \(lane), version \(version)")
+            }
+        }
+    }
+
+    private func add(
+        _ body: String,
+        to log: EventLog,
+        from effectiveFrom: Instant? = nil,
+        source: String = "test"
+    ) async throws -> CatalogueOutcome {
+        try await log.addCatalogue(
+            Array(body.utf8),
+            effectiveFrom: effectiveFrom,
+            source: source,
+            recordedAt: TestClock.noon
+        )
+    }
+
+    private func meddle(_ settings: ConnectionSettings, _ sql: String) async throws {
+        try await Inspector.inspect(settings) { inspector in
+            try await inspector.session.execute("SET session_replication_role = replica; \(sql)")
+        }
+    }
+}

@@ -1,0 +1,223 @@
+import EventLog
+import Events
+import Postgres
+import TestSupport
+import Testing
+
+/// Links in the log: events like any other (promises 1 to 6), found by their customer.
+@Suite(.enabled { await TestServer.isAvailable })
+struct CustomerLinkTests {
+    @Test(arguments: Variant.all)
+    func `the same link adds nothing, and there and back again are three facts`(
+        variant: Variant
+    ) async throws {
+        try await variant.withLog { log, settings in
+            let anna = try await append(TestFacts.link("anna", asOf: 1), to: log)
+            #expect(anna.isNew)
+            #expect(try await append(TestFacts.link("anna", asOf: 1), to: log) == .known(anna))
+            // Who says so, and why, is no news.
+            let again = TestFacts.link("anna", by: "another", asOf: 1)
+            #expect(try await append(again, to: log) == .known(anna))
+            // Said again later: a confirmation and no event.
+            #expect(try await append(TestFacts.link("anna", asOf: 3), to: log) == .known(anna))
+            #expect(try await Inspector.count("confirmation", settings) == 1)
+            #expect(try await append(TestFacts.link("ben", asOf: 5), to: log).isNew)
+            #expect(try await append(TestFacts.link("anna", asOf: 6), to: log).isNew)
+            let unlink = try await append(TestFacts.link(nil, asOf: 7), to: log)
+            #expect(unlink.isNew)
+            #expect(try await append(TestFacts.link(nil, asOf: 7), to: log) == .known(unlink))
+            // What holds now was not known as of then.
+            #expect(try await append(TestFacts.link(nil, asOf: 4), to: log).isNew)
+            #expect(try await Inspector.count("event", settings) == 5)
+            try await expectSound(log, settings)
+            let python = try await PythonVerifier.verify(settings)
+            #expect(python.ok && python.events == 5)
+        }
+    }
+
+    @Test(arguments: Variant.extremes)
+    func `many links at once keep their customers`(variant: Variant) async throws {
+        // Few go as a list of values, more as arrays, many by COPY.
+        for count in [3, 50, 300] {
+            try await variant.withLog { log, settings in
+                let facts = (0..<count).map { TestFacts.link("customer \($0)", asOf: Int64($0)) }
+                _ = try await log.append(verified(facts))
+                let named = try await Inspector.inspect(settings) { inspector in
+                    try await inspector.number(
+                        """
+                        SELECT count(*) FROM ledger.event WHERE customer_id =
+                            ledger.content_fields(content) ->> 'customerId' AND kind = 'link'
+                        """
+                    )
+                }
+                #expect(named == Int64(count))
+                try await expectSound(log, settings)
+            }
+        }
+    }
+
+    @Test(arguments: Variant.extremes)
+    func `a customer's name that is changed is found by both verifiers`(
+        variant: Variant
+    ) async throws {
+        try await variant.withLog { log, settings in
+            _ = try await append(TestFacts.transaction(), to: log)
+            let link = try await append(TestFacts.link("anna", asOf: 1), to: log)
+            for change in ["customer_id = 'ben'", "customer_id = NULL"] {
+                try await Inspector.inspect(settings) { inspector in
+                    try await inspector.session.execute(
+                        """
+                        SET session_replication_role = replica;
+                        UPDATE ledger.event SET \(change) WHERE kind = 'link'
+                        """
+                    )
+                }
+                let found = try await log.verify().firstMismatch
+                #expect(found?.offset == link.position.offset, "\(change)")
+                let python = try await PythonVerifier.verify(settings)
+                #expect(python.firstMismatch?.commit == found?.commit, "\(change)")
+            }
+        }
+    }
+
+    @Test(arguments: Variant.extremes)
+    func `the database refuses what is no link, and any change`(variant: Variant) async throws {
+        try await variant.withLog { log, settings in
+            _ = try await append(TestFacts.link("anna"), to: log)
+            for (sql, state) in [
+                ("UPDATE ledger.event SET customer_id = 'ben'", "LG001"),
+                ("DELETE FROM ledger.event WHERE kind = 'link'", "LG001"),
+                (inserted(kind: "transaction"), "23514"), (inserted(kind: "whim"), "23514"),
+            ] {
+                let error = await #expect(throws: PostgresError.self) {
+                    try await Inspector.inspect(settings) { try await $0.session.execute(sql) }
+                }
+                #expect(error?.sqlState == state, "\(sql)")
+            }
+            try await expectSound(log, settings)
+        }
+    }
+
+    @Test(arguments: Variant.all)
+    func `subscriptions are found by customer, token and every transaction id`(
+        variant: Variant
+    ) async throws {
+        try await variant.withLog { log, _ in
+            let facts = [
+                TestFacts.transaction("1", transactionId: "t1"),
+                TestFacts.transaction("1", asOf: 2, transactionId: "alias"),
+                TestFacts.transaction("2", environment: .sandbox),
+                TestFacts.link("anna", "1"), TestFacts.link("anna", "2", in: .sandbox),
+                TestFacts.link("ben", "1", asOf: 3), TestFacts.link("e\u{301}", "3"),
+            ]
+            for fact in facts { _ = try await append(fact, to: log) }
+            let first = StreamID(environment: .production, originalTransactionId: "1")
+            let second = StreamID(environment: .sandbox, originalTransactionId: "2")
+            #expect(try await log.streams(ofCustomer: "anna") == [first, second])
+            #expect(try await log.streams(ofCustomer: "ben") == [first])
+            #expect(try await log.streams(ofCustomer: "\u{E9}").isEmpty, "compared by bytes")
+            #expect(
+                try await log.streams(ofAppAccountTokens: ["token of 1", "token of 2"])
+                    == [first, second]
+            )
+            #expect(try await log.streams(ofAppAccountTokens: []).isEmpty)
+            #expect(try await log.streams(ofTransactionIds: ["t1"]) == [first])
+            #expect(try await log.streams(ofTransactionIds: ["alias"]) == [first])
+            #expect(try await log.streams(ofTransactionIds: ["", "nothing"]).isEmpty)
+            let customers = try await log.customers(limit: 10)
+            #expect(customers.map(\.customerId) == ["anna", "ben", "e\u{301}"])
+            #expect(customers.map(\.streams) == [2, 1, 1])
+            let rest = try await log.customers(after: "anna", limit: 1)
+            #expect(rest.map(\.customerId) == ["ben"])
+            #expect(
+                Set(try await log.streams(claimedBy: .anybody, limit: 10)).count == 3
+            )
+            #expect(try await log.streams(claimedBy: .severalCustomers, limit: 10) == [first])
+        }
+    }
+
+    @Test(arguments: Variant.extremes)
+    func `claimed subscriptions come in pages, each once`(variant: Variant) async throws {
+        try await variant.withLog { log, _ in
+            let ids = (0..<25).map { "\($0)" }
+            for id in ids { _ = try await append(TestFacts.link("anna", id), to: log) }
+            var found: [StreamID] = []
+            while true {
+                let page = try await log.streams(
+                    claimedBy: .anybody,
+                    after: found.last,
+                    limit: 4
+                )
+                found += page
+                if page.count < 4 { break }
+            }
+            #expect(found.count == 25)
+            #expect(Set(found.map(\.originalTransactionId)) == Set(ids))
+        }
+    }
+
+    @Test func `a name that leads to more than a person has is refused with the limit`()
+        async throws
+    {
+        try await Variant.all[0].withLog { log, _ in
+            let count = EventLog.customerStreamsMax
+            let facts = (0..<count).map { TestFacts.link("everybody", "\($0)") }
+            _ = try await log.append(verified(facts))
+            #expect(try await log.streams(ofCustomer: "everybody").count == count)
+            _ = try await append(TestFacts.link("everybody", "one more"), to: log)
+            let error = await #expect(throws: EventLogError.self) {
+                try await log.streams(ofCustomer: "everybody")
+            }
+            #expect(error?.code == .tooManyStreams)
+            #expect(error?.message.contains("\(count)") == true)
+        }
+    }
+
+    private func append(_ fact: Fact, to log: EventLog) async throws -> AppendOutcome {
+        let outcomes = try await log.append(verified(fact))
+        return try #require(outcomes.first)
+    }
+
+    // A row as only somebody else's program would write it.
+    private func inserted(kind: String) -> String {
+        """
+        INSERT INTO ledger.event (lane, lane_offset, recorded_at, as_of_ms, purchase_date_ms,
+            expires_date_ms, environment, original_transaction_id, kind, bundle_id, customer_id,
+            content_digest, evidence_digest, content)
+        SELECT lane, 1000, recorded_at, as_of_ms, purchase_date_ms, expires_date_ms, environment,
+            original_transaction_id, '\(kind)', bundle_id, customer_id, content_digest,
+            evidence_digest, content
+        FROM ledger.event WHERE kind = 'link'
+        """
+    }
+}
+
+extension AppendOutcome {
+    fileprivate static func known(_ outcome: AppendOutcome) -> AppendOutcome {
+        .duplicate(outcome.position)
+    }
+}
+
+extension TestFacts {
+    /// The operator's statement that a stream is a customer's, or nobody's.
+    static func link(
+        _ customer: String?,
+        _ id: String = "1000",
+        by: String = "test",
+        asOf: Int64 = 0,
+        in environment: Environment = .production
+    ) -> Fact {
+        var content = Content(format: .customerLink)
+        content[.customerId] = customer.map(FieldValue.text)
+        content[.linkedBy] = .text(by)
+        return Fact(
+            stream: StreamID(environment: environment, originalTransactionId: id),
+            bundleId: "",
+            kind: .link,
+            purchaseDate: nil,
+            expiresDate: nil,
+            asOf: instant(day: asOf),
+            content: content
+        )
+    }
+}

@@ -1,0 +1,92 @@
+import Events
+import Projections
+import Testing
+
+/// What a person should look at (app-store.md §G-24: S003 §3.9).
+@Suite struct AnomalyScenarioTests {
+    private static let loop = """
+        @05-01 purchase basic 05-01..06-01 woli=1 price=990
+        @05-02 purchase video 05-02..06-02 woli=2 price=990
+        @05-03 purchase basic 05-03..06-03 woli=3 price=990
+        """
+
+    @Test func `three immediate changes of one level and length in 30 days are a loop`() throws {
+        try expect(
+            Self.loop + """
+
+                @06-01 purchase video 06-01..07-01 woli=4 price=990
+                --- anomalies
+                refund_loop 3 05-02..06-01
+                --- anomalies_without_catalogue
+                refund_loop 3 05-02..06-01
+                """
+        )
+    }
+
+    @Test func `two, or three over a longer time, are none`() throws {
+        try expect(Self.loop + "\n--- anomalies")
+        try expect(
+            Self.loop + """
+
+                @06-02 purchase video 06-02..07-02 woli=4 price=990
+                --- anomalies
+                """
+        )
+    }
+
+    @Test func `upgrades are no loop where the catalogue knows them`() throws {
+        try expect(
+            """
+            @05-01 purchase lite 05-01..06-01 woli=1
+            @05-02 purchase basic 05-02..06-02 woli=2
+            @05-03 purchase premium 05-03..06-03 woli=3
+            @05-04 purchase archive 06-03..07-03 woli=4
+            --- anomalies
+            """
+        )
+    }
+
+    @Test func `a purchase refunded again is told with what is given back now`() throws {
+        try expect(
+            """
+            @05-10 purchase basic 05-01..06-01 woli=1 price=990 revoked=05-10
+            @05-12 purchase basic 05-01..06-01 woli=1 price=990
+            @05-14 purchase basic 05-01..06-01 woli=1 price=990 revoked=05-13
+            @06-01 purchase basic 06-01..07-01 woli=2 price=990
+            --- anomalies
+            refunded_again 2 05-10..05-14 990
+            """
+        )
+    }
+
+    @Test func `a subscription with everything given back is told, trials aside`() throws {
+        let refunded = """
+            @05-01 purchase basic 04-24..05-01 woli=0 price=0 offer=1 discount=FREE_TRIAL
+            @06-10 purchase basic 05-01..06-01 woli=1 price=990 revoked=06-09
+            @06-10 purchase basic 06-01..07-01 woli=2 price=990 revoked=06-10
+            """
+        try expect(
+            refunded + """
+
+                --- anomalies
+                everything_refunded 2 06-09..06-10 1980
+                """
+        )
+        try expect(
+            refunded + """
+
+                @08-01 purchase basic 08-01..09-01 woli=3 price=990
+                --- anomalies
+                """
+        )
+    }
+
+    @Test func `one refund of one purchase is nothing odd`() throws {
+        try expect(
+            """
+            @05-10 purchase basic 05-01..06-01 woli=1 price=990 revoked=05-10
+            --- anomalies
+            """
+        )
+    }
+}

@@ -1,0 +1,113 @@
+import Events
+import Projections
+import Testing
+
+/// Claims as text: one fact a line, as `TimelineText` but with the stream's id in front.
+///
+/// `1000 @AS-OF link CUSTOMER [by=]`, `1000 @AS-OF unlink [by=]`,
+/// `1000 @AS-OF buys PRODUCT FROM [token=] [id=] [woli=] [previous=] [once] [family]`,
+/// `1000 @AS-OF renews [token=]`. Days are `MM-DD` of 2026; a period lasts thirty days. An id may
+/// carry an environment: `1000/Sandbox`.
+enum ClaimText {
+    static func facts(_ text: String) throws -> [Fact] {
+        try text.split(separator: "\n").map { line in
+            let words = line.split(separator: " ").map(String.init)
+            try #require(words.count >= 3 && words[1].hasPrefix("@"), "not a fact: \(line)")
+            return try fact(words)
+        }
+    }
+
+    /// A stream by its id, with its environment where it is not production.
+    static func stream(_ text: String) -> StreamID {
+        let parts = text.split(separator: "/").map(String.init)
+        return StreamID(
+            environment: parts.count == 2 ? Environment(parts[1]) : .production,
+            originalTransactionId: parts[0]
+        )
+    }
+
+    private static func fact(_ words: [String]) throws -> Fact {
+        var kind = Kind.transaction
+        var content = Content(format: .signedTransaction)
+        var (start, end): (Instant?, Instant?)
+        var options = words.dropFirst(3)
+        func next() throws -> String {
+            let word = options.popFirst()
+            return try #require(word, "too short: \(words)")
+        }
+        switch words[2] {
+        case "link":
+            (kind, content) = (.link, Content(format: .customerLink))
+            content[.customerId] = .text(try next())
+        case "unlink": (kind, content) = (.link, Content(format: .customerLink))
+        case "renews": (kind, content) = (.renewal, Content(format: .signedRenewalInfo))
+        default:
+            try #require(words[2] == "buys", "unknown word: \(words[2])")
+            content[.productId] = .text(try next())
+            start = try TimelineText.instant(try next())
+            end = start.map { Instant(milliseconds: $0.milliseconds + 30 * 86_400_000) }
+        }
+        for option in options {
+            let parts = option.split(separator: "=", maxSplits: 1).map(String.init)
+            if option == "once" { end = nil }
+            guard let field = fields[parts[0]] else { continue }
+            content[field] = .text(parts.count == 2 ? parts[1] : "FAMILY_SHARED")
+        }
+        return Fact(
+            stream: stream(words[0]),
+            bundleId: "",
+            kind: kind,
+            purchaseDate: start,
+            expiresDate: end,
+            asOf: try TimelineText.instant(words[1].dropFirst()),
+            content: content
+        )
+    }
+
+    private static let fields: [String: Field] = [
+        "token": .appAccountToken, "id": .transactionId, "woli": .webOrderLineItemId,
+        "previous": .previousOriginalTransactionId, "by": .linkedBy, "family": .inAppOwnershipType,
+    ]
+}
+
+/// Who had a stream when and who claimed it, without what depends on arrival.
+func describe(_ claims: StreamClaims) -> [String] {
+    func text(_ instant: Instant?) -> String { instant.map(TimelineText.text) ?? "" }
+    let owners = claims.owners.map { ownership in
+        let owner =
+            switch ownership.owner {
+            case .customer(let name)?: name
+            case .appAccountToken(let token)?: "token \(token)"
+            case nil: "nobody"
+            }
+        return "\(text(ownership.from))..\(text(ownership.to)) \(owner)"
+    }
+    let contested = claims.contested.map {
+        "\(text($0.from))..\(text($0.to)) \($0.customer) contests \($0.contests ?? "")"
+    }
+    return owners + contested
+}
+
+/// Who is who among streams, without what depends on arrival.
+func describe(_ customer: Customer) -> [String] {
+    [
+        "customer \(customer.customerId ?? "none")", "tokens \(customer.tokens)",
+        "streams \(customer.streams.map(\.stream.originalTransactionId))",
+        "related \(customer.related.map(\.stream.originalTransactionId))",
+        "ambiguous \(customer.ambiguous.map { [$0.stream.originalTransactionId] + $0.customerIds })",
+    ]
+}
+
+extension MemoryLedger {
+    func customer(_ name: String, in environment: Environment = .production) -> Customer {
+        Customer(
+            name,
+            in: environment,
+            among: streams.map { CustomerStream(history(of: $0)) }
+        )
+    }
+
+    func claims(of id: String = "1000") -> StreamClaims {
+        StreamClaims(timeline(of: ClaimText.stream(id)))
+    }
+}

@@ -1,0 +1,74 @@
+import Events
+import Projections
+import Testing
+
+/// The fold held against what Apple itself says (app-store.md §C.2, §D.2).
+@Suite struct DriftTests {
+    @Test func `statements that agree are counted, and nothing is told`() throws {
+        let report = try drift(
+            """
+            @03-20 purchase monthly 03-20..04-20 woli=1
+            @03-20 notice SUBSCRIBED INITIAL_BUY uuid=n1 status=1 about=03-20
+            @03-20 renewal of=04-20 auto=1 product=monthly
+            @04-20 notice DID_FAIL_TO_RENEW GRACE_PERIOD uuid=n2 status=4
+            @04-20 renewal of=04-20 auto=1 product=monthly grace=05-06 retry
+            @05-06 notice GRACE_PERIOD_EXPIRED uuid=n3 status=3
+            @05-06 renewal of=04-20 auto=1 product=monthly grace=05-06 retry
+            """
+        )
+        // The last renewal info only repeats the one before it, and is no event.
+        #expect(report.checked == 5)
+        #expect(report.agreeing == 5)
+        #expect(report.disagreements.isEmpty)
+    }
+
+    @Test func `what Apple says otherwise is told with both values`() throws {
+        let report = try drift(
+            """
+            @03-20 purchase monthly 03-20..04-20 woli=1
+            @04-01 notice REFUND uuid=n1 status=5
+            @04-02 renewal of=05-20 auto=1 product=yearly
+            """
+        )
+        #expect(report.checked == 2)
+        #expect(report.agreeing == 0)
+        #expect(
+            report.disagreements.map { "\($0.position) \($0.subject) \($0.apple) \($0.ours)" } == [
+                "2 status revoked active",
+                "3 renewalDate 2026-05-20T00:00:00Z 2026-04-20T00:00:00Z",
+                "3 productId yearly monthly",
+            ]
+        )
+    }
+
+    @Test func `what was signed later does not count against what was said before`() throws {
+        let report = try drift(
+            """
+            @03-20 purchase monthly 03-20..04-20 woli=1
+            @03-25 notice DID_CHANGE_RENEWAL_STATUS AUTO_RENEW_DISABLED uuid=n1 status=1
+            @04-01 purchase monthly 03-20..04-20 woli=1 revoked=03-22
+            """
+        )
+        #expect(report.checked == 1)
+        #expect(report.agreeing == 1)
+    }
+
+    @Test func `what belongs to no known purchase cannot be held against anything`() throws {
+        let report = try drift("@03-20 renewal of=04-20 auto=1 product=monthly")
+        #expect(report.checked == 0)
+    }
+
+    // Each line is evidence of its own: only what one payload holds counts together.
+    private func drift(_ text: String) throws -> DriftReport {
+        var history = MemoryLedger([try TimelineText(text).facts]).history(of: TimelineText.stream)
+        history.events = history.events.map { event in
+            Event(
+                position: event.position,
+                recordedAt: event.recordedAt,
+                fact: event.fact,
+                evidence: Digest.of(Array("\(event.position)".utf8))
+            )
+        }
+        return Drift.check(history)
+    }
+}

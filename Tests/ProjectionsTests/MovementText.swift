@@ -1,0 +1,39 @@
+import Events
+import Projections
+
+/// The rows of a stream as scenarios write them: `OCCURRED MOVEMENT PRODUCT [was=] [AMOUNT]
+/// [again] [family] ["APPLE EVENT"]`; what is unknown is left out.
+func describe(_ movements: Movements) -> [String] {
+    movements.rows.map { row in
+        var words = [TimelineText.text(row.occurred), row.word.rawValue, row.productId]
+        if let previous = row.previousProductId { words.append("was=\(previous)") }
+        if let amount = row.amountMilliunits { words.append("\(amount)") }
+        if row.isResubscribe { words.append("again") }
+        if row.isFamilyShared { words.append("family") }
+        if let event = row.appleEvent { words.append("\"\(event)\"") }
+        return words.joined(separator: " ")
+    }
+}
+
+/// A catalogue of one group: `premium` and `premium2` above `basic`, all monthly.
+let scenarioCatalogues = CatalogueHistory(
+    [("premium", 1), ("premium2", 1), ("basic", 2)].reduce(into: [ProductCatalogue]()) {
+        catalogues,
+        product in
+        guard let month = SubscriptionPeriod("P1M") else { return }
+        let subscription = ProductCatalogue.Subscription(
+            productId: product.0,
+            subscriptionGroupIdentifier: "group",
+            level: product.1,
+            duration: month
+        )
+        let subscriptions = (catalogues.first?.subscriptions ?? []) + [subscription]
+        catalogues = [
+            ProductCatalogue(
+                version: 1,
+                effectiveFrom: Instant(milliseconds: 0),
+                subscriptions: subscriptions
+            )
+        ]
+    }
+)

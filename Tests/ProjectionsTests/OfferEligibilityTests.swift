@@ -1,0 +1,250 @@
+import Events
+import Projections
+import Testing
+
+/// Who may be made which offer (app-store.md §G.b, §G-44; S001).
+@Suite struct OfferEligibilityTests {
+    @Test func `no transaction of the group: a new customer`() throws {
+        let customer = try CustomerText(
+            "stream 1\n@01-01 purchase pro 01-01..02-01 group=g"
+        )
+        #expect(try verdicts(customer, in: "other", at: "01-10") == "new new - never")
+        #expect(try verdicts(customer, in: "g", at: "2025-12-31") == "new new - never")
+    }
+
+    @Test func `a trial of one product was the offer of all products of its group`() throws {
+        let customer = try CustomerText(
+            """
+            stream 1
+            @01-01 purchase weekly 01-01..01-08 group=g offer=1 discount=FREE_TRIAL id=t1
+            stream 2
+            @05-01 purchase weekly 05-01..05-08 group=h
+            """
+        )
+        for date in ["01-01", "01-05", "01-08", "12-31"] {
+            #expect(try introductory(customer, in: "g", at: date) == "used weekly 01-01..01-08 #1")
+        }
+        #expect(try introductory(customer, in: "h", at: "06-01") == "lapsed")
+        // Whatever else is true, an offer used comes first: refunded, and current.
+        let refunded = try CustomerText(
+            """
+            stream 1
+            @01-01 purchase pro 01-01..02-01 group=g offer=1 woli=1
+            @01-03 purchase pro 01-01..02-01 group=g offer=1 woli=1 revoked=01-03
+            @03-01 purchase pro 03-01..04-01 group=g woli=2
+            """
+        )
+        #expect(try introductory(refunded, in: "g", at: "03-05") == "used pro 01-01..02-01 #2")
+    }
+
+    @Test func `without an offer used, lapsed customers may have one, subscribers not`() throws {
+        let customer = try CustomerText(
+            """
+            stream 1
+            @01-01 purchase pro 01-01..02-01 group=g offer=2
+            @02-01 renewal of=02-01 auto=0
+            """
+        )
+        #expect(
+            try verdicts(customer, in: "g", at: "01-31")
+                == "existing subscribed subscriber subscribed"
+        )
+        #expect(
+            try introductory(customer, in: "g", at: "01-31") == "subscribed pro 01-01..02-01 #1"
+        )
+        #expect(try verdicts(customer, in: "g", at: "02-01") == "expired lapsed subscriber churned")
+    }
+
+    @Test func `a refund blocks from its day on, and no more once it is reversed`() throws {
+        let refund = """
+            stream 1
+            @01-01 purchase pro 01-01..02-01 group=g woli=1
+            @01-20 purchase pro 01-01..02-01 group=g woli=1 revoked=01-20
+            """
+        let customer = try CustomerText(refund)
+        #expect(
+            try introductory(customer, in: "g", at: "01-19") == "subscribed pro 01-01..02-01 #2"
+        )
+        #expect(
+            try introductory(customer, in: "g", at: "01-20") == "refunded pro 01-01..02-01 #2"
+        )
+        #expect(
+            try introductory(customer, in: "g", at: "12-31") == "refunded pro 01-01..02-01 #2"
+        )
+        let reversed = try CustomerText(
+            refund + "\n@01-25 purchase pro 01-01..02-01 group=g woli=1"
+        )
+        #expect(try introductory(reversed, in: "g", at: "12-31") == "lapsed")
+    }
+
+    @Test func `money for the rest of an upgraded period is no refund`() throws {
+        // app-store.md §G-9, as F-96670 has it.
+        let customer = try CustomerText(
+            """
+            stream 1
+            @03-14 purchase basic 03-14..04-14 group=g woli=1
+            @03-23 purchase basic 03-14..04-14 group=g woli=1 revoked=03-23T00:00:02
+            @03-23 purchase premium 03-23..04-23 group=g woli=2
+            """
+        )
+        #expect(try introductory(customer, in: "g", at: "05-01") == "lapsed")
+    }
+
+    @Test func `in grace the customer is a subscriber, in retry nobody to win back`() throws {
+        let customer = try CustomerText(
+            """
+            stream 1
+            @03-20 purchase pro 03-20..04-20 group=g
+            @04-20 renewal of=04-20 grace=05-06 auto=1 retry
+            @05-06 renewal of=04-20 grace=05-06 auto=1 retry
+            """
+        )
+        #expect(try verdicts(customer, in: "g", at: "04-21") == "existing grace subscriber grace")
+        #expect(try introductory(customer, in: "g", at: "04-21") == "grace pro 03-20..04-20 #1 #2")
+        #expect(try verdicts(customer, in: "g", at: "05-06") == "expired lapsed subscriber retry")
+        // Retry is over after sixty days (§G-18), whatever nobody said.
+        #expect(try verdicts(customer, in: "g", at: "06-18") == "expired lapsed subscriber retry")
+        #expect(try verdicts(customer, in: "g", at: "06-19") == "expired lapsed subscriber churned")
+        let ended = try CustomerText(
+            """
+            stream 1
+            @03-20 purchase pro 03-20..04-20 group=g
+            @04-20 renewal of=04-20 auto=1 retry
+            @05-02 renewal of=04-20 auto=0
+            """
+        )
+        #expect(try verdicts(ended, in: "g", at: "05-01") == "expired lapsed subscriber retry")
+        #expect(try verdicts(ended, in: "g", at: "05-02") == "expired lapsed subscriber churned")
+    }
+
+    @Test func `a renewal that was announced may still come`() throws {
+        let customer = try CustomerText(
+            """
+            stream 1
+            @03-20 purchase pro 03-20..04-20 group=g
+            @03-20 renewal of=04-20 auto=1
+            """
+        )
+        #expect(
+            try verdicts(customer, in: "g", at: "04-21") == "expired lapsed subscriber awaiting"
+        )
+        #expect(try verdicts(customer, in: "g", at: "06-20") == "expired lapsed subscriber churned")
+    }
+
+    @Test func `a retry that was recovered says nothing about the period after it`() throws {
+        let customer = try CustomerText(
+            """
+            stream 1
+            @03-20 purchase pro 03-20..04-20 group=g
+            @04-20 renewal of=04-20 auto=1 retry
+            @05-05 purchase pro 05-05..06-05 group=g
+            @06-05 notice EXPIRED VOLUNTARY uuid=n
+            @06-04 renewal of=06-05 auto=0
+            """
+        )
+        #expect(try verdicts(customer, in: "g", at: "06-05") == "expired lapsed subscriber churned")
+    }
+
+    @Test func `only renewals are known: was a subscriber all the same`() throws {
+        // S001: a pending_renewal_info element exists for the group.
+        let customer = try CustomerText("stream 1\n@04-20 renewal of=04-20 auto=0")
+        let groups = OfferEligibility(customer.timelines).groups(
+            at: try TimelineText.instant("05-01")
+        )
+        let group = try #require(groups.first)
+        #expect(groups.count == 1)
+        #expect(group.promotional.isEligible && group.subscriber == .expired)
+    }
+
+    @Test func `other environments do not count, other streams of the group do`() throws {
+        let customer = try CustomerText(
+            """
+            stream 1 Sandbox
+            @01-01 purchase pro 01-01..02-01 group=g offer=1
+            stream 2
+            @01-01 purchase pro 01-01..02-01 group=g
+            stream 3
+            @03-01 purchase max 03-01..04-01 group=g
+            """
+        )
+        #expect(try introductory(customer, in: "g", at: "02-10") == "lapsed")
+        #expect(
+            try introductory(customer, in: "g", at: "03-10") == "subscribed max 03-01..04-01 #3"
+        )
+        let sandbox = OfferEligibility(customer.timelines, environment: .sandbox)
+        let eligibility = sandbox.eligibility(
+            in: .identified("g"),
+            at: try TimelineText.instant("02-10")
+        )
+        #expect(!eligibility.introductory.isEligible)
+    }
+
+    @Test func `all groups are told of: those known, and those that are sold`() throws {
+        let customer = try CustomerText(
+            """
+            stream 1
+            @01-01 purchase pro 01-01..02-01 group=g
+            stream 2
+            @01-01 purchase lite 01-01..02-01
+            """
+        )
+        let catalogue = CatalogueHistory([try ProductCatalogue("a k 1\nb k 2\npro g 1")])
+        let offers = OfferEligibility(customer.timelines, catalogues: catalogue)
+        let groups = offers.groups(at: try TimelineText.instant("01-10"))
+        #expect(groups.map(\.group.description) == ["g", "k", "of 2"])
+        #expect(groups.map(\.subscriber) == [.existing, .new, .existing])
+    }
+
+    // SUBSCRIBER INTRODUCTORY PROMOTIONAL WIN-BACK
+    private func verdicts(
+        _ customer: CustomerText,
+        in group: String,
+        at date: String
+    ) throws -> String {
+        let eligibility = OfferEligibility(customer.timelines).eligibility(
+            in: .identified(group),
+            at: try TimelineText.instant(date)
+        )
+        let winBack =
+            switch eligibility.winBack {
+            case .neverSubscribed: "never"
+            case .currentlySubscribed: "subscribed"
+            case .inGracePeriod: "grace"
+            case .inBillingRetry: "retry"
+            case .awaitingRenewal: "awaiting"
+            case .churned: "churned"
+            }
+        let introductory = try introductory(customer, in: group, at: date)
+        return [
+            eligibility.subscriber.rawValue, String(introductory.prefix { $0 != " " }),
+            eligibility.promotional.isEligible ? "subscriber" : "-", winBack,
+        ].joined(separator: " ")
+    }
+
+    private func introductory(
+        _ customer: CustomerText,
+        in group: String,
+        at date: String
+    ) throws -> String {
+        let eligibility = OfferEligibility(customer.timelines).eligibility(
+            in: .identified(group),
+            at: try TimelineText.instant(date)
+        )
+        return switch eligibility.introductory {
+        case .neverSubscribed: "new"
+        case .usedIntroductoryOffer(let used): "used \(text(used))"
+        case .refunded(let refund): "refunded \(text(refund))"
+        case .currentlySubscribed(let current): "subscribed \(text(current))"
+        case .inGracePeriod(let grace): "grace \(text(grace))"
+        case .lapsed: "lapsed"
+        }
+    }
+
+    private func text(_ blocking: BlockingTransaction) -> String {
+        let (from, to) = (
+            TimelineText.text(blocking.purchaseDate), TimelineText.text(blocking.expiresDate)
+        )
+        let positions = blocking.positions.map { "#\($0)" }.joined(separator: " ")
+        return "\(blocking.productId) \(from)..\(to) \(positions)"
+    }
+}

@@ -1,0 +1,264 @@
+import Events
+import Projections
+import Testing
+
+/// The life of a refund (app-store.md §G-8 to §G-10, §G-24, §G-27 to §G-33, §I 4, 5, 10).
+@Suite struct RefundScenarioTests {
+    @Test func `a full refund of the current period gives back its price`() throws {
+        try expect(
+            """
+            @03-20 purchase basic 03-20..04-20 woli=1 price=9990
+            @04-02T10:00 purchase basic 03-20..04-20 woli=1 price=9990 revoked=04-02 \
+            type=REFUND_FULL
+            --- refunds
+            refunded full current basic 03-20 revoked=04-02 told=04-02T10:00:00 9990/9990 net
+            """
+        )
+    }
+
+    @Test func `a prorated refund gives back its part, half a milliunit rounded up`() throws {
+        try expect(
+            """
+            @04-02 purchase basic 03-20..04-20 woli=1 price=9995 revoked=04-02 percentage=67932 \
+            type=REFUND_PRORATED
+            --- refunds
+            refunded prorated current basic 03-20 revoked=04-02 part=67932 6790/9995 net
+            """
+        )
+        try expect(
+            """
+            @04-02 purchase basic 03-20..04-20 price=9223372036854775807 revoked=04-02 \
+            type=REFUND_PRORATED percentage=50000
+            --- refunds
+            refunded prorated current basic 03-20 revoked=04-02 part=50000 \
+            4611686018427387904/9223372036854775807 net
+            """
+        )
+        try expect(
+            """
+            @04-02 purchase basic 03-20..04-20 price=990 revoked=04-02 type=REFUND_PRORATED
+            --- refunds
+            refunded prorated current basic 03-20 revoked=04-02 ?/990 net
+            """
+        )
+    }
+
+    @Test func `a refund of an older period lies in another one's access`() throws {
+        try expect(
+            """
+            @06-10 purchase basic 05-01..06-01 woli=1 price=990 revoked=06-10
+            @06-10 purchase basic 06-01..07-01 woli=2 price=990
+            --- refunds
+            refunded untyped older basic 05-01 revoked=06-10 990/990 net
+            --- active_periods
+            paid basic 05-01..06-01 expired
+            paid basic 06-01..07-01 open
+            active 05-01..07-01
+            """
+        )
+    }
+
+    @Test func `a refund after everything ended, or before the start, says so`() throws {
+        try expect(
+            """
+            @07-10 purchase basic 05-01..06-01 woli=1 revoked=06-01
+            @07-10 purchase basic 08-01..09-01 woli=2 revoked=07-31
+            --- refunds
+            refunded untyped after_expiry basic 05-01 revoked=06-01 told=07-10 net
+            refunded untyped before_start basic 08-01 revoked=07-31 told=07-10 net
+            """
+        )
+    }
+
+    @Test func `a refund in the purchase's own grace is of the current period`() throws {
+        try expect(
+            """
+            @03-20 purchase basic 03-20..04-20 woli=1
+            @04-20 renewal of=04-20 grace=05-06 auto=1 retry
+            @04-25 purchase basic 03-20..04-20 woli=1 revoked=04-25
+            --- refunds
+            refunded untyped current basic 03-20 revoked=04-25 net
+            """
+        )
+    }
+
+    @Test func `the refund of an upgrade leaves the upgraded period alone`() throws {
+        try expect(
+            """
+            @2020-12-05T14:10 purchase a 2020-12-05T13:44:41..2021-12-05T13:44:41 woli=1 upgraded
+            @2020-12-05T14:10 purchase b 2020-12-05T14:05:19..2021-12-05T14:05:19 woli=2
+            @2020-12-11 purchase b 2020-12-05T14:05:19..2021-12-05T14:05:19 revoked=2020-12-10
+            --- refunds
+            refunded untyped current b 2020-12-05T14:05:19 revoked=2020-12-10 told=2020-12-11 net
+            """
+        )
+    }
+
+    @Test func `the rest of a replaced period is no refund of it`() throws {
+        try expect(
+            """
+            @04-23T10:00 purchase basic 03-14..04-14 woli=1 via=response
+            @04-23T10:00 purchase basic 04-14..05-14 woli=2 revoked=04-23T09:00:02 via=response
+            @04-23T10:00 purchase premium 04-23T09:00:00..05-23T09:00:00 woli=3 via=response
+            --- refunds
+            refunded replaced older basic 04-14 revoked=04-23T09:00:02 told=04-23T10:00:00 net
+            """
+        )
+        try expect(
+            """
+            @04-23T10:00 purchase basic 04-14..05-14 woli=2 price=990 revoked=04-23T09:01:01
+            @04-23T10:00 purchase premium 04-23T09:00:00..05-23T09:00:00 woli=3
+            --- refunds
+            refunded untyped older basic 04-14 revoked=04-23T09:01:01 told=04-23T10:00:00 \
+            990/990 net
+            """
+        )
+    }
+
+    @Test func `the end of family sharing gives no money back`() throws {
+        try expect(
+            """
+            @06-05 purchase basic 05-01..06-01 woli=1 family revoked=05-20
+            @06-05 purchase basic 06-01..07-01 woli=2 revoked=06-03 type=FAMILY_REVOKE price=990
+            --- refunds
+            refunded family_revoke current basic 05-01 revoked=05-20 told=06-05 net
+            refunded family_revoke current basic 06-01 revoked=06-03 told=06-05 0/990 net
+            """
+        )
+    }
+
+    @Test func `a request that is refused, then one that is granted, are two cases`() throws {
+        try expect(
+            """
+            @05-02 purchase basic 05-01..06-01 woli=1 price=990
+            @05-03 notice CONSUMPTION_REQUEST uuid=n1 about=05-01
+            @05-04 notice CONSUMPTION_REQUEST uuid=n2 about=05-01
+            @05-05 notice REFUND_DECLINED uuid=n3 about=05-01
+            @05-06 notice CONSUMPTION_REQUEST uuid=n4 about=05-01
+            @05-07 purchase basic 05-01..06-01 woli=1 price=990 revoked=05-07
+            @05-07 notice CONSUMPTION_REQUEST uuid=n5 about=05-01
+            --- refunds
+            declined basic 05-01 requested=05-03 declined=05-05 ?/990
+            refunded untyped current basic 05-01 requested=05-06 revoked=05-07 990/990 net
+            --- active_periods
+            paid basic 05-01..05-07 refunded
+            active 05-01..05-07
+            """
+        )
+    }
+
+    @Test func `what is only asked for, or refused without a request, changes nothing`() throws {
+        try expect(
+            """
+            @05-02 purchase basic 05-01..06-01 woli=1
+            @05-03 notice CONSUMPTION_REQUEST uuid=n1 about=05-01
+            @05-02 purchase basic 04-01..05-01 woli=0
+            @05-04 notice REFUND_DECLINED uuid=n2 about=04-01
+            --- refunds
+            declined basic 04-01 declined=05-04
+            requested basic 05-01 requested=05-03
+            --- active_periods
+            paid basic 04-01..05-01 expired
+            paid basic 05-01..06-01 open
+            active 04-01..06-01
+            """
+        )
+    }
+
+    @Test func `an announced reversal puts the older period back into the history`() throws {
+        try expect(
+            """
+            @06-02 purchase basic 05-01..06-01 woli=1 price=990
+            @06-02 purchase basic 06-01..07-01 woli=2 price=990
+            @06-10 purchase basic 05-01..06-01 woli=1 price=990 revoked=06-10
+            @06-10 notice REFUND uuid=n1 about=05-01
+            @06-20 purchase basic 05-01..06-01 woli=1 price=990
+            @06-20 notice REFUND_REVERSED uuid=n2 about=05-01
+            --- refunds
+            reversed untyped older basic 05-01 revoked=06-10 announced=06-20 0/990 net
+            """
+        )
+    }
+
+    @Test func `a reversal that only a later statement shows is inferred`() throws {
+        try expect(
+            """
+            @06-10 purchase basic 05-01..06-01 woli=1 price=990 revoked=05-20 type=REFUND_FULL
+            @06-20 purchase basic 05-01..06-01 woli=1 price=990
+            --- refunds
+            reversed full current basic 05-01 revoked=05-20 told=06-10 inferred=06-20 0/990 net
+            """
+        )
+    }
+
+    @Test func `refunded, reversed and refunded again are two cases, told apart`() throws {
+        let ledger = try expect(
+            """
+            @05-10 purchase basic 05-01..06-01 woli=1 price=990 revoked=05-10 percentage=50000 \
+            type=REFUND_PRORATED
+            @05-12 purchase basic 05-01..06-01 woli=1 price=990
+            @05-14 purchase basic 05-01..06-01 woli=1 price=990 revoked=05-13 via=response
+            @05-16 notice REFUND_REVERSED uuid=n1 about=05-01
+            @05-16T00:00:00.100Z purchase basic 05-01..06-01 woli=1 price=990
+            --- refunds
+            reversed prorated current basic 05-01 revoked=05-10 inferred=05-12 part=50000 0/990
+            reversed untyped current basic 05-01 revoked=05-13 told=05-14 \
+            announced=05-16T00:00:00.100 0/990 net
+            """
+        )
+        let rows = Refunds(ledger.timeline(of: TimelineText.stream)).rows
+        #expect(rows.map { $0.positions.map(\.offset) } == [[1, 2, 5], [3, 4, 5]])
+        #expect(rows.map(\.givenMilliunits) == [495, 990])
+    }
+
+    @Test func `a date or a part that Apple changes corrects the open case`() throws {
+        try expect(
+            """
+            @05-10 purchase basic 05-01..06-01 woli=1 price=1000 revoked=05-10
+            @05-11 purchase basic 05-01..06-01 price=1000 woli=1 revoked=05-09 type=REFUND_FULL
+            @05-12 purchase basic 05-01..06-01 price=1000 woli=1 revoked=05-08 percentage=25000 \
+            type=REFUND_PRORATED
+            @05-13 purchase basic 05-01..06-01 price=1000 woli=1 revoked=05-08 via=receipt
+            --- refunds
+            refunded prorated current basic 05-01 revoked=05-08 told=05-10 part=25000 250/1000 net
+            """
+        )
+    }
+
+    @Test func `a reversal of a refund that never reached us has no date`() throws {
+        try expect(
+            """
+            @05-02 purchase basic 05-01..06-01 woli=1 price=990
+            @05-03 notice CONSUMPTION_REQUEST uuid=n1 about=05-01
+            @05-20 notice REFUND_REVERSED uuid=n2 about=05-01
+            @05-21 notice REFUND_REVERSED uuid=n3 about=05-01
+            --- refunds
+            reversed untyped basic 05-01 requested=05-03 announced=05-20 0/990 net
+            """
+        )
+    }
+
+    @Test func `one-time purchases are refunded too`() throws {
+        try expect(
+            """
+            @05-02 once coins 05-01 price=4990 quantity=2
+            @05-03 notice CONSUMPTION_REQUEST uuid=n1 about=05-01
+            @05-09 once coins 05-01 price=4990 quantity=2 revoked=05-08 because=1
+            --- refunds
+            refunded untyped current coins 05-01 requested=05-03 revoked=05-08 told=05-09 \
+            4990/4990 net
+            """
+        )
+    }
+
+    @Test func `announcements about purchases that are not known make no case`() throws {
+        try expect(
+            """
+            @05-02 purchase basic 05-01..06-01 woli=1
+            @05-03 notice CONSUMPTION_REQUEST uuid=n1 about=04-01
+            @05-03 notice REFUND_DECLINED uuid=n2
+            --- refunds
+            """
+        )
+    }
+}

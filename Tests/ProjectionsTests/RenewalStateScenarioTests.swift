@@ -1,0 +1,310 @@
+import Events
+import Projections
+import Testing
+
+/// Where a subscription stands between and in its periods (app-store.md §C.2, §G-11 to §G-22).
+@Suite struct RenewalStateScenarioTests {
+    @Test func `a renewal charged early has succeeded until it starts`() throws {
+        try expect(
+            """
+            @03-20 purchase monthly 03-20..04-20 woli=1
+            @03-20 renewal of=04-20 auto=1 next=monthly
+            @04-19T08:00 purchase monthly 04-20..05-20 woli=2 reason=RENEWAL
+            ---
+            paid monthly 03-20..04-20 expired
+            paid monthly 04-20..05-20 open
+            active 03-20..05-20
+            --- renewal_states
+            active waiting 03-20..04-19T08:00:00 on next=monthly
+            active succeeded 04-19T08:00:00..04-20 on next=monthly
+            active waiting 04-20..05-20 on next=monthly
+            """
+        )
+    }
+
+    @Test func `turning auto-renewal off ends nothing but the next charge`() throws {
+        try expect(
+            """
+            @03-20 purchase monthly 03-20..04-20 woli=1
+            @03-20 renewal of=04-20 auto=1
+            @04-01 renewal of=04-20 auto=0
+            @04-20 notice EXPIRED VOLUNTARY uuid=n1 status=2
+            @04-20 renewal of=04-20 auto=0 intent=1
+            --- renewal_states
+            active waiting 03-20..04-01 on
+            active closed 04-01..04-20 off
+            expired closed 04-20.. off
+            """
+        )
+    }
+
+    @Test func `switched on again before the end it is waiting again`() throws {
+        try expect(
+            """
+            @03-20 purchase monthly 03-20..04-20 woli=1
+            @04-01 renewal of=04-20 auto=0
+            @04-02 renewal of=04-20 auto=1
+            --- renewal_states
+            active waiting 03-20..04-01 on
+            active closed 04-01..04-02 off
+            active waiting 04-02..04-20 on
+            """
+        )
+    }
+
+    @Test func `billing retry lasts until the recovery`() throws {
+        try expect(
+            """
+            @03-20 purchase monthly 03-20..04-20 woli=1
+            @04-20 notice DID_FAIL_TO_RENEW uuid=n1 status=3
+            @04-20 renewal of=04-20 auto=1 retry
+            @05-05 purchase monthly 05-05..06-05 woli=2 reason=RENEWAL
+            @05-05 renewal of=06-05 auto=1
+            --- renewal_states
+            active waiting 03-20..04-20 on
+            billing_retry failed 04-20..05-05 on
+            active waiting 05-05..06-05 on
+            """
+        )
+    }
+
+    @Test func `grace and then retry until Apple gives up`() throws {
+        try expect(
+            """
+            @03-20 purchase monthly 03-20..04-20 woli=1
+            @04-20 notice DID_FAIL_TO_RENEW GRACE_PERIOD uuid=n1 status=4
+            @04-20 renewal of=04-20 grace=05-06 auto=1 retry
+            @05-06 notice GRACE_PERIOD_EXPIRED uuid=n2 status=3
+            @05-06 renewal of=04-20 grace=05-06 auto=1 retry
+            @06-19 notice EXPIRED BILLING_RETRY uuid=n3 status=2
+            @06-19 renewal of=04-20 auto=1 intent=2
+            --- renewal_states
+            active waiting 03-20..04-20 on
+            grace_period failed 04-20..05-06 on
+            billing_retry failed 05-06..06-19 on
+            expired closed 06-19.. on
+            """
+        )
+    }
+
+    @Test func `cancelling in retry ends it at once`() throws {
+        try expect(
+            """
+            @03-20 purchase monthly 03-20..04-20 woli=1
+            @04-20 renewal of=04-20 auto=1 retry
+            @04-28 renewal of=04-20 auto=0 intent=1
+            --- renewal_states
+            active waiting 03-20..04-20 on
+            billing_retry failed 04-20..04-28 on
+            expired closed 04-28.. off
+            """
+        )
+    }
+
+    @Test func `cancelling in grace leaves no retry`() throws {
+        try expect(
+            """
+            @03-20 purchase monthly 03-20..04-20 woli=1
+            @04-20 renewal of=04-20 grace=05-06 auto=1 retry
+            @04-28 renewal of=04-20 grace=05-06 auto=0 retry
+            --- renewal_states
+            active waiting 03-20..04-20 on
+            grace_period failed 04-20..04-28 on
+            expired closed 04-28.. off
+            """
+        )
+    }
+
+    @Test func `an expiry by a billing error seen late had been a retry of sixty days`() throws {
+        try expect(
+            """
+            @03-20 purchase monthly 03-20..04-20 woli=1
+            @08-01 renewal of=04-20 auto=0 intent=2
+            --- renewal_states
+            active waiting 03-20..04-20 on
+            billing_retry failed 04-20..06-19 on
+            expired closed 06-19..08-01 on
+            expired closed 08-01.. off
+            """
+        )
+    }
+
+    @Test func `an expiry by a billing error ends no later than it was told`() throws {
+        try expect(
+            """
+            @03-20 purchase monthly 03-20..04-20 woli=1
+            @05-01 notice EXPIRED BILLING_RETRY uuid=n1 status=2
+            @05-01T00:00:01 renewal of=04-20 intent=2
+            --- renewal_states
+            active waiting 03-20..04-20 on
+            billing_retry failed 04-20..05-01 on
+            expired closed 05-01.. on
+            """
+        )
+    }
+
+    @Test func `a retry of which nobody tells the end lasts sixty days`() throws {
+        try expect(
+            """
+            @03-20 purchase monthly 03-20..04-20 woli=1
+            @04-20 renewal of=04-20 auto=1 retry
+            @09-01 purchase monthly 09-01..10-01 woli=2 reason=PURCHASE
+            --- renewal_states
+            active waiting 03-20..04-20 on
+            billing_retry failed 04-20..06-19 on
+            expired closed 06-19..09-01 on
+            active waiting 09-01..10-01 on
+            """
+        )
+    }
+
+    @Test func `a status alone tells of a retry`() throws {
+        try expect(
+            """
+            @03-20 purchase monthly 03-20..04-20 woli=1
+            @04-20T00:10 notice DID_FAIL_TO_RENEW uuid=n1 status=3
+            @06-19 notice EXPIRED BILLING_RETRY uuid=n2 status=2
+            --- renewal_states
+            active waiting 03-20..04-20 on
+            billing_retry failed 04-20..06-19 on
+            expired closed 06-19.. on
+            """
+        )
+    }
+
+    @Test func `a retry told before the expiry begins with it`() throws {
+        try expect(
+            """
+            @03-20 purchase monthly 03-20..04-20 woli=1
+            @04-01 renewal of=04-20 auto=1
+            @04-19 renewal of=04-20 auto=1 retry
+            @04-21 notice DID_FAIL_TO_RENEW uuid=n1 status=3
+            --- renewal_states
+            active waiting 03-20..04-20 on
+            billing_retry failed 04-20.. on
+            """
+        )
+    }
+
+    @Test func `a refund is revoked until something new is bought, which turns renewal on`() throws
+    {
+        try expect(
+            """
+            @03-20 purchase monthly 03-20..04-20 woli=1
+            @04-01 purchase monthly 03-20..04-20 woli=1 revoked=03-31
+            @04-01 renewal of=04-20 auto=0
+            @04-10 purchase monthly 04-10..05-10 woli=2 reason=PURCHASE
+            --- renewal_states
+            active waiting 03-20..03-31 on
+            revoked closed 03-31..04-01 on
+            revoked closed 04-01..04-10 off
+            active waiting 04-10..05-10 on
+            """
+        )
+    }
+
+    @Test func `a renewal refunded before its start is revoked from there`() throws {
+        try expect(
+            """
+            @03-20 purchase monthly 03-20..04-20 woli=1
+            @04-19 purchase monthly 04-20..05-20 woli=2 reason=RENEWAL
+            @04-19T06:00 purchase monthly 04-20..05-20 woli=2 revoked=04-19T06:00
+            @04-21 renewal of=05-20 auto=0
+            --- renewal_states
+            active waiting 03-20..04-19 on
+            active succeeded 04-19..04-20 on
+            revoked closed 04-20..04-21 on
+            revoked closed 04-21.. off
+            """
+        )
+    }
+
+    @Test func `an upgrade leaves no gap`() throws {
+        try expect(
+            """
+            @03-20 purchase basic 03-20..04-20 woli=1
+            @03-25 purchase basic 03-20..04-20 woli=1 upgraded
+            @03-25 purchase premium 03-25..04-25 woli=2 reason=PURCHASE
+            @03-25 renewal of=04-25 auto=1 next=premium
+            --- renewal_states
+            active waiting 03-20..03-25 on
+            active waiting 03-25..04-25 on next=premium
+            """
+        )
+    }
+
+    @Test func `a renewal told of early follows on a purchase that never reached us`() throws {
+        try expect(
+            """
+            @04-19T08:00 purchase monthly 04-20..05-20 woli=2 reason=RENEWAL
+            --- renewal_states
+            active succeeded 04-19T08:00:00..04-20 on
+            active waiting 04-20..05-20 on
+            """
+        )
+        try expect(
+            """
+            @03-20 purchase monthly 03-20..04-20 woli=1
+            @05-19 purchase monthly 05-20..06-20 woli=3 reason=RENEWAL
+            --- renewal_states
+            active waiting 03-20..04-20 on
+            expired closed 04-20..05-19 on
+            active succeeded 05-19..05-20 on
+            active waiting 05-20..06-20 on
+            """
+        )
+    }
+
+    @Test func `an answer to a price increase stands as long as Apple says it`() throws {
+        try expect(
+            """
+            @03-20 purchase monthly 03-20..04-20 woli=1
+            @04-01 renewal of=04-20 auto=1 consent=0
+            @04-05 renewal of=04-20 auto=1 consent=1
+            @04-20 purchase monthly 04-20..05-20 woli=2
+            @04-20 renewal of=05-20 auto=1
+            --- renewal_states
+            active waiting 03-20..04-01 on
+            active waiting 04-01..04-05 on pending
+            active waiting 04-05..04-20 on accepted
+            active waiting 04-20..05-20 on
+            """
+        )
+    }
+
+    @Test func `what is announced beyond what Apple last said has an end, and nothing after`()
+        throws
+    {
+        try expect(
+            """
+            @03-20 purchase monthly 03-20..04-20 woli=1
+            --- renewal_states
+            active waiting 03-20..04-20 on
+            """
+        )
+        try expect(
+            """
+            @04-20 purchase monthly 03-20..04-20 woli=1
+            --- renewal_states
+            active waiting 03-20..04-20 on
+            expired closed 04-20.. on
+            """
+        )
+    }
+
+    @Test func `a row cites what made it so`() throws {
+        let ledger = try expect(
+            """
+            @03-20 purchase monthly 03-20..04-20 woli=1
+            @04-20 renewal of=04-20 auto=1 retry
+            @04-28 renewal of=04-20 auto=0 intent=1
+            --- renewal_states
+            active waiting 03-20..04-20 on
+            billing_retry failed 04-20..04-28 on
+            expired closed 04-28.. off
+            """
+        )
+        let rows = RenewalStates(ledger.timeline(of: TimelineText.stream)).rows
+        #expect(rows.map { $0.positions.map(\.offset) } == [[1], [1, 2, 3], [1, 2, 3]])
+    }
+}

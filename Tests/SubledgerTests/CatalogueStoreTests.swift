@@ -1,0 +1,70 @@
+import AppStore
+import AppStoreSimulator
+import Catalogue
+import EventLog
+import Events
+import Projections
+import Subledger
+import TestSupport
+import Testing
+
+/// The catalogue of a ledger, as folds are handed it.
+@Suite(.enabled { await TestServer.isAvailable })
+struct CatalogueStoreTests {
+    private static let template = TestTemplate("catalogue_store") {
+        _ = try await Migrator.migrate($0)
+    }
+    private static let now = Instant(milliseconds: 1_790_000_000_000)
+    private static let before = Instant(milliseconds: 1_700_000_000_000)
+
+    @Test func `what was imported comes back as the history of folds`() async throws {
+        try await TestServer.shared.withDatabase(from: Self.template) { settings in
+            let ledger = try await Ledger.open(settings)
+            let store = CatalogueStore(log: ledger.log)
+            #expect(try await ledger.catalogues() == .none)
+            let content = try CatalogueFile.read(SimulatedCatalogue.storekit)
+            let dry = try await store.add(
+                content,
+                effectiveFrom: nil,
+                source: "test",
+                recordedAt: Self.now,
+                isDryRun: true
+            )
+            #expect(dry.isAdded && dry.version.record.version == 1)
+            #expect(try await ledger.catalogues() == .none, "a dry run adds nothing")
+            let first = try await add(content, from: nil, to: store)
+            #expect(first.isAdded && first.previous == nil && first.difference.added.count == 15)
+            #expect(first.version.record == dry.version.record)
+            let again = try await add(content, from: nil, to: store)
+            #expect(!again.isAdded && again.difference.isEmpty)
+            let empty = try await add(try Self.nothing(), from: Self.before, to: store)
+            #expect(empty.isAdded && empty.previous?.record.version == 1)
+            #expect(empty.difference.removed.count == 15)
+            let history = try await ledger.catalogues()
+            #expect(history.versions.map(\.version) == [2, 1], "by the instant they hold from")
+            let (pro, plus) = (
+                "example.subledger.lumen.pro.monthly", "example.subledger.lumen.plus.yearly"
+            )
+            #expect(history.change(from: plus, to: pro, at: Self.now) == .upgrade)
+            #expect(history.change(from: plus, to: pro, at: Self.before) == .planChange)
+            await ledger.log.close()
+        }
+    }
+
+    private static func nothing() throws -> CatalogueContent {
+        try CatalogueFile.read(Array("{\"products\":[]}".utf8))
+    }
+
+    private func add(
+        _ content: CatalogueContent,
+        from effectiveFrom: Instant?,
+        to store: CatalogueStore
+    ) async throws -> CatalogueStore.Import {
+        try await store.add(
+            content,
+            effectiveFrom: effectiveFrom,
+            source: "test",
+            recordedAt: Self.now
+        )
+    }
+}

@@ -1,0 +1,167 @@
+import AppStore
+import Events
+import Projections
+import Testing
+
+/// The field reports behind this project, as verifyReceipt answers that somebody vouches for.
+@Suite struct FieldReportTests {
+    @Test func `S000's sample: both objects of an iOS 6 answer are one period`() throws {
+        // The seconds are the same, the milliseconds are not (app-store.md §A.4, §I-3). The ids of
+        // the published sample were edited apart; here they are one, as they were.
+        func object(_ ms: String) -> String {
+            """
+            {"original_transaction_id":"450234343485","transaction_id":"450234343485",\
+            "product_id":"com.moonit.moonit.premium3","bid":"com.moonit.moonit","quantity":"1",\
+            "purchase_date_ms":"1347405305\(ms)","expires_date":"1355271305\(ms)",\
+            "web_order_line_item_id":"45002345422477"}
+            """
+        }
+        let told = try timelines(
+            "{\"status\":0,\"receipt\":\(object("612")),\"latest_receipt_info\":\(object("000"))}"
+        )
+        let timeline = try #require(told.first)
+        #expect(told.count == 1)
+        #expect(rows(timeline) == ["2012-09-11T23:15:05Z..2012-12-12T00:15:05Z"])
+        #expect(ActivePeriods(timeline).active.count == 1)
+    }
+
+    @Test func `S002's rows in reverse order: one run, two periods`() throws {
+        // app-store.md §I-1.
+        let timeline = try #require(
+            try timelines(
+                answer([
+                    row("900200162803342", "4002002162812828", at(8, 19, 17), at(8, 24, 17)),
+                    row("4500000152802828", "4002002162812828", at(8, 14, 17), at(8, 19, 17)),
+                ])
+            ).first
+        )
+        #expect(
+            rows(timeline) == [
+                "2015-07-09T08:14:17Z..2015-07-09T08:19:17Z",
+                "2015-07-09T08:19:17Z..2015-07-09T08:24:17Z",
+            ]
+        )
+        let entitlement = Entitlement([timeline])
+        #expect(entitlement.intervals() == [at(8, 14, 17)..<at(8, 24, 17)])
+        let issue = Issue(name: "early", publishedAt: at(8, 20, 0))
+        let access = ContentAccess(entitlement, issues: [issue], at: at(9, 0, 0))
+        #expect(access.runs == [at(8, 14, 17)..<at(8, 24, 17)])
+        #expect(
+            access.issues.map(\.unlocked) == [.published(during: at(8, 14, 17)..<at(8, 24, 17))]
+        )
+    }
+
+    @Test func `S003's key: one period under two transaction ids is one`() throws {
+        let timeline = try #require(
+            try timelines(
+                answer([
+                    row("1000000001", "1000000000", at(8, 0, 0), at(9, 0, 0)),
+                    row("1000000002", "1000000000", at(8, 0, 0), at(9, 0, 0)),
+                ])
+            ).first
+        )
+        #expect(rows(timeline).count == 1)
+        #expect(timeline.purchases.first?.transactionIds == ["1000000001", "1000000002"])
+    }
+
+    @Test func `S004's table: a receipt of three periods unlocks five issues, and never May`()
+        throws
+    {
+        func day(_ text: String) throws -> Instant { try #require(Instant("2016-\(text)")) }
+        let told = try timelines(
+            answer([
+                row("3", "1", try day("06-17"), try day("07-17")),
+                row("1", "1", try day("02-20"), try day("03-20")),
+                row("2", "1", try day("03-20"), try day("04-20")),
+            ])
+        )
+        let issues = try (1...8).map {
+            Issue(name: "\($0)", publishedAt: try day("0\($0)-01"))
+        }
+        let access = ContentAccess(Entitlement(told), issues: issues, at: try day("12-31"))
+        let unlocked = access.issues.filter { $0.unlocked != nil }.map(\.issue.name)
+        #expect(unlocked == ["2", "3", "4", "6", "7"])
+        let runs = [try day("02-20")..<day("04-20"), try day("06-17")..<day("07-17")]
+        #expect(access.runs == runs)
+        let initial = access.issues.compactMap { verdict -> String? in
+            if case .newestAtStart? = verdict.unlocked { verdict.issue.name } else { nil }
+        }
+        #expect(initial == ["2", "6"])
+    }
+
+    @Test(arguments: [("\"true\"", "\"false\""), ("true", "false"), ("\"false\"", "\"true\"")])
+    func `S001: a trial or an introductory price in either form ends eligibility`(
+        trial: String,
+        introductory: String
+    ) throws {
+        let offer = "\"is_trial_period\":\(trial),\"is_in_intro_offer_period\":\(introductory)"
+        let told = try timelines(
+            answer([
+                row("2", "1", at(9, 0, 0), at(10, 0, 0)),
+                row("1", "1", at(8, 0, 0), at(9, 0, 0), offer),
+            ])
+        )
+        let group = try #require(OfferEligibility(told).groups(at: at(12, 0, 0)).first)
+        guard case .usedIntroductoryOffer(let used) = group.introductory else {
+            Testing.Issue.record("\(group.introductory)")
+            return
+        }
+        #expect(used.transactionIds == ["1"] && used.purchaseDate == at(8, 0, 0))
+        #expect(group.promotional.isEligible)
+    }
+
+    @Test func `S001: a cancellation date is a refund, an empty one is none`() throws {
+        for (date, isEligible) in [("", true), ("1436433300000", false)] {
+            let offer = "\"is_trial_period\":\"false\",\"cancellation_date_ms\":\"\(date)\""
+            let told = try timelines(answer([row("1", "1", at(8, 0, 0), at(9, 0, 0), offer)]))
+            let group = try #require(OfferEligibility(told).groups(at: at(12, 0, 0)).first)
+            #expect(group.introductory.isEligible == isEligible, "'\(date)'")
+        }
+    }
+
+    private func at(_ hour: Int64, _ minute: Int64, _ second: Int64) -> Instant {
+        let midnight: Int64 = 1_436_400_000_000  // 2015-07-09
+        return Instant(milliseconds: midnight + ((hour * 60 + minute) * 60 + second) * 1000)
+    }
+
+    private func row(
+        _ id: String,
+        _ originalId: String,
+        _ from: Instant,
+        _ to: Instant,
+        _ more: String = "\"is_trial_period\":\"false\",\"cancellation_date\":\"\""
+    ) -> String {
+        """
+        {"quantity":"1","product_id":"monthly","transaction_id":"\(id)",\
+        "original_transaction_id":"\(originalId)","purchase_date_ms":"\(from.milliseconds)",\
+        "expires_date_ms":"\(to.milliseconds)","app_item_id":"",\(more)}
+        """
+    }
+
+    private func answer(_ rows: [String]) -> String {
+        """
+        {"status":0,"environment":"Production","receipt":{"receipt_type":"Production",\
+        "bundle_id":"com.example","receipt_creation_date_ms":"1483228800000",\
+        "request_date_ms":"1483228800000","in_app":[]},\
+        "latest_receipt_info":[\(rows.joined(separator: ","))]}
+        """
+    }
+
+    private func rows(_ timeline: Timeline) -> [String] {
+        ActivePeriods(timeline).rows.map { "\($0.validFrom)..\($0.validTo)" }
+    }
+
+    private func timelines(_ body: String) throws -> [Timeline] {
+        var policy = VerificationPolicy()
+        policy.assumedEnvironment = .production
+        let facts = try AppStoreVerifier(policy: policy).verify(
+            payload: Array(body.utf8),
+            source: "test",
+            receivedAt: Instant(milliseconds: 1_483_228_800_000),
+            voucher: .operator
+        ).facts
+        var ledger = MemoryLedger()
+        for fact in facts { ledger.append(fact) }
+        return Set(facts.map(\.stream)).sorted().map(ledger.timeline(of:))
+    }
+}

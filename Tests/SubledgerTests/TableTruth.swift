@@ -1,0 +1,126 @@
+import AppStoreSimulator
+import Events
+import Projections
+
+/// One table of a life: what must be in it and what the fold puts there, as text.
+///
+/// Where the simulator has no word for a column (cited positions, the catalogue's version), the
+/// column is left out on both sides.
+struct TableTruth {
+    let table: String
+    let expected: [String]
+    let found: [String]
+
+    /// All tables that the simulator knows the truth of, but `active_periods`.
+    static func all(_ life: SubscriptionLife, _ timeline: Timeline) -> [TableTruth] {
+        [
+            TableTruth(
+                table: "renewal_states",
+                expected: life.states.map(\.description),
+                found: RenewalStates(timeline).rows.map(\.truthLine)
+            ),
+            TableTruth(
+                table: "plan_changes",
+                expected: life.planChanges.map(\.description),
+                found: PlanChanges(timeline, .simulated).rows.map(\.truthLine)
+            ),
+            TableTruth(
+                table: "refunds",
+                expected: life.refundCases.map(\.description),
+                found: Refunds(timeline).rows.map(\.truthLine)
+            ),
+            TableTruth(
+                table: "transactions",
+                expected: life.transactions.map(\.description),
+                found: TransactionRows(timeline, .simulated).rows.map(\.truthLine)
+            ),
+        ]
+    }
+
+    /// What differs in the tables of a life, one text a table, which begins with its name.
+    static func differences(_ life: SubscriptionLife, _ timeline: Timeline) -> [String] {
+        all(life, timeline).filter { $0.expected != $0.found }.map { truth in
+            let missing = truth.expected.filter { !truth.found.contains($0) }
+            let surplus = truth.found.filter { !truth.expected.contains($0) }
+            return """
+                \(truth.table): \(truth.expected.count) expected, \(truth.found.count) found
+                life \(life.identity.index) of seed \(life.identity.seed): \
+                \(life.kinds.map(\.rawValue).sorted().joined(separator: ", "))
+                \(life.events.map { "    \($0.signedAt) \($0.step)" }.joined(separator: "\n"))
+                \(missing.map { "  missing \($0)" }.joined(separator: "\n"))
+                \(surplus.map { "  surplus \($0)" }.joined(separator: "\n"))
+                """
+        }
+    }
+}
+
+extension CatalogueHistory {
+    /// What the simulated app sells, in one version for all times.
+    static let simulated = CatalogueHistory([
+        ProductCatalogue(
+            version: 1,
+            effectiveFrom: Instant(milliseconds: 0),
+            subscriptions: SimulatedCatalogue.groups.flatMap { $0 }.compactMap { product in
+                SubscriptionPeriod(product.duration.iso8601).map {
+                    ProductCatalogue.Subscription(
+                        productId: product.id,
+                        subscriptionGroupIdentifier: product.group,
+                        level: product.level,
+                        duration: $0
+                    )
+                }
+            }
+        )
+    ])
+}
+
+extension RenewalState {
+    fileprivate var truthLine: String {
+        let renewal = isAutoRenewOn.map { $0 ? "on" : "off" } ?? "unknown"
+        return "\(validFrom) … \(validTo.map(\.description) ?? "") \(status) \(charge.rawValue)"
+            + " \(renewal) \(autoRenewProductId ?? "-") \(priceConsent?.rawValue ?? "-")"
+    }
+}
+
+extension PlanChange {
+    fileprivate var truthLine: String {
+        let instants = [requested, effective, withdrawn].map { $0?.description ?? "-" }
+        return "\(fromProductId) \(toProductId) \(instants.joined(separator: " "))"
+            + " \(state.rawValue) \(timing.rawValue) \(changeClass.rawValue)"
+            + " \(hasSameDuration.map { $0 ? "same" : "other" } ?? "unknown")"
+            + " \(offerType.map { String($0) } ?? "-")"
+    }
+}
+
+extension RefundCase {
+    fileprivate var truthLine: String {
+        let instants = [requested, declined, revoked, announced, reversed]
+            .map { $0?.description ?? "-" }
+        let amounts = [percentageMilli, reason, priceMilliunits, refundedMilliunits]
+            .map { $0.map { String($0) } ?? "-" }
+        return "\(purchaseDate) \(productId) \(state.rawValue) \(kind?.rawValue ?? "-")"
+            + " \(timing?.rawValue ?? "-") \(instants.joined(separator: " "))"
+            + " \(reversal?.rawValue ?? "-") \(amounts.joined(separator: " "))"
+            + (isNet ? " net" : "")
+    }
+}
+
+extension TransactionRow {
+    fileprivate var truthLine: String {
+        let instants = [
+            time.gracePeriodEnd, time.effectiveEnd, fate.refunded, fate.unsubscribeDetected,
+            fate.billingIssuesDetected,
+        ].map { $0?.description ?? "-" }.joined(separator: " ")
+        let amounts = [place.gapSeconds, money.grossMilliunits, money.netMilliunits]
+            .map { $0.map { String($0) } ?? "-" }.joined(separator: " ")
+        return "\(ids.storeTransactionId ?? "-") \(product.productId) \(time.start)"
+            + " \(time.end?.description ?? "-") \(instants)"
+            + " number \(place.renewalNumber.map { String($0) } ?? "-")"
+            + " paid \(place.consecutivePaidPeriods) \(amounts)"
+            + (place.isTrialConversion ? " conversion" : "")
+            + (place.isResubscribe ? " again" : "")
+            + (place.planChange.map {
+                " \($0.rawValue) from \(place.previousProductId ?? "")"
+            } ?? "")
+    }
+}
