@@ -74,7 +74,9 @@ extension EventLog {
                 continue
             }
             var offset = min(mark.offset, head.offset)
-            if case .offsets(let offsets) = knownAt { offset = min(offset, offsets[lane] ?? offset) }
+            if case .offsets(let offsets) = knownAt {
+                offset = min(offset, offsets[lane] ?? offset)
+            }
             heads[lane] = Head(offset: offset, commit: mark.commit.number)
         }
         return heads

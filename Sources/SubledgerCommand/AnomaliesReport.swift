@@ -2,6 +2,7 @@ import ArgumentParser
 import EventLog
 import Events
 import Projections
+import Subledger
 
 struct AnomaliesReport: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
