@@ -132,15 +132,12 @@ extension Timeline {
             else { return nil }
             return MoneyLabel(at: purchase.purchaseDate, text: "+" + amountText(price))
         }
-        let refunds = Refunds(self).rows.flatMap { refund -> [MoneyLabel] in
-            guard refund.expiresDate != nil, let given = refund.givenMilliunits, given > 0 else {
-                return []
-            }
-            let amount = amountText(given)
-            return [
-                refund.revoked.map { MoneyLabel(at: $0, text: glyphs.minus + amount) },
-                refund.reversed.map { MoneyLabel(at: $0, text: "\(glyphs.reversed) +\(amount)") },
-            ].compactMap { $0 }
+        let refunds = Refunds(self).rows.compactMap { refund -> MoneyLabel? in
+            guard refund.expiresDate != nil, let revoked = refund.revoked,
+                let given = refund.givenMilliunits, given > 0
+            else { return nil }
+            let undone = refund.reversed == nil ? "" : " " + glyphs.reversed
+            return MoneyLabel(at: revoked, text: glyphs.minus + amountText(given) + undone)
         }
         return charges + refunds
     }
