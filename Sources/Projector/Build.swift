@@ -77,7 +77,8 @@ struct Build: Sendable {
         }
         let session = try await PostgresSession.connect(settings)
         for projection in projections {
-            try await session.execute(projection.indexSQL.replacing("{{schema}}", with: schema))
+            let indexSQL = projection.indexSQL.replacing("{{schema}}", with: schema)
+            if !indexSQL.isEmpty { try await session.execute(indexSQL) }
             try await session.execute("ANALYZE \(schema).\(projection.name)")
         }
         await session.close()
