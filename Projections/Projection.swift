@@ -2,7 +2,8 @@ public import Events
 
 /// A view of timelines as a table: its DDL and, for each timeline, its rows.
 ///
-/// To add one: a folder with the fold and its SQL, and a line in `Projections.swift`.
+/// To add one: a folder with the fold and its SQL, and a line in `Projections.swift`. Only `name`,
+/// `version`, `columns`, `tableSQL` and `rows` must be written; the README has a whole one.
 public protocol Projection: Sendable {
     /// The table's name, without a schema.
     var name: String { get }
@@ -10,7 +11,8 @@ public protocol Projection: Sendable {
     var version: Int { get }
     /// DDL of the table with its comments; `{{schema}}` stands for the quoted schema name.
     ///
-    /// Its columns begin with those of `ProjectionRow.streamColumns`.
+    /// Its columns begin with those of `ProjectionRow.streamColumns`; the primary key over these is
+    /// made after loading, for every table alike.
     var tableSQL: String { get }
     /// DDL of the indexes that are built after loading; `{{schema}}` as in `tableSQL`.
     var indexSQL: String { get }
@@ -19,6 +21,25 @@ public protocol Projection: Sendable {
     var columns: [String] { get }
     /// The rows of one subscription, in their order; pure.
     func rows(of timeline: Timeline, in context: FoldContext) -> [ProjectionRow]
+}
+
+extension Projection {
+    /// No index but the primary key's.
+    public var indexSQL: String { "" }
+
+    /// DDL of a table with these columns of its own, each its name and its SQL type, between those
+    /// that every table has; they may be NULL, and have no comment.
+    public func table(_ ownColumns: String...) -> String {
+        """
+        CREATE TABLE {{schema}}.\(name) (
+            lane integer NOT NULL,
+            environment text COLLATE "C" NOT NULL,
+            original_transaction_id text COLLATE "C" NOT NULL,
+            ordinal integer NOT NULL,
+            \(ownColumns.map { "\($0) NULL,\n    " }.joined())positions bigint[] NOT NULL
+        )
+        """
+    }
 }
 
 /// What a fold may know besides events: what the operator has decided.
@@ -52,6 +73,14 @@ public struct ProjectionRow: Hashable, Sendable {
         self.values = values
         self.positions = positions
     }
+
+    /// A row of these values that has the causes of other rows, in any order.
+    public init(_ values: ColumnValue..., causedBy causes: [Position]) {
+        self.values = values
+        positions = causes.sorted().reduce(into: []) { unique, position in
+            if unique.last != position { unique.append(position) }
+        }
+    }
 }
 
 /// A value as PostgreSQL will hold it.
@@ -78,6 +107,11 @@ extension ColumnValue {
     /// A `bigint` of milliseconds, or NULL.
     public init(milliseconds instant: Instant?) {
         self = instant.map { .integer($0.milliseconds) } ?? .null
+    }
+
+    /// A `timestamptz`, or NULL.
+    public init(timestamp instant: Instant?) {
+        self = instant.map { .timestamp($0) } ?? .null
     }
 
     /// A `text`, or NULL.

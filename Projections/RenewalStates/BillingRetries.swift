@@ -4,13 +4,19 @@ internal import Events
 ///
 /// A renewal statement is about the expiry it names; one that names none, and a notification's
 /// status, are about the gap in which they were said. The retry ends with the first later saying
-/// without it, with auto-renewal off (app-store.md §G-22), or after 60 days (§G-18).
+/// without it, with auto-renewal off (app-store.md §G-22), or after 60 days (§G-18), which a saying
+/// from long after them does not lengthen.
 struct BillingRetries {
     // By as-of; of one instant those with retry first.
     private let sayings: [Saying]
 
     /// The longest time for which Apple retries (app-store.md §G-18), in ms.
     static let retryMax: Int64 = 60 * 86_400_000
+
+    /// How late Apple may tell that it gave up, in ms: a day, for it does so within minutes.
+    ///
+    /// What is told later was heard of late, and is no longer retry (app-store.md §G-18).
+    private static let giveUpDelayMax: Int64 = 86_400_000
 
     private struct Saying {
         let asOf: Instant
@@ -88,12 +94,15 @@ struct BillingRetries {
         let ending = about.first { saying in
             saying.isAutoRenewOff || (!saying.isInRetry && saying.asOf > first.asOf)
         }
-        if let ending {
-            citations.cite(ending.offset)
+        if let ending { citations.cite(ending.offset) }
+        if let ending,
+            ending.asOf.milliseconds <= limit.milliseconds + BillingRetries.giveUpDelayMax
+        {
             return (bounded(ending.asOf, gap), true)
         }
-        // Nobody said how it ended: it did at the latest when Apple gives up.
-        let given = about.last.map { max($0.asOf, limit) } ?? limit
+        // Nobody said in time how it ended: it did at the latest when Apple gives up.
+        let last = about.last { $0.isInRetry && $0.asOf <= ending?.asOf ?? $0.asOf } ?? first
+        let given = max(last.asOf, limit)
         return (given <= horizon ? bounded(given, gap) : gap.to, true)
     }
 

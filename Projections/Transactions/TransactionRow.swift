@@ -172,11 +172,6 @@ extension TransactionRow {
 }
 
 extension ColumnValue {
-    /// A `timestamptz`, or NULL.
-    init(timestamp instant: Instant?) {
-        self = instant.map { .timestamp($0) } ?? .null
-    }
-
     /// An `integer`, or NULL.
     init(_ number: Int?) {
         self = number.map { .int32(Int32(clamping: $0)) } ?? .null

@@ -185,6 +185,7 @@ struct StatusUpdateTests {
     }
 
     @Test func `of several subscriptions the one it renews into is meant`() throws {
+        // app-store.md §I-17
         let other = Self.row.replacing("\"100\"", with: "\"200\"").replacing("101", with: "201")
         let second = Self.pending.replacing("\"100\"", with: "\"200\"")
             .replacing(

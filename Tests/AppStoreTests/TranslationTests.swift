@@ -48,6 +48,7 @@ struct TranslationTests {
     }
 
     @Test func `without an original id the transaction's own is the stream's`() throws {
+        // app-store.md §G-1, §G-48
         let payload = transaction().replacing("\"originalTransactionId\":\"7\",", with: "")
         #expect(try fact(payload).stream.originalTransactionId == "9")
         let numeric = transaction().replacing("\"7\"", with: "9007199254740993")
@@ -93,6 +94,16 @@ struct TranslationTests {
         .replacing("1700000001234", with: "1700000009999")
         #expect(try fact(later).content == fact(transaction()).content)
         #expect(try fact(later).asOf.milliseconds == 1_700_000_009_999)
+    }
+
+    @Test(arguments: [1_700_000_001_612, 1_700_000_002_612, 1_600_000_000_000, 134_723_435_406_809])
+    func `the original purchase date is no start, and may be later than the purchase`(
+        original: Int64
+    ) throws {
+        // app-store.md §G-12, §G-13
+        let told = try fact(transaction(",\"originalPurchaseDate\":\(original)"))
+        #expect(try told == fact(transaction()))
+        #expect(told.purchaseDate.milliseconds == 1_700_000_000_000)
     }
 
     @Test func `a notification speaks of what is nested in it, after it`() throws {

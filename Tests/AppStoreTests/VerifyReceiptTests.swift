@@ -51,8 +51,13 @@ struct VerifyReceiptTests {
             "\"quantity\":\"1\",",
             "\"quantity\":\"1\",\"original_purchase_date_ms\":\"134723435406809\","
         ),
+        (
+            "\"quantity\":\"1\",",
+            "\"quantity\":\"1\",\"original_purchase_date_ms\":\"1595439548000\","
+        ),
     ])
     func `odd spellings of one entry give the same fact`(part: String, odd: String) throws {
+        // app-store.md §G-12, §G-13, §G-48, §G.d
         let row = VouchedResponses.row.replacing(part, with: odd)
         #expect(row != VouchedResponses.row)
         #expect(
@@ -62,6 +67,7 @@ struct VerifyReceiptTests {
     }
 
     @Test func `an id beyond 2^53 written as a number keeps every digit`() throws {
+        // app-store.md §G-48
         let row = VouchedResponses.row.replacing("\"100\"", with: "9007199254740993")
         let fact = try #require(try responses.facts(responses.response(latest: "[\(row)]")).first)
         #expect(fact.stream.originalTransactionId == "9007199254740993")

@@ -10,6 +10,7 @@ struct RestoreTests {
     func `a new id of a known purchase is a restore, as an alias or in an event of its own`(
         variant: Variant
     ) async throws {
+        // app-store.md §G-4
         try await variant.withLog { log, _ in
             let cases: [(Fact, isNew: Bool, isRestore: Bool)] = [
                 // The first id is the purchase's own; another purchase has one of its own.

@@ -16,6 +16,7 @@ import Testing
     ]
 
     @Test func `Apple's table: February, March, April, June and July, never May`() throws {
+        // app-store.md §G.a
         let access = try access(Self.magazine, at: "2026-07-02")
         #expect(
             access == [

@@ -78,6 +78,7 @@ import Testing
     }
 
     @Test func `a sandbox purchase gives no access in production`() throws {
+        // app-store.md §G-41
         let customer = try CustomerText(
             """
             stream 1 Sandbox

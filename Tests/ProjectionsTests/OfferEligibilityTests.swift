@@ -13,6 +13,7 @@ import Testing
     }
 
     @Test func `a trial of one product was the offer of all products of its group`() throws {
+        // app-store.md §G.b
         let customer = try CustomerText(
             """
             stream 1
@@ -91,6 +92,7 @@ import Testing
     }
 
     @Test func `in grace the customer is a subscriber, in retry nobody to win back`() throws {
+        // app-store.md §G-44, §G.b
         let customer = try CustomerText(
             """
             stream 1

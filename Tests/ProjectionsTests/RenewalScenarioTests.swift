@@ -18,6 +18,7 @@ import Testing
     }
 
     @Test func `a restore is the same period under another transaction id`() throws {
+        // app-store.md §G-4
         let ledger = try expect(
             """
             @03-20 purchase monthly 03-20..04-20 id=T1 woli=7

@@ -6,7 +6,8 @@ import Testing
 ///
 /// Facts: `@AS-OF purchase PRODUCT FROM..TO [id=] [woli=] [upgraded] [revoked=] [type=] [offer=]
 /// [discount=] [price=] [group=] [family] [reason=]`, `@AS-OF once PRODUCT FROM` (never expires),
-/// `@AS-OF renewal [of=] [grace=] [auto=] [retry] [intent=] [product=] [next=] [consent=]`,
+/// `@AS-OF renewal [of=] [grace=] [auto=] [retry] [intent=] [product=] [next=] [consent=]
+/// [recent=]`,
 /// `@AS-OF notice TYPE [SUBTYPE] uuid= [status=] [about=FROM]`; `via=` names an older format. Times
 /// are of 2026 unless a year is written: `03-20`, `03-20T08:00:01`. An unknown word fails the test.
 ///
@@ -34,6 +35,7 @@ struct TimelineText {
     /// The words of `via=`, for formats that stay silent about more than a JWS does.
     static let formats: [String: Format] = [
         "receipt": .receiptTransaction, "response": .responseTransaction,
+        "single": .singleTransaction,
         "pending": .pendingRenewalInfo, "top": .topLevelRenewalInfo,
     ]
 
@@ -149,6 +151,8 @@ private struct FactDraft {
         case "intent": content[.expirationIntent] = .integer(try #require(Int64(value)))
         case "product": content[.productId] = .text(value)
         case "next": content[.autoRenewProductId] = .text(value)
+        case "recent":
+            content[.recentSubscriptionStartDate] = .instant(try TimelineText.instant(value))
         case "consent": content[.priceIncreaseStatus] = .integer(try #require(Int64(value)))
         case "status": content[.status] = .integer(try #require(Int64(value)))
         case "about": purchaseDate = try TimelineText.instant(value)

@@ -52,6 +52,7 @@ import Testing
     }
 
     @Test func `S003's key: one period under two transaction ids is one`() throws {
+        // app-store.md §G-5
         let timeline = try #require(
             try timelines(
                 answer([
@@ -119,6 +120,16 @@ import Testing
         }
     }
 
+    @Test func `a shorter answer that comes later takes no period away`() throws {
+        // app-store.md §G-42: sandbox receipts are cut, V1 holds a hundred rows at the most.
+        let first = row("1", "1", at(8, 0, 0), at(9, 0, 0))
+        let second = row("2", "1", at(9, 0, 0), at(10, 0, 0))
+        let later = answer([second]).replacing("1483228800000", with: "1483228900000")
+        let timeline = try #require(try timelines(answer([first, second]), later).first)
+        #expect(rows(timeline).count == 2)
+        #expect(timeline.horizon == Instant(milliseconds: 1_483_228_900_000))
+    }
+
     private func at(_ hour: Int64, _ minute: Int64, _ second: Int64) -> Instant {
         let midnight: Int64 = 1_436_400_000_000  // 2015-07-09
         return Instant(milliseconds: midnight + ((hour * 60 + minute) * 60 + second) * 1000)
@@ -151,15 +162,18 @@ import Testing
         ActivePeriods(timeline).rows.map { "\($0.validFrom)..\($0.validTo)" }
     }
 
-    private func timelines(_ body: String) throws -> [Timeline] {
+    private func timelines(_ bodies: String...) throws -> [Timeline] {
         var policy = VerificationPolicy()
         policy.assumedEnvironment = .production
-        let facts = try AppStoreVerifier(policy: policy).verify(
-            payload: Array(body.utf8),
-            source: "test",
-            receivedAt: Instant(milliseconds: 1_483_228_800_000),
-            voucher: .operator
-        ).facts
+        let verifier = AppStoreVerifier(policy: policy)
+        let facts = try bodies.flatMap { body in
+            try verifier.verify(
+                payload: Array(body.utf8),
+                source: "test",
+                receivedAt: Instant(milliseconds: 1_483_228_900_000),
+                voucher: .operator
+            ).facts
+        }
         var ledger = MemoryLedger()
         for fact in facts { ledger.append(fact) }
         return Set(facts.map(\.stream)).sorted().map(ledger.timeline(of:))

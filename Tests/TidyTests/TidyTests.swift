@@ -82,6 +82,7 @@ import Testing
     }
 
     @Test func `folds read no clock and no randomness`() throws {
+        // app-store.md §G-38
         let words = [
             "import Foundation", "systemClock", "Date()", ".random", "ContinuousClock", " await ",
         ]
@@ -97,6 +98,36 @@ import Testing
         for (path, text) in try TidyTests.files(in: TidyTests.product) {
             for word in words { #expect(!text.contains(word), "\(path) contains `\(word)`") }
         }
+    }
+
+    @Test func `the README's projection is the one that is compiled and rebuilt`() throws {
+        let readme = try String(
+            contentsOf: TidyTests.root.appendingPathComponent("README.md"),
+            encoding: .utf8
+        )
+        let example = try String(
+            contentsOf: TidyTests.root
+                .appendingPathComponent("Tests/SubledgerTests/Example/Trials.swift"),
+            encoding: .utf8
+        )
+        // Inside the module it is written without its import.
+        let code = try #require(example.range(of: "import Projections\n\n"))
+        #expect(readme.contains("```swift\n\(example[code.upperBound...])```\n"))
+    }
+
+    @Test func `every trap and every scenario of Apple's data is cited by a test`() throws {
+        let traps = (1...48).map { "G-\($0)" } + ["G.a", "G.b"] + (1...18).map { "I-\($0)" }
+        var cited: Set<String> = []
+        for (_, text) in try TidyTests.files(in: ["Tests"]) {
+            // A comment inside a test, not that of a suite.
+            for line in text.split(separator: "\n") where line.hasPrefix("        // app-store.md")
+            {
+                for name in line.matches(of: #/§([GI][-.][0-9a-z]+)/#) {
+                    cited.insert(String(name.1))
+                }
+            }
+        }
+        #expect(traps.filter { !cited.contains($0) } == [])
     }
 
     @Test func `the README says only what is so`() throws {

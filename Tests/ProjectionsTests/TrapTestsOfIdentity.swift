@@ -1,0 +1,172 @@
+import Events
+import Projections
+import Testing
+
+/// Traps about which purchase, which subscription, and which moment is meant (app-store.md §G).
+@Suite struct TrapTestsOfIdentity {
+    @Test func `the original id stays over all renewals, whatever their own ids`() throws {
+        // app-store.md §G-1
+        let ledger = try expect(
+            """
+            @03-20 purchase basic 03-20..04-20 id=1000 woli=1
+            @04-20 purchase basic 04-20..05-20 id=1007 woli=2 reason=RENEWAL
+            @05-20 purchase basic 05-20..06-20 id=0999 woli=3 reason=RENEWAL
+            ---
+            paid basic 03-20..04-20 expired
+            paid basic 04-20..05-20 expired
+            paid basic 05-20..06-20 open
+            active 03-20..06-20
+            --- transactions
+            basic 03-20..04-20 n=1 paid=1
+            basic 04-20..05-20 n=2 paid=2
+            basic 05-20..06-20 n=3 paid=3
+            """
+        )
+        #expect(ledger.streams == [TimelineText.stream])
+    }
+
+    @Test func `who subscribes again keeps the original id, and the lapse is a gap in it`() throws {
+        // app-store.md §G-2
+        try expect(
+            """
+            @03-20 purchase basic 03-20..04-20 woli=1 price=9990
+            @04-20 notice EXPIRED VOLUNTARY uuid=n1 status=2
+            @04-20 renewal of=04-20 auto=0 intent=1
+            @06-17 notice SUBSCRIBED RESUBSCRIBE uuid=n2 status=1
+            @06-17 purchase premium 06-17..07-17 woli=2 price=19990 reason=PURCHASE
+            @06-17 renewal of=07-17 auto=1
+            ---
+            paid basic 03-20..04-20 expired
+            paid premium 06-17..07-17 open
+            active 03-20..04-20 06-17..07-17
+            --- renewal_states
+            active waiting 03-20..04-20 on
+            expired closed 04-20..06-17 off
+            active waiting 06-17..07-17 on
+            --- plan_changes
+            effective resubscribe upgrade basic..premium effective=06-17 same
+            --- movements
+            03-20 paid_start basic 9990 "Subscribe"
+            04-20 churn_voluntary basic "Cancel"
+            04-20 auto_renew_off basic
+            06-17 paid_start premium was=basic 19990 again "Reactivate with Upgrade"
+            """
+        )
+    }
+
+    @Test func `a purchase is named by original id, start and end together`() throws {
+        // app-store.md §G-5: S000's key of id and end alone would make one of these two.
+        let ledger = try expect(
+            """
+            @04-21 purchase basic 03-20..05-20 id=a
+            @04-21 purchase basic 04-20..05-20 id=b
+            @04-22 purchase basic 04-20..05-20 id=c
+            ---
+            paid basic 03-20..04-20 expired
+            paid basic 04-20..05-20 open
+            active 03-20..05-20
+            """
+        )
+        let purchases = ledger.timeline(of: TimelineText.stream).purchases
+        #expect(purchases.map(\.transactionIds) == [["a"], ["b", "c"]])
+    }
+
+    @Test func `a line item names a purchase on every device, and Xcode's 0 names none`() throws {
+        // app-store.md §G-6
+        let ledger = try expect(
+            """
+            @03-21 purchase basic 03-20..04-20 woli=190001007274949 id=190002223966278
+            @03-22 purchase basic 03-20T00:00:01..04-20 woli=190001007274949 id=190002224000004
+            @05-25 purchase basic 04-20..05-20 woli=0 id=x1
+            @05-25 purchase basic 05-20..06-20 woli=0 id=x2
+            ---
+            paid basic 03-20T00:00:01..04-20 expired
+            paid basic 04-20..05-20 expired
+            paid basic 05-20..06-20 open
+            active 03-20T00:00:01..06-20
+            """
+        )
+        let first = try #require(ledger.timeline(of: TimelineText.stream).purchases.first)
+        #expect(first.transactionIds == ["190002223966278", "190002224000004"])
+    }
+
+    @Test func `an extended period is the same purchase with a later end, in every table`() throws {
+        // app-store.md §G-7
+        try expect(
+            """
+            @03-20 purchase basic 03-20..04-20 woli=7 price=9990
+            @04-10 notice RENEWAL_EXTENDED uuid=n1 status=1 about=03-20
+            @04-10 purchase basic 03-20..05-04 woli=7 price=9990
+            @04-10 renewal of=05-04 auto=1
+            ---
+            paid basic 03-20..05-04 open
+            active 03-20..05-04
+            --- renewal_states
+            active waiting 03-20..05-04 on
+            --- refunds
+            --- transactions
+            basic 03-20..05-04 n=1 paid=1 9990/9990
+            --- movements
+            03-20 paid_start basic 9990 "Subscribe"
+            04-10 extension basic
+            """
+        )
+    }
+
+    @Test func `a restore is no purchase, of a subscription nor of anything else`() throws {
+        // app-store.md §G-15
+        try expect(
+            """
+            @03-20 purchase basic 03-20..04-20 id=1000 woli=1 price=9990
+            @03-20 once atlas 03-19 id=900 price=4990
+            @04-01 purchase basic 03-20..04-20 id=1001 woli=1 price=9990
+            @04-01 once atlas 03-19 id=901 price=4990
+            ---
+            paid basic 03-20..04-20 open
+            active 03-20..04-20
+            --- transactions
+            atlas 03-19.. 4990/4990
+            basic 03-20..04-20 n=1 paid=1 9990/9990
+            --- movements
+            03-19 one_time_purchase atlas 4990
+            03-20 paid_start basic 9990 "Subscribe"
+            """
+        )
+    }
+
+    @Test func `what Apple told last is judged by Apple's clock, at any year of ours`() throws {
+        // app-store.md §G-38
+        for year in ["2011", "2099"] {
+            try expect(
+                """
+                @\(year)-03-21 purchase basic \(year)-03-20..\(year)-04-20
+                ---
+                paid basic \(year)-03-20..\(year)-04-20 open
+                active \(year)-03-20..\(year)-04-20
+                --- renewal_states
+                active waiting \(year)-03-20..\(year)-04-20 on
+                --- movements
+                \(year)-03-20 paid_start basic "Subscribe"
+                """
+            )
+        }
+    }
+
+    @Test func `Apple's own start of a run bridges lapses, and is no start here`() throws {
+        // app-store.md §G-46
+        try expect(
+            """
+            @03-20 purchase basic 03-20..04-20 woli=1
+            @06-01 purchase basic 06-01..07-01 woli=2 reason=PURCHASE
+            @06-01 renewal of=07-01 auto=1 recent=03-20
+            ---
+            paid basic 03-20..04-20 expired
+            paid basic 06-01..07-01 open
+            active 03-20..04-20 06-01..07-01
+            --- transactions
+            basic 03-20..04-20 n=1 paid=1
+            basic 06-01..07-01 n=1 paid=1 again=3628800
+            """
+        )
+    }
+}

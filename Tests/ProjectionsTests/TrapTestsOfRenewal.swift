@@ -1,0 +1,307 @@
+import Events
+import Projections
+import Testing
+
+/// Traps about how a period ends and what follows it (app-store.md §G).
+@Suite struct TrapTestsOfRenewal {
+    @Test func `auto-renewal off is no end, and Cancel counts when the period ends`() throws {
+        // app-store.md §G-11
+        try expect(
+            """
+            @03-20 purchase basic 03-20..04-20 woli=1 price=9990
+            @03-21 renewal of=04-20 auto=0
+            @04-20T00:05 notice EXPIRED VOLUNTARY uuid=n1 status=2
+            @04-20T00:05 renewal of=04-20 auto=0 intent=1
+            ---
+            paid basic 03-20..04-20 expired
+            active 03-20..04-20
+            --- renewal_states
+            active waiting 03-20..03-21 on
+            active closed 03-21..04-20 off
+            expired closed 04-20.. off
+            --- movements
+            03-20 paid_start basic 9990 "Subscribe"
+            03-21 auto_renew_off basic
+            04-20 churn_voluntary basic "Cancel"
+            """
+        )
+    }
+
+    @Test func `a renewal is charged a day early and begins at the boundary`() throws {
+        // app-store.md §G-14
+        try expect(
+            """
+            @03-20 purchase basic 03-20..04-20 woli=1 price=9990
+            @04-19T01:00 purchase basic 04-20..05-20 woli=2 price=9990 reason=RENEWAL
+            ---
+            paid basic 03-20..04-20 expired
+            paid basic 04-20..05-20 open
+            active 03-20..05-20
+            --- renewal_states
+            active waiting 03-20..04-19T01:00:00 on
+            active succeeded 04-19T01:00:00..04-20 on
+            active waiting 04-20..05-20 on
+            --- movements
+            03-20 paid_start basic 9990 "Subscribe"
+            04-20 renewal basic 9990 "Renew"
+            """
+        )
+    }
+
+    @Test func `a small gap is in the log and in access, and yet no lapse`() throws {
+        // app-store.md §G-16
+        try expect(
+            """
+            @03-20T08:06 purchase basic 03-20T08:00..03-20T08:05 woli=1
+            @03-20T08:06 purchase basic 03-20T08:05:40..03-20T08:10:40 woli=2
+            ---
+            paid basic 03-20T08:00:00..03-20T08:05:00 expired
+            paid basic 03-20T08:05:40..03-20T08:10:40 open
+            active 03-20T08:00:00..03-20T08:05:00 03-20T08:05:40..03-20T08:10:40
+            --- transactions
+            basic 03-20T08:00:00..03-20T08:05:00 n=1 paid=1
+            basic 03-20T08:05:40..03-20T08:10:40 n=2 paid=2
+            --- movements
+            03-20T08:00:00 paid_start basic "Subscribe"
+            03-20T08:05:00 churn_unknown basic "Cancel"
+            03-20T08:05:40 renewal basic "Renew"
+            """
+        )
+    }
+
+    @Test func `an end is never the start and the product's length`() throws {
+        // app-store.md §G-17: `basic` is sold by the month.
+        try expect(
+            """
+            @03-20 purchase basic 03-20..03-29 woli=1
+            @03-29 purchase basic 03-29..05-20 woli=2 reason=RENEWAL
+            ---
+            paid basic 03-20..03-29 expired
+            paid basic 03-29..05-20 open
+            active 03-20..05-20
+            --- renewal_states
+            active waiting 03-20..05-20 on
+            --- transactions
+            basic 03-20..03-29 n=1 paid=1
+            basic 03-29..05-20 n=2 paid=2
+            """
+        )
+    }
+
+    @Test func `billing retry lasts sixty days and no longer, unless Apple says when it ended`()
+        throws
+    {
+        // app-store.md §G-18
+        try expect(
+            """
+            @03-20 purchase basic 03-20..04-20 woli=1
+            @04-20 renewal of=04-20 auto=1 retry
+            @07-20 renewal of=04-20 auto=1 intent=2
+            --- renewal_states
+            active waiting 03-20..04-20 on
+            billing_retry failed 04-20..06-19 on
+            expired closed 06-19.. on
+            --- movements
+            03-20 paid_start basic "Subscribe"
+            04-20 billing_issue_entered basic "Billing Retry from Paid Subscription"
+            06-19 churn_involuntary basic "Canceled from Billing Retry"
+            """
+        )
+    }
+
+    @Test func `a recovery in retry begins anew on its own day, and the days between are a gap`()
+        throws
+    {
+        // app-store.md §G-19
+        try expect(
+            """
+            @03-20 purchase basic 03-20..04-20 woli=1
+            @04-20 notice DID_FAIL_TO_RENEW uuid=n1 status=3
+            @04-20 renewal of=04-20 auto=1 retry
+            @05-05 purchase basic 05-05..06-05 woli=2 reason=RENEWAL
+            ---
+            paid basic 03-20..04-20 expired
+            paid basic 05-05..06-05 open
+            active 03-20..04-20 05-05..06-05
+            --- movements
+            03-20 paid_start basic "Subscribe"
+            04-20 billing_issue_entered basic "Billing Retry from Paid Subscription"
+            05-05 renewal basic "Renewal from Billing Retry"
+            05-05 billing_issue_recovered basic
+            """
+        )
+    }
+
+    // Three and six days of a week; sixteen and 28 of a month; and none of Apple's.
+    @Test(arguments: ["04-23", "04-26", "05-06", "05-18", "04-20T12:00:07"])
+    func `grace ends when Apple set its end, whatever is sold`(end: String) throws {
+        // app-store.md §G-20
+        try expect(
+            """
+            @03-20 purchase basic 03-20..04-20 woli=1
+            @04-20 renewal of=04-20 grace=\(end) auto=1 retry
+            @05-30 renewal of=04-20 grace=\(end) auto=1 retry
+            ---
+            paid basic 03-20..04-20 expired
+            grace basic 04-20..\(end) expired
+            active 03-20..\(end)
+            --- renewal_states
+            active waiting 03-20..04-20 on
+            grace_period failed 04-20..\(end) on
+            billing_retry failed \(end).. on
+            """
+        )
+    }
+
+    @Test func `recovered in grace the cycle goes on, recovered after it the days were free`()
+        throws
+    {
+        // app-store.md §G-21
+        let grace = """
+            @03-20 purchase basic 03-20..04-20 woli=1
+            @04-20 renewal of=04-20 grace=05-06 auto=1 retry
+            """
+        try expect(
+            grace + """
+
+                @05-01 purchase basic 04-20..05-20 woli=2 reason=RENEWAL
+                @05-01 renewal of=05-20 auto=1
+                ---
+                paid basic 03-20..04-20 expired
+                paid basic 04-20..05-20 open
+                active 03-20..05-20
+                """
+        )
+        try expect(
+            grace + """
+
+                @05-10 purchase basic 05-10..06-10 woli=2 reason=RENEWAL
+                @05-10 renewal of=06-10 auto=1
+                ---
+                paid basic 03-20..04-20 expired
+                grace basic 04-20..05-06 expired
+                paid basic 05-10..06-10 open
+                active 03-20..05-06 05-10..06-10
+                """
+        )
+    }
+
+    @Test func `cancelling in grace ends it at once`() throws {
+        // app-store.md §G-22
+        try expect(
+            """
+            @03-20 purchase basic 03-20..04-20 woli=1
+            @04-20 renewal of=04-20 grace=05-06 auto=1 retry
+            @04-28 renewal of=04-20 grace=05-06 auto=0
+            ---
+            paid basic 03-20..04-20 expired
+            grace basic 04-20..04-28 expired
+            active 03-20..04-28
+            --- movements
+            03-20 paid_start basic "Subscribe"
+            04-20 billing_issue_entered basic "Grace Period from Paid Subscription"
+            04-28 churn_voluntary basic "Canceled from Billing Grace Period"
+            04-28 auto_renew_off basic
+            """
+        )
+    }
+
+    @Test func `a price increase is a flag until the customer lets it end the subscription`()
+        throws
+    {
+        // app-store.md §G-34
+        let asked = """
+            @03-20 purchase basic 03-20..04-20 woli=1
+            @04-01 notice PRICE_INCREASE PENDING uuid=n1 status=1
+            @04-01 renewal of=04-20 auto=1 consent=0
+            """
+        try expect(
+            asked + """
+
+                @04-10 notice PRICE_INCREASE ACCEPTED uuid=n2 status=1
+                @04-10 renewal of=04-20 auto=1 consent=1
+                ---
+                paid basic 03-20..04-20 open
+                active 03-20..04-20
+                --- renewal_states
+                active waiting 03-20..04-01 on
+                active waiting 04-01..04-10 on pending
+                active waiting 04-10..04-20 on accepted
+                --- movements
+                03-20 paid_start basic "Subscribe"
+                """
+        )
+        try expect(
+            asked + """
+
+                @04-20 notice EXPIRED PRICE_INCREASE uuid=n2 status=2
+                @04-20 renewal of=04-20 auto=1 intent=3
+                ---
+                paid basic 03-20..04-20 expired
+                active 03-20..04-20
+                --- movements
+                03-20 paid_start basic "Subscribe"
+                04-20 churn_voluntary basic "Cancel"
+                """
+        )
+    }
+
+    @Test func `what is told late is put where it belongs and decides nothing`() throws {
+        // app-store.md §G-39: the last line is signed first.
+        try expect(
+            """
+            @04-20 purchase basic 04-20..05-20 woli=2 reason=RENEWAL
+            @04-22 notice DID_CHANGE_RENEWAL_STATUS AUTO_RENEW_DISABLED uuid=n3 status=1
+            @04-22 renewal of=05-20 auto=0
+            @03-20 purchase basic 03-20..04-20 woli=1
+            @04-19 renewal of=04-20 auto=1
+            @04-19 notice DID_CHANGE_RENEWAL_STATUS AUTO_RENEW_ENABLED uuid=n2 status=1
+            @04-01 renewal of=04-20 auto=0
+            @04-01 notice DID_CHANGE_RENEWAL_STATUS AUTO_RENEW_DISABLED uuid=n1 status=1
+            --- renewal_states
+            active waiting 03-20..04-01 on
+            active closed 04-01..04-19 off
+            active waiting 04-19..04-22 on
+            active closed 04-22..05-20 off
+            """
+        )
+    }
+
+    @Test func `Apple's limits of extensions are not ours, and one that failed moves nothing`()
+        throws
+    {
+        // app-store.md §G-45
+        let tables = """
+
+            ---
+            paid basic 03-20..12-24 open
+            active 03-20..12-24
+            --- renewal_states
+            active waiting 03-20..12-24 on
+            --- plan_changes
+            --- refunds
+            --- transactions
+            basic 03-20..12-24 n=1 paid=1
+            --- movements
+            03-20 paid_start basic "Subscribe"
+            04-01 extension basic
+            04-02 extension basic
+            04-03 extension basic
+            """
+        let thrice = """
+            @03-20 purchase basic 03-20..04-20 woli=1
+            @04-01 purchase basic 03-20..08-01 woli=1
+            @04-02 purchase basic 03-20..11-01 woli=1
+            @04-03 purchase basic 03-20..12-24 woli=1
+            """
+        try expect(thrice + tables)
+        try expect(
+            thrice + """
+
+                @04-04 notice RENEWAL_EXTENSION FAILURE uuid=n1 status=1 about=03-20
+                @04-05 notice RENEWAL_EXTENSION SUMMARY uuid=n2
+                @04-06 notice SOMETHING_NEW uuid=n3 status=1 about=03-20
+                """ + tables
+        )
+    }
+}

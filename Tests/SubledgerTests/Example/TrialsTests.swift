@@ -1,0 +1,66 @@
+import AppStoreSimulator
+import EventLog
+import Events
+import Postgres
+import Projections
+import Projector
+import Subledger
+import TestSupport
+import Testing
+
+/// The README's projection, as a newcomer would add it.
+@Suite(.enabled { await TestServer.isAvailable })
+struct TrialsTests {
+    @Test func `a projection of one's own is rebuilt and read beside all others`() async throws {
+        try await TestServer.shared.withDatabase(from: FilledLedger.plain) { settings in
+            let ledger = try await FilledLedger.open(settings)
+            let projector = Projector(log: ledger.log, settings: settings)
+            let rebuilt = try await projector.rebuild(allProjections + [Trials()])
+            let again = try await projector.rebuild([Trials()])
+            let trials = try #require(rebuilt.last)
+            #expect(trials.name == "trials")
+            #expect(again.map(\.digest) == [trials.digest])
+            let session = try await PostgresSession.connect(settings)
+            let found = try await session.query(
+                """
+                SELECT concat_ws(' ', product_id, extract(epoch FROM ends_at)::bigint,
+                    has_converted, cardinality(positions) > 0)
+                FROM projection.trials ORDER BY 1
+                """
+            ).map { try $0.text(0) }
+            #expect(found.count == trials.rows)
+            #expect(found == Self.truth)
+            #expect(
+                found.contains { $0.contains(" t t") } && found.contains { $0.contains(" f t") }
+            )
+            await session.close()
+            await ledger.log.close()
+        }
+    }
+
+    @Test func `it has the columns that every table has, and cites each event once`() throws {
+        let ddl = Trials().tableSQL
+        for column in ProjectionRow.streamColumns + Trials().columns + ["positions"] {
+            #expect(ddl.contains("\n    \(column) "), "\(column)")
+        }
+        let positions = [3, 1, 3].map { Position(lane: 0, offset: $0) }
+        let row = ProjectionRow(.null, causedBy: positions)
+        #expect(row.positions.map(\.offset) == [1, 3])
+        #expect(row.values == [.null])
+    }
+
+    // What the simulator knows: the free introductory periods, and whether a price followed.
+    private static var truth: [String] {
+        FilledLedger.simulator.lives(FilledLedger.lives).flatMap { life in
+            let transactions = life.transactions
+            return life.periods.filter { $0.kind == .trial }.compactMap { trial in
+                let index = transactions.firstIndex { $0.startTime == trial.purchaseDate }
+                guard let index else { return nil as String? }
+                let next = transactions[(index + 1)...].first
+                let end = transactions[index].endTime.milliseconds / 1000
+                let hasConverted = next?.isTrialConversion == true ? "t" : "f"
+                return "\(trial.productId) \(end) \(hasConverted) t"
+            }
+        }.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+    }
+}
