@@ -66,8 +66,9 @@ struct BillingRetries {
         self.sayings = sayings.sorted(by: BillingRetries.areInOrder)
     }
 
-    /// The end of the retry in a gap, where it begins with one; the gap's own end where the retry
-    /// lasts. Cites what says so.
+    /// The end of the retry in a gap that begins with one; the gap's own end where it lasts.
+    ///
+    /// Cites what says so.
     func end(
         in gap: Gap,
         horizon: Instant,
