@@ -1,5 +1,5 @@
 # Two commands for a newcomer: `make demo` and `make test`. Everything CI does, a laptop can do.
-.PHONY: help demo test fuzz lint build release snapshot format dependencies clean-database
+.PHONY: help demo test laws fuzz lint build release snapshot format dependencies clean-database
 
 SUBLEDGER = .build/debug/subledger
 SOURCES = Sources Tests Projections schema Package.swift
@@ -18,6 +18,10 @@ demo: dependencies build ## Fill a ledger with a synthetic App Store and ask it 
 test: dependencies ## Run all tests; a PostgreSQL of their own is started and stopped.
 	swift build --build-tests
 	swift test --skip-build --disable-xctest
+
+laws: dependencies ## Hold the laws and the truth against SUBLEDGER_HISTORIES random histories (200000), optimised.
+	SUBLEDGER_HISTORIES=$${SUBLEDGER_HISTORIES:-200000} swift test -c release \
+	    -Xswiftc -enable-testing --disable-xctest --filter 'HistoryLawTests|MassTruthTests'
 
 fuzz: ## Fuzz every decoder, optimised, for SUBLEDGER_FUZZ_SECONDS (60 unless told).
 	swift run -c release Fuzz

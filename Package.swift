@@ -135,7 +135,7 @@ let package = Package(
         ),
         .testTarget(
             name: "ProjectionsTests",
-            dependencies: ["Events", "Projections"],
+            dependencies: ["Events", "Projections", "TestSupport"],
             swiftSettings: strict
         ),
         .testTarget(

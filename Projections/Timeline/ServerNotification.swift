@@ -79,12 +79,19 @@ extension ServerNotification {
 extension Timeline {
     /// Index of the purchase an announcement is about; nil where it is about none of these.
     ///
-    /// By its start; of two of one second the one of its expiry, else the one that stayed.
+    /// By its start; of two of one second the one that ever had its expiry, which an extension may
+    /// have moved since (app-store.md §G-7), else and of two such the one that stayed.
     public func purchase(of notification: ServerNotification) -> Int? {
         guard let start = notification.purchaseDate else { return nil }
-        let candidates = purchases.indices.filter { purchases[$0].purchaseDate == start }
-        return candidates.last { purchases[$0].expiresDate == notification.expiresDate }
+        let candidates = purchases[startingAt: start].indices
+        return candidates.last { purchases[$0].everExpired(on: notification.expiresDate) }
             ?? candidates.last
+    }
+}
+
+extension Purchase {
+    fileprivate func everExpired(on date: Instant?) -> Bool {
+        expiresDate == date || extensions.contains { $0.from == date }
     }
 }
 

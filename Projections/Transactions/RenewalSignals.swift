@@ -50,8 +50,11 @@ struct RenewalSignals {
         self.failures = failures.sorted { ($0.asOf, $0.offset) < ($1.asOf, $1.offset) }
     }
 
-    /// The first as-of of the time without auto-renewal that holds at the natural end of a purchase,
-    /// or when the next one was bought before; nil where it is on then, or nobody said.
+    /// The first as-of of the time without auto-renewal that holds at the natural end of a purchase;
+    /// nil where it is on then, or nobody said.
+    ///
+    /// Nil as well where the next purchase was made before that end: buying turned auto-renewal on
+    /// again, and what is said from then on is about the next one.
     func unsubscribed(
         after index: Int,
         of timeline: Timeline,
@@ -61,7 +64,7 @@ struct RenewalSignals {
         if index + 1 < timeline.purchases.count {
             let next = timeline.purchases[index + 1]
             let bought = min(next.assertions.sorted.first?.asOf ?? end, next.purchaseDate)
-            // What is said of auto-renewal from then on is about the next one.
+            if bought < end { return nil }
             end = min(end, Instant(milliseconds: bought.milliseconds - 1))
         }
         var (low, high) = (settings.startIndex, settings.endIndex)

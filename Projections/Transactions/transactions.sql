@@ -139,7 +139,8 @@ COMMENT ON COLUMN {{schema}}.transactions.revocation_percentage IS
 COMMENT ON COLUMN {{schema}}.transactions.is_upgraded IS
     'Whether Apple called it upgraded.';
 COMMENT ON COLUMN {{schema}}.transactions.unsubscribe_detected_at IS
-    'When Apple first told that auto-renewal is off, where it still was at the end; NULL where not.';
+    'When Apple first told that auto-renewal is off, where it still was at end_time; NULL where not, '
+    'or where the next purchase was made before.';
 COMMENT ON COLUMN {{schema}}.transactions.billing_issues_detected_at IS
     'When Apple first told that the renewal after it failed; NULL where it did not.';
 COMMENT ON COLUMN {{schema}}.transactions.app_account_token IS

@@ -57,7 +57,8 @@ extension KnownLife {
     // When Apple last signed the purchase while the case was open.
     private func lastStatement(about refund: LifeState.Refund) -> Instant? {
         let end = refund.reversedAt ?? Instant(milliseconds: .max)
-        return chapters.flatMap { $0.instants(about: refund.purchase) }.filter { $0 < end }.max()
+        return chapters.flatMap { $0.instants(about: refund.purchase, by: hearing) }
+            .filter { $0 < end }.max()
     }
 
     private func percentage(
@@ -103,10 +104,10 @@ extension LifeState.Refund {
 
 extension SubscriptionLife.Chapter {
     /// When Apple signs a purchase: in notifications about it, when a device restores it, and in
-    /// the answer to a poll.
-    func instants(about purchase: Int) -> [Instant] {
-        if case .restore = step { return [signedAt] }
-        if isSilent { return [signedAt] }
+    /// the answer to a poll, which tells of all purchases.
+    func instants(about purchase: Int, by hearing: Hearing) -> [Instant] {
+        if case .restore = step, hearing != .polls { return [signedAt] }
+        if isSilent || hearing != .unasked { return signingInstants }
         return notices.indices.compactMap { number in
             guard case .purchase(purchase) = notices[number].subject else { return nil }
             return SubscriptionLife.signedAt(self, notice: number)

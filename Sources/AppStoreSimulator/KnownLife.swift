@@ -15,7 +15,9 @@ struct KnownLife {
     /// What happened, in true order.
     let chapters: [SubscriptionLife.Chapter]
     /// How things stand after the last chapter.
-    let state: LifeState
+    private(set) var state: LifeState
+    /// By which deliveries all this is known.
+    private(set) var hearing = Hearing.unasked
     /// The greatest signing date; nothing is known of the time after it.
     let horizon: Instant
     /// The rows of `active_periods`.
@@ -45,6 +47,19 @@ struct KnownLife {
             }
         }
         self.firstSigned = firstSigned
+    }
+}
+
+extension KnownLife {
+    /// Forgets what that way of hearing does not tell.
+    mutating func hear(by hearing: Hearing) {
+        self.hearing = hearing
+        guard hearing == .polls else { return }
+        state.refunds.removeAll { $0.revocation == nil }
+        for index in state.refunds.indices {
+            state.refunds[index].requestedAt = nil
+            state.refunds[index].isReversalAnnounced = false
+        }
     }
 }
 

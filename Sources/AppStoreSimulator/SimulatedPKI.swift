@@ -35,6 +35,9 @@ public struct SimulatedPKI: Sendable {
         public static let twoCertificates = Flaws(rawValue: 8)
         /// The intermediate is not allowed to issue certificates.
         public static let intermediateWithoutAuthority = Flaws(rawValue: 16)
+        /// A JWS has neither header nor signature, only what it says between two dots: cheap enough
+        /// for hundreds of thousands of lives, and nothing that a verifier would look at.
+        public static let unsigned = Flaws(rawValue: 32)
     }
 
     /// The trust anchor in DER: what a verifier is to be given.
@@ -93,9 +96,14 @@ public struct SimulatedPKI: Sendable {
 
     /// A compact JWS over a JSON payload, as ASCII bytes.
     ///
-    /// The same payload always gives the same bytes (RFC 6979).
+    /// The same payload always gives the same bytes (RFC 6979). Where it is `unsigned` on purpose,
+    /// only the payload stands in it.
     public func sign(payloadJSON: [UInt8]) -> [UInt8] {
         let payload = base64URL(payloadJSON)
+        if flaws.contains(.unsigned) {
+            let dot = [UInt8(ascii: ".")]
+            return dot + payload + dot
+        }
         var hash = hashOfHeader
         hash.update(data: payload)
         let signature = base64URL(leafKey.signature(for: hash.finalize()))

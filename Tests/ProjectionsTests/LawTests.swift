@@ -128,21 +128,6 @@ import Testing
             }
         }
     }
-
-    @Test(arguments: UInt64(1)...500)
-    func `every row of every projection cites events of its own subscription`(seed: UInt64) {
-        var random = RandomFacts(seed: seed)
-        let ledger = MemoryLedger([random.facts(20)])
-        for stream in ledger.streams {
-            let timeline = ledger.timeline(of: stream)
-            let known = Set(ledger.events.filter { $0.fact.stream == stream }.map(\.position))
-            for row in allProjections.flatMap({ $0.rows(of: timeline, in: FoldContext()) }) {
-                #expect(!row.positions.isEmpty, "seed \(seed)")
-                #expect(row.positions == Set(row.positions).sorted(), "seed \(seed)")
-                #expect(known.isSuperset(of: row.positions), "seed \(seed)")
-            }
-        }
-    }
 }
 
 extension RenewalState {

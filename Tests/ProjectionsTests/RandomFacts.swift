@@ -32,8 +32,8 @@ struct RandomFacts {
     mutating func fact() -> Fact {
         let stream = pick(chance(8) ? RandomFacts.streams : [RandomFacts.streams[0]])
         switch Int.random(in: 0..<10, using: &random) {
-        case 0..<6: return transaction(stream)
-        case 6..<9: return renewal(stream)
+        case 0..<5: return transaction(stream)
+        case 5..<8: return renewal(stream)
         default: return notification(stream)
         }
     }
@@ -44,49 +44,79 @@ struct RandomFacts {
         content[.transactionId] = pick([nil, .text(""), .text("t1"), .text("t2"), .text("t3")])
         content[.webOrderLineItemId] = pick([nil, nil, .text("0"), .text("1"), .text("2")])
         content[.isUpgraded] = pick([nil, nil, .boolean(true), .boolean(false)])
-        content[.revocationDate] = pick([nil, nil, .instant(day(2)), .instant(day(4))])
-        if chance(3) {
-            content[.revocationType] = pick([.text("REFUND_FULL"), .text("FAMILY_REVOKE")])
+        if chance(3) { addRevocation(to: &content) }
+        if chance(3) { addOffer(to: &content) }
+        if chance(2) {
+            content[.price] = pick([nil, .integer(0), .integer(990), .integer(.max)])
+            content[.currency] = pick([nil, .text("EUR"), .text("USD")])
+        }
+        if chance(4) {
             content[.inAppOwnershipType] = pick([.text("PURCHASED"), .text("FAMILY_SHARED")])
         }
-        if chance(3) {
-            content[.offerType] = pick([.integer(1), .integer(2), .integer(-1)])
-            content[.offerDiscountType] = pick([nil, .text("FREE_TRIAL"), .text("PAY_UP_FRONT")])
-            content[.price] = pick([nil, .integer(0), .integer(990)])
-            content[.offerIdentifier] = pick([.text("\u{E9}"), .text("e\u{301}")])
-        }
-        if content[.transactionReason] == nil, chance(2) {
+        if chance(2) {
             content[.transactionReason] = pick([.text("PURCHASE"), .text("RENEWAL")])
         }
+        let key = key()
+        return fact(stream, .transaction, key.start, key.end, content)
+    }
+
+    // Few enough that extensions, restores and two purchases of one second occur.
+    private mutating func key() -> (start: Instant, end: Instant?) {
         let start = day(pick([0, 0, 1, 3, 5]))
-        let isSubscription = !chance(12)
-        let end = Instant(
-            milliseconds: start.milliseconds + 86_400_000 * pick([2, 2, 3, 4]) + pick([0, 0, 612])
-        )
-        return fact(stream, .transaction, start, isSubscription ? end : nil, content)
+        guard !chance(12) else { return (start, nil) }
+        let length: Int64 = 86_400_000 * pick([2, 2, 3, 4]) + pick([0, 0, 612])
+        return (start, Instant(milliseconds: start.milliseconds + length))
+    }
+
+    private mutating func addRevocation(to content: inout Content) {
+        content[.revocationDate] = pick([.instant(day(2)), .instant(day(4)), .instant(day(0))])
+        content[.revocationReason] = pick([nil, .integer(0), .integer(1)])
+        content[.revocationType] = pick([
+            nil, .text("REFUND_FULL"), .text("REFUND_PRORATED"), .text("FAMILY_REVOKE"),
+        ])
+        content[.revocationPercentage] = pick([
+            nil, .integer(50_000), .integer(100_000), .integer(-1),
+        ])
+    }
+
+    private mutating func addOffer(to content: inout Content) {
+        content[.offerType] = pick([.integer(1), .integer(2), .integer(4), .integer(-1)])
+        content[.offerDiscountType] = pick([nil, .text("FREE_TRIAL"), .text("PAY_UP_FRONT")])
+        content[.offerIdentifier] = pick([nil, .text("\u{E9}"), .text("e\u{301}")])
     }
 
     private mutating func renewal(_ stream: StreamID) -> Fact {
         var content = Content(format: .signedRenewalInfo)
         content[.renewalDate] = pick([nil, .instant(day(2)), .instant(day(3)), .instant(day(5))])
-        content[.gracePeriodExpiresDate] = pick([nil, .instant(day(4)), .instant(day(7))])
-        content[.autoRenewStatus] = pick([nil, .integer(0), .integer(1)])
+        content[.gracePeriodExpiresDate] = pick([
+            nil, nil, .instant(day(4)), .instant(day(7)), .instant(day(5)),
+        ])
+        content[.autoRenewStatus] = pick([nil, .integer(0), .integer(1), .integer(1)])
         content[.isInBillingRetryPeriod] = pick([nil, nil, .boolean(true), .boolean(false)])
-        content[.expirationIntent] = pick([nil, nil, .integer(1), .integer(2)])
+        content[.expirationIntent] = pick([nil, nil, .integer(1), .integer(2), .integer(3)])
         content[.priceIncreaseStatus] = pick([nil, nil, .integer(0), .integer(1)])
-        if content[.autoRenewProductId] == nil {
-            content[.autoRenewProductId] = pick([nil, .text("\u{E9}"), .text("e\u{301}")])
-        }
+        content[.productId] = pick([nil, .text("a"), .text("b")])
+        content[.autoRenewProductId] = pick([
+            nil, .text("a"), .text("b"), .text("\u{E9}"), .text("e\u{301}"),
+        ])
+        if chance(4) { addOffer(to: &content) }
         return fact(stream, .renewal, nil, nil, content)
     }
 
     private mutating func notification(_ stream: StreamID) -> Fact {
         var content = Content(format: .signedNotification)
-        content[.notificationType] = pick([.text("DID_RENEW"), .text("REFUND")])
-        content[.notificationUUID] = pick([.text("n1"), .text("n2")])
+        content[.notificationType] = pick([
+            .text("DID_RENEW"), .text("REFUND"), .text("CONSUMPTION_REQUEST"),
+            .text("REFUND_DECLINED"), .text("REFUND_REVERSED"), .text("EXPIRED"),
+        ])
+        content[.notificationUUID] = pick([nil, .text("n1"), .text("n2"), .text("n3")])
         content[.subtype] = pick([nil, .text("VOLUNTARY")])
-        content[.status] = pick([nil, .integer(1), .integer(2), .integer(3)])
-        return fact(stream, .notification, nil, nil, content)
+        content[.status] = pick([
+            nil, .integer(1), .integer(2), .integer(3), .integer(4), .integer(5), .integer(9),
+        ])
+        guard !chance(3) else { return fact(stream, .notification, nil, nil, content) }
+        let key = key()
+        return fact(stream, .notification, key.start, key.end, content)
     }
 
     private mutating func fact(
@@ -102,7 +132,10 @@ struct RandomFacts {
             kind: kind,
             purchaseDate: purchaseDate,
             expiresDate: expiresDate,
-            asOf: day(Int.random(in: 1...6, using: &random)),
+            asOf: Instant(
+                milliseconds: day(Int.random(in: 0...6, using: &random)).milliseconds
+                    + pick([0, 0, 0, 1])
+            ),
             content: content
         )
     }

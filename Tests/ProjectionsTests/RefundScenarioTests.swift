@@ -43,6 +43,23 @@ import Testing
         )
     }
 
+    // Life 1655 of seed 20261201: both monthly, and the second one extended after the request.
+    @Test func `of two purchases of one second a notice is about the one that ever had its end`()
+        throws
+    {
+        try expect(
+            """
+            @03-20 purchase basic 03-20..04-20 woli=1 price=990
+            @03-20 purchase plus 03-20..04-20 woli=2 price=990
+            @03-25 notice CONSUMPTION_REQUEST uuid=n1 about=03-20..04-20
+            @03-26 notice REFUND_DECLINED uuid=n2 about=03-20..04-20
+            @04-02 purchase plus 03-20..05-20 woli=2 price=990
+            --- refunds
+            declined plus 03-20 requested=03-25 declined=03-26 ?/990
+            """
+        )
+    }
+
     @Test func `a refund of an older period lies in another one's access`() throws {
         try expect(
             """

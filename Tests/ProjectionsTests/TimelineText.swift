@@ -7,8 +7,8 @@ import Testing
 /// Facts: `@AS-OF purchase PRODUCT FROM..TO [id=] [woli=] [upgraded] [revoked=] [type=] [offer=]
 /// [discount=] [price=] [group=] [family] [reason=]`, `@AS-OF once PRODUCT FROM` (never expires),
 /// `@AS-OF renewal [of=] [grace=] [auto=] [retry] [intent=] [product=] [next=] [consent=]
-/// [recent=]`,
-/// `@AS-OF notice TYPE [SUBTYPE] uuid= [status=] [about=FROM]`; `via=` names an older format. Times
+/// [recent=]`, `@AS-OF notice TYPE [SUBTYPE] uuid= [status=] [about=FROM[..TO]]`; `via=` names an
+/// older format. Times
 /// are of 2026 unless a year is written: `03-20`, `03-20T08:00:01`. An unknown word fails the test.
 ///
 /// The rows of a table are in the words of its entry in `rowTexts`; `---` alone is
@@ -96,7 +96,7 @@ struct TimelineText {
         return fact.fact
     }
 
-    private static func range(_ text: String) throws -> (lowerBound: Instant, upperBound: Instant) {
+    static func range(_ text: String) throws -> (lowerBound: Instant, upperBound: Instant) {
         let parts = text.components(separatedBy: "..")
         try #require(parts.count == 2, "not a range: \(text)")
         return (try instant(parts[0]), try instant(parts[1]))
@@ -155,6 +155,9 @@ private struct FactDraft {
             content[.recentSubscriptionStartDate] = .instant(try TimelineText.instant(value))
         case "consent": content[.priceIncreaseStatus] = .integer(try #require(Int64(value)))
         case "status": content[.status] = .integer(try #require(Int64(value)))
+        case "about" where value.contains(".."):
+            let dates = try TimelineText.range(value)
+            (purchaseDate, expiresDate) = (dates.lowerBound, dates.upperBound)
         case "about": purchaseDate = try TimelineText.instant(value)
         case "uuid": content[.notificationUUID] = .text(value)
         case "percentage": content[.revocationPercentage] = .integer(try #require(Int64(value)))

@@ -123,6 +123,22 @@ import Testing
         )
     }
 
+    @Test func `who buys again before the end has not unsubscribed from what was replaced`() throws
+    {
+        try expect(
+            """
+            @03-01 purchase basic 03-01..04-01 woli=1
+            @03-05 renewal of=04-01 auto=0
+            @03-09 purchase premium 03-09..04-09 woli=2
+            @03-09 renewal of=04-09 auto=1
+            @04-09 renewal of=04-09 auto=0
+            --- transactions
+            basic 03-01..04-01 until=03-09 n=1 paid=1
+            premium 03-09..04-09 n=2 paid=2 upgrade from=basic unsubscribed=04-09
+            """
+        )
+    }
+
     @Test func `a family member has paid for nothing`() throws {
         try expect(
             """

@@ -18,7 +18,7 @@ import Testing
     {
         let simulator = AppStoreSimulator(seed: Self.seed)
         let verifier = try simulator.verifier()
-        let differences = try await everyLife(0..<Self.lives) { index in
+        let differences = try await Histories.each(0..<Self.lives) { index in
             let life = simulator.life(index)
             let told = try Told(life.deliveries() + life.polls(), verifier)
             var generator = TestSupport.SeededGenerator(seed: UInt64(index) ^ Self.seed)
@@ -38,20 +38,20 @@ import Testing
                 )
             }
         }
-        #expect(differences.isEmpty, "seed \(Self.seed): \(Told.summary(differences))")
+        #expect(differences.isEmpty, "seed \(Self.seed): \(Histories.summary(differences))")
     }
 
     @Test func `verifyReceipt responses alone tell every period they can carry`() async throws {
         let simulator = AppStoreSimulator(seed: Self.seed &+ 1)
         let verifier = try simulator.verifier()
-        let differences = try await everyLife(0..<Self.lives) { index in
+        let differences = try await Histories.each(0..<Self.lives) { index in
             let life = simulator.life(index)
             // No old format tells a win-back offer, which is younger than all of them.
             guard !life.kinds.contains(.winBackOffer) else { return [] }
             let told = try Told(life.verifyReceiptPolls(), verifier)
             return [told.difference(life, by: "verifyReceipt", seed: 7)].compactMap { $0 }
         }
-        #expect(differences.isEmpty, "seed \(Self.seed &+ 1): \(Told.summary(differences))")
+        #expect(differences.isEmpty, "seed \(Self.seed &+ 1): \(Histories.summary(differences))")
     }
 
     @Test func `formats that know less repeat what is known and add no event`() async throws {

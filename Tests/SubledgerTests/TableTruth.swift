@@ -12,38 +12,52 @@ struct TableTruth {
     let found: [String]
 
     /// All tables that the simulator knows the truth of, but `active_periods`.
-    static func all(_ life: SubscriptionLife, _ timeline: Timeline) -> [TableTruth] {
-        [
+    static func all(
+        _ life: SubscriptionLife,
+        by hearing: Hearing,
+        _ timeline: Timeline
+    ) -> [TableTruth] {
+        let truth = life.tables(by: hearing)
+        return [
             TableTruth(
                 table: "renewal_states",
-                expected: life.states.map(\.description),
+                expected: truth.states.map(\.description),
                 found: RenewalStates(timeline).rows.map(\.truthLine)
             ),
             TableTruth(
                 table: "plan_changes",
-                expected: life.planChanges.map(\.description),
+                expected: truth.planChanges.map(\.description),
                 found: PlanChanges(timeline, .simulated).rows.map(\.truthLine)
             ),
             TableTruth(
                 table: "refunds",
-                expected: life.refundCases.map(\.description),
+                expected: truth.refundCases.map(\.description),
                 found: Refunds(timeline).rows.map(\.truthLine)
             ),
             TableTruth(
                 table: "transactions",
-                expected: life.transactions.map(\.description),
+                expected: truth.transactions.map(\.description),
                 found: TransactionRows(timeline, .simulated).rows.map(\.truthLine)
+            ),
+            TableTruth(
+                table: "movements",
+                expected: truth.movements.map(\.description),
+                found: Movements(timeline, .simulated).rows.map(\.truthLine)
             ),
         ]
     }
 
     /// What differs in the tables of a life, one text a table, which begins with its name.
-    static func differences(_ life: SubscriptionLife, _ timeline: Timeline) -> [String] {
-        all(life, timeline).filter { $0.expected != $0.found }.map { truth in
+    static func differences(
+        _ life: SubscriptionLife,
+        by hearing: Hearing,
+        _ timeline: Timeline
+    ) -> [String] {
+        all(life, by: hearing, timeline).filter { $0.expected != $0.found }.map { truth in
             let missing = truth.expected.filter { !truth.found.contains($0) }
             let surplus = truth.found.filter { !truth.expected.contains($0) }
             return """
-                \(truth.table): \(truth.expected.count) expected, \(truth.found.count) found
+                \(truth.table) by \(hearing): \(truth.expected.count) expected, \(truth.found.count) found
                 life \(life.identity.index) of seed \(life.identity.seed): \
                 \(life.kinds.map(\.rawValue).sorted().joined(separator: ", "))
                 \(life.events.map { "    \($0.signedAt) \($0.step)" }.joined(separator: "\n"))
@@ -51,6 +65,37 @@ struct TableTruth {
                 \(surplus.map { "  surplus \($0)" }.joined(separator: "\n"))
                 """
         }
+    }
+
+    /// What differs in `refunds`, and in the changes that took effect; nil where nothing does.
+    static func difference(
+        ofTransactionsAlone life: SubscriptionLife,
+        _ timeline: Timeline
+    ) -> String? {
+        let truth = life.tables(by: .polls)
+        let expected =
+            truth.refundCases.map(\.description)
+            + truth.planChanges.compactMap { change in
+                change.effective.map {
+                    "\(change.fromProductId) \(change.toProductId) \($0) \(change.timing)"
+                }
+            }.sorted()
+        let found =
+            Refunds(timeline).rows.map(\.truthLine)
+            + PlanChanges(timeline, .simulated).rows.compactMap { change in
+                change.effective.map {
+                    "\(change.fromProductId) \(change.toProductId) \($0) \(change.timing)"
+                }
+            }.sorted()
+        guard expected != found else { return nil }
+        return """
+            life \(life.identity.index) of seed \(life.identity.seed) by history
+            \(life.events.map { "    \($0.signedAt) \($0.step)" }.joined(separator: "\n"))
+            expected:
+            \(expected.joined(separator: "\n"))
+            found:
+            \(found.joined(separator: "\n"))
+            """
     }
 }
 
@@ -122,5 +167,13 @@ extension TransactionRow {
             + (place.planChange.map {
                 " \($0.rawValue) from \(place.previousProductId ?? "")"
             } ?? "")
+    }
+}
+
+extension Movement {
+    fileprivate var truthLine: String {
+        "\(occurred) \(word.rawValue) \(productId) \(previousProductId ?? "-")"
+            + " \(purchaseDate) \(amountMilliunits.map { String($0) } ?? "-")"
+            + (isResubscribe ? " again" : "")
     }
 }

@@ -1,0 +1,44 @@
+/// By which of its deliveries a life is known: what there is to know depends on it.
+public enum Hearing: CaseIterable, Hashable, Sendable {
+    /// By `SubscriptionLife.deliveries()`: all that arrives unasked.
+    case unasked
+    /// By `SubscriptionLife.polls()` alone.
+    ///
+    /// No answer of Apple's tells that a refund was asked for or refused, and none announces a
+    /// reversal: the next answer no longer knows the refund (app-store.md §G-31).
+    case polls
+    /// By both.
+    ///
+    /// Answers of today tell of old refunds what notifications of their time could not
+    /// (app-store.md §D.1 `revocationPercentage`).
+    case everything
+}
+
+/// The rows of all tables once everything was delivered, `active_periods` apart.
+public struct LifeTables: Sendable {
+    /// The rows of `renewal_states`.
+    public let states: [SimulatedRenewalState]
+    /// The rows of `plan_changes`.
+    public let planChanges: [SimulatedPlanChange]
+    /// The rows of `refunds`.
+    public let refundCases: [SimulatedRefund]
+    /// The rows of `transactions`.
+    public let transactions: [SimulatedTransaction]
+    /// The rows of `movements`.
+    public let movements: [SimulatedMovement]
+}
+
+extension SubscriptionLife {
+    /// The rows that all tables must have for somebody who was told in that way.
+    public func tables(by hearing: Hearing) -> LifeTables {
+        var known = known
+        known?.hear(by: hearing)
+        return LifeTables(
+            states: known?.states ?? [],
+            planChanges: known?.planChanges ?? [],
+            refundCases: known?.refundCases ?? [],
+            transactions: known?.transactions ?? [],
+            movements: known?.movements ?? []
+        )
+    }
+}

@@ -1,0 +1,200 @@
+import Events
+import Projections
+import TestSupport
+import Testing
+
+/// The laws of every projection over thousands of random histories (DESIGN §11, promises 2, 4, 8).
+///
+/// `SUBLEDGER_HISTORIES` asks for more of them (`make laws`). A history's number is its seed.
+@Suite struct HistoryLawTests {
+    @Test func `no order, repetition or batch of arrival changes a row of any projection`()
+        async throws
+    {
+        let broken = try await Histories.each(Histories.numbers(unlessTold: 3000)) { number in
+            var random = RandomFacts(seed: UInt64(number))
+            let facts = random.facts(Int.random(in: 1...16, using: &random.random))
+            let rows = MemoryLedger([facts]).rowsByProjection
+            return (0..<2).flatMap { _ -> [String] in
+                let other = MemoryLedger(random.deliveries(of: facts)).rowsByProjection
+                return zip(allProjections, zip(rows, other)).compactMap { projection, both in
+                    both.0 == both.1 ? nil : "seed \(number): \(projection.name)"
+                }
+            }
+        }
+        #expect(broken.isEmpty, "\(Histories.summary(broken))")
+    }
+
+    @Test func `what is followed batch by batch has the digest of what is folded at once`()
+        async throws
+    {
+        let broken = try await Histories.each(Histories.numbers(unlessTold: 2000)) { number in
+            var random = RandomFacts(seed: UInt64(number))
+            let facts = random.facts(Int.random(in: 2...16, using: &random.random))
+            var followed = FollowedDigests()
+            for batch in random.deliveries(of: facts) { followed.follow(batch) }
+            let fresh = FollowedDigests(MemoryLedger([facts]))
+            return zip(allProjections, zip(followed.digests, fresh.digests)).compactMap {
+                projection,
+                both in
+                both.0.digest == both.1.digest && both.0.rowCount == both.1.rowCount
+                    ? nil : "seed \(number): \(projection.name)"
+            }
+        }
+        #expect(broken.isEmpty, "\(Histories.summary(broken))")
+    }
+
+    @Test func `rows cite events of their own subscription, ascending, each once`() async throws {
+        let broken = try await Histories.each(Histories.numbers(unlessTold: 2000)) { number in
+            var random = RandomFacts(seed: UInt64(number))
+            let ledger = MemoryLedger([random.facts(20)])
+            return ledger.streams.flatMap { stream -> [String] in
+                let known = Set(ledger.events.filter { $0.fact.stream == stream }.map(\.position))
+                let timeline = ledger.timeline(of: stream)
+                return allProjections.flatMap { projection in
+                    projection.rows(of: timeline, in: .lawful).compactMap { row in
+                        let isRight =
+                            !row.positions.isEmpty && known.isSuperset(of: row.positions)
+                            && row.positions == Set(row.positions).sorted()
+                            && row.values.count == projection.columns.count
+                        return isRight ? nil : "seed \(number): \(projection.name)"
+                    }
+                }
+            }
+        }
+        #expect(broken.isEmpty, "\(Histories.summary(broken))")
+    }
+
+    @Test func `states never overlap, nor does the access that one purchase gives`() async throws {
+        let broken = try await Histories.each(Histories.numbers(unlessTold: 2000)) { number in
+            var random = RandomFacts(seed: UInt64(number))
+            let ledger = MemoryLedger([random.facts(20)])
+            return ledger.streams.flatMap { stream -> [String] in
+                let timeline = ledger.timeline(of: stream)
+                let states = RenewalStates(timeline).rows
+                let areApart = zip(states, states.dropFirst()).allSatisfy { row, next in
+                    row.validTo.map { $0 <= next.validFrom } ?? false
+                }
+                let periods = ActivePeriods(timeline).rows
+                let isAccessApart = periods.indices.allSatisfy { index in
+                    periods[(index + 1)...].allSatisfy { $0.isApart(from: periods[index]) }
+                }
+                return (areApart ? [] : ["seed \(number): renewal_states"])
+                    + (isAccessApart ? [] : ["seed \(number): active_periods"])
+            }
+        }
+        #expect(broken.isEmpty, "\(Histories.summary(broken))")
+    }
+
+    @Test func `refunds, transactions and movements tell of the same money`() async throws {
+        let broken = try await Histories.each(Histories.numbers(unlessTold: 2000)) { number in
+            var random = RandomFacts(seed: UInt64(number))
+            let ledger = MemoryLedger([random.facts(20)])
+            return ledger.streams.flatMap { stream -> [String] in
+                let timeline = ledger.timeline(of: stream)
+                let transactions = TransactionRows(timeline, .lawful).rows
+                let refunds = Refunds(timeline).rows
+                let purchases = timeline.purchases.count + timeline.oneTimePurchases.count
+                var broken: [String] = []
+                if transactions.count != purchases { broken.append("transactions") }
+                let acquired = Movements(timeline, .lawful).rows.count(where: \.word.isAcquisition)
+                if acquired != purchases { broken.append("movements") }
+                let changes = PlanChanges(timeline, .lawful).rows.count { $0.effective != nil }
+                if changes > max(0, timeline.purchases.count - 1) { broken.append("plan_changes") }
+                let refunded = refunds.count {
+                    $0.isNet && $0.state == .refunded && $0.kind != .replaced
+                }
+                if transactions.count(where: { $0.fate.refunded != nil }) != refunded {
+                    broken.append("refunded_at")
+                }
+                return broken.map { "seed \(number): \($0)" }
+            }
+        }
+        #expect(broken.isEmpty, "\(Histories.summary(broken))")
+    }
+}
+
+/// The digests of all projections, kept as a follower keeps them: a stream that changed has its
+/// old rows taken away and its new ones added.
+private struct FollowedDigests {
+    private var ledger = MemoryLedger()
+    private(set) var digests = allProjections.map { _ in ProjectionDigest() }
+
+    init() {}
+
+    init(_ ledger: MemoryLedger) {
+        self.ledger = ledger
+        for stream in ledger.streams { change(stream) { $0.add($1, of: stream) } }
+    }
+
+    mutating func follow(_ batch: [Fact]) {
+        let touched = Set(batch.map(\.stream)).sorted()
+        for stream in touched { change(stream) { $0.remove($1, of: stream) } }
+        ledger.append(batch)
+        for stream in touched { change(stream) { $0.add($1, of: stream) } }
+    }
+
+    private mutating func change(
+        _ stream: StreamID,
+        _ body: (inout ProjectionDigest, [ProjectionRow]) -> Void
+    ) {
+        let timeline = ledger.timeline(of: stream)
+        for (index, projection) in allProjections.enumerated() {
+            body(&digests[index], projection.rows(of: timeline, in: .lawful))
+        }
+    }
+}
+
+extension MemoryLedger {
+    /// The canonical bytes of all rows, projection by projection.
+    fileprivate var rowsByProjection: [[[UInt8]]] {
+        let timelines = streams.map { timeline(of: $0) }
+        return allProjections.map { projection in
+            timelines.flatMap { projection.rows(of: $0, in: .lawful).map(\.canonicalBytes) }
+        }
+    }
+}
+
+extension FoldContext {
+    /// One catalogue for all laws, so that changes have a class and a length.
+    fileprivate static let lawful = FoldContext(catalogues: .lawful)
+}
+
+extension CatalogueHistory {
+    fileprivate static let lawful = CatalogueHistory([
+        ProductCatalogue(
+            version: 1,
+            effectiveFrom: Instant(milliseconds: 0),
+            subscriptions: ["a", "b"].enumerated().compactMap { level, product in
+                SubscriptionPeriod("P1M").map {
+                    ProductCatalogue.Subscription(
+                        productId: product,
+                        subscriptionGroupIdentifier: "g",
+                        level: level + 1,
+                        duration: $0
+                    )
+                }
+            }
+        )
+    ])
+}
+
+extension ActivePeriod {
+    /// Whether it is of another purchase, or at another time.
+    fileprivate func isApart(from other: ActivePeriod) -> Bool {
+        !isOfSamePurchase(as: other) || validTo <= other.validFrom || other.validTo <= validFrom
+    }
+
+    private func isOfSamePurchase(as other: ActivePeriod) -> Bool {
+        purchaseDate == other.purchaseDate && expiresDate == other.expiresDate
+            && productId.utf8.elementsEqual(other.productId.utf8)
+    }
+}
+
+extension Movement.Word {
+    fileprivate var isAcquisition: Bool {
+        switch self {
+        case .offerStart, .paidStart, .offerRenewal, .conversion, .renewal, .oneTimePurchase: true
+        default: false
+        }
+    }
+}
