@@ -130,6 +130,7 @@ extension ExplanationAnswer {
     ///   - instant: The instant asked about.
     ///   - knownAt: How much of the log may be used.
     ///   - ledger: Where they are.
+    /// - Throws: `EventLogError`; `CatalogueError` where the catalogue cannot be read back.
     init(
         about asked: AskedCustomer,
         product: String?,

@@ -18,6 +18,9 @@ struct HistoryCommand: AsyncParsableCommand {
 
     @OptionGroup var question: StreamOptions
 
+    @Option(help: "Only what Apple had said by this instant.", transform: Clock.instant)
+    var at: Instant?
+
     @Option(
         help: ArgumentHelp(
             "Only events of this trust; repeat for more.",
@@ -42,6 +45,7 @@ struct HistoryCommand: AsyncParsableCommand {
         let evidence = try await log.evidenceSummaries(of: history)
         await log.close()
         if !trust.isEmpty { history.keep(Set(trust.map(\.rawValue)), by: evidence) }
+        if let at { history.keep(upTo: at) }
         if output.json {
             try Terminal.print(
                 json: HistoryDocument(history, evidence, effects, lanes: log.identity.lanes)
@@ -65,6 +69,12 @@ extension HistoryCommand {
 }
 
 extension StreamHistory {
+    /// Leaves out what Apple said later.
+    fileprivate mutating func keep(upTo instant: Instant) {
+        events = events.filter { $0.fact.asOf <= instant }
+        confirmations = confirmations.filter { $0.asOf <= instant }
+    }
+
     /// Leaves out events of other trust, with what repeated them.
     fileprivate mutating func keep(
         _ trusts: Set<String>,

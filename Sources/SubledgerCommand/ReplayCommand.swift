@@ -11,11 +11,14 @@ struct ReplayCommand: AsyncParsableCommand {
         abstract: "A subscription event by event, with the state that each left.",
         discussion: """
             In the order in which the log learnt of them. Fields that changed are marked with *. \
-            The state is that at the latest instant of which Apple had spoken by then.
+            The state is that at the latest instant of which Apple had spoken by then, or at --at.
             """
     )
 
     @OptionGroup var question: StreamOptions
+
+    @Option(help: "The instant whose state is shown after each event.", transform: Clock.instant)
+    var at: Instant?
 
     @Flag(help: "Wait for Return after each event, where stdin is a terminal.")
     var step = false
@@ -30,7 +33,7 @@ struct ReplayCommand: AsyncParsableCommand {
         let history = try await log.recordedHistory(of: stream)
             .cut(to: question.knownAt, lane: lane)
         await log.close()
-        let replay = try Replay(history)
+        let replay = try Replay(history, at: at)
         if output.json {
             try Terminal.print(json: replay.document(lanes: log.identity.lanes))
             return
@@ -55,7 +58,7 @@ private struct Replay {
         let gone: [String]
     }
 
-    init(_ history: RecordedHistory) throws {
+    init(_ history: RecordedHistory, at instant: Instant?) throws {
         guard let effects = EventEffects(history) else {
             throw Failure(
                 Exit.badInput,
@@ -67,8 +70,8 @@ private struct Replay {
         var last: [StateField] = []
         frames = zip(history.events, effects.changes).map { event, changes in
             let known = history.known(upTo: event.position.offset)
-            let horizon = Timeline(known).horizon ?? event.fact.asOf
-            let fields = StateField.all(of: known, at: horizon)
+            let asked = instant ?? Timeline(known).horizon ?? event.fact.asOf
+            let fields = StateField.all(of: known, at: asked)
             let frame = Frame(
                 event: event,
                 changes: changes,
