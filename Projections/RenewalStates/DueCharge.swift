@@ -22,6 +22,11 @@ public struct DueCharge: Hashable, Sendable {
         case overdue
     }
 
+    /// How long after the end of the access Apple may still charge, in milliseconds.
+    ///
+    /// The sixty days of billing retry (app-store.md §G-18): who comes back later buys anew.
+    public static let retryMax: Int64 = 60 * 86_400_000
+
     /// What is due at an instant or within that many milliseconds after it; nil where nothing is.
     ///
     /// Pure: the instant comes from outside.
@@ -40,7 +45,9 @@ public struct DueCharge: Hashable, Sendable {
         default: return nil
         }
         let access = ActivePeriods(timeline).rows.last { $0.validFrom <= instant }
-        guard let access, reason != .endsSoon || access.validTo <= limit else { return nil }
+        guard let access, reason != .endsSoon || access.validTo <= limit,
+            instant.milliseconds - access.validTo.milliseconds <= DueCharge.retryMax
+        else { return nil }
         stream = timeline.stream
         self.reason = reason
         accessEnd = access.validTo

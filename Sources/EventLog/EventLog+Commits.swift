@@ -64,6 +64,7 @@ extension EventLog {
     /// The heads of the lanes as known then: bounds for a fold over the whole log.
     ///
     /// - Parameter knownAt: Offsets may lie within a commit; a lane that is not named counts whole.
+    /// - Returns: The head of each lane that had any commit.
     /// - Throws: `databaseUnavailable`.
     public func heads(knownAt: KnownAt) async throws(EventLogError) -> [Int: Head] {
         var heads = try await heads()

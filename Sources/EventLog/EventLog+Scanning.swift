@@ -89,6 +89,8 @@ extension EventLog {
     ///   - lane: The lane.
     ///   - head: The newest commit that will be read.
     ///   - atLeast: How many ranges there should be, if the lane has streams enough.
+    /// - Returns: The ranges, ascending; together they hold every stream once.
+    /// - Throws: `databaseUnavailable`.
     public func streamRanges(
         lane: Int,
         upTo head: Head,

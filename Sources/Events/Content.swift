@@ -166,12 +166,11 @@ public struct Content: Hashable, Sendable {
         canonicalBytes.withUnsafeBufferPointer { bytes in
             var at = Content.headerByteCount
             while let place = FieldPlace(at: at, in: bytes) {
-                if place.tag != Field.transactionId.rawValue {
-                    set = FieldSet(rawValue: set.rawValue | 1 << UInt64(place.tag))
-                }
+                set = FieldSet(rawValue: set.rawValue | 1 << UInt64(place.tag))
                 at = place.whole.upperBound
             }
         }
+        set.formIntersection(.meaningful)
         // A field that came in a form nobody expected is kept in `extra`: there, not denied.
         if set.contains(.extra) {
             for field in keptAside where self[field] == nil { set.remove(field) }
@@ -196,10 +195,12 @@ extension Content {
         }.sorted { $0.field.rawValue < $1.field.rawValue }
     }
 
+    private static let meaningless = Field.allCases.filter { !$0.isMeaningful }
+
     /// The first sixteen bytes of the SHA-256 of the meaningful fields' canonical form.
     public var digest: [UInt8] {
         var meaningful = self
-        meaningful[.transactionId] = nil
+        for field in Content.meaningless { meaningful[field] = nil }
         return Array(Digest.of(meaningful.canonicalBytes).bytes.prefix(16))
     }
 }

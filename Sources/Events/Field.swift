@@ -107,6 +107,9 @@ public struct FieldSet: OptionSet, Hashable, Sendable {
         self.init(rawValue: fields.reduce(0) { $0 | 1 << UInt64($1.rawValue) })
     }
 
+    /// The fields of which a different value is news.
+    static let meaningful = FieldSet(Field.allCases.filter(\.isMeaningful))
+
     /// Whether the set has the field.
     public func contains(_ field: Field) -> Bool {
         rawValue & (1 << UInt64(field.rawValue)) != 0

@@ -4,11 +4,11 @@ public import Events
 public import Projections
 
 extension Ledger {
-    /// Every version of the product catalogue that was imported; `.none` where none was.
+    /// Every version of the product catalogue that was imported by then; `.none` where none was.
     ///
     /// - Throws: `EventLogError`; `CatalogueError` where a version cannot be read back.
-    public func catalogues() async throws -> CatalogueHistory {
-        try await CatalogueStore(log: log).history()
+    public func catalogues(knownAt: KnownAt = .latest) async throws -> CatalogueHistory {
+        try await CatalogueStore(log: log).history(knownAt: knownAt)
     }
 }
 
@@ -21,11 +21,34 @@ public struct CatalogueStore: Sendable {
         self.log = log
     }
 
-    /// Every version as folds need them; `.none` where there is none.
+    /// Every version that was imported by then, as folds need them; `.none` where there is none.
+    ///
+    /// Offsets count as the instant at which the newest commit they name was made.
     ///
     /// - Throws: `EventLogError`; `CatalogueError` where a version cannot be read back.
-    public func history() async throws -> CatalogueHistory {
-        CatalogueHistory(try await versions().map(\.catalogue))
+    public func history(knownAt: KnownAt = .latest) async throws -> CatalogueHistory {
+        let versions = try await versions()
+        guard let instant = try await instant(of: knownAt) else {
+            return CatalogueHistory(versions.map(\.catalogue))
+        }
+        return CatalogueHistory(
+            versions.filter { $0.record.recordedAt <= instant }.map(\.catalogue)
+        )
+    }
+
+    // Nil for no bound.
+    private func instant(of knownAt: KnownAt) async throws -> Instant? {
+        switch knownAt {
+        case .latest: return nil
+        case .time(let instant): return instant
+        case .offsets(let offsets):
+            var newest = Instant(milliseconds: 0)
+            for lane in offsets.keys {
+                let mark = try await log.newestCommit(lane: lane, knownAt: knownAt)
+                newest = max(newest, mark?.commit.committedAt ?? newest)
+            }
+            return newest
+        }
     }
 
     /// A version, read.

@@ -58,13 +58,24 @@ extension Ledger {
         let claims = StreamClaims(Timeline(history))
         guard let customer = link.customer else {
             guard claims.mayUnlink(expected, at: link.statedAt) else { return .notLinked }
+            // Of one instant an unlink goes first, so it would end nothing.
+            if let begun = claims.links.first(where: { !$0.isContested && $0.from == link.statedAt }
+            ) {
+                return .held(
+                    LinkOutcome.Hold(
+                        customer: begun.customer,
+                        since: begun.from,
+                        position: Position(lane: claims.lane, offset: begun.offset)
+                    )
+                )
+            }
             return try await append([verified])
         }
         guard let hold = claims.hold(against: customer, from: link.statedAt) else {
             return try await append([verified])
         }
-        // What begins later cannot be taken from anybody as of now.
-        guard isTransfer, hold.from <= link.statedAt else {
+        // What does not begin before cannot be taken from anybody as of now.
+        guard isTransfer, hold.from < link.statedAt else {
             return .held(
                 LinkOutcome.Hold(
                     customer: hold.customer,

@@ -49,7 +49,9 @@ struct AnomaliesReport: AsyncParsableCommand {
     }
 
     private func tally(of log: EventLog) async throws -> AnomalyTally {
-        let catalogues = try await CatalogueStore(log: log).history()
+        let catalogues = try await CatalogueStore(log: log).history(
+            knownAt: knowledge.knownAt
+        )
         let progress = SharedProgress("anomalies", isQuiet: output.quiet)
         var tally = AnomalyTally(limit: limit)
         for (lane, head) in try await knowledge.heads(of: log) {

@@ -34,7 +34,9 @@ struct ChangesCommand: AsyncParsableCommand {
 
     private func document(from log: EventLog) async throws -> ChangesDocument {
         let stream = try await question.stream(in: log)
-        let catalogues = try await CatalogueStore(log: log).history()
+        let catalogues = try await CatalogueStore(log: log).history(
+            knownAt: question.knownAt
+        )
         let history = try await log.history(of: stream, knownAt: question.knownAt)
         let rows = PlanChanges(Timeline(history), catalogues).rows
         return ChangesDocument(stream, asked(rows), lanes: log.identity.lanes)

@@ -31,14 +31,32 @@ struct CustomerOptions: ParsableArguments {
     func ask(_ database: DatabaseOptions, at instant: Instant) async throws -> KnownCustomer {
         let ledger = try await Ledger.open(try await database.settings())
         let customer = try await customer(in: ledger)
-        let catalogues = try await ledger.catalogues()
+        let catalogues = try await ledger.catalogues(knownAt: knownAt)
+        let own = try await ownStream(in: ledger)
         await ledger.log.close()
         return KnownCustomer(
-            timelines: customer.streams(ownedAt: instant).map(\.timeline),
+            timelines: KnownCustomer.timelines(
+                customer.streams(ownedAt: instant).map(\.timeline),
+                with: own
+            ),
+            everTimelines: KnownCustomer.timelines(
+                (customer.streams + customer.related).map(\.timeline),
+                with: own
+            ),
             environment: customer.environment,
             catalogues: catalogues,
             lanes: ledger.log.identity.lanes
         )
+    }
+
+    // Who asks by a subscription's own id asks about that one too, whoever had it then.
+    private func ownStream(in ledger: Ledger) async throws -> Timeline? {
+        let stream = StreamID(
+            environment: Environment(environment),
+            originalTransactionId: id
+        )
+        let history = try await ledger.log.history(of: stream, knownAt: knownAt)
+        return history.events.contains { $0.fact.kind == .transaction } ? Timeline(history) : nil
     }
 
     private func customer(in ledger: Ledger) async throws -> Customer {
@@ -70,10 +88,20 @@ struct CustomerOptions: ParsableArguments {
 struct KnownCustomer {
     /// The subscriptions that were theirs.
     let timelines: [Timeline]
+    /// Those, and all that ever were: an offer that was used once stays used (app-store.md §G.b).
+    let everTimelines: [Timeline]
     /// Where they were bought.
     let environment: Environment
     /// What is sold, and was.
     let catalogues: CatalogueHistory
     /// The ledger's lanes, for writing positions.
     let lanes: LaneCount
+}
+
+extension KnownCustomer {
+    /// The timelines, each once, with one more.
+    fileprivate static func timelines(_ all: [Timeline], with own: Timeline?) -> [Timeline] {
+        guard let own, !all.contains(where: { $0.stream == own.stream }) else { return all }
+        return all + [own]
+    }
 }

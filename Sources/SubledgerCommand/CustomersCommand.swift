@@ -203,9 +203,9 @@ struct StatementDocument: Encodable {
             + "\(hold.since) (event #\(hold.position)); nothing was appended. "
         return Failure(
             Exit.badInput,
-            hold.since <= link.statedAt
+            hold.since < link.statedAt
                 ? fact + "If it is to change hands, say --transfer, which ends that link first"
-                : fact + "That is after \(link.statedAt): transfer it at that time or later"
+                : fact + "That is not before \(link.statedAt): say it as of a later --at"
         )
     }
 

@@ -9,8 +9,9 @@ struct DueCommand: AsyncParsableCommand {
         abstract: "Which subscriptions to ask Apple about: charges that wait, or failed.",
         discussion: """
             ends_soon: the charge waits, and the period ends within the time. failed: billing \
-            grace or retry. overdue: the period has ended and Apple has not spoken since. Reads \
-            the whole log once; the lines come as it goes.
+            grace or retry. overdue: the period has ended and Apple has not spoken since. Both for \
+            sixty days, as long as Apple may charge. Reads the whole log once; the lines come as \
+            it goes.
             """
     )
 
@@ -23,8 +24,11 @@ struct DueCommand: AsyncParsableCommand {
     @Option(help: "As things stand at this instant. Default: now.", transform: Clock.instant)
     var at: Instant?
 
-    @Option(help: "Only this environment.")
-    var environment: String?
+    @Option(
+        help: "Only this environment: Production, Sandbox, Xcode or LocalTesting.",
+        transform: TrustOptions.environment
+    )
+    var environment: Environment?
 
     @OptionGroup var knowledge: LedgerKnowledgeOptions
     @OptionGroup var database: DatabaseOptions
@@ -43,7 +47,7 @@ struct DueCommand: AsyncParsableCommand {
     // One stream is in memory at a time, and each line leaves at once.
     private func printLines(_ log: EventLog, at instant: Instant) async throws {
         let (within, isJSON) = (within, output.json)
-        let wanted = environment.map(Environment.init)
+        let wanted = environment
         var isFirst = true
         for (lane, head) in try await knowledge.heads(of: log) {
             isFirst = try await log.foldStreams(lane: lane, upTo: head, into: isFirst) {

@@ -32,7 +32,7 @@ struct EligibilityCommand: AsyncParsableCommand {
 
     private func tell(_ known: KnownCustomer, at instant: Instant) throws {
         let offers = OfferEligibility(
-            known.timelines,
+            known.everTimelines,
             environment: known.environment,
             catalogues: known.catalogues
         )

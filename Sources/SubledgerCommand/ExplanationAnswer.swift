@@ -146,7 +146,8 @@ extension ExplanationAnswer {
             now: now,
             then: try await KnowledgeMarks(of: asked, at: instant, notAfter: now, in: ledger.log),
             evidence: try await asked.evidence(in: ledger.log),
-            catalogueVersion: try await ledger.catalogues().version(at: instant)?.version
+            catalogueVersion: try await ledger.catalogues(knownAt: knownAt).version(at: instant)?
+                .version
         )
     }
 }

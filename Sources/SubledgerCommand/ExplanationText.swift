@@ -118,13 +118,18 @@ struct ExplanationText {
     }
 
     private var next: String {
-        let id = answer.customer.id
-        var commands = ["subledger history \(id)"]
+        let environment = "--environment \(answer.customer.environment.word)"
+        var commands = answer.customer.histories.prefix(1).map {
+            "subledger history \($0.stream.originalTransactionId) \(environment)"
+        }
         if let last = explanation.because.last {
             commands.append("subledger event \(last.position) --raw")
         }
         let known = answer.then.text(lanes: answer.customer.lanes)
-        commands.append("subledger explain \(id) --at \(explanation.at) --known-at \(known)")
+        commands.append(
+            "subledger explain \(answer.customer.id) \(environment) --at \(explanation.at) "
+                + "--known-at \(known)"
+        )
         return "  next    " + commands.joined(separator: " \(dot) ")
     }
 }

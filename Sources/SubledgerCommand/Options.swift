@@ -239,7 +239,7 @@ struct TrustOptions: ParsableArguments {
     }
 
     // Apple's words, however they are capitalised.
-    private static func environment(_ word: String) throws -> Environment {
+    static func environment(_ word: String) throws -> Environment {
         let known: [Environment] = [.production, .sandbox, .xcode, .localTesting]
         guard let found = known.first(where: { $0.word.lowercased() == word.lowercased() }) else {
             throw ValidationError(

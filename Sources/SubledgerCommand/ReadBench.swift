@@ -118,12 +118,12 @@ struct ReadBench {
                 [.int4(target.lane), .int8Array(target.offsets)]
             ).count
         }
-        let history = try await log.history(of: target.stream)
-        let now = ActivePeriods(Timeline(history))
-        guard way == 2 else { return now.rows.count }
-        var then = history
-        then.events.removeLast(history.events.count / 2)
-        return now.rows.count + ActivePeriods(Timeline(then)).rows.count
+        guard way == 2 else {
+            return ActivePeriods(Timeline(try await log.history(of: target.stream))).rows.count
+        }
+        let history = try await log.recordedHistory(of: target.stream)
+        let middle = history.events[history.events.count / 2].fact.asOf
+        return Explanation([history], at: middle).rowsNow.count
     }
 }
 

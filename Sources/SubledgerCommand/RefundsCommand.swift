@@ -15,7 +15,10 @@ struct RefundsCommand: AsyncParsableCommand {
 
     @OptionGroup var question: StreamOptions
 
-    @Option(help: "Only purchases whose paid period holds this instant.", transform: Clock.instant)
+    @Option(
+        help: "Only purchases and cases that had begun by this instant.",
+        transform: Clock.instant
+    )
     var at: Instant?
 
     @OptionGroup var database: DatabaseOptions
@@ -31,15 +34,22 @@ struct RefundsCommand: AsyncParsableCommand {
     private func document(from log: EventLog) async throws -> RefundsDocument {
         let stream = try await question.stream(in: log)
         let timeline = Timeline(try await log.history(of: stream, knownAt: question.knownAt))
-        let cases = Refunds(timeline).rows.filter { isAsked($0.purchaseDate, $0.expiresDate) }
+        let cases = Refunds(timeline).rows.filter { row in
+            at.map { at in row.begun.map { $0 <= at } ?? true } ?? true
+        }
         let purchases = TransactionRows(timeline, .none).rows.filter {
-            isAsked($0.time.start, $0.time.end)
+            hasBegun($0.time.start)
         }
         return RefundsDocument(stream, cases, purchases, lanes: log.identity.lanes)
     }
 
-    private func isAsked(_ start: Instant, _ end: Instant?) -> Bool {
-        at.map { at in start <= at && end.map { at < $0 } ?? true } ?? true
+    private func hasBegun(_ start: Instant) -> Bool { at.map { start <= $0 } ?? true }
+}
+
+extension RefundCase {
+    /// The first instant of the case; nil where none is known.
+    fileprivate var begun: Instant? {
+        [requested, declined, revoked, announced, reversed].compactMap { $0 }.min()
     }
 }
 
