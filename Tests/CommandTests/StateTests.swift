@@ -39,18 +39,22 @@ struct StateTests {
                 [DueLine].self,
                 "due",
                 "--at",
-                "2030-01-01",
+                "2025-06-01",
                 "--within",
                 "7d"
             )
             #expect(!all.isEmpty)
             #expect(Set(all.map { $0.originalTransactionId + $0.environment }).count == all.count)
             #expect(Set(all.map(\.reason)).isSubset(of: ["ends_soon", "failed", "overdue"]))
-            let lines = try await command.expect(0, "due", "--at", "2030-01-01", "--within", "7d")
+            let lines = try await command.expect(0, "due", "--at", "2025-06-01", "--within", "7d")
             #expect(lines.split(separator: "\n").count == all.count)
             let before = try await command.json([DueLine].self, "due", "--at", "2001-01-01")
             #expect(before.isEmpty)
+            // Apple charges for sixty days at most (app-store.md §G-18): nothing is due for ever.
+            let late = try await command.json([DueLine].self, "due", "--at", "2035-01-01")
+            #expect(late.isEmpty)
             _ = try await command.expect(64, "due", "--within", "soon")
+            _ = try await command.expect(64, "due", "--environment", "Foo")
         }
     }
 
