@@ -186,6 +186,71 @@ struct CustomersTests {
         }
     }
 
+    @Test func `what would end nothing is refused, not said to be done`() async throws {
+        try await withStream { command, _, id in
+            try await Self.link(command, "adam", id, "2026-01-01")
+            let undone = try await command.run(
+                "customers",
+                "unlink",
+                "adam",
+                id,
+                "--at",
+                "2026-01-01"
+            )
+            #expect(undone.code == 65, "\(undone.errors)")
+            #expect(undone.errors.contains("--at"))
+            try await Self.link(command, "zoe", id, "2026-03-01", "--transfer")
+            let back = try await command.run(
+                "customers",
+                "link",
+                "adam",
+                id,
+                "--transfer",
+                "--at",
+                "2026-03-01"
+            )
+            #expect(back.code == 65, "\(back.errors)")
+            let told = try await Self.show(command, id)
+            #expect(told.streams.first?.owners.last?.customer == "zoe")
+        }
+    }
+
+    @Test func `a link that was a mistake takes no access away, nor gives an offer again`()
+        async throws
+    {
+        try await withStream { command, _, id in
+            let active = try await command.json(ActiveDocument.self, "periods", id).active
+            let start = try #require(active.first?.first)
+            let at = Date(timeIntervalSince1970: Double(start) / 1000 + 60).ISO8601Format()
+            func access() async throws -> Int32 {
+                try await command.run("access", id, "--at", at).code
+            }
+            func offers(_ name: String) async throws -> [String] {
+                try await command.expect(0, "eligibility", name, "--at", "2035-01-01")
+                    .split(separator: "\n").filter { $0.contains("introductory") }.map(String.init)
+            }
+            let rules = try await offers(id)
+            #expect(try await access() == 0)
+            try await Self.link(command, "wrong", id, "2019-01-01")
+            try await command.expect(
+                0,
+                "customers",
+                "unlink",
+                "wrong",
+                id,
+                "--at",
+                "2019-02-01"
+            )
+            #expect(try await access() == 0)
+            #expect(try await offers(id) == rules)
+            try await Self.link(command, "alice", id, "2019-03-01")
+            try await Self.link(command, "bob", id, "2019-04-01", "--transfer")
+            // Whoever has it now: an offer that was used stays used (app-store.md §G.b).
+            #expect(try await offers("alice") == rules)
+            #expect(try await offers("bob") == rules)
+        }
+    }
+
     @Test func `without --by and --at it is this user, now`() async throws {
         try await withStream { command, _, id in
             let start = Int64(Date().timeIntervalSince1970 * 1000)
@@ -321,4 +386,8 @@ private struct CustomerList: Decodable {
         let firstRecordedAt: Int64
         let lastRecordedAt: Int64
     }
+}
+
+private struct ActiveDocument: Decodable {
+    let active: [[Int64]]
 }
