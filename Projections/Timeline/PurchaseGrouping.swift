@@ -202,15 +202,16 @@ struct PurchaseGrouping {
 }
 
 extension Purchase {
-    // Of two purchases of one second, the one called upgraded is replaced first; if that does not
-    // tell them apart, Apple's later id, then the later product name stays (app-store.md §G-40).
+    // Of two purchases of one second Apple's later id stays; without ids the one that is not called
+    // upgraded, then the later product name (app-store.md §G-40). The mark comes after the ids, for
+    // the one that stayed may have been upgraded later.
     fileprivate static func areInOrder(_ left: Purchase, _ right: Purchase) -> Bool {
         if left.purchaseDate != right.purchaseDate { return left.purchaseDate < right.purchaseDate }
-        if left.isUpgraded != right.isUpgraded { return left.isUpgraded }
         let (mine, theirs) = (left.webOrderLineItemId, right.webOrderLineItemId)
         // Ids are text, but Apple counts them up: the longer one is the later one.
         if mine.utf8.count != theirs.utf8.count { return mine.utf8.count < theirs.utf8.count }
         if let isFirst = byBytes(mine, theirs) { return isFirst }
+        if left.isUpgraded != right.isUpgraded { return left.isUpgraded }
         return byBytes(left.productId, right.productId) ?? false
     }
 }

@@ -193,7 +193,7 @@ public struct CopyBinaryRow: PostgresFields, ~Copyable {
 extension CopyBinaryRow {
     /// Reads an integer of eight bytes.
     public func int8(_ column: Int) throws(PostgresError) -> Int64 {
-        guard let value = try int8IfPresent(column) else { throw unreadable(column) }
+        guard let value = try int8IfPresent(column) else { throw missing(column) }
         return value
     }
 
@@ -206,21 +206,34 @@ extension CopyBinaryRow {
 
     /// Copies the bytes of a field.
     public func bytea(_ column: Int) throws(PostgresError) -> [UInt8] {
-        guard let bytes = try self.bytes(column) else { throw unreadable(column) }
+        guard let bytes = try self.bytes(column) else { throw missing(column) }
         return [UInt8](bytes)
     }
 
     /// Lends the bytes of a field, nil for null; valid as long as the row.
     public func bytes(_ column: Int) throws(PostgresError) -> UnsafeRawBufferPointer? {
-        guard column >= 0, column < fields.count else { throw unreadable(column) }
+        guard column >= 0, column < fields.count else {
+            throw PostgresError(
+                .misuse,
+                "There is no column \(column) in a row of \(fields.count) columns."
+            )
+        }
         guard let range = fields[column] else { return nil }
         return UnsafeRawBufferPointer(rebasing: bytes[range])
+    }
+
+    private func missing(_ column: Int) -> PostgresError {
+        PostgresError(
+            .unexpectedNull,
+            "Column \(column) is null, where a value was promised. Read it with the accessor whose "
+                + "name ends in IfPresent."
+        )
     }
 
     private func unreadable(_ column: Int) -> PostgresError {
         PostgresError(
             .typeMismatch,
-            "Column \(column) of \(fields.count) in a row of a COPY is missing, null, or has another "
+            "Column \(column) of \(fields.count) in a row of a COPY has another "
                 + "length than its type. Check the columns of the COPY against those that are read."
         )
     }

@@ -41,12 +41,14 @@ struct Simulation: Sendable {
         get async throws { try await task.value }
     }
 
-    /// All payloads, one after the other.
+    /// All payloads, file after file.
     func allPayloads() throws -> [Data] {
-        try ["notification", "history"].flatMap { name in
-            try Data(contentsOf: URL(fileURLWithPath: "\(payloads)/\(name).ndjson"))
-                .split(separator: UInt8(ascii: "\n")).map { Data($0) }
-        }
+        try FileManager.default.contentsOfDirectory(atPath: payloads).sorted()
+            .filter { $0.hasSuffix(".ndjson") }
+            .flatMap { name in
+                try Data(contentsOf: URL(fileURLWithPath: "\(payloads)/\(name)"))
+                    .split(separator: UInt8(ascii: "\n")).map { Data($0) }
+            }
     }
 }
 

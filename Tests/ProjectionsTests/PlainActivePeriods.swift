@@ -161,8 +161,8 @@ struct PlainPurchase: Equatable {
     }
 
     func isReplaced(by other: PlainPurchase) -> Bool {
-        if isUpgraded != other.isUpgraded { return isUpgraded }
         if lineItem != other.lineItem { return lineItem < other.lineItem }
+        if isUpgraded != other.isUpgraded { return isUpgraded }
         return product.utf8.lexicographicallyPrecedes(other.product.utf8)
     }
 
