@@ -193,4 +193,32 @@ import Testing
             """
         )
     }
+
+    @Test func `an offer of one name for another product is another offer`() throws {
+        try expect(
+            """
+            @03-20 purchase basic 03-20..04-20 woli=1 offer=2 price=990
+            @04-20 purchase premium 04-20..05-20 woli=2 offer=2 price=1990 reason=RENEWAL
+            --- movements
+            03-20 offer_start basic 990 "Start Promotional Offer"
+            04-20 offer_start premium was=basic 1990
+            04-20 exit_plan_change basic
+            """
+        )
+    }
+
+    @Test func `who had switched off before the end goes by will, whatever the intent`() throws {
+        try expect(
+            """
+            @03-20 purchase basic 03-20..04-20 woli=1 price=9990
+            @04-01 renewal of=04-20 auto=0
+            @04-21 renewal of=04-20 auto=0 intent=2
+            --- movements
+            03-20 paid_start basic 9990 "Subscribe"
+            04-01 auto_renew_off basic
+            04-20 billing_issue_entered basic "Billing Retry from Paid Subscription"
+            04-21 churn_voluntary basic "Canceled from Billing Retry"
+            """
+        )
+    }
 }

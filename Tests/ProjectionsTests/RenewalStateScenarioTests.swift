@@ -68,6 +68,29 @@ import Testing
         )
     }
 
+    @Test func `what Apple says at the instant of buying counts more than buying`() throws {
+        try expect(
+            """
+            @03-20 purchase monthly 03-20..04-20 woli=1
+            @03-20 renewal of=04-20 auto=0
+            --- renewal_states
+            active closed 03-20..04-20 off
+            """
+        )
+    }
+
+    @Test func `nothing is charged any more in a grace whose renewal is off`() throws {
+        try expect(
+            """
+            @03-20 purchase monthly 03-20..04-20 woli=1
+            @04-20 renewal of=04-20 grace=05-06 auto=0 retry
+            --- renewal_states
+            active waiting 03-20..04-20 on
+            grace_period closed 04-20..05-06 off
+            """
+        )
+    }
+
     @Test func `grace and then retry until Apple gives up`() throws {
         try expect(
             """

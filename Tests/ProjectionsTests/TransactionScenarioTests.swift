@@ -123,6 +123,17 @@ import Testing
         )
     }
 
+    @Test func `a notification alone tells that the renewal failed`() throws {
+        try expect(
+            """
+            @03-20 purchase basic 03-20..04-20 woli=1
+            @04-19T23:00 notice DID_FAIL_TO_RENEW uuid=n1 status=3 about=03-20
+            --- transactions
+            basic 03-20..04-20 n=1 paid=1 failed=04-19T23:00:00
+            """
+        )
+    }
+
     @Test func `who buys again before the end has not unsubscribed from what was replaced`() throws
     {
         try expect(
