@@ -51,6 +51,25 @@ import Testing
         )
     }
 
+    // Found by life 525 of seed 20261202: a crossgrade leaves no mark, and the one that stayed was
+    // upgraded later (app-store.md §G-40, §D.1).
+    @Test func `of two purchases of one second the later id stays, though it is upgraded later`()
+        throws
+    {
+        try expect(
+            """
+            @09-02 purchase students 09-02..10-02 woli=3
+            @09-15 purchase plus 09-02..10-02 woli=4 upgraded
+            @09-15 purchase pro 09-15..10-15 woli=5
+            ---
+            paid students 09-02..09-02 upgraded
+            paid plus 09-02..09-15 upgraded
+            paid pro 09-15..10-15 open
+            active 09-02..10-15
+            """
+        )
+    }
+
     @Test func `an upgrade mark on the same key is news and is kept`() throws {
         let ledger = try expect(
             """

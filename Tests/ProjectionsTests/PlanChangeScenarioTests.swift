@@ -199,8 +199,8 @@ import Testing
         try expect(
             """
             @05-01 purchase basic 04-01..05-01 woli=1
-            @05-01 purchase basic 05-01..06-01 woli=3 upgraded
-            @05-01 purchase premium 05-01..06-01 woli=2
+            @05-01 purchase basic 05-01..06-01 woli=2 upgraded
+            @05-01 purchase premium 05-01..06-01 woli=3
             --- plan_changes
             effective now upgrade basic..premium effective=05-01 same
             """
