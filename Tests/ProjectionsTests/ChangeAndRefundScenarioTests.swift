@@ -112,11 +112,11 @@ import Testing
         )
     }
 
-    @Test func `of two purchases of one second the upgraded one is empty`() throws {
+    @Test func `of two purchases of one second without ids the upgraded one is empty`() throws {
         try expect(
             """
-            @04-21 purchase basic 04-20..05-20 woli=9 upgraded
-            @04-21 purchase premium 04-20..05-20 woli=8
+            @04-21 purchase basic 04-20..05-20 upgraded
+            @04-21 purchase premium 04-20..05-20
             ---
             paid basic 04-20..04-20 upgraded
             paid premium 04-20..05-20 open
