@@ -78,7 +78,7 @@ extension EventLog {
             if case .offsets(let offsets) = knownAt {
                 offset = min(offset, offsets[lane] ?? offset)
             }
-            heads[lane] = Head(offset: offset, commit: mark.commit.number)
+            heads[lane] = Head(offset: offset, commit: mark.commit.number, digest: mark.digest)
         }
         return heads
     }
@@ -126,7 +126,7 @@ extension EventLog {
 ///
 /// Commit numbers are dense, and offsets and instants never fall in a lane: a binary search by the
 /// primary key takes some thirty look-ups where a scan from the end could read the whole table.
-private enum CommitSearch {
+enum CommitSearch {
     static func sql(_ bound: String) -> String {
         """
         WITH RECURSIVE search (low, high) AS (
@@ -150,12 +150,6 @@ private enum CommitSearch {
 
     static func mark(_ row: PostgresRow) throws -> CommitMark {
         let number = try row.int8(1)
-        guard let digest = Digest(bytes: try row.bytea(6)) else {
-            throw EventLogError(
-                .malformedLog,
-                "commit \(number) has no digest of \(Digest.byteCount) bytes; run `subledger verify`"
-            )
-        }
         return CommitMark(
             commit: Commit(
                 lane: Int(try row.int4(0)),
@@ -165,7 +159,17 @@ private enum CommitSearch {
                 confirmations: Int(try row.int4(4)),
                 committedAt: Instant(microseconds: try row.timestamptz(5))
             ),
-            digest: digest
+            digest: try digest(in: row, 6, of: number)
         )
+    }
+
+    static func digest(in row: PostgresRow, _ column: Int, of number: Int64) throws -> Digest {
+        guard let digest = Digest(bytes: try row.bytea(column)) else {
+            throw EventLogError(
+                .malformedLog,
+                "commit \(number) has no digest of \(Digest.byteCount) bytes; run `subledger verify`"
+            )
+        }
+        return digest
     }
 }
