@@ -114,36 +114,3 @@ struct Folding: Sendable {
         guard bytes.isEmpty || channels[index].send(bytes) else { throw RebuildAbandoned() }
     }
 }
-
-extension CopyBinaryWriter {
-    /// Writes the rows of a stream, with the columns that every table has.
-    mutating func rows(_ rows: [ProjectionRow], of timeline: Timeline) {
-        let environment = timeline.stream.environment.word
-        for (ordinal, row) in rows.enumerated() {
-            beginRow(fields: row.values.count + ProjectionRow.streamColumns.count + 1)
-            field(.int4(Int32(timeline.lane)))
-            field(.text(environment))
-            field(.text(timeline.stream.originalTransactionId))
-            field(.int4(Int32(ordinal + 1)))
-            for value in row.values { field(PostgresValue(value)) }
-            field(.int8Array(row.positions.map(\.offset)))
-        }
-    }
-}
-
-extension PostgresValue {
-    /// A column's value as PostgreSQL takes it.
-    init(_ value: ColumnValue) {
-        switch value {
-        case .null: self = .null
-        case .integer(let number): self = .int8(number)
-        case .int32(let number): self = .int4(number)
-        case .text(let text): self = .text(text)
-        case .boolean(let flag): self = .bool(flag)
-        case .timestamp(let instant):
-            self = .timestamptz(microseconds: instant.milliseconds * 1000)
-        case .integers(let numbers): self = .int8Array(numbers)
-        case .texts(let texts): self = .textArray(texts)
-        }
-    }
-}
