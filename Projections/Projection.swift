@@ -20,7 +20,27 @@ public protocol Projection: Sendable {
     /// `ProjectionRow.streamColumns` and `positions`, which every table has.
     var columns: [String] { get }
     /// The rows of one subscription, in their order; pure.
-    func rows(of timeline: Timeline, in context: FoldContext) -> [ProjectionRow]
+    ///
+    /// A fold that cannot make sense of an event throws rather than traps: the subscription then
+    /// has no row in this table and stands in `projection.refused_stream`, and all else is done.
+    func rows(
+        of timeline: Timeline,
+        in context: FoldContext
+    ) throws(FoldRefusal) -> [ProjectionRow]
+}
+
+/// An event that a fold cannot make sense of.
+public struct FoldRefusal: Error, Hashable, Sendable {
+    /// The event.
+    public let position: Position
+    /// What is wrong with it, in one sentence; safe to log.
+    public let reason: String
+
+    /// A refusal of that event.
+    public init(_ position: Position, _ reason: String) {
+        self.position = position
+        self.reason = reason
+    }
 }
 
 extension Projection {

@@ -58,6 +58,30 @@ extension EventLog {
     }
 }
 
+extension EventLog {
+    /// The head that a commit of a lane is; nil where the log has no such commit.
+    ///
+    /// - Throws: `databaseUnavailable`.
+    public func head(lane: Int, commit: Int64) async throws(EventLogError) -> Head? {
+        guard commit > 0 else { return origin(lane: lane) }
+        return try await reading("read commit \(commit) of lane \(lane)") { session in
+            let rows = try await session.query(
+                """
+                SELECT first_offset + count - 1, digest FROM ledger.commit
+                WHERE lane = $1 AND commit_no = $2
+                """,
+                [.int4(Int32(lane)), .int8(commit)]
+            )
+            guard rows.count == 1 else { return nil }
+            return Head(
+                offset: try rows[0].int8(0),
+                commit: commit,
+                digest: try CommitSearch.digest(in: rows[0], 1, of: commit)
+            )
+        }
+    }
+}
+
 /// One scan over the streams that a part of a lane touched.
 private struct TouchedScan: Sendable {
     let lane: Int

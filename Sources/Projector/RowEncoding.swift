@@ -4,17 +4,21 @@ internal import Projections
 
 extension CopyBinaryWriter {
     /// Writes the rows of a stream, with the columns that every table has.
-    mutating func rows(_ rows: [ProjectionRow], of timeline: Timeline) {
-        let environment = timeline.stream.environment.word
+    mutating func rows(_ rows: [ProjectionRow], of stream: StreamID, lane: Int) {
         for (ordinal, row) in rows.enumerated() {
-            beginRow(fields: row.values.count + ProjectionRow.streamColumns.count + 1)
-            field(.int4(Int32(timeline.lane)))
-            field(.text(environment))
-            field(.text(timeline.stream.originalTransactionId))
-            field(.int4(Int32(ordinal + 1)))
-            for value in row.values { field(PostgresValue(value)) }
-            field(.int8Array(row.positions.map(\.offset)))
+            self.row(row, ordinal: ordinal + 1, of: stream, lane: lane)
         }
+    }
+
+    /// Writes one row of a stream.
+    mutating func row(_ row: ProjectionRow, ordinal: Int, of stream: StreamID, lane: Int) {
+        beginRow(fields: row.values.count + ProjectionRow.streamColumns.count + 1)
+        field(.int4(Int32(lane)))
+        field(.text(stream.environment.word))
+        field(.text(stream.originalTransactionId))
+        field(.int4(Int32(ordinal)))
+        for value in row.values { field(PostgresValue(value)) }
+        field(.int8Array(row.positions.map(\.offset)))
     }
 }
 

@@ -73,6 +73,9 @@ struct Failure: Error {
         case .unknownProjection: ExitCode.validationFailure
         case .log(let code): exitCode(of: code)
         case .databaseUnavailable, .viewsInUse: Exit.unavailable
+        case .nothingLive, .nothingReady: Exit.notFound
+        case .schemaTaken: ExitCode.validationFailure
+        case .logForked: Exit.mismatch
         case .database: Exit.internalError
         }
     }
