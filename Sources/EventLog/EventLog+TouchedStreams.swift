@@ -117,6 +117,7 @@ private struct TouchedScan: Sendable {
             ) { history in
                 var before = history
                 before.events.removeAll { $0.position.offset > offset }
+                before.unreadable.removeAll { $0.position.offset > offset }
                 before.confirmations = box.before.confirmations(
                     of: Array(history.stream.environment.word.utf8),
                     Array(history.stream.originalTransactionId.utf8)

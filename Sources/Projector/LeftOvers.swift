@@ -10,8 +10,7 @@ enum LeftOvers {
         var killed: [String] = []
         for row in try await session.query(schemas) {
             let schema = try row.text(0)
-            let isGone = try await execute(ProjectionSchema.drop(schema), in: session)
-            if isGone, try row.bool(1) { killed.append(schema) }
+            if try await drop(schema, in: session), try row.bool(1) { killed.append(schema) }
         }
         for row in try await session.query(tables) {
             let table =
@@ -31,6 +30,11 @@ enum LeftOvers {
         return killed
     }
 
+    /// Drops a schema of tables and all that is said about it; false where somebody reads one.
+    static func drop(_ schema: String, in session: PostgresSession) async throws -> Bool {
+        try await execute(ProjectionSchema.drop(schema), in: session)
+    }
+
     // False where somebody still reads it: it is left to the next rebuild, rather than making new
     // readers queue behind the drop.
     private static func execute(_ sql: String, in session: PostgresSession) async throws -> Bool {
@@ -46,7 +50,7 @@ enum LeftOvers {
 
     private static let schemas = """
         SELECT build_schema, true FROM projection.ledger_projection
-        WHERE state = 'filling' GROUP BY build_schema
+        GROUP BY build_schema HAVING bool_and(state = 'filling')
         UNION ALL
         SELECT nspname, false FROM pg_namespace
         WHERE nspname ~ '^projection_[0-9]{1,9}$' AND nspname NOT IN

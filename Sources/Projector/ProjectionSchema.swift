@@ -75,10 +75,8 @@ enum ProjectionSchema {
         COMMENT ON TABLE projection.lease IS 'Which process follows a lane; it may be taken over once it has expired.';
         """
 
-    /// Drops a schema of tables and all that is said about it.
-    ///
-    /// False where somebody still reads one: rather than making new readers queue behind the drop,
-    /// it is left to the next rebuild.
+    /// Drops a schema of tables and all that is said about it; refused where somebody reads one,
+    /// rather than making new readers queue behind the drop.
     static func drop(_ schema: String) -> String {
         """
         BEGIN;

@@ -7,62 +7,80 @@ extension Projector {
     /// Most events of one step: some seconds of work, after which what is done is kept.
     static let stepEventsMax: Int64 = 100_000
 
-    /// Brings the tables of a schema to these heads; those that are further stay.
-    ///
-    /// The caller sees to it that nobody else moves them for long.
+    /// Brings tables to these heads, by the fold that made them; those that are further stay.
     func catchUp(
-        _ schema: String,
+        _ tables: ShadowTables,
         to heads: [Int: EventLog.Head],
         in session: PostgresSession
     ) async throws {
-        for (lane, target) in heads.sorted(by: { $0.key < $1.key }) {
-            while let step = try await nextStep(schema, lane: lane, to: target, session) {
+        try await catchUp(tables, by: followed, in: session) { heads[$0.lane] }
+    }
+
+    /// Brings tables each to the head that `target` names for its part.
+    ///
+    /// - Parameters:
+    ///   - tables: The tables; nobody else moves them for long.
+    ///   - followed: The fold of a part; nil where there is none.
+    ///   - session: The session that writes.
+    ///   - target: Where a part is to stand; nil to leave it.
+    func catchUp(
+        _ tables: ShadowTables,
+        by followed: (ProjectionPart) -> FollowedPart?,
+        in session: PostgresSession,
+        to target: (ProjectionPart) -> EventLog.Head?
+    ) async throws {
+        var lane: Int?
+        repeat {
+            let parts = try await parts(of: tables, session)
+            // The first lane in which something is behind.
+            lane = nil
+            for number in Set(parts.map(\.lane)).sorted() where lane == nil {
+                let here = parts.filter { $0.lane == number }.compactMap(followed)
+                guard let step = try await step(of: here, lane: number, to: target) else {
+                    continue
+                }
                 _ = try await step.run(in: session, waits: true)
+                lane = number
             }
+        } while lane != nil
+    }
+
+    /// The fold of this program that made a part, with what it knew; nil where none did.
+    func followed(_ part: ProjectionPart) -> FollowedPart? {
+        projections.first { part.isMade(by: $0) }.map { projection in
+            FollowedPart(
+                part: part,
+                projection: projection,
+                context: context(ofCatalogue: part.catalogueVersion)
+            )
         }
     }
 
-    private func nextStep(
-        _ schema: String,
-        lane: Int,
-        to target: EventLog.Head,
-        _ session: PostgresSession
-    ) async throws -> CatchUp? {
-        let parts = try await session.query(
-            ProjectionPart.select("lane = $1 AND build_schema = $2"),
-            [.int4(Int32(lane)), .text(schema)]
-        ).map { try ProjectionPart($0) }
-        return try await step(of: parts, lane: lane, to: target)
-    }
-
-    /// The next step of the parts that are furthest behind a head; nil where none is behind.
+    /// The next step of the parts that are furthest behind; nil where none is behind.
     ///
+    /// - Parameters:
+    ///   - parts: Parts of one lane.
+    ///   - lane: The lane.
+    ///   - target: Where a part is to stand; nil to leave it.
     /// - Throws: `logForked` where the log lacks the commit at which they stand.
     func step(
-        of parts: [ProjectionPart],
+        of parts: [FollowedPart],
         lane: Int,
-        to target: EventLog.Head
+        to target: (ProjectionPart) -> EventLog.Head?
     ) async throws -> CatchUp? {
-        let followed = parts.compactMap { part in
-            projections.first { part.isMade(by: $0) }.map { projection in
-                FollowedPart(
-                    part: part,
-                    projection: projection,
-                    context: context(ofCatalogue: part.catalogueVersion)
-                )
-            }
+        let behind = parts.compactMap { part in
+            target(part.part).flatMap { $0.commit > part.part.head.commit ? (part, $0) : nil }
         }
-        guard
-            let from = followed.map(\.part.head).min(by: { $0.commit < $1.commit }),
-            from.commit < target.commit
+        guard let (first, end) = behind.min(by: { $0.0.part.head.commit < $1.0.part.head.commit })
         else { return nil }
+        let from = first.part.head
         try await check(from, lane: lane)
         let next = try await log.head(lane: lane, after: from, events: Projector.stepEventsMax)
-        let to = next.map { $0.commit < target.commit ? $0 : target } ?? target
+        let to = next.map { $0.commit < end.commit ? $0 : end } ?? end
         return CatchUp(
             log: log,
             lane: lane,
-            parts: followed.filter { $0.part.head == from },
+            parts: behind.filter { $0.0.part.head == from && $0.1.commit >= to.commit }.map(\.0),
             from: from,
             to: to
         )
@@ -72,7 +90,7 @@ extension Projector {
     /// place.
     func check(_ head: EventLog.Head, lane: Int) async throws {
         let known = try await log.head(lane: lane, commit: head.commit)
-        guard known != head else { return }
+        guard known?.digest != head.digest else { return }
         let found = known.map { "has the digest \($0.digest)" } ?? "is not there"
         throw ProjectorError(
             .logForked,

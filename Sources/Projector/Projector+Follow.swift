@@ -103,7 +103,9 @@ extension Projector {
         (following.lag, following.lanesHeldByOthers) = (0, 0)
         for (lane, head) in heads.sorted(by: { $0.key < $1.key }) where !options.isStopped() {
             let parts = try await followedParts(lane: lane, in: session)
-            guard let step = try await step(of: parts, lane: lane, to: head) else { continue }
+            guard let step = try await step(of: parts, lane: lane, to: { _ in head }) else {
+                continue
+            }
             // A lag of repetitions only is a lag too.
             let behind = max(1, head.offset - step.from.offset)
             guard try await lease.take(lane: lane, in: session) else {
@@ -130,12 +132,11 @@ extension Projector {
     private func followedParts(
         lane: Int,
         in session: PostgresSession
-    ) async throws -> [ProjectionPart] {
+    ) async throws -> [FollowedPart] {
         try await session.query(
             ProjectionPart.select("lane = $1 AND state <> 'filling'"),
             [.int4(Int32(lane))]
-        ).map { try ProjectionPart($0) }
-            .filter { part in projections.contains { part.isMade(by: $0) } }
+        ).map { try ProjectionPart($0) }.compactMap(followed)
     }
 
     // Refuses where nothing can be followed, and says what will not be.

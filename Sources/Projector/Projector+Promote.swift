@@ -29,7 +29,7 @@ extension Projector {
     ) async throws(ProjectorError) -> Promotion {
         try await exclusively("rebuild --promote", options) { session in
             let tables = try await ready(chosen, in: session)
-            try await catchUp(tables.schema, to: try await log.heads(), in: session)
+            try await catchUp(tables, to: try await log.heads(), in: session)
             let milliseconds = try await promote(tables, in: session)
             _ = try await LeftOvers.drop(in: session)
             return Promotion(
@@ -77,9 +77,10 @@ extension Projector {
     ///
     /// - Returns: For how many milliseconds the locks were held.
     func promote(_ tables: ShadowTables, in session: PostgresSession) async throws -> Double {
+        let isOtherLog = try await isLiveOfOtherLog(tables, in: session)
         for _ in 0..<Projector.promotionAttemptsMax {
             do throws(PostgresError) {
-                if let milliseconds = try await promoteAtOnce(tables, in: session) {
+                if let milliseconds = try await promoteAtOnce(tables, isOtherLog, in: session) {
                     return milliseconds
                 }
             } catch {
@@ -88,7 +89,7 @@ extension Projector {
                 try await Task.sleep(for: Projector.promotionPause)
                 continue
             }
-            try await catchUp(tables.schema, to: try await log.heads(), in: session)
+            try await catchUp(tables, to: try await log.heads(), in: session)
         }
         throw ProjectorError(
             .viewsInUse,
@@ -98,10 +99,27 @@ extension Projector {
         )
     }
 
+    // The log was restored or forked: what the live tables say of it counts for nothing.
+    private func isLiveOfOtherLog(
+        _ tables: ShadowTables,
+        in session: PostgresSession
+    ) async throws -> Bool {
+        let live = try await session.query(
+            ProjectionPart.select("state = 'live' AND name = ANY($1)"),
+            [.textArray(tables.names)]
+        ).map { try ProjectionPart($0) }
+        for part in live {
+            let known = try await log.head(lane: part.lane, commit: part.head.commit)
+            if known?.digest != part.head.digest { return true }
+        }
+        return false
+    }
+
     // Nil where the live tables are further than the new ones: readers must not see less than they
     // saw.
     private func promoteAtOnce(
         _ tables: ShadowTables,
+        _ isOtherLog: Bool,
         in session: PostgresSession
     ) async throws(PostgresError) -> Double? {
         let begin = ContinuousClock.now
@@ -119,7 +137,7 @@ extension Projector {
             )
             var parts: [ProjectionPart] = []
             for row in rows { parts.append(try ProjectionPart(row)) }
-            guard isFarEnough(tables, parts) else { return false }
+            guard isOtherLog || isFarEnough(tables, parts) else { return false }
             for name in tables.names {
                 let table =
                     ProjectionSchema.quoted(tables.schema) + "." + ProjectionSchema.quoted(name)

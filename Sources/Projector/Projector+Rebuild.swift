@@ -35,8 +35,8 @@ extension Projector {
             let plan = BuildPlan(projections: chosen ?? projections, context: context)
             let heads = try await log.heads()
             let (build, folded) = try await fill(plan, options, in: session) { _ in heads }
-            try await catchUp(build.schema, to: try await log.heads(), in: session)
             let tables = ShadowTables(schema: build.schema, names: plan.names)
+            try await catchUp(tables, to: try await log.heads(), in: session)
             _ = try await promote(tables, in: session)
             _ = try await LeftOvers.drop(in: session)
             return try await rebuilt(tables, folded, in: session)
@@ -258,7 +258,7 @@ extension Projector {
         }
     }
 
-    private func checkFree(_ schema: String, in session: PostgresSession) async throws {
+    func checkFree(_ schema: String, in session: PostgresSession) async throws {
         let isName = !schema.isEmpty && schema.utf8.count <= Projector.schemaByteCountMax
         let isReserved =
             schema.hasPrefix("pg_") || schema.hasPrefix("projection")

@@ -29,15 +29,19 @@ struct StreamFold {
     let stream: StreamID
     let lane: Int
     private let timeline: Timeline
+    private let unreadable: FoldRefusal?
 
     init(_ history: StreamHistory) {
         timeline = Timeline(history)
         stream = history.stream
-        lane = timeline.lane
+        lane = history.events.first?.position.lane ?? 0
+        unreadable = history.unreadable.first.map { FoldRefusal($0.position, $0.reason) }
     }
 
-    /// The rows of a projection.
+    /// The rows of a projection; refused where the history holds an event that cannot be read,
+    /// because without it nothing is certain.
     func rows(of projection: any Projection, in context: FoldContext) -> FoldOutcome {
+        if let unreadable { return .refused(unreadable) }
         do throws(FoldRefusal) {
             return .rows(try projection.rows(of: timeline, in: context))
         } catch {
