@@ -58,7 +58,7 @@ struct Failure: Error {
             Exit.configuration
         case .permissionDenied: Exit.permission
         case .databaseUnavailable: Exit.unavailable
-        case .malformedLog: Exit.mismatch
+        case .malformedLog, .cursorNotOfLog, .cursorBeyondLog: Exit.mismatch
         case .tooManyFacts, .tooManyStreams: Exit.badInput
         case .database, .closed: Exit.internalError
         }

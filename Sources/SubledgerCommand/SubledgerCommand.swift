@@ -22,10 +22,10 @@ struct SubledgerCommand: AsyncParsableCommand {
             DemoCommand.self, MigrateCommand.self, IngestCommand.self, RebuildCommand.self,
             VerifyCommand.self, ExplainCommand.self, PeriodsCommand.self, StateCommand.self,
             ChangesCommand.self, RefundsCommand.self, HistoryCommand.self, BlameCommand.self,
-            DiffCommand.self, ReplayCommand.self, EventCommand.self, AccessCommand.self,
-            EligibilityCommand.self, DueCommand.self, StreamsCommand.self, CustomersCommand.self,
-            CatalogCommand.self, RejectionsCommand.self, ReportCommand.self, SimulateCommand.self,
-            BenchCommand.self, DatabaseCommand.self,
+            DiffCommand.self, ReplayCommand.self, EventCommand.self, FeedCommand.self,
+            AccessCommand.self, EligibilityCommand.self, DueCommand.self, StreamsCommand.self,
+            CustomersCommand.self, CatalogCommand.self, RejectionsCommand.self, ReportCommand.self,
+            SimulateCommand.self, BenchCommand.self, DatabaseCommand.self,
         ]
     )
 
