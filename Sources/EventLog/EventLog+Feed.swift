@@ -110,6 +110,9 @@ public struct LogFeed: Sendable {
         return nil
     }
 
+    /// Number of the newest commit of a lane that was looked at; nil for none.
+    func commitLookedAt(inLane lane: Int) -> Int64? { lanes[lane]?.newest?.commit.number }
+
     private func lanesWithNews() async throws(EventLogError) -> [(lane: Int, head: CommitMark)] {
         let heads = try await log.headMarks()
         for (number, lane) in lanes {
