@@ -57,7 +57,7 @@ extension EventLog {
         }
         let (sql, values) = (CommitSearch.sql(bound), parameters)
         return try await reading("read the commits of lane \(lane)") { session in
-            try await session.query(sql, values).map(CommitSearch.mark).first
+            try await session.query(sql, values).map(CommitMark.init(in:)).first
         }
     }
 
@@ -102,7 +102,7 @@ extension EventLog {
                 ),
                 PostgresStatement(CommitSearch.sql("c.first_offset <= $2"), place),
             ])
-            guard found[0].count == 1, let mark = try found[1].map(CommitSearch.mark).first
+            guard found[0].count == 1, let mark = try found[1].map(CommitMark.init(in:)).first
             else { return nil }
             let event = try EventRows.event(in: found[0][0])
             var vault = EvidenceVault(lane: position.lane, session: session)
@@ -126,7 +126,7 @@ extension EventLog {
 ///
 /// Commit numbers are dense, and offsets and instants never fall in a lane: a binary search by the
 /// primary key takes some thirty look-ups where a scan from the end could read the whole table.
-enum CommitSearch {
+private enum CommitSearch {
     static func sql(_ bound: String) -> String {
         """
         WITH RECURSIVE search (low, high) AS (
@@ -147,20 +147,21 @@ enum CommitSearch {
         WHERE s.low = s.high
         """
     }
+}
 
-    static func mark(_ row: PostgresRow) throws -> CommitMark {
+extension CommitMark {
+    /// Reads lane, commit_no, first_offset, count, confirmations, committed_at and digest.
+    init(in row: PostgresRow) throws {
         let number = try row.int8(1)
-        return CommitMark(
-            commit: Commit(
-                lane: Int(try row.int4(0)),
-                number: number,
-                firstOffset: try row.int8(2),
-                count: Int(try row.int4(3)),
-                confirmations: Int(try row.int4(4)),
-                committedAt: Instant(microseconds: try row.timestamptz(5))
-            ),
-            digest: try digest(in: row, 6, of: number)
+        commit = Commit(
+            lane: Int(try row.int4(0)),
+            number: number,
+            firstOffset: try row.int8(2),
+            count: Int(try row.int4(3)),
+            confirmations: Int(try row.int4(4)),
+            committedAt: Instant(microseconds: try row.timestamptz(5))
         )
+        digest = try CommitMark.digest(in: row, 6, of: number)
     }
 
     static func digest(in row: PostgresRow, _ column: Int, of number: Int64) throws -> Digest {

@@ -23,22 +23,32 @@ extension EventLog {
         let digests = Set(history.events.map(\.evidence)).map(\.bytes)
         return try await reading("read the evidence of a stream") { session in
             let rows = try await session.query(
-                """
-                SELECT digest, kind, source, verification FROM ledger.evidence
-                WHERE lane = $1 AND digest = ANY ($2)
-                """,
+                EvidenceSummary.sql,
                 [.int4(Int32(lane)), .byteaArray(digests)]
             )
-            var found: [Digest: EvidenceSummary] = [:]
-            for row in rows {
-                guard let digest = Digest(bytes: try row.bytea(0)) else { continue }
-                found[digest] = EvidenceSummary(
-                    evidenceKind: try row.text(1),
-                    source: try row.text(2),
-                    trust: try row.text(3)
-                )
-            }
-            return found
+            return try EvidenceSummary.byDigest(rows)
         }
+    }
+}
+
+extension EvidenceSummary {
+    /// Finds the payloads of lane `$1` with the digests `$2`.
+    static let sql = """
+        SELECT digest, kind, source, verification FROM ledger.evidence
+        WHERE lane = $1 AND digest = ANY ($2)
+        """
+
+    /// The summaries in its rows.
+    static func byDigest(_ rows: PostgresRows) throws -> [Digest: EvidenceSummary] {
+        var found: [Digest: EvidenceSummary] = [:]
+        for row in rows {
+            guard let digest = Digest(bytes: try row.bytea(0)) else { continue }
+            found[digest] = EvidenceSummary(
+                evidenceKind: try row.text(1),
+                source: try row.text(2),
+                trust: try row.text(3)
+            )
+        }
+        return found
     }
 }

@@ -156,7 +156,7 @@ extension EventLog {
                 heads[Int(try row.int4(0))] = Head(
                     offset: try row.int8(1),
                     commit: commit,
-                    digest: try CommitSearch.digest(in: row, 3, of: commit)
+                    digest: try CommitMark.digest(in: row, 3, of: commit)
                 )
             }
             return heads

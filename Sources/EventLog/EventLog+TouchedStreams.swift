@@ -76,7 +76,7 @@ extension EventLog {
             return Head(
                 offset: try rows[0].int8(0),
                 commit: commit,
-                digest: try CommitSearch.digest(in: rows[0], 1, of: commit)
+                digest: try CommitMark.digest(in: rows[0], 1, of: commit)
             )
         }
     }

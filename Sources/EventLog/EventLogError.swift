@@ -31,6 +31,11 @@ public struct EventLogError: Error, Sendable {
         case tooManyFacts = "too-many-facts"
         /// A look-up leads to more subscriptions than one answer takes.
         case tooManyStreams = "too-many-streams"
+        /// A cursor of the feed was made from another log: this one was forked, or restored and
+        /// written on.
+        case cursorNotOfLog = "cursor-not-of-log"
+        /// A cursor of the feed is ahead of the log: an older copy was restored.
+        case cursorBeyondLog = "cursor-beyond-log"
         /// The log was closed.
         case closed = "closed"
     }

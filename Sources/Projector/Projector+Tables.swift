@@ -121,6 +121,18 @@ extension Projector {
         )
     }
 
+    /// Up to where every live table holds the log; lanes without events are left out.
+    ///
+    /// - Throws: `databaseUnavailable`.
+    public func livePositions() async throws(ProjectorError) -> [Int: Int64] {
+        let live = try await tables().filter { $0.state == .live }
+        var least: [Int: Int64] = [:]
+        for lane in Set(live.flatMap(\.positions.keys)) {
+            least[lane] = live.map { $0.positions[lane] ?? 0 }.min()
+        }
+        return least
+    }
+
     /// Waits until every live table holds these events.
     ///
     /// - Parameters:

@@ -16,6 +16,8 @@ enum Exit {
     static let inputMissing = ExitCode(66)
     static let unavailable = ExitCode(69)
     static let internalError = ExitCode(70)
+    /// It may be otherwise in a while.
+    static let tryAgain = ExitCode(75)
     static let permission = ExitCode(77)
     static let configuration = ExitCode(78)
     static let interrupted = ExitCode(130)
@@ -58,7 +60,7 @@ struct Failure: Error {
             Exit.configuration
         case .permissionDenied: Exit.permission
         case .databaseUnavailable: Exit.unavailable
-        case .malformedLog: Exit.mismatch
+        case .malformedLog, .cursorNotOfLog, .cursorBeyondLog: Exit.mismatch
         case .tooManyFacts, .tooManyStreams: Exit.badInput
         case .database, .closed: Exit.internalError
         }

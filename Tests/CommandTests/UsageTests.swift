@@ -17,7 +17,7 @@ import Testing
         ["database", "status"],
         ["database", "stop"], ["catalog"], ["catalog", "import"], ["catalog", "list"],
         ["catalog", "show"], ["catalog", "diff"], ["refunds"], ["changes"],
-        ["report", "anomalies"],
+        ["report", "anomalies"], ["feed"],
     ]
     private let command = Command(environment: ["DATABASE_URL": "host=/nowhere"])
 
@@ -55,7 +55,9 @@ import Testing
         ["verify", "--signatures", "--jobs", "0"], ["verify", "--root-certificate", "x"],
         ["catalog", "import"], ["catalog", "import", "x", "--effective-from", "yesterday"],
         ["catalog", "diff", "1"], ["catalog", "diff", "1", "2", "3"],
-        ["catalog", "show", "--version", "one"],
+        ["catalog", "show", "--version", "one"], ["feed", "--after", "17"],
+        ["feed", "--after", "0:1:0123456789ABCDEF"], ["feed", "--limit", "0"],
+        ["feed", "--poll-interval", "1"], ["feed", "--follow", "--poll-interval", "0"],
     ])
     func `a usage error is 64, and stdout stays empty`(arguments: [String]) async throws {
         let ending = try await command.run(arguments)
@@ -70,6 +72,7 @@ import Testing
         ["access", "1"], ["eligibility", "1"],
         ["rejections"], ["report", "ingest-quality"], ["verify", "--signatures"],
         ["catalog", "list"], ["catalog", "show", "--json"], ["catalog", "diff"],
+        ["feed"], ["feed", "--follow"],
     ])
     func `a database that cannot be reached is 69`(arguments: [String]) async throws {
         for place in ["host=/nowhere/at/all", "host=127.0.0.1 port=1"] {

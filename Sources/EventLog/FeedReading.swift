@@ -1,0 +1,152 @@
+internal import Events
+internal import Postgres
+
+// The statements of the feed.
+extension EventLog {
+    /// Events of a lane on from a place, with how far the lane was read with them.
+    struct FeedRead: Sendable {
+        var lane: LogFeed.Lane
+        var events: [FedEvent]
+    }
+
+    /// The newest commit of every lane that has any.
+    func headMarks() async throws(EventLogError) -> [Int: CommitMark] {
+        let lanes = PostgresValue.int4(Int32(identity.lanes.value))
+        return try await reading("look for new commits") { session in
+            var heads: [Int: CommitMark] = [:]
+            for row in try await session.query(FeedSQL.heads, [lanes]) {
+                let mark = try CommitMark(in: row)
+                heads[mark.commit.lane] = mark
+            }
+            return heads
+        }
+    }
+
+    /// The next events of a lane: none where the next commits brought only confirmations.
+    func page(
+        of number: Int,
+        after lane: LogFeed.Lane
+    ) async throws(EventLogError) -> FeedRead {
+        try await reading("read lane \(number)") { session in
+            try await session.together { session in
+                let commits = try EventLog.commits(of: number, from: lane.newest, in: session)
+                return try EventLog.page(of: number, after: lane, commits, in: session)
+            }
+        }
+    }
+
+    /// The newest commit that was looked at, which must still be there, and those after it.
+    private static func commits(
+        of lane: Int,
+        from newest: CommitMark?,
+        in session: isolated PostgresSession
+    ) throws -> [CommitMark] {
+        let rows = try session.query(
+            FeedSQL.commits,
+            [.int4(Int32(lane)), .int8(newest?.commit.number ?? 1)]
+        )
+        let commits = try rows.map(CommitMark.init(in:))
+        guard let newest else { return commits }
+        guard let first = commits.first else {
+            throw EventLogError.cursorBeyondLog(newest, end: nil)
+        }
+        guard first == newest else { throw EventLogError.cursorNotOfLog(newest, found: first) }
+        return commits
+    }
+
+    private static func page(
+        of number: Int,
+        after lane: LogFeed.Lane,
+        _ commits: [CommitMark],
+        in session: isolated PostgresSession
+    ) throws -> FeedRead {
+        var read = FeedRead(lane: lane, events: [])
+        let end = commits.last?.offset ?? lane.offset
+        let events = try EventLog.events(of: number, after: lane.offset, upTo: end, in: session)
+        let evidence = try EventLog.summaries(of: events, lane: number, in: session)
+        read.events.reserveCapacity(events.count)
+        var rest = commits[...]
+        for event in events {
+            let offset = event.position.offset
+            while let first = rest.first, first.offset < offset { rest.removeFirst() }
+            guard let commit = rest.first, commit.commit.firstOffset <= offset,
+                offset == read.lane.offset + 1
+            else { throw hole(lane: number, offset: read.lane.offset + 1) }
+            read.events.append(
+                FedEvent(
+                    event: event,
+                    evidence: evidence[event.evidence],
+                    mark: FeedCursor.Mark(offset: offset, in: commit)
+                )
+            )
+            read.lane = LogFeed.Lane(offset: offset, newest: commit)
+        }
+        guard events.count == FeedPage.eventsMax || read.lane.offset == end else {
+            throw hole(lane: number, offset: read.lane.offset + 1)
+        }
+        // What brought only confirmations need not be looked at again.
+        if read.lane.offset == end { read.lane.newest = commits.last }
+        return read
+    }
+
+    private static func events(
+        of lane: Int,
+        after offset: Int64,
+        upTo end: Int64,
+        in session: isolated PostgresSession
+    ) throws -> [Event] {
+        guard offset < end else { return [] }
+        return try session.query(
+            FeedSQL.events,
+            [.int4(Int32(lane)), .int8(offset), .int8(end)]
+        ).map { try EventRows.event(in: $0) }
+    }
+
+    private static func summaries(
+        of events: [Event],
+        lane: Int,
+        in session: isolated PostgresSession
+    ) throws -> [Digest: EvidenceSummary] {
+        guard !events.isEmpty else { return [:] }
+        let digests = Set(events.map(\.evidence)).map(\.bytes)
+        let rows = try session.query(
+            EvidenceSummary.sql,
+            [.int4(Int32(lane)), .byteaArray(digests)]
+        )
+        return try EvidenceSummary.byDigest(rows)
+    }
+
+    private static func hole(lane: Int, offset: Int64) -> EventLogError {
+        EventLogError(
+            .malformedLog,
+            "event \(lane):\(offset) is missing, or belongs to no commit, though later ones are "
+                + "there; nothing after it was read; run `subledger verify`"
+        )
+    }
+}
+
+private enum FeedSQL {
+    private static let columns = """
+        c.lane, c.commit_no, c.first_offset, c.count, c.confirmations, c.committed_at, c.digest
+        """
+
+    static let heads = """
+        SELECT h.* FROM generate_series(0, $1 - 1) AS l (lane) CROSS JOIN LATERAL (
+            SELECT \(columns) FROM ledger.commit c
+            WHERE c.lane = l.lane ORDER BY c.commit_no DESC LIMIT 1) h
+        """
+
+    // One more than a page has events: the first was looked at before. With the limit as a literal
+    // the plan is the walk along the primary key, whatever the statistics say.
+    static let commits = """
+        SELECT \(columns) FROM ledger.commit c
+        WHERE c.lane = $1 AND c.commit_no >= $2 ORDER BY c.commit_no
+        LIMIT \(FeedPage.eventsMax + 1)
+        """
+
+    static let events = """
+        SELECT \(EventRows.columns) FROM ledger.event e
+        WHERE e.lane = $1 AND e.lane_offset > $2 AND e.lane_offset <= $3 ORDER BY e.lane_offset
+        LIMIT \(FeedPage.eventsMax)
+        """
+}

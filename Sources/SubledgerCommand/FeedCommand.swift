@@ -1,0 +1,94 @@
+import ArgumentParser
+import EventLog
+import Events
+
+struct FeedCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "feed",
+        abstract: "The events of the log as NDJSON, each with the cursor to go on after.",
+        discussion: """
+            One line an event: Apple's properties under Apple's names, instants in milliseconds, \
+            and a cursor. Keep the cursor of the last complete line you stored, and give it to \
+            --after: the feed goes on with the next event, none twice and none left out, however \
+            it ended. Within a lane events come in the order of the log, lanes take turns.
+
+            A cursor holds the digest of the commit it stands in. Of a log that was restored from \
+            an older copy, or forked, it is refused with exit 3 instead of going on with other \
+            events under the same offsets.
+
+            What Apple only repeated is no event (`history` counts it): it moves no cursor.
+            """
+    )
+
+    @Option(
+        help: ArgumentHelp(
+            "Go on after this cursor. Default: from the beginning.",
+            discussion: "`cursor` of the last line that was stored.",
+            valueName: "cursor"
+        ),
+        transform: FeedCommand.cursor
+    )
+    var after: FeedCursor = .beginning
+
+    @Flag(help: "Wait for new events at the end, until SIGINT or SIGTERM.")
+    var follow = false
+
+    @Option(
+        help: ArgumentHelp("With --follow, look for new events so often.", valueName: "seconds")
+    )
+    var pollInterval: Double?
+
+    @Option(help: "End after so many events.")
+    var limit: Int?
+
+    @OptionGroup var database: DatabaseOptions
+
+    /// Seconds from looking to looking at the end of the log.
+    static let pollIntervalDefault = 1.0
+
+    /// More often asks the server without a rest, less often is a job for cron.
+    static let pollIntervals = 0.05...3600
+
+    func validate() throws {
+        if let limit, limit < 1 {
+            throw ValidationError("--limit must be at least 1, not \(limit)")
+        }
+        guard let pollInterval else { return }
+        guard follow else { throw ValidationError("--poll-interval is for --follow") }
+        guard FeedCommand.pollIntervals.contains(pollInterval) else {
+            throw ValidationError("--poll-interval must be from 0.05 to 3600, not \(pollInterval)")
+        }
+    }
+
+    func run() async throws {
+        var options = EventLog.Options()
+        options.readersMax = 1
+        let log = try await database.openLog(options)
+        let end = try await pump(log)
+        await log.close()
+        // Whoever follows ends it this way; else the rest of the log is missing.
+        if end == .stopped, !follow { throw Exit.interrupted }
+    }
+
+    private func pump(_ log: EventLog) async throws -> FeedPump.End {
+        var pump = FeedPump(
+            try await log.feed(after: after),
+            lanes: log.identity.lanes,
+            linesMax: limit ?? .max
+        )
+        Interrupt.heed()
+        guard follow else { return try await pump.run() }
+        return try await pump.follow(every: pollInterval ?? FeedCommand.pollIntervalDefault)
+    }
+
+    private static func cursor(_ text: String) throws -> FeedCursor {
+        guard let cursor = FeedCursor(text) else {
+            throw ValidationError(
+                "'\(text.prefix(80))' is no cursor; expected what a line of `subledger feed` has "
+                    + "as `cursor`: lane:offset:digest, joined by commas, or nothing for the "
+                    + "beginning"
+            )
+        }
+        return cursor
+    }
+}

@@ -1,0 +1,234 @@
+import EventLog
+import Events
+import Foundation
+import Postgres
+import TestSupport
+import Testing
+
+/// `feed` from the outside.
+@Suite(.enabled { await TestServer.isAvailable })
+struct FeedTests {
+    @Test func `a line says what history says, flat, with the cursor`() async throws {
+        try await withSimulatedLedger { command in
+            let lines = try await command.expect(0, "feed").split(separator: "\n")
+            #expect(lines.count == Int(try await command.events()))
+            let streams = try await command.json([StreamLine].self, "streams")
+            for stream in streams.prefix(6) where !stream.originalTransactionId.isEmpty {
+                let history = try await command.expect(
+                    0,
+                    "history",
+                    stream.originalTransactionId,
+                    "--environment",
+                    stream.environment,
+                    "--json"
+                )
+                let events = try #require(
+                    (try JSONSerialization.jsonObject(with: Data(history.utf8))
+                        as? [String: Any])?["events"] as? [[String: Any]]
+                )
+                for event in events {
+                    let position = try #require(event["position"] as? Int)
+                    let line = try FeedTests.object(lines[position - 1])
+                    let expected = FeedTests.flat(event, of: stream)
+                    for (name, value) in expected {
+                        #expect("\(line[name] ?? "nothing")" == "\(value)", "\(name)")
+                    }
+                    #expect(
+                        Set(line.keys).subtracting(expected.keys) == ["cursor", "format"]
+                    )
+                }
+            }
+        }
+    }
+
+    /// What `history` nests, and leaves to its head.
+    private static func flat(_ event: [String: Any], of stream: StreamLine) -> [String: Any] {
+        var flat = event
+        for name in ["fields", "confirmations", "effective", "effect"] { flat[name] = nil }
+        flat.merge(event["fields"] as? [String: Any] ?? [:]) { $1 }
+        flat["originalTransactionId"] = stream.originalTransactionId
+        flat["environment"] = stream.environment
+        return flat
+    }
+
+    @Test func `no property of Apple's has the name of one of ours`() {
+        let ours: Set = [
+            "position", "recordedAt", "asOf", "kind", "format", "environment", "bundleId",
+            "originalTransactionId", "purchaseDate", "expiresDate", "evidence", "evidenceKind",
+            "source", "trust", "cursor",
+        ]
+        #expect(ours.isDisjoint(with: Field.allCases.map { "\($0)" }))
+    }
+
+    @Test func `limit ends it, and the last cursor goes on behind`() async throws {
+        try await withSimulatedLedger { command in
+            let all = try await command.expect(0, "feed")
+            var parts = ""
+            var cursor = ""
+            for limit in ["1", "7", "499", "1000000", "1"] {
+                let part = try await command.expect(0, "feed", "--after", cursor, "--limit", limit)
+                parts += part
+                cursor = try part.split(separator: "\n").last.map(FeedTests.cursor) ?? cursor
+            }
+            #expect(parts == all)
+        }
+    }
+
+    /// Killed after so many lines; the line that was cut does not count.
+    @Test(arguments: [1, 4])
+    func `killed anywhere and gone on with, it neither repeats nor leaves out`(
+        lanes: Int
+    ) async throws {
+        let seed = UInt64(20_261_123 + lanes)
+        var random = SeededGenerator(seed: seed)
+        try await withSimulatedLedger(lanes: lanes) { command in
+            let expected = try await command.expect(0, "feed").split(separator: "\n")
+            var positions: [String] = []
+            var cursor = ""
+            var kills = 0
+            // Far more rounds than chance takes; each reads at least nothing and at most a third.
+            for _ in 0..<60 where positions.count < expected.count {
+                let program = try Program("subledger").start(
+                    ["feed", "--after", cursor],
+                    environment: command.environment
+                )
+                var left = Int.random(in: 0...expected.count / 3, using: &random)
+                for await _ in program.lines {
+                    left -= 1
+                    if left <= 0 { break }
+                }
+                program.signal(SIGKILL)
+                let ending = await program.ending()
+                #expect(ending.wasKilled || ending.code == 0, "\(ending.errors)")
+                if ending.wasKilled { kills += 1 }
+                for line in ending.output.split(separator: "\n", omittingEmptySubsequences: false)
+                    .dropLast()
+                {
+                    positions.append("\(try FeedTests.object(line)["position"] ?? "none")")
+                    cursor = try FeedTests.cursor(line)
+                }
+            }
+            let all = try expected.map { "\(try FeedTests.object($0)["position"] ?? "none")" }
+            #expect(positions.count == all.count, "seed \(seed)")
+            #expect(positions.sorted() == all.sorted(), "seed \(seed)")
+            if lanes == 1 { #expect(positions == all, "seed \(seed)") }
+            #expect(kills > 0, "seed \(seed)")
+        }
+    }
+
+    @Test func `a reader that has had enough is no error`() async throws {
+        try await withSimulatedLedger { command in
+            let (subledger, shell) = (try Program("subledger").path, Program(path: "/bin/sh"))
+            for options in ["", "--follow"] {
+                let ending = try await shell.run(
+                    [
+                        "-c",
+                        "{ '\(subledger)' feed \(options); echo \"exit $?\" >&2; } | head -n 1",
+                    ],
+                    environment: command.environment
+                )
+                #expect(ending.output.split(separator: "\n").count == 1)
+                #expect(ending.errors == "exit 0\n")
+            }
+        }
+    }
+
+    @Test(arguments: [SIGINT, SIGTERM])
+    func `follow waits for what is appended, passes repetitions over, and ends on a signal`(
+        signal: Int32
+    ) async throws {
+        let simulation = try await Simulation.shared
+        let folder = try TestFolder()
+        let payloads = try simulation.allPayloads()
+        let parts = [payloads[..<60], payloads[60..<61], payloads[60...]].map {
+            Array($0.joined(separator: [0x0a]))
+        }
+        try await withLedger { command, _ in
+            let program = try Program("subledger").start(
+                ["feed", "--follow", "--poll-interval", "0.05"],
+                environment: command.environment
+            )
+            var lines = program.lines.makeAsyncIterator()
+            var told = 0
+            for (number, part) in parts.enumerated() {
+                let file = try folder.write("\(number).ndjson", part)
+                try await command.expect(0, simulation.arguments + [file])
+                // Twice: nothing but repetitions, which are no lines.
+                try await command.expect(0, simulation.arguments + [file])
+                let events = Int(try await command.events())
+                while told < events {
+                    let line = try #require(await lines.next())
+                    told += 1
+                    #expect(try FeedTests.object(line)["position"] as? Int == told)
+                }
+            }
+            #expect(program.isRunning)
+            program.signal(signal)
+            #expect(await lines.next() == nil)
+            let ending = await program.ending()
+            #expect(ending.code == 0 && !ending.wasKilled, "\(ending.errors)")
+            #expect(ending.errors.isEmpty)
+            #expect(ending.output == (try await command.expect(0, "feed")))
+        }
+    }
+
+    @Test func `follow ends after its limit`() async throws {
+        try await withSimulatedLedger { command in
+            let output = try await command.expect(0, "feed", "--follow", "--limit", "3")
+            #expect(output.split(separator: "\n").count == 3)
+        }
+    }
+
+    @Test func `a cursor of another log is 3, with both digests and what to do`() async throws {
+        try await withSimulatedLedger { command in
+            let line = try await command.expect(0, "feed", "--limit", "1")
+            let digest = try FeedTests.cursor(line.dropLast()).dropFirst("0:1:".count)
+            let events = try await command.events()
+            for (cursor, words) in [
+                ("0:1:0123456789abcdef", ["lane 0", "commit 1", "0123456789abcdef", "\(digest)"]),
+                ("0:\(events + 1):\(digest)", ["ahead of the log", "lane 0", "\(digest)"]),
+                ("1:1:\(digest)", ["lane 1", "1 lane"]),
+            ] {
+                let ending = try await command.run("feed", "--follow", "--after", cursor)
+                #expect(ending.code == 3, "\(ending.errors)")
+                #expect(ending.output.isEmpty)
+                for word in words + ["without a cursor"] {
+                    #expect(ending.errors.contains(word), "\(word): \(ending.errors)")
+                }
+            }
+        }
+    }
+
+    private static func object(_ line: some StringProtocol) throws -> [String: Any] {
+        try #require(
+            try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any],
+            "\(line)"
+        )
+    }
+
+    private static func cursor(_ line: some StringProtocol) throws -> String {
+        try #require(try object(line)["cursor"] as? String)
+    }
+}
+
+extension Command {
+    /// Number of events in the log.
+    fileprivate func events() async throws -> Int64 {
+        try await json(VerifyDocument.self, "verify").events
+    }
+}
+
+/// Runs a body with a ledger of so many lanes that holds the shared simulation.
+private func withSimulatedLedger(
+    lanes: Int,
+    _ body: (Command) async throws -> Void
+) async throws {
+    guard lanes > 1 else { return try await withSimulatedLedger(body) }
+    let simulation = try await Simulation.shared
+    try await TestServer.shared.withDatabase { settings in
+        let command = Command(settings)
+        try await command.expect(0, "migrate", "--lanes", "\(lanes)")
+        try await command.expect(0, simulation.arguments + [simulation.payloads])
+        try await body(command)
+    }
+}

@@ -1,0 +1,197 @@
+import Events
+import Postgres
+import TestSupport
+import Testing
+
+@testable import EventLog
+
+/// Reading the log on from a cursor.
+@Suite(.enabled { await TestServer.isAvailable })
+struct FeedTests {
+    @Test(arguments: Variant.all)
+    func `the feed is the log, lane by lane in offset order, without holes`(
+        variant: Variant
+    ) async throws {
+        try await variant.withLog { log, settings in
+            try await FeedTests.fill(log)
+            let fed = try await log.events(after: .beginning)
+            let stored = try await Inspector.inspect(settings) { inspector in
+                try await inspector.texts(
+                    """
+                    SELECT lane || ':' || lane_offset || ' ' || encode(evidence_digest, 'hex')
+                    FROM ledger.event ORDER BY lane, lane_offset
+                    """
+                )
+            }
+            // A stable sort would keep events of one lane as they came.
+            let byLane = Dictionary(grouping: fed, by: \.event.position.lane)
+            let told = byLane.sorted { $0.key < $1.key }.flatMap(\.value).map { fed in
+                "\(fed.event.position.lane):\(fed.event.position.offset) \(fed.event.evidence)"
+            }
+            #expect(told == stored)
+            #expect(fed.count > 2 * FeedPage.eventsMax)
+            #expect(fed.allSatisfy { $0.evidence?.trust == "signed" })
+        }
+    }
+
+    @Test(arguments: Variant.all)
+    func `from the cursor of any event the rest follows, nothing twice and nothing left out`(
+        variant: Variant
+    ) async throws {
+        let seed: UInt64 = 20_261_122
+        var random = SeededGenerator(seed: seed)
+        try await variant.withLog { log, _ in
+            try await FeedTests.fill(log)
+            var cursors: [FeedCursor] = []
+            var all: [Position] = []
+            var feed = try await log.feed(after: .beginning)
+            while let page = try await feed.nextPage() {
+                var cursor = page.before
+                for fed in page.events {
+                    cursor.advance(to: fed.mark)
+                    all.append(fed.event.position)
+                    cursors.append(try #require(FeedCursor("\(cursor)")))
+                }
+                #expect(cursor == feed.cursor)
+            }
+            for index in (0..<12).map({ _ in Int.random(in: cursors.indices, using: &random) }) {
+                let rest = try await log.events(after: cursors[index]).map(\.event.position)
+                // Lanes take turns anew, so that only the set is the same with several.
+                let expected = Array(all[(index + 1)...])
+                #expect(
+                    variant.lanes == .one ? rest == expected : rest.sorted() == expected.sorted(),
+                    "seed \(seed), after \(cursors[index])"
+                )
+            }
+        }
+    }
+
+    @Test(arguments: Variant.extremes)
+    func `lanes take turns, a page each`(variant: Variant) async throws {
+        try await variant.withLog { log, _ in
+            for lane in 0..<variant.lanes.value {
+                let id = variant.ids(inLane: lane, count: 1)[0]
+                let facts = (0..<Int64(2 * FeedPage.eventsMax + 1)).map {
+                    TestFacts.transaction(id, purchased: $0)
+                }
+                _ = try await log.append(verified(facts))
+            }
+            var turns: [Int] = []
+            var feed = try await log.feed(after: .beginning)
+            while let page = try await feed.nextPage() {
+                #expect(page.events.count <= FeedPage.eventsMax)
+                turns.append(page.lane)
+            }
+            let lanes = Array(0..<variant.lanes.value)
+            #expect(turns == lanes + lanes + lanes)
+        }
+    }
+
+    @Test(arguments: Variant.extremes)
+    func `what only confirms is no event, moves no cursor, and is looked at once`(
+        variant: Variant
+    ) async throws {
+        try await variant.withLog { log, settings in
+            _ = try await log.append(verified(TestFacts.transaction(asOf: 1)))
+            var feed = try await log.feed(after: .beginning)
+            #expect(try await feed.nextPage()?.events.count == 1)
+            let cursor = feed.cursor
+            for asOf in Int64(2)..<5 {
+                _ = try await log.append(verified(TestFacts.transaction(asOf: asOf)))
+            }
+            #expect(try await Inspector.count("commit", settings) == 4)
+            #expect(try await feed.nextPage() == nil)
+            #expect(feed.cursor == cursor)
+            let lane = variant.lanes.lane(of: "1000")
+            #expect(feed.commitLookedAt(inLane: lane) == 4)
+            // The cursor is as good as before, and what comes after is found.
+            #expect(try await log.events(after: cursor).isEmpty)
+            _ = try await log.append(verified(TestFacts.transaction(purchased: 40, asOf: 5)))
+            let page = try await feed.nextPage()
+            #expect(page?.events.map(\.event.position.offset) == [2])
+            #expect(try await log.events(after: cursor).map(\.event.position.offset) == [2])
+            #expect(try await feed.nextPage() == nil)
+        }
+    }
+
+    /// The reader asks while four writers append: it must not see a later offset before an earlier.
+    @Test(arguments: Variant.extremes)
+    func `a feed beside many writers ends with every event once`(
+        variant: Variant
+    ) async throws {
+        try await variant.withLog { log, settings in
+            let reader = try await EventLog.open(settings, .test())
+            let payloads = (0..<400).map { number in
+                verified(TestFacts.transaction("\(number % 9)", purchased: Int64(number)))
+            }
+            async let appended = appendAll(payloads, to: [log])
+            var positions: [Position] = []
+            var cursor = FeedCursor.beginning
+            while positions.count < payloads.count {
+                // Anew from the cursor each time, as after a crash.
+                let fed = try await reader.events(after: cursor)
+                for event in fed { cursor.advance(to: event.mark) }
+                positions += fed.map(\.event.position)
+            }
+            let expected = try await appended.map(\.position)
+            #expect(positions.sorted() == expected.sorted())
+            for lane in 0..<variant.lanes.value {
+                let offsets = positions.filter { $0.lane == lane }.map(\.offset)
+                #expect(offsets == offsets.sorted())
+            }
+            await reader.close()
+        }
+    }
+
+    @Test func `an event that is missing ends the feed before it`() async throws {
+        try await Variant.all[0].withLog { log, settings in
+            try await FeedTests.fill(log)
+            try await settings.meddle("DELETE FROM ledger.event WHERE lane_offset = 7")
+            let error = await #expect(throws: EventLogError.self) {
+                try await log.events(after: .beginning)
+            }
+            #expect(error?.code == .malformedLog)
+            #expect(error?.message.contains("event 0:7 is missing") == true)
+        }
+    }
+
+    /// Events of several streams: single ones, several a payload, more than a page in one commit,
+    /// and repetitions between them.
+    static func fill(_ log: EventLog) async throws {
+        for number in Int64(0)..<30 {
+            let id = "\(number % 7)"
+            let facts = (0...number % 4).map {
+                TestFacts.transaction(id, purchased: number * 10 + $0, asOf: number)
+            }
+            _ = try await log.append(verified(facts))
+            _ = try await log.append(
+                verified(TestFacts.transaction(id, purchased: number * 10, asOf: number + 50))
+            )
+        }
+        let many = (0..<Int64(2 * FeedPage.eventsMax + 100)).map {
+            TestFacts.transaction("1000", purchased: $0, asOf: 1)
+        }
+        _ = try await log.append(verified(many))
+        _ = try await log.append(verified(TestFacts.transaction("1000", asOf: 9)))
+        _ = try await log.append(verified(TestFacts.notification(uuid: "last", asOf: 9)))
+    }
+}
+
+extension EventLog {
+    /// All that the feed gives after a cursor.
+    func events(after cursor: FeedCursor) async throws -> [FedEvent] {
+        var feed = try await feed(after: cursor)
+        var events: [FedEvent] = []
+        while let page = try await feed.nextPage() { events += page.events }
+        return events
+    }
+}
+
+extension ConnectionSettings {
+    /// Does something to the log that no program may: past all triggers.
+    func meddle(_ sql: String) async throws {
+        try await Inspector.inspect(self) { inspector in
+            try await inspector.session.execute("SET session_replication_role = replica; \(sql)")
+        }
+    }
+}
