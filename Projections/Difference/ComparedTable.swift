@@ -88,6 +88,11 @@ public struct ComparedTable: Sendable {
     /// Whether it tells when there was access.
     public var tellsAccess: Bool { access != nil }
 
+    /// The time with access of which a row tells; nil where it tells of none.
+    public func accessSpan(of row: ProjectionRow) -> AccessSpan? {
+        access.flatMap { AccessSpan(row, $0) }
+    }
+
     /// The kinds of a change of these columns.
     func kinds(ofColumns changed: [Int]) -> [Int] {
         var rest = changed

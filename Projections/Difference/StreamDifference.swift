@@ -46,6 +46,13 @@ public struct StreamDifference: Sendable {
         public let milliunits: Int64
     }
 
+    /// The times with access on the old side, ascending, touching ones merged; nil where the tables
+    /// do not differ in them.
+    public var oldActive: [Range<Instant>]? { oldSpans?.map(\.time).merged }
+
+    /// The same on the new side.
+    public var newActive: [Range<Instant>]? { newSpans?.map(\.time).merged }
+
     /// How long only one side had access, in milliseconds.
     public var accessMilliseconds: Int64 {
         access.gained.length.addingUpToMax(access.lost.length)
