@@ -19,6 +19,8 @@ public protocol Projection: Sendable {
     /// The table's own columns, in the order of a row's values: those between
     /// `ProjectionRow.streamColumns` and `positions`, which every table has.
     var columns: [String] { get }
+    /// What its rows are to somebody who compares two builds of the table.
+    var comparison: RowComparison { get }
     /// The rows of one subscription, in their order; pure.
     ///
     /// A fold that cannot make sense of an event throws rather than traps: the subscription then
@@ -46,6 +48,9 @@ public struct FoldRefusal: Error, Hashable, Sendable {
 extension Projection {
     /// No index but the primary key's.
     public var indexSQL: String { "" }
+
+    /// Rows that are not equal have nothing in common.
+    public var comparison: RowComparison { RowComparison() }
 
     /// DDL of a table with these columns of its own, each its name and its SQL type, between those
     /// that every table has; they may be NULL, and have no comment.
@@ -158,7 +163,7 @@ extension ProjectionRow {
 }
 
 extension ColumnValue {
-    fileprivate func write(to writer: inout ByteWriter) {
+    func write(to writer: inout ByteWriter) {
         switch self {
         case .null:
             writer.integer(UInt8(0))
