@@ -15,7 +15,7 @@ struct DifferencePicture {
 
     private static let left = 62
     private static let columns = 860
-    private static let tickColumns = 76
+    private static let tickColumns = 62
     private static let right = 18
     private static let barHeight = 22
     private static let oldTop = 24

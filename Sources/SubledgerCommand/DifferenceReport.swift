@@ -113,14 +113,14 @@ struct ExplainedSample {
 
 extension StreamDifference {
     /// The changed row of the old side that is about an instant: one that gave access then, else
-    /// one that gives it on the new side, else the first.
+    /// one that gives it on the new side, else one that tells of that very instant.
     fileprivate func oldRow(at instant: Instant, in tables: [ComparedTable]) -> Change? {
         func holds(_ row: ProjectionRow?, _ table: Int) -> Bool {
             row.flatMap { tables[table].accessSpan(of: $0) }?.time.contains(instant) ?? false
         }
         let old = changes.filter { $0.old != nil }
         return old.first { holds($0.old, $0.table) } ?? old.first { holds($0.new, $0.table) }
-            ?? old.first
+            ?? old.first { $0.old.flatMap(tables[$0.table].instant(of:)) == instant }
     }
 }
 
