@@ -222,7 +222,6 @@ private struct SampleSection {
     }
 
     private var oldSide: HTML {
-        let verdict = sample.oldAccess.map { $0 ? "access" : "no access" }
         let events = sample.oldCauses.map { event -> HTML in
             let source = sample.evidence[event.evidence]?.source ?? "?"
             return item(
@@ -232,13 +231,12 @@ private struct SampleSection {
                 "recorded \(event.recordedAt.clock), \(source)"
             )
         }
-        return side("Old", verdict, events)
+        return side("Old", sample.oldVerdict, events)
     }
 
     private var newSide: HTML {
         guard let answer = sample.new else {
-            let verdict = sample.newAccess.map { $0 ? "access" : "no access" }
-            return side("New", verdict, ["<li>too many events to explain here</li>"])
+            return side("New", sample.newVerdict, ["<li>too many events to explain here</li>"])
         }
         let events = answer.explanation.because.map { event -> HTML in
             let type = [event.notificationType, event.subtype].compactMap { $0 }

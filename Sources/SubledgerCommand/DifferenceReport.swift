@@ -107,8 +107,20 @@ struct ExplainedSample {
     /// Whether the old side has access at the instant; nil where nothing tells.
     var oldAccess: Bool? { oldSpans.map { $0.contains { $0.time.contains(instant) } } }
 
-    /// Whether the new side has.
-    var newAccess: Bool? { newSpans.map { $0.contains { $0.time.contains(instant) } } }
+    /// What the old side says of the instant, for people; nil where nothing tells.
+    var oldVerdict: String? { oldSpans.map(verdict) }
+
+    /// The same of the new side.
+    var newVerdict: String? { newSpans.map(verdict) }
+
+    private func verdict(_ spans: [AccessSpan]) -> String {
+        let active = AccessDifference(from: [], to: spans.map(\.time)).gained
+        if let interval = active.first(where: { $0.contains(instant) }) {
+            return "access until \(interval.upperBound.clock)"
+        }
+        let last = active.last { $0.upperBound <= instant }
+        return last.map { "no access since \($0.upperBound.clock)" } ?? "no access yet"
+    }
 }
 
 extension StreamDifference {

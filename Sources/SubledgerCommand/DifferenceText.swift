@@ -109,7 +109,7 @@ struct DifferenceText {
     }
 
     private func because(_ sample: ExplainedSample) -> [String] {
-        var lines = ["  old     " + (sample.oldAccess.map { $0 ? "access" : "no access" } ?? "")]
+        var lines = ["  old     " + (sample.oldVerdict ?? "not told")]
         for event in sample.oldCauses {
             lines.append("          #\(event.position) \(event.fact.summary)")
         }
