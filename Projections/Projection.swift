@@ -19,13 +19,38 @@ public protocol Projection: Sendable {
     /// The table's own columns, in the order of a row's values: those between
     /// `ProjectionRow.streamColumns` and `positions`, which every table has.
     var columns: [String] { get }
+    /// What its rows are to somebody who compares two builds of the table.
+    var comparison: RowComparison { get }
     /// The rows of one subscription, in their order; pure.
-    func rows(of timeline: Timeline, in context: FoldContext) -> [ProjectionRow]
+    ///
+    /// A fold that cannot make sense of an event throws rather than traps: the subscription then
+    /// has no row in this table and stands in `projection.refused_stream`, and all else is done.
+    func rows(
+        of timeline: Timeline,
+        in context: FoldContext
+    ) throws(FoldRefusal) -> [ProjectionRow]
+}
+
+/// An event that a fold cannot make sense of.
+public struct FoldRefusal: Error, Hashable, Sendable {
+    /// The event.
+    public let position: Position
+    /// What is wrong with it, in one sentence; safe to log.
+    public let reason: String
+
+    /// A refusal of that event.
+    public init(_ position: Position, _ reason: String) {
+        self.position = position
+        self.reason = reason
+    }
 }
 
 extension Projection {
     /// No index but the primary key's.
     public var indexSQL: String { "" }
+
+    /// Rows that are not equal have nothing in common.
+    public var comparison: RowComparison { RowComparison() }
 
     /// DDL of a table with these columns of its own, each its name and its SQL type, between those
     /// that every table has; they may be NULL, and have no comment.
@@ -138,7 +163,7 @@ extension ProjectionRow {
 }
 
 extension ColumnValue {
-    fileprivate func write(to writer: inout ByteWriter) {
+    func write(to writer: inout ByteWriter) {
         switch self {
         case .null:
             writer.integer(UInt8(0))

@@ -17,6 +17,12 @@ public struct ProjectionDigest: Sendable {
     /// The digest of no row.
     public init() {}
 
+    /// A digest that was kept.
+    public init(_ digest: Digest, rowCount: Int) {
+        self.rowCount = rowCount
+        limbs = ProjectionDigest.limbs(of: digest)
+    }
+
     /// Adds all rows of a stream; a stream without rows changes nothing.
     public mutating func add(_ rows: [ProjectionRow], of stream: StreamID) {
         guard !rows.isEmpty else { return }
@@ -68,7 +74,11 @@ public struct ProjectionDigest: Sendable {
         writer.prefixed(stream.environment.word)
         writer.prefixed(stream.originalTransactionId)
         for row in rows { row.write(to: &writer) }
-        var reader = ByteReader(Digest.of(writer.bytes).bytes[...])
+        return limbs(of: Digest.of(writer.bytes))
+    }
+
+    private static func limbs(of digest: Digest) -> [UInt64] {
+        var reader = ByteReader(digest.bytes[...])
         return (0..<4).compactMap { _ in reader.integer(UInt64.self) }.reversed()
     }
 }

@@ -13,6 +13,29 @@ struct ActivePeriodsProjection: Projection {
         String(decoding: PackageResources.active_periods_indexes_sql, as: UTF8.self)
     }
 
+    // A row is of one purchase, or of the grace after it. What Apple says later may move its end, and
+    // a fold may take its product or start from elsewhere.
+    var comparison: RowComparison {
+        let grace = RowComparison.IdentityPart.holds("kind", text: "grace")
+        return RowComparison(
+            "period",
+            identities: [
+                .columns("purchase_date_ms", "expires_date_ms", "product_id") + [grace],
+                .columns("purchase_date_ms", "product_id") + [grace],
+                .columns("purchase_date_ms") + [grace],
+                .columns("expires_date_ms", "product_id") + [grace],
+            ],
+            aspects: [
+                .init("period-moved", "valid_from_ms", "valid_to_ms"),
+                .init("end-reason-changed", "end_reason"),
+                .init("product-changed", "product_id"),
+                .init("kind-changed", "kind"),
+            ],
+            access: .init(from: "valid_from_ms", to: "valid_to_ms", grace: grace),
+            instant: "valid_from_ms"
+        )
+    }
+
     func rows(of timeline: Timeline, in context: FoldContext) -> [ProjectionRow] {
         ActivePeriods(timeline).rows.map {
             ProjectionRow(values: $0.values, positions: $0.positions)

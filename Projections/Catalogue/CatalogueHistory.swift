@@ -15,6 +15,14 @@ public struct CatalogueHistory: Hashable, Sendable {
         }
     }
 
+    /// The number of the version imported last; 0 where there is none.
+    public var newestVersion: Int { versions.map(\.version).max() ?? 0 }
+
+    /// The history as it was when that version was the newest.
+    public func imported(through version: Int) -> CatalogueHistory {
+        CatalogueHistory(versions.filter { $0.version <= version })
+    }
+
     /// The version that holds at an instant; nil where there is none at all.
     ///
     /// Of two from one instant on it is the one imported later. Before the first version it is the

@@ -14,6 +14,31 @@ struct MovementsProjection: Projection {
         String(decoding: PackageResources.movements_indexes_sql, as: UTF8.self)
     }
 
+    // A movement is known by its word, its purchase and its instant.
+    var comparison: RowComparison {
+        RowComparison(
+            "movement",
+            identities: [
+                .columns("movement", "purchase_date_ms", "occurred_ms", "product_id"),
+                .columns("movement", "purchase_date_ms", "occurred_ms"),
+                .columns("movement", "purchase_date_ms"),
+                .columns("purchase_date_ms", "occurred_ms", "product_id"),
+            ],
+            aspects: [
+                .init("movement-moved", "occurred_ms"),
+                .init("movement-kind-changed", "movement", "apple_event"),
+                .init("amount-changed", "amount_milliunits", "currency"),
+                .init("product-changed", "product_id", "previous_product_id"),
+            ],
+            money: .init(
+                amount: "amount_milliunits",
+                currency: "currency",
+                isJournal: true
+            ),
+            instant: "occurred_ms"
+        )
+    }
+
     func rows(of timeline: Timeline, in context: FoldContext) -> [ProjectionRow] {
         Movements(timeline, context.catalogues).rows.map {
             ProjectionRow(values: $0.values, positions: $0.positions)

@@ -14,6 +14,30 @@ struct PlanChangesProjection: Projection {
         String(decoding: PackageResources.plan_changes_indexes_sql, as: UTF8.self)
     }
 
+    // A change is between two products, wished for or effective at an instant.
+    var comparison: RowComparison {
+        let products = [RowComparison.IdentityPart].columns("from_product_id", "to_product_id")
+        return RowComparison(
+            "plan-change",
+            identities: [
+                products + .columns("effective_ms"), products + .columns("requested_ms"),
+                .columns("effective_ms"), .columns("requested_ms"),
+            ],
+            aspects: [
+                .init("plan-change-state-changed", "state", "withdrawn_ms"),
+                .init("plan-change-moved", "requested_ms", "effective_ms", "timing"),
+                .init(
+                    "plan-change-class-changed",
+                    "class",
+                    "same_duration",
+                    "catalogue_version"
+                ),
+                .init("product-changed", "from_product_id", "to_product_id"),
+            ],
+            instant: "effective_ms"
+        )
+    }
+
     func rows(of timeline: Timeline, in context: FoldContext) -> [ProjectionRow] {
         PlanChanges(timeline, context.catalogues).rows.map {
             ProjectionRow(values: $0.values, positions: $0.positions)

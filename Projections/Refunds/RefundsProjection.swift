@@ -12,6 +12,40 @@ struct RefundsProjection: Projection {
 
     var indexSQL: String { String(decoding: PackageResources.refunds_indexes_sql, as: UTF8.self) }
 
+    // A case is about a purchase; a purchase that is refunded, reversed and refunded again has two.
+    var comparison: RowComparison {
+        let purchase = [RowComparison.IdentityPart].columns("purchase_date_ms", "product_id")
+        return RowComparison(
+            "refund",
+            identities: [
+                purchase + .columns("revoked_ms", "requested_ms"),
+                purchase + .columns("revoked_ms"), purchase + .columns("requested_ms"),
+                purchase, .columns("purchase_date_ms"),
+            ],
+            aspects: [
+                .init("refund-state-changed", "state", "reversal", "is_net"),
+                .init("refund-kind-changed", "kind", "reason", "timing"),
+                .init(
+                    "refund-amount-changed",
+                    "percentage_milli",
+                    "price_milliunits",
+                    "refunded_milliunits",
+                    "currency"
+                ),
+                .init(
+                    "refund-moved",
+                    "requested_ms",
+                    "declined_ms",
+                    "revoked_ms",
+                    "announced_ms",
+                    "reversed_ms"
+                ),
+                .init("product-changed", "product_id"),
+            ],
+            instant: "purchase_date_ms"
+        )
+    }
+
     func rows(of timeline: Timeline, in context: FoldContext) -> [ProjectionRow] {
         Refunds(timeline).rows.map { ProjectionRow(values: $0.values, positions: $0.positions) }
     }

@@ -13,6 +13,25 @@ struct RenewalStatesProjection: Projection {
         String(decoding: PackageResources.renewal_states_indexes_sql, as: UTF8.self)
     }
 
+    // A row is a stretch of time: the same one where it begins, else where it ends.
+    var comparison: RowComparison {
+        RowComparison(
+            "state",
+            identities: [
+                .columns("valid_from_ms", "status"), .columns("valid_from_ms"),
+                .columns("valid_to_ms", "status"), .columns("valid_to_ms"),
+            ],
+            aspects: [
+                .init("state-moved", "valid_from_ms", "valid_to_ms"),
+                .init("status-changed", "status"),
+                .init("charge-changed", "charge"),
+                .init("auto-renew-changed", "is_auto_renew_on", "auto_renew_product_id"),
+                .init("price-consent-changed", "price_consent"),
+            ],
+            instant: "valid_from_ms"
+        )
+    }
+
     func rows(of timeline: Timeline, in context: FoldContext) -> [ProjectionRow] {
         RenewalStates(timeline).rows.map {
             ProjectionRow(values: $0.values, positions: $0.positions)

@@ -21,6 +21,81 @@ struct TransactionsProjection: Projection {
         String(decoding: PackageResources.transactions_indexes_sql, as: UTF8.self)
     }
 
+    // A row is of one purchase: its second, and the ids that Apple gave it.
+    var comparison: RowComparison {
+        RowComparison(
+            "transaction",
+            identities: [
+                .columns("start_time", "store_transaction_id", "product_identifier"),
+                .columns("start_time", "product_identifier"), .columns("start_time"),
+                .columns("store_transaction_id"), .columns("web_order_line_item_id"),
+            ],
+            aspects: TransactionsProjection.aspects,
+            money: .init(
+                amount: "price_milliunits",
+                currency: "purchased_currency",
+                isJournal: false
+            ),
+            instant: "start_time"
+        )
+    }
+
+    private static let aspects: [RowComparison.Aspect] = [
+        .init(
+            "transaction-moved",
+            "start_time",
+            "end_time",
+            "grace_period_end_time",
+            "effective_end_time"
+        ),
+        .init(
+            "product-changed",
+            "product_identifier",
+            "product_duration",
+            "subscription_group_identifier",
+            "group_level"
+        ),
+        .init(
+            "price-changed",
+            "purchased_currency",
+            "purchase_price_milliunits",
+            "price_milliunits"
+        ),
+        .init(
+            "refund-changed",
+            "refunded_at",
+            "revocation_reason",
+            "revocation_percentage"
+        ),
+        .init(
+            "plan-change-changed",
+            "is_upgraded",
+            "plan_change",
+            "previous_product_identifier"
+        ),
+        .init(
+            "offer-changed",
+            "is_trial_period",
+            "is_in_intro_offer_period",
+            "offer_type",
+            "offer_identifier",
+            "offer_discount_type"
+        ),
+        .init(
+            "renewal-count-changed",
+            "renewal_number",
+            "consecutive_paid_periods",
+            "is_trial_conversion",
+            "is_resubscribe",
+            "gap_seconds"
+        ),
+        .init(
+            "detection-changed",
+            "unsubscribe_detected_at",
+            "billing_issues_detected_at"
+        ),
+    ]
+
     func rows(of timeline: Timeline, in context: FoldContext) -> [ProjectionRow] {
         TransactionRows(timeline, context.catalogues).rows.map {
             ProjectionRow(values: $0.values, positions: $0.positions)

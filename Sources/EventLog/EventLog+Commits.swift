@@ -78,7 +78,7 @@ extension EventLog {
             if case .offsets(let offsets) = knownAt {
                 offset = min(offset, offsets[lane] ?? offset)
             }
-            heads[lane] = Head(offset: offset, commit: mark.commit.number)
+            heads[lane] = Head(offset: offset, commit: mark.commit.number, digest: mark.digest)
         }
         return heads
     }
@@ -153,12 +153,6 @@ extension CommitMark {
     /// Reads lane, commit_no, first_offset, count, confirmations, committed_at and digest.
     init(in row: PostgresRow) throws {
         let number = try row.int8(1)
-        guard let digest = Digest(bytes: try row.bytea(6)) else {
-            throw EventLogError(
-                .malformedLog,
-                "commit \(number) has no digest of \(Digest.byteCount) bytes; run `subledger verify`"
-            )
-        }
         commit = Commit(
             lane: Int(try row.int4(0)),
             number: number,
@@ -167,6 +161,16 @@ extension CommitMark {
             confirmations: Int(try row.int4(4)),
             committedAt: Instant(microseconds: try row.timestamptz(5))
         )
-        self.digest = digest
+        digest = try CommitMark.digest(in: row, 6, of: number)
+    }
+
+    static func digest(in row: PostgresRow, _ column: Int, of number: Int64) throws -> Digest {
+        guard let digest = Digest(bytes: try row.bytea(column)) else {
+            throw EventLogError(
+                .malformedLog,
+                "commit \(number) has no digest of \(Digest.byteCount) bytes; run `subledger verify`"
+            )
+        }
+        return digest
     }
 }

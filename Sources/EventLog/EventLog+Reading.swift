@@ -111,10 +111,29 @@ extension EventLog {
 
     /// The newest commit of a lane: a bound of what is known that never changes its meaning.
     public struct Head: Hashable, Sendable {
-        /// Offset of the newest event up to that commit.
+        /// Offset of the newest event up to that commit; 0 before the first.
         public let offset: Int64
         /// Number of the commit; later ones may bring confirmations to the same offset.
         public let commit: Int64
+        /// The commit's digest, which covers all before it.
+        public let digest: Digest
+
+        /// The head that these columns of a commit make.
+        public init(offset: Int64, commit: Int64, digest: Digest) {
+            self.offset = offset
+            self.commit = commit
+            self.digest = digest
+        }
+
+        /// The head that a commit is.
+        public init(_ mark: CommitMark) {
+            self.init(offset: mark.offset, commit: mark.commit.number, digest: mark.digest)
+        }
+    }
+
+    /// Where every lane begins: before its first commit, with the digest that the chain starts from.
+    public func origin(lane: Int) -> Head {
+        Head(offset: 0, commit: 0, digest: identity.genesis(lane: lane))
     }
 
     /// The head of every lane that has any commit.
@@ -123,16 +142,22 @@ extension EventLog {
         return try await reading("read the heads of the lanes") { session in
             let rows = try await session.query(
                 """
-                SELECT l.lane, h.head, h.commit_no
+                SELECT l.lane, h.head, h.commit_no, h.digest
                 FROM generate_series(0, $1 - 1) AS l (lane) CROSS JOIN LATERAL (
-                    SELECT first_offset + count - 1 AS head, commit_no FROM ledger.commit c
+                    SELECT first_offset + count - 1 AS head, commit_no, digest
+                    FROM ledger.commit c
                     WHERE c.lane = l.lane ORDER BY commit_no DESC LIMIT 1) h
                 """,
                 [lanes]
             )
             var heads: [Int: Head] = [:]
             for row in rows {
-                heads[Int(try row.int4(0))] = Head(offset: try row.int8(1), commit: try row.int8(2))
+                let commit = try row.int8(2)
+                heads[Int(try row.int4(0))] = Head(
+                    offset: try row.int8(1),
+                    commit: commit,
+                    digest: try CommitMark.digest(in: row, 3, of: commit)
+                )
             }
             return heads
         }

@@ -6,7 +6,7 @@ extension EventLog {
     /// in the order of `StreamID`.
     ///
     /// Like `foldStreams`, and it looks up the commit of every repetition: for reports, not for
-    /// rebuilds.
+    /// rebuilds. Events that cannot be read are in the history's `unreadable`.
     ///
     /// - Parameters:
     ///   - lane: The lane.
@@ -67,6 +67,7 @@ private struct RecordedScan<State: Sendable>: Sendable {
     private var stream: StreamID?
     private var events: [Event] = []
     private var repetitions: [RecordedHistory.Repetition] = []
+    private var unreadable: [UnreadableEvent] = []
     private var bundleId = RepeatedText()
 
     init(state: State, fold: @escaping @Sendable (inout State, RecordedHistory) throws -> Void) {
@@ -81,13 +82,14 @@ private struct RecordedScan<State: Sendable>: Sendable {
         )
         if self.stream != stream {
             try foldCurrent()
-            (self.stream, events, repetitions) = (stream, [], [])
+            (self.stream, events, repetitions, unreadable) = (stream, [], [], [])
         }
         let position = Position(lane: lane, offset: try row.int8(2))
         guard let fields = try row.int8IfPresent(11) else {
-            events.append(
-                try ScannedRow.event(in: row, of: stream, at: position, bundleId: &bundleId)
-            )
+            switch try ScannedRow.event(in: row, of: stream, at: position, bundleId: &bundleId) {
+            case .success(let event): events.append(event)
+            case .failure(let found): unreadable.append(found.event)
+            }
             return
         }
         repetitions.append(
@@ -114,9 +116,8 @@ private struct RecordedScan<State: Sendable>: Sendable {
         guard let stream else { return }
         // The index orders a stream by key; folds and people want it by offset.
         events.sort { $0.position < $1.position }
-        try fold(
-            &state,
-            RecordedHistory(stream: stream, events: events, repetitions: repetitions)
-        )
+        var history = RecordedHistory(stream: stream, events: events, repetitions: repetitions)
+        history.unreadable = unreadable.sorted { $0.position < $1.position }
+        try fold(&state, history)
     }
 }

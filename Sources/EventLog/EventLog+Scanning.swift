@@ -6,7 +6,8 @@ extension EventLog {
     ///
     /// Reads the log once, by COPY, range after range of streams, and holds one stream and the
     /// confirmations of one range in memory. `fold` runs on the connection's own thread and may
-    /// block it.
+    /// block it. An event that cannot be read does not end the scan: it is in the history's
+    /// `unreadable`, and what to do about it is up to `fold`.
     ///
     /// - Parameters:
     ///   - lane: The lane.

@@ -69,9 +69,10 @@ struct StreamScan: Sendable {
     mutating func take(_ row: borrowing CopyBinaryRow) throws {
         let position = Position(lane: lane, offset: try row.int8(2))
         let stream = try stream(of: row, at: position)
-        current?.events.append(
-            try ScannedRow.event(in: row, of: stream, at: position, bundleId: &bundleId)
-        )
+        switch try ScannedRow.event(in: row, of: stream, at: position, bundleId: &bundleId) {
+        case .success(let event): current?.events.append(event)
+        case .failure(let unreadable): current?.unreadable.append(unreadable.event)
+        }
     }
 
     /// Folds the last stream.
@@ -106,6 +107,7 @@ struct StreamScan: Sendable {
         guard var history = current else { return }
         // The index orders a stream by key; folds and people want it by offset.
         history.events.sort { $0.position < $1.position }
+        history.unreadable.sort { $0.position < $1.position }
         try fold(history)
     }
 }
@@ -118,32 +120,55 @@ enum ScannedRow {
         purchase_date_ms, expires_date_ms, kind, bundle_id, evidence_digest, content
         """
 
-    /// The event in a row of that stream.
+    /// The event in a row of that stream, or what of it cannot be read.
+    ///
+    /// Throws only what no single event is the cause of.
     static func event(
         in row: borrowing CopyBinaryRow,
         of stream: StreamID,
         at position: Position,
         bundleId: inout RepeatedText
-    ) throws -> Event {
-        guard let kind = Kind(rawValue: try row.text(7)),
-            let bundle = try row.bytes(8).flatMap({ bundleId.text(of: $0) }),
-            let evidence = try row.bytes(9).flatMap({ Digest(bytes: $0) }),
-            let content = Content(canonicalBytes: try row.bytea(10))
-        else { throw EventRows.malformed(position) }
-        return Event(
-            position: position,
-            recordedAt: Instant(microseconds: try row.timestamptz(4)),
-            fact: Fact(
-                stream: stream,
-                bundleId: bundle,
-                kind: kind,
-                purchaseDate: Instant(milliseconds: try row.int8(5)),
-                expiresDate: Instant(milliseconds: try row.int8(6)),
-                asOf: Instant(milliseconds: try row.int8(3)),
-                content: content
-            ),
-            evidence: evidence
+    ) throws -> Result<Event, Unreadable> {
+        guard let kind = Kind(rawValue: try row.text(7)) else {
+            return .failure(Unreadable(position, "Its kind is none that this program knows."))
+        }
+        guard let content = Content(canonicalBytes: try row.bytea(10)) else {
+            return .failure(
+                Unreadable(position, "Its content does not have the form that this program writes.")
+            )
+        }
+        guard let bundle = try row.bytes(8).flatMap({ bundleId.text(of: $0) }) else {
+            return .failure(Unreadable(position, "Its bundle_id is no UTF-8 text."))
+        }
+        guard let evidence = try row.bytes(9).flatMap({ Digest(bytes: $0) }) else {
+            return .failure(Unreadable(position, "Its evidence_digest does not have 32 bytes."))
+        }
+        let fact = Fact(
+            stream: stream,
+            bundleId: bundle,
+            kind: kind,
+            purchaseDate: Instant(milliseconds: try row.int8(5)),
+            expiresDate: Instant(milliseconds: try row.int8(6)),
+            asOf: Instant(milliseconds: try row.int8(3)),
+            content: content
         )
+        return .success(
+            Event(
+                position: position,
+                recordedAt: Instant(microseconds: try row.timestamptz(4)),
+                fact: fact,
+                evidence: evidence
+            )
+        )
+    }
+
+    /// Why an event is in no history.
+    struct Unreadable: Error {
+        let event: UnreadableEvent
+
+        init(_ position: Position, _ reason: String) {
+            event = UnreadableEvent(position: position, reason: reason)
+        }
     }
 }
 

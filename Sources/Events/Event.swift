@@ -79,11 +79,31 @@ public struct StreamHistory: Hashable, Sendable {
     public var events: [Event]
     /// Their repetitions, in any order.
     public var confirmations: [Confirmation]
+    /// Events that the log holds and this program cannot read, by offset; a fold passes them over.
+    ///
+    /// Filled by scans of the whole log, which must not end at one event. What reads a single
+    /// stream throws instead and leaves this empty.
+    public var unreadable: [UnreadableEvent]
 
-    /// A history of these events and repetitions.
+    /// A history of these events and repetitions, all of which could be read.
     public init(stream: StreamID, events: [Event], confirmations: [Confirmation]) {
         self.stream = stream
         self.events = events
         self.confirmations = confirmations
+        unreadable = []
+    }
+}
+
+/// An event of the log that this program cannot read: of a newer program, or damaged.
+public struct UnreadableEvent: Hashable, Sendable {
+    /// Where it stands.
+    public let position: Position
+    /// What cannot be read, in one sentence; it holds nothing of the content.
+    public let reason: String
+
+    /// The event at that position, with what cannot be read in it.
+    public init(position: Position, reason: String) {
+        self.position = position
+        self.reason = reason
     }
 }

@@ -9,6 +9,8 @@ public struct RecordedHistory: Hashable, Sendable {
     public let events: [Event]
     /// What repeated them, in any order.
     public let repetitions: [Repetition]
+    /// Events that this program cannot read, as in `StreamHistory`; no cut takes any away.
+    public var unreadable: [UnreadableEvent]
 
     /// A confirmation with when it became known.
     public struct Repetition: Hashable, Sendable {
@@ -27,22 +29,25 @@ public struct RecordedHistory: Hashable, Sendable {
         }
     }
 
-    /// A history of these events, by offset, and of what repeated them.
+    /// A history of these events, by offset, and of what repeated them; all could be read.
     public init(stream: StreamID, events: [Event], repetitions: [Repetition]) {
         self.stream = stream
         self.events = events
         self.repetitions = repetitions
+        unreadable = []
     }
 }
 
 extension RecordedHistory {
     /// All of it, as every fold wants it.
     public var latest: StreamHistory {
-        StreamHistory(
+        var history = StreamHistory(
             stream: stream,
             events: events,
             confirmations: repetitions.map(\.confirmation)
         )
+        history.unreadable = unreadable
+        return history
     }
 
     /// What was known at an instant on our clock, that instant included.
@@ -53,20 +58,24 @@ extension RecordedHistory {
 
     /// The history as it was at an instant on our clock: later knowledge is forgotten.
     public func cut(at instant: Instant) -> RecordedHistory {
-        RecordedHistory(
-            stream: stream,
-            events: events.filter { $0.recordedAt <= instant },
-            repetitions: repetitions.filter { $0.recordedAt <= instant }
+        cut(
+            events.filter { $0.recordedAt <= instant },
+            repetitions.filter { $0.recordedAt <= instant }
         )
     }
 
     /// The history as it was at an offset of the stream's lane: later knowledge is forgotten.
     public func cut(upTo offset: Int64) -> RecordedHistory {
-        RecordedHistory(
-            stream: stream,
-            events: events.filter { $0.position.offset <= offset },
-            repetitions: repetitions.filter { $0.knownFromOffset <= offset }
+        cut(
+            events.filter { $0.position.offset <= offset },
+            repetitions.filter { $0.knownFromOffset <= offset }
         )
+    }
+
+    private func cut(_ events: [Event], _ repetitions: [Repetition]) -> RecordedHistory {
+        var history = RecordedHistory(stream: stream, events: events, repetitions: repetitions)
+        history.unreadable = unreadable
+        return history
     }
 
     /// The instants on our clock at which something about the subscription became known, ascending,
@@ -82,10 +91,9 @@ extension RecordedHistory {
 extension StreamHistory {
     /// The history as if an event, with all that repeated it, had never been told.
     public func without(_ position: Position) -> StreamHistory {
-        StreamHistory(
-            stream: stream,
-            events: events.filter { $0.position != position },
-            confirmations: confirmations.filter { $0.position != position }
-        )
+        var history = self
+        history.events.removeAll { $0.position == position }
+        history.confirmations.removeAll { $0.position == position }
+        return history
     }
 }

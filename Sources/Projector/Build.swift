@@ -3,85 +3,119 @@ internal import Events
 internal import Postgres
 internal import Projections
 
-/// One rebuild: tables in a schema of their own, from nothing to live.
+/// Tables in a schema of their own, filled from the log beside the live ones.
 struct Build: Sendable {
+    let log: EventLog
+    let settings: ConnectionSettings
     let projections: [any Projection]
     let context: FoldContext
-    let settings: ConnectionSettings
+    /// The policy of a what-if, as text; nil for the one that holds.
+    let policy: String?
     let schema: String
 
     /// Ranges of streams for each fold at a time: enough that all end at about the same time.
     static let rangesPerJob = 16
 
-    /// Makes the schema, still without tables.
+    /// Makes the schema, and says in `ledger_projection` that it is being filled.
+    ///
+    /// - Parameter name: The schema's name; nil for the next number.
     static func begin(
-        _ projections: [any Projection],
-        context: FoldContext,
-        in session: PostgresSession,
-        settings: ConnectionSettings
+        _ plan: BuildPlan,
+        log: EventLog,
+        settings: ConnectionSettings,
+        in session: PostgresSession
     ) async throws -> Build {
-        try await session.execute(LiveViews.bootstrap)
+        let schema: String
+        if let name = plan.schema {
+            schema = name
+        } else {
+            schema = try await nextSchema(in: session)
+        }
+        let build = Build(
+            log: log,
+            settings: settings,
+            projections: plan.projections,
+            context: plan.context,
+            policy: plan.policy,
+            schema: schema
+        )
+        try await session.transaction { session throws(PostgresError) in
+            try build.makeSchema(in: session)
+        }
+        return build
+    }
+
+    private static func nextSchema(in session: PostgresSession) async throws -> String {
         let rows = try await session.query(
             """
             SELECT coalesce(max(substr(nspname, 12)::int), 0) + 1 FROM pg_namespace
             WHERE nspname ~ '^projection_[0-9]{1,9}$'
             """
         )
-        let schema = "projection_\(try rows[0].int4(0))"
-        try await session.execute(
-            """
-            BEGIN;
-            CREATE SCHEMA \(schema) AUTHORIZATION ledger_owner;
-            SET LOCAL ROLE ledger_owner;
-            COMMENT ON SCHEMA \(schema) IS 'Tables of one rebuild; what people read are the views in schema projection.';
-            COMMIT
-            """
-        )
-        return Build(
-            projections: projections,
-            context: context,
-            settings: settings,
-            schema: schema
-        )
+        return "projection_\(try rows[0].int4(0))"
     }
 
-    /// Folds the log up to `heads` into new tables, then builds their indexes.
+    private func makeSchema(in session: isolated PostgresSession) throws(PostgresError) {
+        let quoted = ProjectionSchema.quoted(schema)
+        try session.execute(
+            """
+            CREATE SCHEMA \(quoted) AUTHORIZATION ledger_owner;
+            SET LOCAL ROLE ledger_owner;
+            GRANT USAGE ON SCHEMA \(quoted) TO ledger_writer, ledger_reader;
+            COMMENT ON SCHEMA \(quoted) IS 'Tables of one rebuild; projection.ledger_projection says of which log, and what people read are the views in schema projection.'
+            """
+        )
+        let lanes = 0..<log.identity.lanes.value
+        for projection in projections {
+            try session.query(
+                ProjectionPart.insert,
+                [
+                    .int4Array(lanes.map { Int32($0) }),
+                    .byteaArray(lanes.map { log.origin(lane: $0).digest.bytes }),
+                    .text(schema), .text(projection.name), .int4(Int32(projection.version)),
+                    .bytea(FoldSource.digest.bytes),
+                    .int4(Int32(context.catalogues.newestVersion)), .text(policy),
+                    .bytea(ProjectionDigest().digest.bytes),
+                ]
+            )
+        }
+    }
+
+    /// Folds the log up to `heads` into new tables of some of the projections, then builds their
+    /// indexes.
     ///
     /// `jobs` connections read and fold ranges of streams at the same time; each projection has
     /// one more connection, which writes its table.
     func load(
-        log: EventLog,
-        heads: [Int: EventLog.Head],
+        _ projections: [any Projection],
+        upTo heads: [Int: EventLog.Head],
         jobs: Int,
         progress: @escaping @Sendable (Int) -> Void
     ) async throws -> Folded {
-        let ranges = try await ranges(of: log, heads, jobs)
-        let channels = projections.map { _ in ChunkChannel() }
-        return try await withThrowingTaskGroup(of: Void.self) { group in
-            for (projection, channel) in zip(projections, channels) {
+        let ranges = try await ranges(upTo: heads, jobs)
+        let channels = FoldedRows(projections.count)
+        let total = FoldedTotal(projections.count, progress)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for (projection, channel) in zip(projections, channels.rows) {
                 group.addTask { try await write(projection, from: channel) }
             }
+            group.addTask { try await writeRefusals(from: channels.refusals) }
             do {
-                let total = FoldedTotal(projections.count, progress)
-                try await fold(log, ranges, jobs, into: channels, total)
-                for channel in channels { channel.finish() }
+                try await fold(projections, ranges, jobs, into: channels, total)
+                for channel in channels.all { channel.finish() }
                 try await group.waitForAll()
-                return total.value
             } catch {
                 // Where a writer went away, it says why; the fold only noticed that it was gone.
-                let hasWriterFailed = channels.contains { $0.wasAbandoned }
-                for channel in channels { channel.abandon() }
+                let hasWriterFailed = channels.all.contains { $0.wasAbandoned }
+                for channel in channels.all { channel.abandon() }
                 if hasWriterFailed { try await group.waitForAll() }
                 throw error
             }
         }
+        return total.value
     }
 
-    private func ranges(
-        of log: EventLog,
-        _ heads: [Int: EventLog.Head],
-        _ jobs: Int
-    ) async throws -> RangeQueue {
+    private func ranges(upTo heads: [Int: EventLog.Head], _ jobs: Int) async throws -> RangeQueue {
         let lanes = heads.sorted { $0.key < $1.key }
         let wanted = jobs == 1 ? 1 : max(1, jobs * Build.rangesPerJob / max(1, lanes.count))
         var ranges: [(StreamRange, EventLog.Head)] = []
@@ -93,17 +127,24 @@ struct Build: Sendable {
     }
 
     private func fold(
-        _ log: EventLog,
+        _ projections: [any Projection],
         _ ranges: RangeQueue,
         _ jobs: Int,
-        into channels: [ChunkChannel],
+        into channels: FoldedRows,
         _ total: FoldedTotal
     ) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<jobs {
                 group.addTask {
                     while let (range, head) = ranges.next() {
-                        let folding = Folding(projections, in: context, channels, total)
+                        let folding = Folding(
+                            projections,
+                            in: context,
+                            schema: schema,
+                            lane: range.lane,
+                            channels,
+                            total
+                        )
                         let folded = try await log.foldStreams(
                             in: range,
                             upTo: head,
@@ -119,13 +160,40 @@ struct Build: Sendable {
 
     // The table is made, filled and indexed by one transaction: where wal_level is minimal, the
     // server then writes it only once.
-    private func write(_ projection: any Projection, from channel: ChunkChannel) async throws {
-        let session = try await PostgresSession.connect(settings)
-        do {
+    private func write(_ projection: any Projection, from channel: Channel<[UInt8]>) async throws {
+        try await writing(from: channel) { session in
             try await session.transaction { session throws(PostgresError) in
                 try fill(projection, from: channel, in: session)
             }
-            try await session.execute("ANALYZE \(schema).\(projection.name)")
+            try await session.execute(
+                "ANALYZE \(ProjectionSchema.quoted(schema)).\(projection.name)"
+            )
+        }
+    }
+
+    private func writeRefusals(from channel: Channel<[UInt8]>) async throws {
+        try await writing(from: channel) { session in
+            try await session.transaction { session throws(PostgresError) in
+                try session.execute("SET LOCAL ROLE ledger_owner")
+                try session.copyIn(
+                    """
+                    COPY projection.refused_stream (\(RefusedStreams.columns))
+                    FROM STDIN (FORMAT BINARY)
+                    """,
+                    from: CopiedChunks(channel),
+                    chunks: { (chunks) throws(PostgresError) in chunks.next() }
+                )
+            }
+        }
+    }
+
+    private func writing(
+        from channel: Channel<[UInt8]>,
+        _ body: (PostgresSession) async throws -> Void
+    ) async throws {
+        let session = try await PostgresSession.connect(settings)
+        do {
+            try await body(session)
             await session.close()
         } catch {
             channel.abandon()
@@ -136,31 +204,60 @@ struct Build: Sendable {
 
     private func fill(
         _ projection: any Projection,
-        from channel: ChunkChannel,
+        from channel: Channel<[UInt8]>,
         in session: isolated PostgresSession
     ) throws(PostgresError) {
-        let table = "\(schema).\(projection.name)"
-        let columns = (ProjectionRow.streamColumns + projection.columns + ["positions"])
-            .joined(separator: ", ")
+        let quoted = ProjectionSchema.quoted(schema)
+        let table = "\(quoted).\(projection.name)"
         try session.execute(
             "SET LOCAL ROLE ledger_owner; "
-                + projection.tableSQL.replacing("{{schema}}", with: schema)
+                + projection.tableSQL.replacing("{{schema}}", with: quoted)
         )
         _ = try session.copyIn(
-            "COPY \(table) (\(columns)) FROM STDIN (FORMAT BINARY)",
-            from: channel,
-            chunks: { channel throws(PostgresError) in channel.receive() }
+            "COPY \(table) (\(projection.copiedColumns)) FROM STDIN (FORMAT BINARY)",
+            from: CopiedChunks(channel),
+            chunks: { (chunks) throws(PostgresError) in chunks.next() }
         )
         try session.execute(
             """
             SET LOCAL maintenance_work_mem = '64MB';
             ALTER TABLE \(table) ADD CONSTRAINT \(projection.name)_key
                 PRIMARY KEY (lane, environment, original_transaction_id, ordinal);
-            \(projection.indexSQL.replacing("{{schema}}", with: schema))
+            \(projection.indexSQL.replacing("{{schema}}", with: quoted));
+            GRANT SELECT ON \(table) TO ledger_writer, ledger_reader
             """
         )
     }
 }
 
-/// The receiver of a channel has gone; its own error tells why.
-struct RebuildAbandoned: Error {}
+/// What to build, and where.
+struct BuildPlan: Sendable {
+    var projections: [any Projection]
+    var context: FoldContext
+    var policy: String?
+    /// The schema's name; nil for the next number.
+    var schema: String?
+}
+
+/// The chunks of a channel, made one COPY in binary by the first and the last.
+private struct CopiedChunks: Sendable {
+    private let channel: Channel<[UInt8]>
+    private var hasBegun = false
+    private var hasEnded = false
+
+    init(_ channel: Channel<[UInt8]>) {
+        self.channel = channel
+    }
+
+    mutating func next() -> [UInt8]? {
+        if !hasBegun {
+            hasBegun = true
+            return CopyBinaryWriter.header
+        }
+        if let chunk = channel.receive() { return chunk }
+        // Without its trailer the server refuses what is not whole.
+        guard !hasEnded, !channel.wasAbandoned else { return nil }
+        hasEnded = true
+        return CopyBinaryWriter.trailer
+    }
+}

@@ -4,17 +4,36 @@ internal import Postgres
 internal import Projections
 internal import Synchronization
 
-/// What was folded, one digest a projection.
+/// What was folded: the content of each projection, lane by lane, and how many streams it refused.
 struct Folded: Sendable {
-    var digests: [ProjectionDigest]
+    var contents: [Int: [ProjectionDigest]] = [:]
+    var refused: [Int]
     var streams = 0
     var events = 0
 
     mutating func add(_ other: Folded) {
-        for index in digests.indices { digests[index].add(other.digests[index]) }
+        for (lane, contents) in other.contents {
+            let none = contents.map { _ in ProjectionDigest() }
+            for index in contents.indices {
+                self.contents[lane, default: none][index].add(contents[index])
+            }
+        }
+        for index in refused.indices { refused[index] += other.refused[index] }
         streams += other.streams
         events += other.events
     }
+}
+
+/// The ends of a build's channels: one for the rows of each projection, one for what is refused.
+struct FoldedRows: Sendable {
+    let rows: [Channel<[UInt8]>]
+    let refusals = Channel<[UInt8]>()
+
+    init(_ projectionCount: Int) {
+        rows = (0..<projectionCount).map { _ in Channel() }
+    }
+
+    var all: [Channel<[UInt8]>] { rows + [refusals] }
 }
 
 /// What all folds of a build have folded together.
@@ -23,7 +42,7 @@ final class FoldedTotal: Sendable {
     private let progress: @Sendable (Int) -> Void
 
     init(_ projectionCount: Int, _ progress: @escaping @Sendable (Int) -> Void) {
-        folded = Mutex(Folded(digests: (0..<projectionCount).map { _ in ProjectionDigest() }))
+        folded = Mutex(Folded(refused: Array(repeating: 0, count: projectionCount)))
         self.progress = progress
     }
 
@@ -53,7 +72,7 @@ final class RangeQueue: Sendable {
     }
 }
 
-/// Folds the streams of one range after another and encodes the rows.
+/// Folds the streams of one range and encodes the rows.
 struct Folding: Sendable {
     /// Bytes of rows after which they are handed to the writer.
     private static let chunkBytesMax = 1 << 16
@@ -63,87 +82,84 @@ struct Folding: Sendable {
 
     private let projections: [any Projection]
     private let context: FoldContext
-    private let channels: [ChunkChannel]
+    private let schema: String
+    private let lane: Int
+    private let channels: FoldedRows
     private let total: FoldedTotal
     private var writers: [CopyBinaryWriter]
+    private var refusals = CopyBinaryWriter.rowsOnly()
+    private var contents: [ProjectionDigest]
     private var folded: Folded
 
+    /// A fold of streams of that lane into tables of that schema.
     init(
         _ projections: [any Projection],
         in context: FoldContext,
-        _ channels: [ChunkChannel],
+        schema: String,
+        lane: Int,
+        _ channels: FoldedRows,
         _ total: FoldedTotal
     ) {
         self.projections = projections
         self.context = context
+        self.schema = schema
+        self.lane = lane
         self.channels = channels
         self.total = total
         writers = projections.map { _ in CopyBinaryWriter.rowsOnly() }
-        folded = Folding.nothing(projections.count)
+        contents = projections.map { _ in ProjectionDigest() }
+        folded = Folded(refused: projections.map { _ in 0 })
     }
 
     mutating func take(_ history: StreamHistory) throws {
-        let timeline = Timeline(history)
+        let fold = StreamFold(history)
         for index in projections.indices {
-            let rows = projections[index].rows(of: timeline, in: context)
-            writers[index].rows(rows, of: timeline)
-            folded.digests[index].add(rows, of: timeline.stream)
-            if writers[index].readyByteCount >= Folding.chunkBytesMax { try flush(index) }
+            switch fold.rows(of: projections[index], in: context) {
+            case .rows(let rows):
+                writers[index].rows(rows, of: fold.stream, lane: lane)
+                contents[index].add(rows, of: fold.stream)
+            case .refused(let refusal):
+                folded.refused[index] += 1
+                refusals.row(
+                    RefusedStreams.row(
+                        RefusedStream(stream: fold.stream, refusal: refusal),
+                        lane: lane,
+                        schema: schema,
+                        name: projections[index].name
+                    )
+                )
+            }
+            try flush(&writers[index], to: channels.rows[index], above: Folding.chunkBytesMax)
         }
+        try flush(&refusals, to: channels.refusals, above: Folding.chunkBytesMax)
         folded.streams += 1
         folded.events += history.events.count
-        if folded.streams == Folding.reportedStreams {
-            total.add(folded)
-            folded = Folding.nothing(projections.count)
-        }
+        if folded.streams == Folding.reportedStreams { report() }
     }
 
     /// Hands over what is left.
     func finish() throws {
         var last = self
-        for index in projections.indices { try last.flush(index) }
+        for index in projections.indices {
+            try flush(&last.writers[index], to: channels.rows[index], above: 0)
+        }
+        try flush(&last.refusals, to: channels.refusals, above: 0)
+        last.report()
+    }
+
+    private mutating func report() {
+        folded.contents[lane] = contents
         total.add(folded)
+        contents = projections.map { _ in ProjectionDigest() }
+        folded = Folded(refused: projections.map { _ in 0 })
     }
 
-    private static func nothing(_ projectionCount: Int) -> Folded {
-        Folded(digests: (0..<projectionCount).map { _ in ProjectionDigest() })
-    }
-
-    private mutating func flush(_ index: Int) throws {
-        let bytes = writers[index].takeBytes()
-        guard bytes.isEmpty || channels[index].send(bytes) else { throw RebuildAbandoned() }
-    }
-}
-
-extension CopyBinaryWriter {
-    /// Writes the rows of a stream, with the columns that every table has.
-    mutating func rows(_ rows: [ProjectionRow], of timeline: Timeline) {
-        let environment = timeline.stream.environment.word
-        for (ordinal, row) in rows.enumerated() {
-            beginRow(fields: row.values.count + ProjectionRow.streamColumns.count + 1)
-            field(.int4(Int32(timeline.lane)))
-            field(.text(environment))
-            field(.text(timeline.stream.originalTransactionId))
-            field(.int4(Int32(ordinal + 1)))
-            for value in row.values { field(PostgresValue(value)) }
-            field(.int8Array(row.positions.map(\.offset)))
-        }
-    }
-}
-
-extension PostgresValue {
-    /// A column's value as PostgreSQL takes it.
-    init(_ value: ColumnValue) {
-        switch value {
-        case .null: self = .null
-        case .integer(let number): self = .int8(number)
-        case .int32(let number): self = .int4(number)
-        case .text(let text): self = .text(text)
-        case .boolean(let flag): self = .bool(flag)
-        case .timestamp(let instant):
-            self = .timestamptz(microseconds: instant.milliseconds * 1000)
-        case .integers(let numbers): self = .int8Array(numbers)
-        case .texts(let texts): self = .textArray(texts)
-        }
+    private func flush(
+        _ writer: inout CopyBinaryWriter,
+        to channel: Channel<[UInt8]>,
+        above byteCount: Int
+    ) throws {
+        guard writer.readyByteCount > byteCount else { return }
+        guard channel.send(writer.takeBytes()) else { throw ChannelAbandoned() }
     }
 }

@@ -18,6 +18,14 @@ public struct ProjectorError: Error, Sendable {
         case databaseUnavailable
         /// Somebody reads the live tables and does not end.
         case viewsInUse
+        /// No table waits to be promoted.
+        case nothingReady
+        /// There is no live table yet.
+        case nothingLive
+        /// The schema for tables cannot be made, or is not one of ours.
+        case schemaTaken
+        /// The log is not the one that the tables were made from.
+        case logForked
         /// The database refused.
         case database
     }

@@ -55,8 +55,8 @@ struct DemoCommand: AsyncParsableCommand {
         Terminal.write("4/5  importing the catalogue, rebuilding the projections")
         try await importCatalogue(into: ledger)
         let context = FoldContext(catalogues: try await ledger.catalogues())
-        let projector = Projector(log: ledger.log, settings: settings)
-        for projection in try await projector.rebuild(in: context) {
+        let projector = Projector(log: ledger.log, settings: settings, context: context)
+        for projection in try await projector.rebuild() {
             Terminal.print(
                 "\(projection.name): \(projection.rows) rows from \(projection.events) events"
             )

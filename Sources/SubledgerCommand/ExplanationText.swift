@@ -136,7 +136,7 @@ struct ExplanationText {
 
 extension NoAccessReason {
     /// For people.
-    fileprivate var words: String {
+    var words: String {
         switch self {
         case .notKnownYet: "nothing was known"
         case .neverBought: "never bought"

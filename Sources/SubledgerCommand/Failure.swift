@@ -16,6 +16,8 @@ enum Exit {
     static let inputMissing = ExitCode(66)
     static let unavailable = ExitCode(69)
     static let internalError = ExitCode(70)
+    /// It may be otherwise in a while.
+    static let tryAgain = ExitCode(75)
     static let permission = ExitCode(77)
     static let configuration = ExitCode(78)
     static let interrupted = ExitCode(130)
@@ -73,6 +75,9 @@ struct Failure: Error {
         case .unknownProjection: ExitCode.validationFailure
         case .log(let code): exitCode(of: code)
         case .databaseUnavailable, .viewsInUse: Exit.unavailable
+        case .nothingLive, .nothingReady: Exit.notFound
+        case .schemaTaken: ExitCode.validationFailure
+        case .logForked: Exit.mismatch
         case .database: Exit.internalError
         }
     }

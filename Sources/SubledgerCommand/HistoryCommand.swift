@@ -207,7 +207,7 @@ extension EventEffects {
 extension Fact {
     /// When what it says took effect: the date of a revocation, else the start of the purchase; of
     /// all else when it was said.
-    fileprivate var effective: Instant {
+    var effective: Instant {
         guard kind == .transaction, purchaseDate.ifSet != nil else { return asOf }
         return content.instant(.revocationDate) ?? purchaseDate
     }

@@ -32,14 +32,16 @@ struct RebuildCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let jobs = jobs ?? ProcessInfo.processInfo.activeProcessorCount
-        let chosen = try Projector.projections(named: projections)
         let settings = try await database.settings()
         let log = try await EventLog.open(settings)
         let progress = SharedProgress("rebuild", isQuiet: output.quiet)
         let context = FoldContext(catalogues: try await CatalogueStore(log: log).history())
-        let rebuilt = try await Projector(log: log, settings: settings)
-            .rebuild(chosen, in: context, jobs: jobs) { progress.report($0, "events") }
+        let projector = Projector(log: log, settings: settings, context: context)
+        let chosen = try projector.projections(named: projections)
+        var options = Projector.RebuildOptions()
+        options.jobs = jobs ?? ProcessInfo.processInfo.activeProcessorCount
+        options.progress = { progress.report($0, "events") }
+        let rebuilt = try await projector.rebuild(chosen, options)
         progress.finish()
         await log.close()
         if output.json {

@@ -37,20 +37,21 @@ struct RebuildBench {
         )
         let log = try await EventLog.open(settings)
         let projector = Projector(log: log, settings: settings)
-        let periods = try Projector.projections(named: ["active_periods"])
+        let periods = try projector.projections(named: ["active_periods"])
         PeakMemory.reset()
-        let cores = ProcessInfo.processInfo.activeProcessorCount
+        var options = Projector.RebuildOptions()
+        options.jobs = ProcessInfo.processInfo.activeProcessorCount
         results.record(
             "active_periods, 1 job",
             try await RebuildBench.seconds { _ = try await projector.rebuild(periods) }
         )
         results.record(
             "active_periods",
-            try await RebuildBench.seconds { _ = try await projector.rebuild(periods, jobs: cores) }
+            try await RebuildBench.seconds { _ = try await projector.rebuild(periods, options) }
         )
         results.record(
             "all",
-            try await RebuildBench.seconds { _ = try await projector.rebuild(jobs: cores) }
+            try await RebuildBench.seconds { _ = try await projector.rebuild(nil, options) }
         )
         results.peakMemoryMiB = max(results.peakMemoryMiB, PeakMemory.mebibytes)
         await log.close()

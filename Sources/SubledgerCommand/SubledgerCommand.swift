@@ -14,12 +14,13 @@ struct SubledgerCommand: AsyncParsableCommand {
             else a private server under $SUBLEDGER_HOME (default .subledger/).
 
             Exit codes: 0 ok, 1 the no of `access`, 3 integrity mismatch, 4 not found, 64 usage, 65 bad input (the rest \
-            is in), 66 input missing, 69 database unavailable, 70 internal, 77 permission, \
+            is in), 66 input missing, 69 database unavailable, 70 internal, 75 try again later, 77 permission, \
             78 configuration, 130 interrupted.
             """,
         version: "0.1.0",
         subcommands: [
             DemoCommand.self, MigrateCommand.self, IngestCommand.self, RebuildCommand.self,
+            FollowCommand.self, ProjectionsCommand.self,
             VerifyCommand.self, ExplainCommand.self, PeriodsCommand.self, StateCommand.self,
             ChangesCommand.self, RefundsCommand.self, HistoryCommand.self, BlameCommand.self,
             DiffCommand.self, ReplayCommand.self, EventCommand.self, FeedCommand.self,

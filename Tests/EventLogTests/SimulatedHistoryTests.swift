@@ -27,7 +27,7 @@ struct SimulatedHistoryTests {
     ) async throws {
         let history = try SimulatedHistory(seed: seed, lives: 12)
         #expect(history.payloads.count > 150, "seed \(seed): \(history.payloads.count)")
-        let expected = history.foldedInOrder()
+        let expected = try history.foldedInOrder()
         for (number, variant) in Variant.all.enumerated() {
             let name = "seed \(seed), \(variant.testDescription)"
             try await variant.withLog { log, settings in
@@ -85,7 +85,7 @@ struct SimulatedHistoryTests {
                 $0.append($1)
             }
         }
-        return FoldedStreams(histories)
+        return try FoldedStreams(histories)
     }
 }
 
@@ -116,7 +116,7 @@ private struct SimulatedHistory {
     }
 
     /// The same payloads once, in the order of Apple's clock, without a database.
-    func foldedInOrder() -> FoldedStreams {
+    func foldedInOrder() throws -> FoldedStreams {
         var knowledge: [Subject: Knowledge] = [:]
         var histories: [StreamID: StreamHistory] = [:]
         for (number, fact) in payloads.flatMap(\.value).enumerated() {
@@ -149,7 +149,7 @@ private struct SimulatedHistory {
                 }
             }
         }
-        return FoldedStreams(Array(histories.values))
+        return try FoldedStreams(Array(histories.values))
     }
 }
 
@@ -159,7 +159,7 @@ private struct FoldedStreams {
     let rows: [StreamID: [[ColumnValue]]]
     let digest: [Digest]
 
-    init(_ histories: [StreamHistory]) {
+    init(_ histories: [StreamHistory]) throws {
         // Statements about no transaction are no stream.
         let sorted = histories.filter { !$0.stream.originalTransactionId.isEmpty }
             .sorted { $0.stream < $1.stream }
@@ -171,7 +171,7 @@ private struct FoldedStreams {
             rows[history.stream] = ActivePeriods(timeline).rows.map(\.values)
             for (index, projection) in allProjections.enumerated() {
                 digests[index].add(
-                    projection.rows(of: timeline, in: FoldContext()),
+                    try projection.rows(of: timeline, in: FoldContext()),
                     of: history.stream
                 )
             }

@@ -51,7 +51,7 @@ import Testing
                 let known = Set(ledger.events.filter { $0.fact.stream == stream }.map(\.position))
                 let timeline = ledger.timeline(of: stream)
                 return allProjections.flatMap { projection in
-                    projection.rows(of: timeline, in: .lawful).compactMap { row in
+                    projection.acceptedRows(of: timeline, in: .lawful).compactMap { row in
                         let isRight =
                             !row.positions.isEmpty && known.isSuperset(of: row.positions)
                             && row.positions == Set(row.positions).sorted()
@@ -139,7 +139,7 @@ private struct FollowedDigests {
     ) {
         let timeline = ledger.timeline(of: stream)
         for (index, projection) in allProjections.enumerated() {
-            body(&digests[index], projection.rows(of: timeline, in: .lawful))
+            body(&digests[index], projection.acceptedRows(of: timeline, in: .lawful))
         }
     }
 }
@@ -149,7 +149,7 @@ extension MemoryLedger {
     fileprivate var rowsByProjection: [[[UInt8]]] {
         let timelines = streams.map { timeline(of: $0) }
         return allProjections.map { projection in
-            timelines.flatMap { projection.rows(of: $0, in: .lawful).map(\.canonicalBytes) }
+            timelines.flatMap { projection.acceptedRows(of: $0, in: .lawful).map(\.canonicalBytes) }
         }
     }
 }

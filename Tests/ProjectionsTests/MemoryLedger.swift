@@ -113,7 +113,7 @@ extension MemoryLedger {
         streams.flatMap { stream in
             let timeline = timeline(of: stream)
             return allProjections.flatMap {
-                $0.rows(of: timeline, in: FoldContext()).map(\.canonicalBytes)
+                $0.acceptedRows(of: timeline).map(\.canonicalBytes)
             }
         }
     }

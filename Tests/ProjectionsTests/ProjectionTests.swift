@@ -21,7 +21,7 @@ import Testing
                     ddl.contains("COMMENT ON COLUMN {{schema}}.\(projection.name).\(column) IS")
                 )
             }
-            for row in projection.rows(of: timeline, in: FoldContext()) {
+            for row in projection.acceptedRows(of: timeline) {
                 #expect(row.values.count == projection.columns.count)
             }
         }
@@ -46,7 +46,7 @@ import Testing
         let projection = try #require(allProjections.first { $0.name == "active_periods" })
         let (start, end) = (Int64(1_773_964_800_000), Int64(1_776_643_200_000))
         #expect(
-            projection.rows(of: timeline, in: FoldContext()).map(\.values) == [
+            projection.acceptedRows(of: timeline).map(\.values) == [
                 [
                     .text("monthly"), .integer(start), .integer(end), .integer(start),
                     .integer(start + 2 * 86_400_000), .text("paid"), .text("refunded"),
@@ -87,7 +87,7 @@ import Testing
         writer.prefixed("1000")
         let timeline = MemoryLedger([facts]).timeline(of: TimelineText.stream)
         let projection = try #require(allProjections.first { $0.name == "active_periods" })
-        let rows = projection.rows(of: timeline, in: FoldContext())
+        let rows = projection.acceptedRows(of: timeline)
         for row in rows { writer.raw(row.canonicalBytes) }
         var periods = ProjectionDigest()
         periods.add(rows, of: TimelineText.stream)
@@ -121,7 +121,7 @@ import Testing
         for stream in ledger.streams {
             for projection in allProjections {
                 let timeline = ledger.timeline(of: stream)
-                digest.add(projection.rows(of: timeline, in: FoldContext()), of: stream)
+                digest.add(projection.acceptedRows(of: timeline), of: stream)
             }
         }
         return digest.digest

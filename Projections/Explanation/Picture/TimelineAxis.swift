@@ -1,16 +1,18 @@
-internal import Events
+package import Events
 
-/// A stretch of time laid out over columns of text.
-struct TimelineAxis {
+/// A stretch of time laid out over columns: of text, or of a picture's points.
+package struct TimelineAxis {
     /// The first instant of the first column.
-    let start: Instant
+    package let start: Instant
     /// The first instant after the last column.
-    let end: Instant
+    package let end: Instant
     /// Number of columns.
-    let columns: Int
+    package let columns: Int
+
+    private let tickColumns: Int
 
     /// Fewest columns between two ticks: the longest label and a space.
-    static let tickColumnsMin = 12
+    package static let tickColumnsMin = 12
 
     /// The longest stretch that a picture shows, thirteen months: a longer one has columns too
     /// coarse for grace periods, so it is cut around the instant asked about.
@@ -26,7 +28,13 @@ struct TimelineAxis {
     ///   - intervals: What is to be seen; cut where it spans more than `spanMax`.
     ///   - asked: An instant that is on the axis in any case.
     ///   - columns: Number of columns, at least one.
-    init(showing intervals: [Range<Instant>], asked: Instant, columns: Int) {
+    ///   - tickColumns: Fewest columns between two ticks; those of a text where it is left out.
+    package init(
+        showing intervals: [Range<Instant>],
+        asked: Instant,
+        columns: Int,
+        tickColumns: Int = TimelineAxis.tickColumnsMin
+    ) {
         let first = intervals.map(\.lowerBound).min() ?? asked
         let last = intervals.map(\.upperBound).max() ?? asked
         var low = min(first, asked).milliseconds
@@ -40,10 +48,11 @@ struct TimelineAxis {
         start = Instant(milliseconds: low - room)
         end = Instant(milliseconds: high + room)
         self.columns = max(1, columns)
+        self.tickColumns = tickColumns
     }
 
     /// The column that holds an instant; before the first 0, after the last `columns`.
-    func column(of instant: Instant) -> Int {
+    package func column(of instant: Instant) -> Int {
         if instant <= start { return 0 }
         if instant >= end { return columns }
         let offset = Double(instant.milliseconds - start.milliseconds)
@@ -57,15 +66,17 @@ struct TimelineAxis {
     }
 
     /// A label at a column.
-    struct Tick: Hashable {
-        let column: Int
-        let label: String
+    package struct Tick: Hashable {
+        /// The column of its instant.
+        package let column: Int
+        /// Its words.
+        package let label: String
     }
 
     /// Labelled instants, as many as fit: whole minutes, hours, days, months or years.
-    var ticks: [Tick] {
+    package var ticks: [Tick] {
         let perColumn = (end.milliseconds - start.milliseconds) / Int64(columns)
-        let least = perColumn * Int64(TimelineAxis.tickColumnsMin)
+        let least = perColumn * Int64(tickColumns)
         let units =
             [1, 5, 15].map { $0 * TimelineAxis.minute }
             + [1, 3, 6, 12].map { $0 * TimelineAxis.hour } + [1, 7].map { $0 * TimelineAxis.day }

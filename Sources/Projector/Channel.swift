@@ -3,26 +3,24 @@ internal import Glibc
 #else
 internal import Darwin
 #endif
-internal import Postgres
 
-/// Hands chunks of rows from the threads that fold to the one that writes, and blocks the faster.
+/// Hands elements from the threads that fold to the one that writes, and blocks the faster.
 ///
 /// All ends run on threads of their own (those of database sessions), never on the
 /// cooperative pool, so blocking harms nobody and bounds the memory between them.
-final class ChunkChannel: @unchecked Sendable {
-    /// Chunks that may wait: enough to keep the writer busy while the reader folds.
-    static let chunksMax = 8
-
+final class Channel<Element: Sendable>: @unchecked Sendable {
     private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
     private let changed = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
+    private let waitingMax: Int
     // Guarded by `mutex`.
-    private var chunks: [[UInt8]] = []
+    private var waiting: [Element] = []
     private var isFinished = false
     private var isAbandoned = false
-    private var hasBegun = false
-    private var hasEnded = false
 
-    init() {
+    /// A channel in which that many elements may wait: enough to keep the writer busy while the
+    /// reader folds.
+    init(waitingMax: Int = 8) {
+        self.waitingMax = waitingMax
         pthread_mutex_init(mutex, nil)
         pthread_cond_init(changed, nil)
     }
@@ -34,45 +32,39 @@ final class ChunkChannel: @unchecked Sendable {
         mutex.deallocate()
     }
 
-    /// Hands a chunk over; waits while the channel is full.
+    /// Hands an element over; waits while the channel is full.
     ///
     /// False once the receiver has gone.
-    func send(_ chunk: [UInt8]) -> Bool {
+    func send(_ element: Element) -> Bool {
         locked {
-            while chunks.count >= ChunkChannel.chunksMax, !isAbandoned { wait() }
+            while waiting.count >= waitingMax, !isAbandoned { wait() }
             guard !isAbandoned else { return false }
-            chunks.append(chunk)
+            waiting.append(element)
             return true
         }
     }
 
-    /// Says that no chunk follows.
+    /// Says that no element follows.
     func finish() {
         locked { isFinished = true }
     }
 
-    /// Says that no chunk will be taken any more.
+    /// Says that no element will be taken any more, or that none that is whole will come.
     func abandon() {
         locked { isAbandoned = true }
     }
 
-    /// Whether no chunk will be taken any more.
+    /// Whether one end has given up.
     var wasAbandoned: Bool { locked { isAbandoned } }
 
-    /// The next chunk; waits for it.
+    /// The next element; waits for it.
     ///
-    /// The first and the last are those that make the others one COPY in binary. Nil after the last.
-    func receive() -> [UInt8]? {
+    /// Nil after the last.
+    func receive() -> Element? {
         locked {
-            if !hasBegun {
-                hasBegun = true
-                return CopyBinaryWriter.header
-            }
-            while chunks.isEmpty, !isFinished, !isAbandoned { wait() }
-            guard !isAbandoned else { return nil }
-            if !chunks.isEmpty { return chunks.removeFirst() }
-            defer { hasEnded = true }
-            return hasEnded ? nil : CopyBinaryWriter.trailer
+            while waiting.isEmpty, !isFinished, !isAbandoned { wait() }
+            guard !isAbandoned, !waiting.isEmpty else { return nil }
+            return waiting.removeFirst()
         }
     }
 
@@ -89,3 +81,6 @@ final class ChunkChannel: @unchecked Sendable {
         pthread_cond_wait(changed, mutex)
     }
 }
+
+/// One end of a channel has given up; its own error tells why.
+struct ChannelAbandoned: Error {}

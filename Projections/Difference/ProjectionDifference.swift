@@ -1,0 +1,171 @@
+internal import Events
+
+/// The difference between two builds of some projections: counted by kind, with its effect on
+/// access and money, and the customers it concerns most.
+///
+/// A value that subscriptions are added to, each once. The order of adding is of no account, and
+/// neither is how they are shared out over several values that are added up in the end. Its size is
+/// bounded by the samples, whatever differs.
+public struct ProjectionDifference: Sendable {
+    /// What is compared.
+    public let tables: [ComparedTable]
+    /// Most samples that are kept.
+    public let samplesMax: Int
+    /// How many subscriptions have rows on either side; 0 until somebody says.
+    public var streamsCompared = 0
+    /// How many of them differ.
+    public private(set) var streamsChanged = 0
+    /// What changed in each table, in the order of `tables`.
+    public private(set) var totals: [TableTotals]
+    /// How long subscriptions have access on one side only.
+    public private(set) var access = AccessTotals()
+    /// How much more and less money there is, by currency; what gained and lost nothing is left
+    /// out.
+    public private(set) var money: [MoneyTotals] = []
+    /// The subscriptions that differ most: by length of access, then money, then id.
+    public private(set) var samples: [StreamDifference] = []
+
+    private let moneyTable: Int?
+
+    /// Samples where nobody asks for another number: a page that somebody reads to its end.
+    public static let samplesDefault = 10
+
+    /// The largest number of samples: each costs some folds, and up to a megabyte.
+    public static let samplesLimit = 1000
+
+    /// No difference yet.
+    ///
+    /// - Parameters:
+    ///   - tables: What is compared; rows name them by index.
+    ///   - samplesMax: Most samples to keep, from 0 to `samplesLimit`.
+    public init(_ tables: [ComparedTable], samplesMax: Int = ProjectionDifference.samplesDefault) {
+        self.tables = tables
+        self.samplesMax = min(max(0, samplesMax), ProjectionDifference.samplesLimit)
+        totals = tables.map(TableTotals.init)
+        moneyTable = tables.moneyTable
+    }
+
+    /// Whether both sides have the same columns and rows.
+    public var isEqual: Bool {
+        streamsChanged == 0 && tables.allSatisfy(\.hasSameColumns)
+    }
+
+    /// Whether a table tells of access at all.
+    public var comparesAccess: Bool { tables.contains(where: \.tellsAccess) }
+
+    /// Adds the rows of one subscription, which was not added before.
+    public mutating func add(_ rows: StreamRows) {
+        let comparison = StreamComparison(rows, in: tables, moneyTable: moneyTable)
+        guard !comparison.isEmpty else { return }
+        streamsChanged += 1
+        for changed in comparison.tables { totals[changed.sides.table].add(changed) }
+        access.add(comparison.access)
+        for amount in comparison.money { add(amount) }
+        let rank = SampleRank(
+            rows.stream,
+            access: comparison.access.gained.length.addingUpToMax(comparison.access.lost.length),
+            money: comparison.money
+        )
+        keep(rank) { StreamDifference(comparison) }
+    }
+
+    /// Adds what was added to another difference of the same tables.
+    public mutating func add(_ other: ProjectionDifference) {
+        streamsCompared += other.streamsCompared
+        streamsChanged += other.streamsChanged
+        for index in totals.indices { totals[index].add(other.totals[index]) }
+        access.add(other.access)
+        for total in other.money { add(total) }
+        for sample in other.samples { keep(SampleRank(sample)) { sample } }
+    }
+
+    // Most subscriptions are no sample: only of those that are is it made.
+    private mutating func keep(_ rank: SampleRank, _ sample: () -> StreamDifference) {
+        let index = samples.firstIndex { rank.isBefore(SampleRank($0)) } ?? samples.endIndex
+        guard index < samplesMax else { return }
+        samples.insert(sample(), at: index)
+        if samples.count > samplesMax { samples.removeLast() }
+    }
+
+    private mutating func add(_ amount: StreamDifference.Money) {
+        add(
+            MoneyTotals(
+                currency: amount.currency,
+                gained: max(0, amount.milliunits),
+                // The least number has no counterpart.
+                lost: amount.milliunits < 0 ? Int64(clamping: amount.milliunits.magnitude) : 0
+            )
+        )
+    }
+
+    private mutating func add(_ total: MoneyTotals) {
+        let index = money.firstIndex { !areInOrder($0.currency, total.currency) } ?? money.endIndex
+        if index == money.endIndex || areInOrder(total.currency, money[index].currency) {
+            money.insert(total, at: index)
+        } else {
+            money[index].gained = money[index].gained.addingUpToMax(total.gained)
+            money[index].lost = money[index].lost.addingUpToMax(total.lost)
+        }
+    }
+}
+
+/// How long subscriptions have access on one side only, in milliseconds, exact; each at most to
+/// `AccessSpan.endMax`.
+public struct AccessTotals: Hashable, Sendable {
+    /// On the new side only.
+    public private(set) var gained: Int64 = 0
+    /// On the old side only.
+    public private(set) var lost: Int64 = 0
+
+    mutating func add(_ difference: AccessDifference) {
+        gained = gained.addingUpToMax(difference.gained.length)
+        lost = lost.addingUpToMax(difference.lost.length)
+    }
+
+    mutating func add(_ other: AccessTotals) {
+        gained = gained.addingUpToMax(other.gained)
+        lost = lost.addingUpToMax(other.lost)
+    }
+}
+
+/// How much more and less money there is in one currency, in milliunits.
+///
+/// Of one subscription what is more and what is less is set against each other first: a charge
+/// that is found under another date changes nothing.
+public struct MoneyTotals: Hashable, Sendable {
+    /// ISO 4217; nil where no row said.
+    public let currency: String?
+    /// Summed over the subscriptions that have more on the new side.
+    public internal(set) var gained: Int64
+    /// Summed over the subscriptions that have less on the new side, not negative.
+    public internal(set) var lost: Int64
+}
+
+/// Which of two subscriptions is the better sample.
+private struct SampleRank {
+    let access: Int64
+    let money: Int64
+    let stream: StreamID
+
+    init(_ stream: StreamID, access: Int64, money: [StreamDifference.Money]) {
+        self.access = access
+        // Of several currencies: the sum of what cannot be summed still is an order.
+        self.money = money.reduce(0) {
+            $0.addingUpToMax(Int64(clamping: $1.milliunits.magnitude))
+        }
+        self.stream = stream
+    }
+
+    init(_ sample: StreamDifference) {
+        self.init(sample.stream, access: sample.accessMilliseconds, money: sample.money)
+    }
+
+    func isBefore(_ other: SampleRank) -> Bool {
+        if access != other.access { return access > other.access }
+        if money != other.money { return money > other.money }
+        if let isFirst = byBytes(stream.environment.word, other.stream.environment.word) {
+            return isFirst
+        }
+        return byBytes(stream.originalTransactionId, other.stream.originalTransactionId) ?? false
+    }
+}

@@ -1,0 +1,155 @@
+internal import Events
+
+/// Which rows of two sides are the same thing.
+///
+/// A function of two sets of rows: neither ordinals nor positions count, so that a row that comes
+/// in between moves no other.
+struct RowMatching {
+    /// Rows that are the same thing and not equal, by their indices.
+    private(set) var pairs: [(old: Int, new: Int)] = []
+    /// Rows that only the old side has.
+    private(set) var removed: [Int] = []
+    /// Rows that only the new side has.
+    private(set) var added: [Int] = []
+    /// How many ordinals hold another row, where both sides have the same rows; else 0.
+    private(set) var reordered = 0
+
+    init(_ old: [ProjectionRow], _ new: [ProjectionRow], by identities: [[RowKey.Part]]) {
+        let oldBytes = old.map(\.canonicalBytes)
+        let newBytes = new.map(\.canonicalBytes)
+        let oldKeys = RowKey.sorted(oldBytes.indices.map { RowKey(bytes: oldBytes[$0], row: $0) })
+        let newKeys = RowKey.sorted(newBytes.indices.map { RowKey(bytes: newBytes[$0], row: $0) })
+        // What is left stays in the order of its bytes, in which equal keys are then paired: no
+        // order of the rows decides who is whose partner.
+        var equals = RowKey.Join(oldKeys, newKeys)
+        if equals.oldRest.isEmpty, equals.newRest.isEmpty {
+            reordered = zip(oldBytes, newBytes).count { $0 != $1 }
+            return
+        }
+        for identity in identities where !equals.oldRest.isEmpty && !equals.newRest.isEmpty {
+            let next = RowKey.Join(
+                RowKey.sorted(equals.oldRest.compactMap { RowKey(old[$0], row: $0, identity) }),
+                RowKey.sorted(equals.newRest.compactMap { RowKey(new[$0], row: $0, identity) })
+            )
+            pairs += next.pairs
+            equals.leaveOut(next.pairs)
+        }
+        removed = equals.oldRest
+        added = equals.newRest
+    }
+}
+
+/// What says which thing a row is: the bytes of some of its values.
+struct RowKey {
+    let bytes: [UInt8]
+    let row: Int
+
+    /// A part of a key, with the column's index.
+    enum Part {
+        case column(Int)
+        case holds(Int, text: String)
+
+        init?(_ part: RowComparison.IdentityPart, in columns: [String]) {
+            switch part {
+            case .column(let name):
+                guard let index = columns.firstIndex(of: name) else { return nil }
+                self = .column(index)
+            case .holds(let name, let text):
+                guard let index = columns.firstIndex(of: name) else { return nil }
+                self = .holds(index, text: text)
+            }
+        }
+
+        func isTrue(of row: ProjectionRow) -> Bool {
+            switch self {
+            case .column(let index): row.values[index] != .null
+            case .holds(let index, let text): row.values[index].isSame(as: .text(text))
+            }
+        }
+    }
+
+    init(bytes: [UInt8], row: Int) {
+        self.bytes = bytes
+        self.row = row
+    }
+
+    /// The key of a row; nil where all its columns are NULL, which makes nothing the same thing.
+    init?(_ values: ProjectionRow, row: Int, _ parts: [Part]) {
+        var writer = ByteWriter()
+        var tellsSomething = false
+        for part in parts {
+            switch part {
+            case .column(let index):
+                let value = values.values[index]
+                if value != .null { tellsSomething = true }
+                value.write(to: &writer)
+            case .holds:
+                writer.integer(UInt8(part.isTrue(of: values) ? 1 : 0))
+            }
+        }
+        guard tellsSomething else { return nil }
+        self.init(bytes: writer.bytes, row: row)
+    }
+
+    /// By their bytes; equal ones keep their order.
+    static func sorted(_ keys: [RowKey]) -> [RowKey] {
+        keys.enumerated().sorted { left, right in
+            if left.element.bytes == right.element.bytes { return left.offset < right.offset }
+            return left.element.bytes.lexicographicallyPrecedes(right.element.bytes)
+        }.map(\.element)
+    }
+
+    /// Pairs equal keys, each with one.
+    struct Join {
+        private(set) var pairs: [(old: Int, new: Int)] = []
+        private(set) var oldRest: [Int] = []
+        private(set) var newRest: [Int] = []
+
+        init(_ old: [RowKey], _ new: [RowKey]) {
+            var (left, right) = (old[...], new[...])
+            while let first = left.first, let second = right.first {
+                if first.bytes == second.bytes {
+                    pairs.append((first.row, second.row))
+                    left.removeFirst()
+                    right.removeFirst()
+                } else if first.bytes.lexicographicallyPrecedes(second.bytes) {
+                    oldRest.append(left.removeFirst().row)
+                } else {
+                    newRest.append(right.removeFirst().row)
+                }
+            }
+            oldRest += left.map(\.row)
+            newRest += right.map(\.row)
+        }
+
+        mutating func leaveOut(_ pairs: [(old: Int, new: Int)]) {
+            let old = Set(pairs.map(\.old))
+            let new = Set(pairs.map(\.new))
+            oldRest.removeAll { old.contains($0) }
+            newRest.removeAll { new.contains($0) }
+        }
+    }
+}
+
+extension ColumnValue {
+    /// Whether two values have the same bytes; never Swift's own equality of texts, which is that
+    /// of Unicode and not of `COLLATE "C"`.
+    func isSame(as other: ColumnValue) -> Bool {
+        switch (self, other) {
+        case (.text(let left), .text(let right)): byBytes(left, right) == nil
+        case (.texts(let left), .texts(let right)):
+            left.count == right.count && zip(left, right).allSatisfy { byBytes($0, $1) == nil }
+        default: self == other
+        }
+    }
+
+    /// The milliseconds of an instant, or a number; nil for everything else.
+    var integer: Int64? {
+        switch self {
+        case .integer(let number): number
+        case .int32(let number): Int64(number)
+        case .timestamp(let instant): instant.milliseconds
+        case .null, .boolean, .text, .integers, .texts: nil
+        }
+    }
+}

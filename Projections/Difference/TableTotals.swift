@@ -1,0 +1,66 @@
+/// How many rows and subscriptions changed in one table, by kind.
+public struct TableTotals: Sendable {
+    /// The projection's name.
+    public let name: String
+    /// How many rows changed, each once, whatever happened to it.
+    public private(set) var rowsChanged = 0
+    /// How many subscriptions have such rows, or rows in another order.
+    public private(set) var streamsChanged = 0
+
+    private let kinds: [String]
+    private let columns: [String]
+    private var counts: [Count]
+    private var columnRows: [Int]
+
+    /// How many.
+    public struct Count: Hashable, Sendable {
+        /// Rows; one that changed in several ways counts in each.
+        public internal(set) var rows = 0
+        /// Subscriptions with such rows.
+        public internal(set) var streams = 0
+    }
+
+    init(_ table: ComparedTable) {
+        name = table.name
+        kinds = table.kinds
+        columns = table.columns
+        counts = table.kinds.map { _ in Count() }
+        columnRows = table.columns.map { _ in 0 }
+    }
+
+    /// What happened, by kind, in the order of `ComparedTable.kinds`; what did not is left out.
+    public var changes: [(kind: String, count: Count)] {
+        zip(kinds, counts).filter { $1.rows > 0 }.map { ($0, $1) }
+    }
+
+    /// In how many rows that stayed the same thing a column has another value, in the order of
+    /// columns; columns without one are left out.
+    public var changedColumns: [(column: String, rows: Int)] {
+        zip(columns, columnRows).filter { $1 > 0 }.map { ($0, $1) }
+    }
+
+    mutating func add(_ changed: ChangedRows) {
+        var rowsByKind = [Int](repeating: 0, count: kinds.count)
+        for row in changed.rows {
+            for kind in row.kinds { rowsByKind[kind] += 1 }
+            for column in row.columns { columnRows[column] += 1 }
+        }
+        rowsByKind[changed.table.reordered] += changed.reordered
+        for (kind, rows) in rowsByKind.enumerated() where rows > 0 {
+            counts[kind].rows += rows
+            counts[kind].streams += 1
+        }
+        rowsChanged += changed.rows.count
+        streamsChanged += 1
+    }
+
+    mutating func add(_ other: TableTotals) {
+        rowsChanged += other.rowsChanged
+        streamsChanged += other.streamsChanged
+        for kind in counts.indices {
+            counts[kind].rows += other.counts[kind].rows
+            counts[kind].streams += other.counts[kind].streams
+        }
+        for column in columnRows.indices { columnRows[column] += other.columnRows[column] }
+    }
+}

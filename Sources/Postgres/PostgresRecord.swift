@@ -1,0 +1,68 @@
+/// The fields of a composite value in binary format, as `record_send` makes it.
+///
+/// Unlike a COPY it tells the type of each field, so that one column can carry rows of several
+/// shapes. It lends bytes of somebody else's and must not outlive them.
+public struct PostgresRecord: PostgresFields, ~Copyable {
+    private let bytes: UnsafeRawBufferPointer
+    private var fields: [(type: PostgresType, range: Range<Int>?)] = []
+
+    /// Takes a value apart; `protocolViolation` for bytes that are no record.
+    public init(_ bytes: UnsafeRawBufferPointer) throws(PostgresError) {
+        self.bytes = bytes
+        guard bytes.count >= 4 else { throw Self.violation("it is too short") }
+        let count = bytes.bigEndian(at: 0, as: Int32.self)
+        // Every field takes eight bytes at least, so a false count cannot reserve much.
+        guard count >= 0, Int(count) <= (bytes.count - 4) / 8 else {
+            throw Self.violation("it has fewer fields than it says")
+        }
+        fields.reserveCapacity(Int(count))
+        var offset = 4
+        for _ in 0..<count {
+            guard bytes.count - offset >= 8 else { throw Self.violation("a field is cut off") }
+            let type = PostgresType(rawValue: bytes.bigEndian(at: offset))
+            let length = Int(bytes.bigEndian(at: offset + 4, as: Int32.self))
+            offset += 8
+            guard length >= 0 else {
+                fields.append((type, nil))
+                continue
+            }
+            guard length <= bytes.count - offset else {
+                throw Self.violation("a field is cut off")
+            }
+            fields.append((type, offset..<offset + length))
+            offset += length
+        }
+        guard offset == bytes.count else { throw Self.violation("bytes follow its last field") }
+    }
+
+    /// The number of fields.
+    public var fieldCount: Int { fields.count }
+
+    /// The type of a field; nil where there is no such field.
+    public func type(of column: Int) -> PostgresType? {
+        fields.indices.contains(column) ? fields[column].type : nil
+    }
+
+    /// Lends the type and the bytes of a field, nil for null.
+    public func withField<R>(
+        _ column: Int,
+        _ body: (PostgresType?, UnsafeRawBufferPointer?) throws(PostgresError) -> R
+    ) throws(PostgresError) -> R {
+        guard fields.indices.contains(column) else {
+            throw PostgresError(
+                .misuse,
+                "There is no field \(column) in a record of \(fields.count) fields."
+            )
+        }
+        let field = fields[column]
+        guard let range = field.range else { return try body(field.type, nil) }
+        return try body(field.type, UnsafeRawBufferPointer(rebasing: bytes[range]))
+    }
+
+    private static func violation(_ what: String) -> PostgresError {
+        PostgresError(
+            .protocolViolation,
+            "The bytes are no record: \(what). Expected the whole of what record_send returns."
+        )
+    }
+}

@@ -1,0 +1,242 @@
+internal import EventLog
+internal import Events
+internal import Postgres
+internal import Projections
+
+/// One step of tables that stand at one commit of a lane, to a later one.
+///
+/// Rows, digests and the place where they stand are written by one transaction, so a step happens
+/// once or not at all, whoever else tries the same.
+struct CatchUp: Sendable {
+    let log: EventLog
+    let lane: Int
+    /// The parts, all at `from`, each with its fold and what that fold may know.
+    let parts: [FollowedPart]
+    let from: EventLog.Head
+    let to: EventLog.Head
+
+    /// What a step came to.
+    enum Outcome: Sendable {
+        /// The tables stand at the later commit.
+        case done(Counts)
+        /// Somebody else moved them meanwhile; nothing was done.
+        case overtaken
+    }
+
+    /// What a step has read.
+    struct Counts: Sendable {
+        /// Events and repetitions' commits that are new in the tables.
+        var events: Int64 = 0
+        /// Streams that were folded.
+        var streams = 0
+        /// Streams that a fold refused.
+        var refused = 0
+    }
+
+    /// Takes the step.
+    ///
+    /// - Parameters:
+    ///   - session: The session that writes; the log reads on its own.
+    ///   - waits: Whether to wait for somebody who is moving the same tables.
+    func run(in session: PostgresSession, waits: Bool) async throws -> Outcome {
+        let channel = Channel<[TableChanges]>(waitingMax: 2)
+        async let reading = read(into: channel)
+        do throws(StepEnd) {
+            try await session.transaction { session throws(StepEnd) in
+                try write(from: channel, waits: waits, in: session)
+            }
+        } catch {
+            channel.abandon()
+            let read = await reading
+            switch error {
+            case .overtaken: return .overtaken
+            case .nothingMoreComes:
+                _ = try read.get()
+                throw error
+            case .postgres(let error): throw error
+            }
+        }
+        return .done(try await reading.get())
+    }
+
+    private func read(into channel: Channel<[TableChanges]>) async -> Result<Counts, any Error> {
+        do {
+            let folding = ChangeFolding(parts, channel)
+            let done = try await log.foldTouchedStreams(
+                lane: lane,
+                after: from,
+                upTo: to,
+                into: folding
+            ) { folding, touched in try folding.take(touched) }
+            try done.finish()
+            channel.finish()
+            var counts = done.counts
+            counts.events = to.offset - from.offset
+            return .success(counts)
+        } catch {
+            channel.abandon()
+            return .failure(error)
+        }
+    }
+
+    private func write(
+        from channel: Channel<[TableChanges]>,
+        waits: Bool,
+        in session: isolated PostgresSession
+    ) throws(StepEnd) {
+        let end: StepEnd?
+        do throws(PostgresError) {
+            end = try writeAll(from: channel, waits: waits, in: session)
+        } catch {
+            end = StepEnd(error)
+        }
+        if let end { throw end }
+    }
+
+    // What ends the step before its time; nil where all is written.
+    private func writeAll(
+        from channel: Channel<[TableChanges]>,
+        waits: Bool,
+        in session: isolated PostgresSession
+    ) throws(PostgresError) -> StepEnd? {
+        try session.execute("SET LOCAL ROLE ledger_owner")
+        guard var current = try lock(waits: waits, in: session) else { return .overtaken }
+        while let changes = channel.receive() {
+            for (index, change) in changes.enumerated() {
+                try apply(change, to: current[index], in: session)
+                current[index].content.add(change.content)
+            }
+        }
+        guard !channel.wasAbandoned else { return .nothingMoreComes }
+        for index in current.indices { current[index].head = to }
+        try session.pipeline(current.map(\.updated))
+        return nil
+    }
+
+    // The parts as they are now, locked; nil where one was moved, or is being moved.
+    private func lock(
+        waits: Bool,
+        in session: isolated PostgresSession
+    ) throws(PostgresError) -> [ProjectionPart]? {
+        var current: [ProjectionPart] = []
+        for part in parts.map(\.part) {
+            let rows = try session.query(
+                ProjectionPart.select(
+                    "lane = $1 AND build_schema = $2 AND name = $3",
+                    waits ? "FOR UPDATE" : "FOR UPDATE SKIP LOCKED"
+                ),
+                [.int4(Int32(part.lane)), .text(part.schema), .text(part.name)]
+            )
+            guard rows.count == 1 else { return nil }
+            let found = try ProjectionPart(rows[0])
+            guard found.head == part.head, found.state == part.state else { return nil }
+            current.append(found)
+        }
+        return current
+    }
+
+    private func apply(
+        _ change: TableChanges,
+        to part: ProjectionPart,
+        in session: isolated PostgresSession
+    ) throws(PostgresError) {
+        if !change.ordinals.isEmpty {
+            try session.query(
+                """
+                DELETE FROM \(part.table) t
+                USING unnest($2::text[], $3::text[], $4::int[]) AS d (environment, id, ordinal)
+                WHERE t.lane = $1 AND t.environment = d.environment
+                    AND t.original_transaction_id = d.id AND t.ordinal = d.ordinal
+                """,
+                [
+                    .int4(Int32(lane)), .textArray(change.environments),
+                    .textArray(change.streams), .int4Array(change.ordinals),
+                ]
+            )
+        }
+        var change = change
+        let inserted = change.takeInserted()
+        if !inserted.isEmpty {
+            let columns = parts.first { $0.part.name == part.name }?.columns ?? ""
+            try session.copyIn(
+                "COPY \(part.table) (\(columns)) FROM STDIN (FORMAT BINARY)",
+                from: [CopyBinaryWriter.trailer, inserted, CopyBinaryWriter.header],
+                chunks: { (chunks) throws(PostgresError) in chunks.popLast() }
+            )
+        }
+        try session.pipeline(RefusedStreams.statements(change, of: part))
+    }
+}
+
+/// Why a step ended before all was written; everything is then rolled back.
+private enum StepEnd: PostgresErrorConvertible {
+    /// The tables do not stand any more where the step begins.
+    case overtaken
+    /// The reading side has given up; it says why.
+    case nothingMoreComes
+    /// The database refused, or went away.
+    case postgres(PostgresError)
+
+    init(_ error: PostgresError) { self = .postgres(error) }
+}
+
+/// A part with the fold that keeps it up to date.
+struct FollowedPart: Sendable {
+    let part: ProjectionPart
+    let projection: any Projection
+    let context: FoldContext
+
+    /// The table's columns, in the order of COPY.
+    var columns: String { projection.copiedColumns }
+}
+
+extension Projection {
+    /// The columns of the table in the order in which rows are encoded.
+    var copiedColumns: String {
+        (ProjectionRow.streamColumns + columns + ["positions"]).joined(separator: ", ")
+    }
+}
+
+/// Folds touched streams as they were and as they are, and gathers what that changes.
+private struct ChangeFolding: Sendable {
+    /// Bytes of changes after which they are handed to the writer.
+    private static let chunkBytesMax = 1 << 20
+
+    private let parts: [FollowedPart]
+    private let channel: Channel<[TableChanges]>
+    private var changes: [TableChanges]
+    private(set) var counts = CatchUp.Counts()
+
+    init(_ parts: [FollowedPart], _ channel: Channel<[TableChanges]>) {
+        self.parts = parts
+        self.channel = channel
+        changes = parts.map { _ in TableChanges() }
+    }
+
+    mutating func take(_ touched: TouchedStream) throws {
+        let before = StreamFold(touched.before)
+        let after = StreamFold(touched.after)
+        var isRefused = false
+        for (index, followed) in parts.enumerated() {
+            let old = before.rows(of: followed.projection, in: followed.context)
+            let new = after.rows(of: followed.projection, in: followed.context)
+            isRefused = isRefused || new.refusal != nil
+            changes[index].replace(old, by: new, of: after.stream, lane: after.lane)
+        }
+        counts.streams += 1
+        counts.refused += isRefused ? 1 : 0
+        let bytes = changes.reduce(0) { $0 + $1.byteCount }
+        if bytes >= ChangeFolding.chunkBytesMax { try flush() }
+    }
+
+    /// Hands over what is left.
+    func finish() throws {
+        var last = self
+        try last.flush()
+    }
+
+    private mutating func flush() throws {
+        guard channel.send(changes) else { throw ChannelAbandoned() }
+        changes = parts.map { _ in TableChanges() }
+    }
+}

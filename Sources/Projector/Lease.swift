@@ -1,0 +1,38 @@
+internal import Postgres
+
+/// Who follows a lane, so that several processes share the lanes rather than the work.
+///
+/// A lease only saves work: what a step writes is exact without it. One that is not renewed
+/// expires, on the server's clock, and the lane is taken over.
+struct Lease: Sendable {
+    /// The process, in words that `projection.lease` shows.
+    let holder: String
+    /// For how long a step may go on before others try the same.
+    let seconds: Double
+
+    private static let take = """
+        INSERT INTO projection.lease (lane, holder, expires_at)
+        VALUES ($1, $2, clock_timestamp() + $3 * interval '1 millisecond')
+        ON CONFLICT ON CONSTRAINT lease_pkey DO UPDATE
+            SET holder = excluded.holder, expires_at = excluded.expires_at
+            WHERE lease.holder = excluded.holder OR lease.expires_at <= clock_timestamp()
+        RETURNING lane
+        """
+
+    /// Takes or renews the lease of a lane; false where somebody else holds it.
+    func take(lane: Int, in session: PostgresSession) async throws -> Bool {
+        let taken = try await session.query(
+            Lease.take,
+            [.int4(Int32(lane)), .text(holder), .int8(Int64(seconds * 1000))]
+        )
+        return taken.count == 1
+    }
+
+    /// Gives all lanes back, so that nobody waits for them to expire.
+    func release(in session: PostgresSession) async throws {
+        try await session.query(
+            "DELETE FROM projection.lease WHERE holder = $1",
+            [.text(holder)]
+        )
+    }
+}

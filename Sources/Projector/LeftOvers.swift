@@ -1,0 +1,66 @@
+internal import Postgres
+
+/// Tables that no view shows and nobody keeps: those of rebuilds that were killed, and those that
+/// others have replaced.
+enum LeftOvers {
+    /// Drops what nobody reads; to be called by whoever holds the lock of rebuilds.
+    ///
+    /// - Returns: The schemas of rebuilds that did not end.
+    static func drop(in session: PostgresSession) async throws -> [String] {
+        var killed: [String] = []
+        for row in try await session.query(schemas) {
+            let schema = try row.text(0)
+            if try await drop(schema, in: session), try row.bool(1) { killed.append(schema) }
+        }
+        for row in try await session.query(tables) {
+            let table =
+                ProjectionSchema.quoted(try row.text(0)) + "."
+                + ProjectionSchema.quoted(try row.text(1))
+            _ = try await execute(
+                """
+                BEGIN;
+                SET LOCAL ROLE ledger_owner;
+                SET LOCAL lock_timeout = '200ms';
+                DROP TABLE IF EXISTS \(table);
+                COMMIT
+                """,
+                in: session
+            )
+        }
+        return killed
+    }
+
+    /// Drops a schema of tables and all that is said about it; false where somebody reads one.
+    static func drop(_ schema: String, in session: PostgresSession) async throws -> Bool {
+        try await execute(ProjectionSchema.drop(schema), in: session)
+    }
+
+    // False where somebody still reads it: it is left to the next rebuild, rather than making new
+    // readers queue behind the drop.
+    private static func execute(_ sql: String, in session: PostgresSession) async throws -> Bool {
+        do throws(PostgresError) {
+            try await session.execute(sql)
+            return true
+        } catch {
+            guard error.sqlState == "55P03" else { throw error }
+            try await session.execute("ROLLBACK")
+            return false
+        }
+    }
+
+    private static let schemas = """
+        SELECT build_schema, true FROM projection.ledger_projection
+        GROUP BY build_schema HAVING bool_and(state = 'filling')
+        UNION ALL
+        SELECT nspname, false FROM pg_namespace
+        WHERE nspname ~ '^projection_[0-9]{1,9}$' AND nspname NOT IN
+            (SELECT build_schema FROM projection.ledger_projection)
+        """
+
+    private static let tables = """
+        SELECT n.nspname, c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+        WHERE c.relkind = 'r' AND n.nspname ~ '^projection_[0-9]{1,9}$' AND NOT EXISTS (
+            SELECT FROM projection.ledger_projection p
+            WHERE p.build_schema = n.nspname AND p.name = c.relname)
+        """
+}

@@ -1,0 +1,195 @@
+internal import EventLog
+internal import Events
+internal import Postgres
+public import Projections
+
+extension Projector {
+    /// What a promotion came to.
+    public struct Promotion: Sendable {
+        /// The tables that are live now.
+        public let tables: [Rebuilt]
+        /// How long readers of the views may have had to wait.
+        public let lockMilliseconds: Double
+    }
+
+    /// Puts the tables that wait, after a comparison, in the place of the live ones.
+    ///
+    /// They are first brought up to date. Readers keep working through it: the views are replaced
+    /// in one short transaction.
+    ///
+    /// - Parameters:
+    ///   - chosen: What to promote; nil for all that waits.
+    ///   - options: How to go about it.
+    /// - Returns: The tables that are live now.
+    /// - Throws: `nothingReady`, `viewsInUse`, `logForked`, `databaseUnavailable`; the live tables
+    ///   are then as they were.
+    public func promote(
+        _ chosen: [any Projection]? = nil,
+        _ options: RebuildOptions = RebuildOptions()
+    ) async throws(ProjectorError) -> Promotion {
+        try await exclusively("rebuild --promote", options) { session in
+            let tables = try await ready(chosen, in: session)
+            try await catchUp(tables, to: try await log.heads(), in: session)
+            let milliseconds = try await promote(tables, in: session)
+            _ = try await LeftOvers.drop(in: session)
+            return Promotion(
+                tables: try await rebuilt(tables, [:], in: session),
+                lockMilliseconds: milliseconds
+            )
+        }
+    }
+
+    private func ready(
+        _ chosen: [any Projection]?,
+        in session: PostgresSession
+    ) async throws -> ShadowTables {
+        let parts = try await session.query(
+            ProjectionPart.select("state = 'ready' AND name = ANY($1)"),
+            [.textArray((chosen ?? projections).map(\.name))]
+        ).map { try ProjectionPart($0) }
+        let wanted = chosen.map { $0.map(\.name) }
+        guard let schema = parts.first?.schema,
+            wanted?.allSatisfy({ name in parts.contains { $0.name == name } }) != false
+        else {
+            throw ProjectorError(
+                .nothingReady,
+                "no rebuilt table\(chosen == nil ? "" : " of that name") waits to be promoted; "
+                    + "`subledger rebuild --diff` makes one and shows what would change"
+            )
+        }
+        if let old = parts.first(where: { part in
+            !projections.contains { part.isMade(by: $0) }
+        }) {
+            throw ProjectorError(
+                .nothingReady,
+                "the table \(old.name) that waits in schema \(old.schema) was made by another "
+                    + "version of this program; `subledger rebuild --diff` makes it anew"
+            )
+        }
+        let names = Set(parts.map(\.name))
+        return ShadowTables(
+            schema: schema,
+            names: projections.map(\.name).filter { names.contains($0) }
+        )
+    }
+
+    /// Points the views at tables, in one short transaction, and drops the tables they showed.
+    ///
+    /// - Returns: For how many milliseconds the locks were held.
+    func promote(_ tables: ShadowTables, in session: PostgresSession) async throws -> Double {
+        let isOtherLog = try await isLiveOfOtherLog(tables, in: session)
+        for _ in 0..<Projector.promotionAttemptsMax {
+            do throws(PostgresError) {
+                if let milliseconds = try await promoteAtOnce(tables, isOtherLog, in: session) {
+                    return milliseconds
+                }
+            } catch {
+                guard error.sqlState == "55P03" else { throw error }
+                // A report, or a step of `follow`, holds what must be locked.
+                try await Task.sleep(for: Projector.promotionPause)
+                continue
+            }
+            try await catchUp(tables, to: try await log.heads(), in: session)
+        }
+        throw ProjectorError(
+            .viewsInUse,
+            "rebuild: the new tables are ready, but an open transaction reads the views of schema "
+                + "projection and does not end; pg_stat_activity shows it. End it and run "
+                + "`subledger rebuild` again"
+        )
+    }
+
+    // The log was restored or forked: what the live tables say of it counts for nothing.
+    private func isLiveOfOtherLog(
+        _ tables: ShadowTables,
+        in session: PostgresSession
+    ) async throws -> Bool {
+        let live = try await session.query(
+            ProjectionPart.select("state = 'live' AND name = ANY($1)"),
+            [.textArray(tables.names)]
+        ).map { try ProjectionPart($0) }
+        for part in live {
+            let known = try await log.head(lane: part.lane, commit: part.head.commit)
+            if known?.digest != part.head.digest { return true }
+        }
+        return false
+    }
+
+    // Nil where the live tables are further than the new ones: readers must not see less than they
+    // saw.
+    private func promoteAtOnce(
+        _ tables: ShadowTables,
+        _ isOtherLog: Bool,
+        in session: PostgresSession
+    ) async throws(PostgresError) -> Double? {
+        let begin = ContinuousClock.now
+        let isDone = try await session.transaction { session throws(PostgresError) in
+            try session.execute(
+                "SET LOCAL ROLE ledger_owner; "
+                    + "SET LOCAL lock_timeout = \(Projector.promotionLockMilliseconds)"
+            )
+            let rows = try session.query(
+                ProjectionPart.select(
+                    "name = ANY($2) AND (state = 'live' OR build_schema = $1)",
+                    "FOR UPDATE"
+                ),
+                [.text(tables.schema), .textArray(tables.names)]
+            )
+            var parts: [ProjectionPart] = []
+            for row in rows { parts.append(try ProjectionPart(row)) }
+            guard isOtherLog || isFarEnough(tables, parts) else { return false }
+            for name in tables.names {
+                let table =
+                    ProjectionSchema.quoted(tables.schema) + "." + ProjectionSchema.quoted(name)
+                try session.execute(LiveViews.point(name, to: table))
+            }
+            try session.pipeline(Projector.replacement(tables))
+            return true
+        }
+        return isDone ? (ContinuousClock.now - begin) / .milliseconds(1) : nil
+    }
+
+    private func isFarEnough(_ tables: ShadowTables, _ parts: [ProjectionPart]) -> Bool {
+        parts.filter { $0.state == .live }.allSatisfy { live in
+            parts.contains {
+                $0.schema == tables.schema && $0.name == live.name && $0.lane == live.lane
+                    && $0.head.commit >= live.head.commit
+            }
+        }
+    }
+
+    private static func replacement(_ tables: ShadowTables) -> [PostgresStatement] {
+        let names = PostgresValue.textArray(tables.names)
+        return [
+            PostgresStatement(
+                """
+                DELETE FROM projection.refused_stream r USING projection.ledger_projection p
+                WHERE p.state = 'live' AND p.name = ANY($1) AND r.lane = p.lane
+                    AND r.build_schema = p.build_schema AND r.name = p.name
+                """,
+                [names]
+            ),
+            PostgresStatement(
+                "DELETE FROM projection.ledger_projection WHERE state = 'live' AND name = ANY($1)",
+                [names]
+            ),
+            PostgresStatement(
+                """
+                UPDATE projection.ledger_projection SET state = 'live'
+                WHERE build_schema = $1 AND name = ANY($2)
+                """,
+                [.text(tables.schema), names]
+            ),
+        ]
+    }
+
+    /// How long a promotion waits for the lock on a view: as long, new readers wait behind it.
+    private static let promotionLockMilliseconds = 200
+
+    /// How long readers get between two attempts at a promotion.
+    private static let promotionPause = Duration.milliseconds(500)
+
+    /// Attempts at a promotion before a rebuild is given up: some ten minutes of a transaction that
+    /// has read a view and does not end.
+    private static let promotionAttemptsMax = 900
+}

@@ -1,0 +1,297 @@
+public import EventLog
+internal import Events
+internal import Postgres
+public import Projections
+
+extension Projector {
+    /// How a rebuild goes about it.
+    public struct RebuildOptions: Sendable {
+        /// Connections that read and fold at the same time, from 1 to `jobsMax`.
+        public var jobs = 1
+        /// Told the number of events folded so far, now and then.
+        public var progress: @Sendable (Int) -> Void = { _ in }
+        /// Told in a sentence what a person should know besides the result.
+        public var notice: @Sendable (String) -> Void = { _ in }
+
+        /// One connection, and nothing is told.
+        public init() {}
+    }
+
+    /// Builds tables beside the live ones from the whole log, catches up with what is committed
+    /// meanwhile, and puts them in the place of the live ones.
+    ///
+    /// Memory does not grow with the log. Rebuilds of one database wait for each other.
+    ///
+    /// - Parameters:
+    ///   - chosen: What to build; nil for all.
+    ///   - options: How to go about it.
+    /// - Returns: What became of each projection.
+    /// - Throws: `databaseUnavailable`, `viewsInUse`; the live tables are then as they were.
+    public func rebuild(
+        _ chosen: [any Projection]? = nil,
+        _ options: RebuildOptions = RebuildOptions()
+    ) async throws(ProjectorError) -> [Rebuilt] {
+        try await exclusively("rebuild", options) { session in
+            let plan = BuildPlan(projections: chosen ?? projections, context: context)
+            let heads = try await log.heads()
+            let (build, folded) = try await fill(plan, options, in: session) { _ in heads }
+            let tables = ShadowTables(schema: build.schema, names: plan.names)
+            try await catchUp(tables, to: try await log.heads(), in: session)
+            _ = try await promote(tables, in: session)
+            _ = try await LeftOvers.drop(in: session)
+            return try await rebuilt(tables, folded, in: session)
+        }
+    }
+
+    /// Builds tables that are kept under a schema of their own, beside the live ones.
+    ///
+    /// `follow` keeps them up to date as it does the live ones, but for those made with another
+    /// policy. Nothing but `discard` drops them.
+    ///
+    /// - Parameters:
+    ///   - chosen: What to build; nil for all.
+    ///   - schema: The schema's name, of at most 63 bytes; it must not exist.
+    ///   - knownAt: Up to where the log is read; the whole commits that begin up to there.
+    ///   - whatIf: The policy of a what-if; nil for the one that holds.
+    ///   - options: How to go about it.
+    /// - Returns: What became of each projection.
+    /// - Throws: `schemaTaken`, `databaseUnavailable`.
+    public func build(
+        _ chosen: [any Projection]? = nil,
+        into schema: String,
+        upTo knownAt: KnownAt = .latest,
+        whatIf: WhatIf? = nil,
+        _ options: RebuildOptions = RebuildOptions()
+    ) async throws(ProjectorError) -> [Rebuilt] {
+        try await exclusively("rebuild --into \(schema)", options) { session in
+            try await checkFree(schema, in: session)
+            let plan = BuildPlan(
+                projections: chosen ?? projections,
+                context: whatIf?.context ?? context,
+                policy: whatIf?.text,
+                schema: schema
+            )
+            let heads = try await wholeHeads(knownAt)
+            let (_, folded) = try await fill(plan, options, in: session) { _ in heads }
+            let tables = ShadowTables(schema: schema, names: plan.names)
+            try await set(tables, to: .beside, in: session)
+            return try await rebuilt(tables, folded, in: session)
+        }
+    }
+
+    /// Another policy, to be judged before it is adopted.
+    public struct WhatIf: Sendable {
+        /// What folds may know, with the policy.
+        public let context: FoldContext
+        /// The policy in words that say it again, kept beside the tables.
+        public let text: String
+
+        /// A policy and its words.
+        public init(context: FoldContext, text: String) {
+            self.context = context
+            self.text = text
+        }
+    }
+
+    // Whole commits only, because tables stand at commits.
+    private func wholeHeads(_ knownAt: KnownAt) async throws -> [Int: EventLog.Head] {
+        var heads = try await log.heads()
+        guard knownAt != .latest else { return heads }
+        for lane in heads.keys {
+            heads[lane] = try await log.newestCommit(lane: lane, knownAt: knownAt)
+                .map { EventLog.Head($0) }
+        }
+        return heads
+    }
+}
+
+/// The tables of one schema that belong together.
+struct ShadowTables: Sendable {
+    let schema: String
+    let names: [String]
+}
+
+extension BuildPlan {
+    /// The projections' names.
+    var names: [String] { projections.map(\.name) }
+}
+
+extension Projector {
+    /// Runs something while no other rebuild of the database can.
+    func exclusively<Value: Sendable>(
+        _ action: String,
+        _ options: RebuildOptions,
+        _ body: (PostgresSession) async throws -> Value
+    ) async throws(ProjectorError) -> Value {
+        do {
+            let session = try await PostgresSession.connect(settings)
+            do {
+                // Held until the session ends, however it does: another rebuild would take the
+                // tables of this one for left-overs.
+                try await session.execute(LiveViews.lock)
+                try await session.execute(ProjectionSchema.bootstrap)
+                for schema in try await LeftOvers.drop(in: session) {
+                    options.notice(
+                        "dropped schema \(schema), which a rebuild that did not end has left"
+                    )
+                }
+                let value = try await body(session)
+                await session.close()
+                return value
+            } catch {
+                await session.close()
+                throw error
+            }
+        } catch {
+            throw ProjectorError(error, doing: action)
+        }
+    }
+
+    /// Makes tables and fills them, each up to the heads that `heads` names for its projection.
+    func fill(
+        _ plan: BuildPlan,
+        _ options: RebuildOptions,
+        in session: PostgresSession,
+        upTo heads: (any Projection) -> [Int: EventLog.Head]
+    ) async throws -> (Build, [String: Folded]) {
+        let build = try await Build.begin(plan, log: log, settings: settings, in: session)
+        var folded: [String: Folded] = [:]
+        // One pass over the log for all that end at the same heads: nearly always one in all.
+        var remaining = plan.projections
+        while let first = remaining.first {
+            let end = heads(first)
+            let together = remaining.filter { heads($0) == end }
+            remaining.removeAll { heads($0) == end }
+            let part = try await build.load(
+                together,
+                upTo: end,
+                jobs: min(max(1, options.jobs), Projector.jobsMax),
+                progress: options.progress
+            )
+            try await record(part, of: together, upTo: end, in: build, session)
+            for (index, projection) in together.enumerated() {
+                folded[projection.name] = part.only(index)
+            }
+        }
+        return (build, folded)
+    }
+
+    private func record(
+        _ folded: Folded,
+        of projections: [any Projection],
+        upTo heads: [Int: EventLog.Head],
+        in build: Build,
+        _ session: PostgresSession
+    ) async throws {
+        let names = projections.map(\.name)
+        var parts = try await parts(of: ShadowTables(schema: build.schema, names: names), session)
+        for index in parts.indices {
+            let lane = parts[index].lane
+            parts[index].head = heads[lane] ?? log.origin(lane: lane)
+            guard let place = names.firstIndex(of: parts[index].name) else { continue }
+            parts[index].content = folded.contents[lane]?[place] ?? ProjectionDigest()
+        }
+        let updates = parts.map(\.updated)
+        try await session.transaction { session throws(PostgresError) in
+            try session.execute("SET LOCAL ROLE ledger_owner")
+            for start in stride(from: 0, to: updates.count, by: 1000) {
+                try session.pipeline(Array(updates[start..<min(start + 1000, updates.count)]))
+            }
+        }
+    }
+
+    /// The parts of these tables, lane by lane.
+    func parts(
+        of tables: ShadowTables,
+        _ session: PostgresSession
+    ) async throws -> [ProjectionPart] {
+        try await session.query(
+            ProjectionPart.select("build_schema = $1 AND name = ANY($2)"),
+            [.text(tables.schema), .textArray(tables.names)]
+        ).map { try ProjectionPart($0) }
+    }
+
+    /// Says what tables are there for from now on.
+    func set(
+        _ tables: ShadowTables,
+        to state: ProjectionPart.State,
+        in session: PostgresSession
+    ) async throws {
+        let parameters: [PostgresValue] = [
+            .text(tables.schema), .textArray(tables.names), .text(state.rawValue),
+        ]
+        try await session.transaction { session throws(PostgresError) in
+            try session.execute("SET LOCAL ROLE ledger_owner")
+            try session.query(
+                """
+                UPDATE projection.ledger_projection SET state = $3
+                WHERE build_schema = $1 AND name = ANY($2)
+                """,
+                parameters
+            )
+        }
+    }
+
+    /// What tables hold now.
+    func rebuilt(
+        _ tables: ShadowTables,
+        _ folded: [String: Folded],
+        in session: PostgresSession
+    ) async throws -> [Rebuilt] {
+        let parts = try await parts(of: tables, session)
+        return tables.names.compactMap { name in
+            let parts = parts.filter { $0.name == name }
+            guard let first = parts.first else { return nil }
+            let content = parts.reduce(into: ProjectionDigest()) { $0.add($1.content) }
+            let positions = parts.filter { $0.head.commit > 0 }.map { ($0.lane, $0.head.offset) }
+            return Rebuilt(
+                name: name,
+                version: first.version,
+                schema: tables.schema,
+                rows: content.rowCount,
+                streams: folded[name]?.streams ?? 0,
+                events: folded[name]?.events ?? 0,
+                refused: folded[name]?.refused.first ?? 0,
+                digest: content.digest,
+                positions: Dictionary(uniqueKeysWithValues: positions)
+            )
+        }
+    }
+
+    func checkFree(_ schema: String, in session: PostgresSession) async throws {
+        let isName = !schema.isEmpty && schema.utf8.count <= Projector.schemaByteCountMax
+        let isReserved =
+            schema.hasPrefix("pg_") || schema.hasPrefix("projection")
+            || ["ledger", "public", "information_schema"].contains(schema)
+        guard isName, !isReserved, !schema.utf8.contains(0) else {
+            throw ProjectorError(
+                .schemaTaken,
+                "\(schema) cannot be the name of a schema of tables: it must have from 1 to "
+                    + "\(Projector.schemaByteCountMax) bytes, and be none that others use"
+            )
+        }
+        let found = try await session.query(
+            "SELECT FROM pg_namespace WHERE nspname = $1",
+            [.text(schema)]
+        )
+        guard found.count == 0 else {
+            throw ProjectorError(
+                .schemaTaken,
+                "schema \(schema) exists already; choose another name, or drop it with "
+                    + "`subledger rebuild --discard --into \(schema)` if it is one of these"
+            )
+        }
+    }
+
+    /// Longest name that PostgreSQL keeps whole.
+    private static let schemaByteCountMax = 63
+}
+
+extension Folded {
+    /// What became of one of the projections.
+    func only(_ index: Int) -> Folded {
+        var one = self
+        one.refused = [refused[index]]
+        return one
+    }
+}

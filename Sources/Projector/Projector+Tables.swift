@@ -1,0 +1,186 @@
+internal import EventLog
+public import Events
+internal import Postgres
+internal import Projections
+
+extension Projector {
+    /// A table of a projection, as far as all lanes go: the rows of `ledger_projection` for it.
+    public struct Table: Sendable {
+        /// The projection's name.
+        public let name: String
+        /// Where the table is.
+        public let schema: String
+        /// What it is there for.
+        public let state: State
+        /// The version of the fold that made it.
+        public let version: Int
+        /// SHA-256 of the source of all folds of the program that made it.
+        public let sourceDigest: Digest
+        /// Whether this program's fold makes the same, so that it may follow it.
+        public let isCurrent: Bool
+        /// Newest version of the catalogue that the fold knew; 0 for none.
+        public let catalogueVersion: Int
+        /// The policy of a what-if; nil for the one that holds.
+        public let policy: String?
+        /// Newest event of each lane that is in it; lanes without events are left out.
+        public let positions: [Int: Int64]
+        /// Events of the log that are not in it yet.
+        public let lag: Int64
+        /// Number of rows.
+        public let rows: Int
+        /// Digest of the content; equal for two ledgers that hold the same facts.
+        public let digest: Digest
+        /// Streams that the fold refused.
+        public let refused: Int
+
+        /// What a table is there for.
+        public enum State: String, Sendable {
+            /// Behind the view.
+            case live
+            /// Whole, and waiting to be promoted.
+            case ready
+            /// Kept beside the live one, under a name of its own.
+            case beside
+            /// Being filled; or, where no rebuild runs, left by one that was killed.
+            case filling
+        }
+    }
+
+    /// Every table there is, the live ones first, in the order of the projections.
+    ///
+    /// - Throws: `databaseUnavailable`.
+    public func tables() async throws(ProjectorError) -> [Table] {
+        do {
+            let session = try await PostgresSession.connect(settings)
+            do {
+                let tables = try await tables(in: session)
+                await session.close()
+                return tables
+            } catch {
+                await session.close()
+                throw error
+            }
+        } catch {
+            throw ProjectorError(error, doing: "list the tables")
+        }
+    }
+
+    func tables(in session: PostgresSession) async throws -> [Table] {
+        let page = "projection.ledger_projection"
+        let known = try await session.query("SELECT to_regclass('\(page)') IS NOT NULL")
+        guard try known.single().bool(0) else { return [] }
+        let parts = try await session.query(ProjectionPart.select("true"))
+            .map { try ProjectionPart($0) }
+        let refused = try await refusedCounts(in: session)
+        let heads = try await log.heads()
+        let groups = Dictionary(grouping: parts) { TablePlace(schema: $0.schema, name: $0.name) }
+        let order = projections.map(\.name)
+        return groups.compactMap { place, parts in
+            table(parts, refused[place] ?? 0, heads)
+        }.sorted { one, other in
+            let places = [one, other].map { order.firstIndex(of: $0.name) ?? order.count }
+            return (one.state.rank, one.schema, places[0], one.name)
+                < (other.state.rank, other.schema, places[1], other.name)
+        }
+    }
+
+    private func refusedCounts(in session: PostgresSession) async throws -> [TablePlace: Int] {
+        var counts: [TablePlace: Int] = [:]
+        for row in try await session.query(
+            "SELECT build_schema, name, count(*) FROM projection.refused_stream GROUP BY 1, 2"
+        ) {
+            let place = TablePlace(schema: try row.text(0), name: try row.text(1))
+            counts[place] = Int(try row.int8(2))
+        }
+        return counts
+    }
+
+    private func table(
+        _ parts: [ProjectionPart],
+        _ refused: Int,
+        _ heads: [Int: EventLog.Head]
+    ) -> Table? {
+        guard let first = parts.first, let state = Table.State(rawValue: first.state.rawValue)
+        else { return nil }
+        let content = parts.reduce(into: ProjectionDigest()) { $0.add($1.content) }
+        let offsets = parts.filter { $0.head.commit > 0 }.map { ($0.lane, $0.head.offset) }
+        return Table(
+            name: first.name,
+            schema: first.schema,
+            state: state,
+            version: first.version,
+            sourceDigest: first.sourceDigest,
+            isCurrent: projections.contains { first.isMade(by: $0) },
+            catalogueVersion: first.catalogueVersion,
+            policy: first.policy,
+            positions: Dictionary(uniqueKeysWithValues: offsets),
+            lag: parts.reduce(0) { $0 + (heads[$1.lane]?.offset ?? 0) - $1.head.offset },
+            rows: content.rowCount,
+            digest: content.digest,
+            refused: refused
+        )
+    }
+
+    /// Up to where every live table holds the log; lanes without events are left out.
+    ///
+    /// - Throws: `databaseUnavailable`.
+    public func livePositions() async throws(ProjectorError) -> [Int: Int64] {
+        let live = try await tables().filter { $0.state == .live }
+        var least: [Int: Int64] = [:]
+        for lane in Set(live.flatMap(\.positions.keys)) {
+            least[lane] = live.map { $0.positions[lane] ?? 0 }.min()
+        }
+        return least
+    }
+
+    /// Waits until every live table holds these events.
+    ///
+    /// - Parameters:
+    ///   - positions: An offset for each lane that matters.
+    ///   - isGivenUp: Asked between looks whether to stop waiting.
+    ///   - pollInterval: How long to wait between looks.
+    /// - Returns: Whether they are there.
+    /// - Throws: `nothingLive`, `databaseUnavailable`.
+    public func wait(
+        for positions: [Int: Int64],
+        pollInterval: Duration = .milliseconds(50),
+        isGivenUp: () -> Bool
+    ) async throws(ProjectorError) -> Bool {
+        while true {
+            let live = try await tables().filter { $0.state == .live }
+            guard !live.isEmpty else {
+                throw ProjectorError(
+                    .nothingLive,
+                    "there are no tables to wait for yet; `subledger rebuild` makes them"
+                )
+            }
+            let isThere = live.allSatisfy { table in
+                positions.allSatisfy { lane, offset in table.positions[lane] ?? 0 >= offset }
+            }
+            if isThere { return true }
+            if isGivenUp() { return false }
+            do {
+                try await Task.sleep(for: pollInterval)
+            } catch {
+                return false
+            }
+        }
+    }
+}
+
+/// Where a table is.
+private struct TablePlace: Hashable {
+    let schema: String
+    let name: String
+}
+
+extension Projector.Table.State {
+    fileprivate var rank: Int {
+        switch self {
+        case .live: 0
+        case .ready: 1
+        case .beside: 2
+        case .filling: 3
+        }
+    }
+}

@@ -1,0 +1,74 @@
+internal import Events
+internal import Postgres
+internal import Projections
+
+/// Keeps `refused_stream`: the subscriptions of which a table has no row, and why.
+enum RefusedStreams {
+    private static let forget = """
+        DELETE FROM projection.refused_stream r
+        USING unnest($4::text[], $5::text[]) AS d (environment, id)
+        WHERE r.lane = $1 AND r.build_schema = $2 AND r.name = $3
+            AND r.environment = d.environment AND r.original_transaction_id = d.id
+        """
+
+    private static let keep = """
+        INSERT INTO projection.refused_stream (lane, build_schema, name, environment,
+            original_transaction_id, lane_offset, reason)
+        SELECT $1, $2, $3, r.*
+        FROM unnest($4::text[], $5::text[], $6::bigint[], $7::text[]) AS r
+        """
+
+    /// What keeps the page in step with a table.
+    static func statements(
+        _ change: TableChanges,
+        of part: ProjectionPart
+    ) -> [PostgresStatement] {
+        let place: [PostgresValue] = [
+            .int4(Int32(part.lane)), .text(part.schema), .text(part.name),
+        ]
+        var statements: [PostgresStatement] = []
+        if !change.readmitted.isEmpty {
+            statements.append(PostgresStatement(forget, place + streams(change.readmitted)))
+        }
+        if !change.refused.isEmpty {
+            statements.append(
+                PostgresStatement(keep, place + refusals(change.refused))
+            )
+        }
+        return statements
+    }
+
+    /// The columns of `row`.
+    static let columns = """
+        lane, build_schema, name, environment, original_transaction_id, lane_offset, reason
+        """
+
+    /// A refusal as COPY takes it.
+    static func row(
+        _ refused: RefusedStream,
+        lane: Int,
+        schema: String,
+        name: String
+    ) -> [PostgresValue] {
+        [
+            .int4(Int32(lane)), .text(schema), .text(name),
+            .text(refused.stream.environment.word),
+            .text(refused.stream.originalTransactionId),
+            .int8(refused.refusal.position.offset), .text(refused.refusal.reason),
+        ]
+    }
+
+    private static func refusals(_ refused: [RefusedStream]) -> [PostgresValue] {
+        streams(refused.map(\.stream)) + [
+            .int8Array(refused.map(\.refusal.position.offset)),
+            .textArray(refused.map(\.refusal.reason)),
+        ]
+    }
+
+    private static func streams(_ streams: [StreamID]) -> [PostgresValue] {
+        [
+            .textArray(streams.map(\.environment.word)),
+            .textArray(streams.map(\.originalTransactionId)),
+        ]
+    }
+}

@@ -1,0 +1,185 @@
+import EventLog
+import Events
+import Projections
+
+/// The JSON of `rebuild --diff`.
+struct DifferenceDocument: Encodable {
+    let equal: Bool
+    let streamsCompared: Int
+    let streamsChanged: Int
+    let access: Access
+    let money: [Money]
+    let projections: [Table]
+    let samples: [JSONTree]
+
+    struct Access: Encodable {
+        let gainedHours: Double
+        let lostHours: Double
+        let gainedMs: Int64
+        let lostMs: Int64
+
+        init(_ totals: AccessTotals) {
+            gainedMs = totals.gained
+            lostMs = totals.lost
+            gainedHours = Access.hours(totals.gained)
+            lostHours = Access.hours(totals.lost)
+        }
+
+        // To a thousandth; the milliseconds beside it are exact.
+        private static func hours(_ milliseconds: Int64) -> Double {
+            Double(milliseconds / 3600) / 1000
+        }
+    }
+
+    struct Money: Encodable {
+        let currency: JSONTree
+        let gainedMilliunits: Int64
+        let lostMilliunits: Int64
+    }
+
+    struct Table: Encodable {
+        let name: String
+        let oldVersion: JSONTree
+        let newVersion: Int
+        let rowsChanged: Int
+        let streamsChanged: Int
+        let changes: [String: Count]
+        let columns: [String: Int]
+        let columnsAdded: [String]
+        let columnsRemoved: [String]
+    }
+
+    struct Count: Encodable {
+        let rows: Int
+        let streams: Int
+    }
+
+    init(_ report: DifferenceReport) {
+        let difference = report.difference
+        equal = difference.isEqual
+        streamsCompared = difference.streamsCompared
+        streamsChanged = difference.streamsChanged
+        access = Access(difference.access)
+        money = difference.money.map {
+            Money(
+                currency: JSONTree($0.currency),
+                gainedMilliunits: $0.gained,
+                lostMilliunits: $0.lost
+            )
+        }
+        projections = zip(difference.tables, difference.totals).map(Table.init)
+        samples = report.samples.map {
+            $0.document(in: difference.tables, lanes: report.lanes)
+        }
+    }
+}
+
+extension DifferenceDocument.Table {
+    init(_ table: ComparedTable, _ totals: TableTotals) {
+        name = table.name
+        oldVersion = JSONTree(table.oldVersion.map(Int64.init))
+        newVersion = table.newVersion
+        rowsChanged = totals.rowsChanged
+        streamsChanged = totals.streamsChanged
+        changes = Dictionary(
+            uniqueKeysWithValues: totals.changes.map {
+                ($0.kind, DifferenceDocument.Count(rows: $0.count.rows, streams: $0.count.streams))
+            }
+        )
+        columns = Dictionary(
+            uniqueKeysWithValues: totals.changedColumns.map { ($0.column, $0.rows) }
+        )
+        columnsAdded = table.columnsAdded
+        columnsRemoved = table.columnsRemoved
+    }
+}
+
+extension ExplainedSample {
+    /// The sample as JSON.
+    fileprivate func document(in tables: [ComparedTable], lanes: LaneCount) -> JSONTree {
+        .object([
+            "originalTransactionId": .text(difference.stream.originalTransactionId),
+            "environment": .text(difference.stream.environment.word),
+            "customer": JSONTree(customer),
+            "at": .number(instant.milliseconds),
+            "old": .object([
+                "active": active(oldSpans),
+                "rows": rows(tables, lanes) { $0.old },
+            ]),
+            "new": .object([
+                "active": active(newSpans),
+                "rows": rows(tables, lanes) { $0.new },
+            ]),
+            "changesOmitted": .number(Int64(difference.changesOmitted)),
+            "explain": .object([
+                "old": oldExplanation(tables, lanes), "new": new?.document ?? .null,
+            ]),
+        ])
+    }
+
+    private func active(_ spans: [AccessSpan]?) -> JSONTree {
+        guard let spans else { return .null }
+        return .array(
+            AccessDifference(from: [], to: spans.map(\.time)).gained.map {
+                .array([
+                    .number($0.lowerBound.milliseconds), .number($0.upperBound.milliseconds),
+                ])
+            }
+        )
+    }
+
+    private func rows(
+        _ tables: [ComparedTable],
+        _ lanes: LaneCount,
+        _ side: (StreamDifference.Change) -> ProjectionRow?
+    ) -> JSONTree {
+        .array(
+            difference.changes.compactMap { change in
+                side(change).map { row(change, $0, tables[change.table], lanes) }
+            }
+        )
+    }
+
+    private func row(
+        _ change: StreamDifference.Change,
+        _ row: ProjectionRow,
+        _ table: ComparedTable,
+        _ lanes: LaneCount
+    ) -> JSONTree {
+        let values = zip(table.columns, row.values).map { column, value in
+            let wording = ColumnWording(column: column)
+            return (wording.camelCase, wording.json(value))
+        }
+        return .object([
+            "projection": .text(table.name),
+            "changes": .array(change.kinds.map(JSONTree.text)),
+            "columns": .array(change.columns.map(JSONTree.text)),
+            // Two columns may have one name in JSON, `at` and `at_ms`: the first has it.
+            "values": .object(Dictionary(values) { first, _ in first }),
+            "positions": .array(row.positions.map { JSONTree($0, lanes: lanes) }),
+        ])
+    }
+
+    private func oldExplanation(_ tables: [ComparedTable], _ lanes: LaneCount) -> JSONTree {
+        .object([
+            "at": JSONTree(iso: instant),
+            "access": oldAccess.map(JSONTree.flag) ?? .null,
+            "row": oldRow.flatMap { change in
+                change.old.map { row(change, $0, tables[change.table], lanes) }
+            } ?? .null,
+            "because": .array(
+                oldCauses.map { event in
+                    .object([
+                        "position": JSONTree(event.position, lanes: lanes),
+                        "effective": JSONTree(iso: event.fact.effective),
+                        "recordedAt": JSONTree(iso: event.recordedAt),
+                        "kind": .text(event.fact.kind.rawValue),
+                        "what": .text(event.fact.summary),
+                        "source": JSONTree(evidence[event.evidence]?.source),
+                        "trust": JSONTree(evidence[event.evidence]?.trust),
+                    ])
+                }
+            ),
+        ])
+    }
+}

@@ -1,0 +1,253 @@
+import EventLog
+import Events
+import Projections
+
+/// A difference as one HTML file without any reference to another: to read, to print, to file.
+struct DifferencePage {
+    private let report: DifferenceReport
+
+    init(_ report: DifferenceReport) {
+        self.report = report
+    }
+
+    private var difference: ProjectionDifference { report.difference }
+
+    /// The file's text.
+    var text: String { page.text + "\n" }
+
+    private var page: HTML {
+        """
+        <!DOCTYPE html>
+        <html lang="en">
+        <head>
+        <meta charset="utf-8">
+        <meta name="viewport" content="width=device-width, initial-scale=1">
+        <meta http-equiv="Content-Security-Policy" \
+        content="default-src 'none'; style-src 'unsafe-inline'">
+        <title>Subledger: difference of two builds</title>
+        <style>\(DifferenceStyle.css)</style>
+        </head>
+        <body>
+        \(DifferenceStyle.patterns)
+        <main>
+        <h1>Difference of two builds</h1>
+        <p class="verdict">\(verdict)</p>
+        \(cards)
+        <h2>What changed</h2>
+        \(kinds)
+        \(columns)
+        \(samples)
+        </main>
+        </body>
+        </html>
+        """
+    }
+
+    private var verdict: String {
+        difference.isEqual
+            ? "Both say the same."
+            : "The live tables are “old”, the ones beside them “new”. Instants are UTC."
+    }
+
+    private var cards: HTML {
+        var cards = [
+            card("subscriptions compared", [(nil, "\(difference.streamsCompared)")]),
+            card("of them changed", [(nil, "\(difference.streamsChanged)")]),
+        ]
+        if difference.comparesAccess {
+            cards.append(
+                card(
+                    "access",
+                    [
+                        ("gained", "+" + DifferenceWording.hours(difference.access.gained)),
+                        ("lost", "−" + DifferenceWording.hours(difference.access.lost)),
+                    ]
+                )
+            )
+        }
+        cards += difference.money.map { total in
+            card(
+                "money, \(total.currency ?? "no currency")",
+                [
+                    ("gained", "+" + Amount.text(total.gained, nil)),
+                    ("lost", "−" + Amount.text(total.lost, nil)),
+                ]
+            )
+        }
+        return "<div class=\"cards\">\(cards)</div>"
+    }
+
+    private func card(_ name: String, _ values: [(mark: String?, text: String)]) -> HTML {
+        let lines = values.map { value -> HTML in
+            let word = value.mark.map { " \($0)" } ?? ""
+            let kind = value.mark.map { "\($0)-text" } ?? ""
+            return "<div><b class=\"\(kind)\">\(value.text)</b>\(word)</div>"
+        }
+        return "<section class=\"card\"><h3>\(name)</h3>\(lines)</section>"
+    }
+
+    private var kinds: HTML {
+        let rows = zip(difference.tables, difference.totals).flatMap { table, totals -> [HTML] in
+            let changes = totals.changes
+            let head: HTML = """
+                <th scope="row" rowspan="\(max(1, changes.count))">\(table.name)</th>\
+                <td rowspan="\(max(1, changes.count))">\(DifferenceWording.versions(table))</td>
+                """
+            guard !changes.isEmpty else {
+                return [
+                    "<tr class=\"first\">\(head)<td colspan=\"3\" class=\"quiet\">equal</td></tr>"
+                ]
+            }
+            return changes.enumerated().map { index, change in
+                """
+                <tr class="\(index == 0 ? "first" : "")">\(index == 0 ? head : "")\
+                <td>\(change.kind)</td><td class="number">\(change.count.rows)</td>\
+                <td class="number">\(change.count.streams)</td></tr>
+                """
+            }
+        }
+        return """
+            <table class="kinds"><thead><tr><th>projection</th><th>version</th><th>change</th>\
+            <th class="number">rows</th><th class="number">subscriptions</th></tr></thead>
+            <tbody>\(HTML.joined(rows))</tbody></table>
+            """
+    }
+
+    private var columns: [HTML] {
+        difference.tables.filter { !$0.hasSameColumns }.map { table in
+            let parts = [("new", table.columnsAdded), ("gone", table.columnsRemoved)]
+            let words = parts.filter { !$0.1.isEmpty }
+                .map { "\($0.0): \($0.1.joined(separator: ", "))" }.joined(separator: "; ")
+            return "<p class=\"columns\">Columns of <b>\(table.name)</b>: \(words)</p>"
+        }
+    }
+
+    private var samples: HTML {
+        guard !report.samples.isEmpty else { return "" }
+        let shown = report.samples.map { SampleSection($0, in: difference.tables).html }
+        let rest = difference.streamsChanged - report.samples.count
+        let more: HTML = rest > 0 ? "<p class=\"quiet\">and \(rest) more subscriptions</p>" : ""
+        return """
+            <h2>Whom it concerns most</h2>
+            <p class="legend"><span class="key full"></span> access \
+            <span class="key grace"></span> grace \
+            <span class="key gained"></span> + gained \
+            <span class="key lost"></span> − lost \
+            <span class="key asked"></span> the instant explained</p>
+            \(HTML.joined(shown))
+            \(more)
+            """
+    }
+}
+
+/// One sample on the page: whose it is, the picture, the rows, and why each side says so.
+private struct SampleSection {
+    let sample: ExplainedSample
+    let tables: [ComparedTable]
+
+    init(_ sample: ExplainedSample, in tables: [ComparedTable]) {
+        self.sample = sample
+        self.tables = tables
+    }
+
+    var html: HTML {
+        let picture = DifferencePicture(sample).map { [$0.svg] } ?? []
+        return """
+            <article>
+            <h3>\(sample.difference.stream.originalTransactionId) \
+            <small>\(subtitle)</small></h3>
+            \(picture)
+            \(changes)
+            <div class="sides">
+            \(oldSide)
+            \(newSide)
+            </div>
+            </article>
+            """
+    }
+
+    private var subtitle: String {
+        let environment = sample.difference.stream.environment.word
+        let money = sample.difference.money.map {
+            ($0.milliunits > 0 ? "+" : "") + Amount.text($0.milliunits, $0.currency)
+        }
+        return
+            ([environment] + [sample.customer.map { "customer \($0)" }].compactMap { $0 } + money)
+            .joined(separator: " · ")
+    }
+
+    private var changes: HTML {
+        if sample.difference.isOnlyReordered {
+            return "<p class=\"quiet\">The same rows in another order.</p>"
+        }
+        let rows = sample.difference.changes.map { change -> HTML in
+            let words = change.words(in: tables[change.table])
+            return """
+                <tr><th scope="row">\(tables[change.table].name)<br>\
+                <small>\(change.kinds.joined(separator: ", "))</small></th>\
+                <td>\(words.old ?? "–")</td><td>\(words.new ?? "–")</td></tr>
+                """
+        }
+        let omitted = sample.difference.changesOmitted
+        let more: HTML = omitted > 0 ? "<p class=\"quiet\">and \(omitted) more rows</p>" : ""
+        return """
+            <table><thead><tr><th>row</th><th>old</th><th>new</th></tr></thead>
+            <tbody>\(HTML.joined(rows))</tbody></table>\(more)
+            """
+    }
+
+    private var oldSide: HTML {
+        let verdict = sample.oldAccess.map { $0 ? "access" : "no access" }
+        let events = sample.oldCauses.map { event -> HTML in
+            let source = sample.evidence[event.evidence]?.source ?? "?"
+            return item(
+                event.position,
+                event.fact.effective,
+                event.fact.summary,
+                "recorded \(event.recordedAt.clock), \(source)"
+            )
+        }
+        return side("Old", verdict, events)
+    }
+
+    private var newSide: HTML {
+        guard let answer = sample.new else {
+            let verdict = sample.newAccess.map { $0 ? "access" : "no access" }
+            return side("New", verdict, ["<li>too many events to explain here</li>"])
+        }
+        let events = answer.explanation.because.map { event -> HTML in
+            let type = [event.notificationType, event.subtype].compactMap { $0 }
+                .joined(separator: "/")
+            let source = answer.evidence[event.evidence]?.source ?? "?"
+            return item(
+                event.position,
+                event.occurredAt,
+                "\(event.role.rawValue) \(event.period.productId) \(type)",
+                "recorded \(event.recordedAt.clock), \(source)"
+            )
+        }
+        return side("New", DifferenceWording.answer(answer.explanation.entitled), events)
+    }
+
+    private func item(
+        _ position: Position,
+        _ effective: Instant,
+        _ what: String,
+        _ recorded: String
+    ) -> HTML {
+        """
+        <li><code>#\(position.description)</code> \(effective.clock) \
+        \(what)<br><small>\(recorded)</small></li>
+        """
+    }
+
+    private func side(_ name: String, _ verdict: String?, _ events: [HTML]) -> HTML {
+        let list: HTML =
+            events.isEmpty
+            ? "<p class=\"quiet\">no event</p>" : "<ol class=\"events\">\(events)</ol>"
+        return """
+            <section><h4>\(name), \(sample.instant.clock)</h4>\
+            <p>\(verdict ?? "not told by what was compared")</p>\(list)</section>
+            """
+    }
+}

@@ -1,0 +1,134 @@
+import EventLog
+import Events
+import Projections
+import Subledger
+
+/// The difference between two builds with all that is printed beside it: whose the samples are, and
+/// why each side says what it says.
+struct DifferenceReport {
+    let difference: ProjectionDifference
+    let samples: [ExplainedSample]
+    let lanes: LaneCount
+
+    /// The report of a difference; reads the history of each sample.
+    ///
+    /// - Parameters:
+    ///   - difference: The difference, of which the new side was made by the folds of this program.
+    ///   - knownAt: How much of the log went into the new side.
+    ///   - ledger: Where the events are.
+    /// - Throws: `EventLogError`; `CatalogueError` where the catalogue cannot be read back.
+    init(
+        _ difference: ProjectionDifference,
+        knownAt: KnownAt = .latest,
+        in ledger: Ledger
+    ) async throws {
+        var samples: [ExplainedSample] = []
+        for sample in difference.samples {
+            samples.append(
+                try await ExplainedSample(
+                    sample,
+                    in: difference.tables,
+                    knownAt: knownAt,
+                    of: ledger
+                )
+            )
+        }
+        self.difference = difference
+        self.samples = samples
+        lanes = ledger.log.identity.lanes
+    }
+}
+
+/// One subscription that differs, explained.
+struct ExplainedSample {
+    let difference: StreamDifference
+    /// Whose it is: the linked customer, else the app account token; nil where nobody said.
+    let customer: String?
+    /// The instant that is explained: the first at which the sides differ.
+    let instant: Instant
+    /// The old row that counted at the instant; nil where the old side has none that changed.
+    let oldRow: StreamDifference.Change?
+    /// The events that caused that row.
+    let oldCauses: [Event]
+    let evidence: [Digest: EvidenceSummary]
+    /// What this program's fold answers; nil for a history too long to explain.
+    let new: ExplanationAnswer?
+    /// The access of both sides, for a picture; nil where no table that tells it is compared.
+    let oldSpans: [AccessSpan]?
+    let newSpans: [AccessSpan]?
+
+    /// Most events of a history that is explained: each costs a fold.
+    static let eventsMax = EventEffects.eventsMax
+
+    init(
+        _ sample: StreamDifference,
+        in tables: [ComparedTable],
+        knownAt: KnownAt,
+        of ledger: Ledger
+    ) async throws {
+        let log = ledger.log
+        let lanes = log.identity.lanes
+        let id = sample.stream.originalTransactionId
+        let history = try await log.recordedHistory(of: sample.stream)
+            .cut(to: knownAt, lane: lanes.lane(of: id))
+        let timeline = Timeline(history.latest)
+        difference = sample
+        customer = StreamClaims(timeline).currentOwner?.name
+        instant =
+            sample.firstInstant ?? history.events.last?.fact.asOf ?? Instant(milliseconds: 0)
+        oldRow = sample.oldRow(at: instant, in: tables)
+        let positions = Set(oldRow?.old?.positions ?? [])
+        oldCauses = history.events.filter { positions.contains($0.position) }
+        evidence = try await log.evidenceSummaries(of: history.latest)
+        let asked = AskedCustomer(
+            id: id,
+            environment: sample.stream.environment,
+            lanes: lanes,
+            histories: [history]
+        )
+        let isShort = history.events.count <= ExplainedSample.eventsMax
+        new =
+            isShort
+            ? try await ExplanationAnswer(
+                about: asked,
+                product: nil,
+                at: instant,
+                knownAt: knownAt,
+                in: ledger
+            ) : nil
+        // Where the tables that tell access do not differ, both sides say what the fold says.
+        let spans =
+            tables.contains(where: \.tellsAccess)
+            ? ActivePeriods(timeline).rows.compactMap(AccessSpan.init) : nil
+        oldSpans = sample.oldSpans ?? spans
+        newSpans = sample.newSpans ?? spans
+    }
+
+    /// Whether the old side has access at the instant; nil where nothing tells.
+    var oldAccess: Bool? { oldSpans.map { $0.contains { $0.time.contains(instant) } } }
+
+    /// Whether the new side has.
+    var newAccess: Bool? { newSpans.map { $0.contains { $0.time.contains(instant) } } }
+}
+
+extension StreamDifference {
+    /// The changed row of the old side that is about an instant: one that gave access then, else
+    /// one that gives it on the new side, else the first.
+    fileprivate func oldRow(at instant: Instant, in tables: [ComparedTable]) -> Change? {
+        func holds(_ row: ProjectionRow?, _ table: Int) -> Bool {
+            row.flatMap { tables[table].accessSpan(of: $0) }?.time.contains(instant) ?? false
+        }
+        let old = changes.filter { $0.old != nil }
+        return old.first { holds($0.old, $0.table) } ?? old.first { holds($0.new, $0.table) }
+            ?? old.first
+    }
+}
+
+extension AccessSpan {
+    /// The access of a period; nil for an empty one.
+    fileprivate init?(_ row: ActivePeriod) {
+        let end = min(row.validTo, AccessSpan.endMax)
+        guard row.validFrom < end else { return nil }
+        self.init(time: row.validFrom..<end, isGrace: row.kind == .grace)
+    }
+}

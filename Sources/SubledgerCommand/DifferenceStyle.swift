@@ -1,0 +1,72 @@
+/// How the page of a difference looks: light, dark and on paper.
+enum DifferenceStyle {
+    /// The page's only style sheet.
+    static let css: HTML = """
+        :root { color-scheme: light dark; --ink: #1b1f24; --quiet: #59636e; --paper: #ffffff;
+          --card: #f4f6f8; --line: #d1d9e0; --full: #5b7fa6; --grace: #9db4cc;
+          --gained: #1f883d; --lost: #cf222e; --asked: #9a6700; }
+        @media (prefers-color-scheme: dark) { :root { --ink: #e6edf3; --quiet: #9198a1;
+          --paper: #0d1117; --card: #161b22; --line: #30363d; --full: #4f78a8; --grace: #33506f;
+          --gained: #3fb950; --lost: #f85149; --asked: #d29922; } }
+        * { box-sizing: border-box; }
+        body { margin: 0; background: var(--paper); color: var(--ink);
+          font: 15px/1.45 system-ui, -apple-system, "Segoe UI", "DejaVu Sans", sans-serif; }
+        main { max-width: 1000px; margin: 0 auto; padding: 24px 20px 48px; }
+        h1 { font-size: 24px; margin: 0 0 4px; } h2 { font-size: 18px; margin: 32px 0 10px; }
+        h3 { font-size: 15px; margin: 0 0 6px; } h4 { font-size: 13px; margin: 0 0 2px; }
+        small, .quiet, .verdict, .legend { color: var(--quiet); }
+        h3 small { font-weight: normal; margin-left: 6px; }
+        .cards { display: flex; flex-wrap: wrap; gap: 12px; margin: 16px 0 0; }
+        .card { background: var(--card); border: 1px solid var(--line); border-radius: 8px;
+          padding: 10px 14px; min-width: 150px; }
+        .card h3 { font-size: 12px; font-weight: normal; color: var(--quiet); }
+        .card b { font-size: 19px; font-variant-numeric: tabular-nums; }
+        table { border-collapse: collapse; width: 100%; font-size: 13px; }
+        th, td { text-align: left; vertical-align: top; padding: 4px 10px 4px 0; }
+        thead th { color: var(--quiet); font-weight: normal; border-bottom: 1px solid var(--line); }
+        tbody tr.first > *, article tbody tr > * { border-top: 1px solid var(--line); }
+        td { overflow-wrap: anywhere; } .number { text-align: right; padding-right: 24px;
+          font-variant-numeric: tabular-nums; }
+        article tbody th { font-weight: 600; width: 22%; } article td { width: 39%; }
+        article th small { font-weight: normal; }
+        article { border: 1px solid var(--line); border-radius: 8px; padding: 14px 16px;
+          margin: 0 0 16px; break-inside: avoid; }
+        svg { display: block; width: 100%; height: auto; margin: 4px 0 8px; }
+        .sides { display: flex; flex-wrap: wrap; gap: 20px; margin-top: 10px; font-size: 13px; }
+        .sides section { flex: 1 1 300px; border-top: 1px solid var(--line); padding-top: 8px; }
+        .sides p { margin: 0 0 4px; } .events { margin: 0; padding: 0; list-style: none; }
+        .events li { margin: 0 0 4px; } code { font-size: 12px; white-space: nowrap; }
+        .gained-text { color: var(--gained); fill: var(--gained); }
+        .lost-text { color: var(--lost); fill: var(--lost); }
+        svg text { font-size: 12px; fill: var(--ink); } svg .axis { fill: var(--quiet); }
+        svg .gained-text { fill: var(--gained); } svg .lost-text { fill: var(--lost); }
+        .tick { stroke: var(--line); stroke-width: 1; }
+        .none { stroke: var(--line); stroke-width: 2; stroke-dasharray: 2 4; }
+        .asked { stroke: var(--asked); stroke-width: 1.5; stroke-dasharray: 4 3; }
+        rect.full { fill: var(--full); stroke: var(--paper); stroke-width: 1; }
+        rect.grace { fill: var(--grace); stroke: var(--paper); stroke-width: 1; }
+        rect.hatch { fill: url(#hatch); } rect.gained { fill: var(--gained); }
+        rect.lost { fill: var(--lost); }
+        .hatch-line { stroke: var(--ink); stroke-width: 1.5; stroke-opacity: 0.55; }
+        .patterns { position: absolute; width: 0; height: 0; }
+        .key { display: inline-block; width: 22px; height: 11px; margin: 0 4px 0 14px; }
+        .key.full { background: var(--full); margin-left: 0; } .key.gained { background: var(--gained); }
+        .key.lost { background: var(--lost); }
+        .key.grace { background: repeating-linear-gradient(135deg, var(--grace) 0 3px,
+          var(--quiet) 3px 4px); }
+        .key.asked { width: 0; border-left: 2px dashed var(--asked); }
+        @media print { :root { color-scheme: light; --ink: #000; --quiet: #444; --paper: #fff;
+          --card: #fff; --line: #bbb; --full: #5b7fa6; --grace: #9db4cc; --gained: #1f883d;
+          --lost: #cf222e; --asked: #9a6700; }
+          main { max-width: none; padding: 0; }
+          * { print-color-adjust: exact; -webkit-print-color-adjust: exact; } }
+        """
+
+    /// What the pictures refer to.
+    static let patterns: HTML = """
+        <svg class="patterns" aria-hidden="true"><defs>
+        <pattern id="hatch" width="6" height="6" patternUnits="userSpaceOnUse" \
+        patternTransform="rotate(45)"><line class="hatch-line" x1="0" y1="0" x2="0" y2="6"/></pattern>
+        </defs></svg>
+        """
+}

@@ -1,0 +1,191 @@
+import Events
+import Projections
+
+/// A difference for people, at a terminal.
+struct DifferenceText {
+    private let report: DifferenceReport
+    private let style: TimelinePicture.Style
+    private let width: Int
+
+    init(_ report: DifferenceReport, style: TimelinePicture.Style, width: Int) {
+        self.report = report
+        self.style = style
+        self.width = width
+    }
+
+    private var difference: ProjectionDifference { report.difference }
+
+    /// All lines, without a line break at the end.
+    var text: String {
+        var lines = [title, ""]
+        if difference.comparesAccess { lines.append(access) }
+        lines += money
+        lines += [kinds, ""] + columns
+        for sample in report.samples { lines += self.lines(sample) + [""] }
+        if difference.streamsChanged > report.samples.count {
+            lines.append("and \(difference.streamsChanged - report.samples.count) more")
+        }
+        return lines.joined(separator: "\n").replacing(#/\n+$/#, with: "")
+    }
+
+    private var title: String {
+        let verdict =
+            difference.isEqual
+            ? "equal"
+            : "\(difference.streamsChanged) changed"
+        return "\(difference.streamsCompared) subscriptions compared, \(verdict)"
+    }
+
+    private var access: String {
+        "  access  +\(DifferenceWording.hours(difference.access.gained)) gained, "
+            + "−\(DifferenceWording.hours(difference.access.lost)) lost"
+    }
+
+    private var money: [String] {
+        difference.money.map {
+            "  money   +\(Amount.text($0.gained, $0.currency)) gained, "
+                + "−\(Amount.text($0.lost, $0.currency)) lost"
+        }
+    }
+
+    private var kinds: String {
+        var table = TextTable(["projection", "version", "what", "rows", "subscriptions"])
+        for (compared, totals) in zip(difference.tables, difference.totals) {
+            var name = compared.name
+            var versions = DifferenceWording.versions(compared)
+            for (kind, count) in totals.changes {
+                table.add([name, versions, kind, "\(count.rows)", "\(count.streams)"])
+                (name, versions) = ("", "")
+            }
+            if totals.changes.isEmpty { table.add([name, versions, "equal", "", ""]) }
+        }
+        return table.text
+    }
+
+    private var columns: [String] {
+        difference.tables.flatMap { table in
+            table.columnsAdded.map { "\(table.name): column \($0) is new" }
+                + table.columnsRemoved.map { "\(table.name): column \($0) is gone" }
+        }
+    }
+
+    private func lines(_ sample: ExplainedSample) -> [String] {
+        let stream = sample.difference.stream
+        let who = sample.customer.map { " · \($0)" } ?? ""
+        var lines = [
+            "\(stream.originalTransactionId) · \(stream.environment)\(who) · "
+                + "\(sample.instant.clock) UTC"
+        ]
+        let lengths = sample.difference.access
+        if sample.difference.accessMilliseconds > 0 {
+            lines.append(
+                "  access  +\(DifferenceWording.length(lengths.gained.length)) gained, "
+                    + "−\(DifferenceWording.length(lengths.lost.length)) lost"
+            )
+        }
+        for change in sample.difference.changes.prefix(DifferenceText.changesMax) {
+            lines += self.lines(change)
+        }
+        let left =
+            sample.difference.changes.count + sample.difference.changesOmitted
+            - DifferenceText.changesMax
+        if left > 0 { lines.append("  … \(left) more rows; --json has them") }
+        if sample.difference.isOnlyReordered { lines.append("  the same rows in another order") }
+        if let old = sample.oldSpans, let new = sample.newSpans {
+            lines += SpanPicture(old: old, new: new, style: style, width: width)
+                .lines(around: sample.instant)
+        }
+        return lines + because(sample)
+    }
+
+    /// Most rows of a sample that are printed: a screen shows two samples at once.
+    static let changesMax = 8
+
+    private func lines(_ change: StreamDifference.Change) -> [String] {
+        let table = difference.tables[change.table]
+        let words = change.words(in: table)
+        let head = "\(table.name) \(change.kinds.joined(separator: ", "))"
+        return ["  \(head)"]
+            + [words.old.map { "    − \($0)" }, words.new.map { "    + \($0)" }]
+            .compactMap { $0 }
+    }
+
+    private func because(_ sample: ExplainedSample) -> [String] {
+        var lines = ["  old     " + (sample.oldAccess.map { $0 ? "access" : "no access" } ?? "")]
+        for event in sample.oldCauses {
+            lines.append("          #\(event.position) \(event.fact.summary)")
+        }
+        guard let new = sample.new else {
+            return lines + ["  new     too many events to explain; see `subledger history`"]
+        }
+        lines.append("  new     " + DifferenceWording.answer(new.explanation.entitled))
+        for event in new.explanation.because {
+            let type = [event.notificationType, event.subtype].compactMap { $0 }
+                .joined(separator: "/")
+            lines.append(
+                "          #\(event.position) \(event.role.rawValue) "
+                    + "\(event.occurredAt.clock) \(type)"
+            )
+        }
+        let stream = sample.difference.stream
+        return lines + [
+            "  next    subledger explain \(stream.originalTransactionId) --environment "
+                + "\(stream.environment) --at \(sample.instant)"
+        ]
+    }
+}
+
+/// Two lines of text over one axis: the access of both sides.
+private struct SpanPicture {
+    let old: [AccessSpan]
+    let new: [AccessSpan]
+    let style: TimelinePicture.Style
+    let width: Int
+
+    private static let nameColumns = 10
+
+    func lines(around instant: Instant) -> [String] {
+        guard !(old + new).isEmpty else { return [] }
+        let axis = TimelineAxis(
+            showing: (old + new).map(\.time),
+            asked: instant,
+            columns: max(width, TimelinePicture.widthMin) - SpanPicture.nameColumns
+        )
+        var labels = [Character](repeating: " ", count: axis.columns)
+        for tick in axis.ticks where tick.column + tick.label.count < axis.columns {
+            for (offset, character) in tick.label.enumerated() {
+                labels[tick.column + offset] = character
+            }
+        }
+        return [
+            line("", labels), line("old", cells(old, axis)), line("new", cells(new, axis)),
+        ]
+    }
+
+    private func cells(_ spans: [AccessSpan], _ axis: TimelineAxis) -> [Character] {
+        let (full, grace, none): (Character, Character, Character) =
+            style == .unicode ? ("█", "░", "·") : ("#", "~", ".")
+        var cells = [Character](repeating: none, count: axis.columns)
+        for isGrace in [true, false] {
+            for span in spans where span.isGrace == isGrace {
+                let from = axis.column(of: span.time.lowerBound)
+                let to = axis.column(of: span.time.upperBound)
+                for column in from..<max(to, min(from + 1, axis.columns)) {
+                    cells[column] = isGrace ? grace : full
+                }
+            }
+        }
+        return cells
+    }
+
+    private func line(_ name: String, _ cells: [Character]) -> String {
+        let text = "  " + name.padded(to: SpanPicture.nameColumns - 2) + String(cells)
+        return String(text.reversed().drop { $0 == " " }.reversed())
+    }
+}
+
+extension String {
+    fileprivate func padded(to width: Int) -> String {
+        self + String(repeating: " ", count: max(0, width - count))
+    }
+}

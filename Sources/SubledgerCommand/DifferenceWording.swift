@@ -1,0 +1,119 @@
+import Events
+import Projections
+
+/// A value of a table's column for people and for JSON.
+struct ColumnWording {
+    /// The column's name in the table.
+    let column: String
+
+    /// The name as JSON has it: `valid_from_ms` is `validFrom`.
+    var camelCase: String {
+        var words = column.split(separator: "_")
+        if words.count > 1, words.last == "ms" { words.removeLast() }
+        let rest = words.dropFirst().map { $0.prefix(1).uppercased() + $0.dropFirst() }
+        return ([words.first.map(String.init) ?? column] + rest).joined()
+    }
+
+    /// The name for people.
+    var name: String {
+        for unit in ["_ms", "_milliunits"] where column.hasSuffix(unit) {
+            return String(column.dropLast(unit.count))
+        }
+        return column
+    }
+
+    /// A value for people: instants as clocks, milliunits as amounts.
+    func text(_ value: ColumnValue) -> String {
+        switch value {
+        case .null: "–"
+        case .integer(let number): text(number)
+        case .int32(let number): "\(number)"
+        case .boolean(let flag): flag ? "yes" : "no"
+        case .text(let text): text
+        case .timestamp(let instant): instant.isPlausible ? instant.clock : "\(instant)"
+        case .integers(let numbers): numbers.map(String.init).joined(separator: " ")
+        case .texts(let texts): texts.joined(separator: " ")
+        }
+    }
+
+    private func text(_ number: Int64) -> String {
+        if column.hasSuffix("_ms") {
+            let instant = Instant(milliseconds: number)
+            return instant.isPlausible ? instant.clock : "\(number) ms"
+        }
+        return column.hasSuffix("_milliunits") ? Amount.text(number, nil) : "\(number)"
+    }
+
+    /// A value as JSON: instants in milliseconds.
+    func json(_ value: ColumnValue) -> JSONTree {
+        switch value {
+        case .null: .null
+        case .integer(let number): .number(number)
+        case .int32(let number): .number(Int64(number))
+        case .boolean(let flag): .flag(flag)
+        case .text(let text): .text(text)
+        case .timestamp(let instant): .number(instant.milliseconds)
+        case .integers(let numbers): .array(numbers.map(JSONTree.number))
+        case .texts(let texts): .array(texts.map(JSONTree.text))
+        }
+    }
+}
+
+extension StreamDifference.Change {
+    /// One line for each side: what changed where a thing stayed the same, else the row.
+    ///
+    /// - Parameter table: Its table.
+    /// - Returns: The words of the old and of the new side; nil for a side without the row.
+    func words(in table: ComparedTable) -> (old: String?, new: String?) {
+        let shown = columns.isEmpty ? table.columns : columns
+        func words(_ row: ProjectionRow) -> String {
+            let values = zip(table.columns, row.values).filter { column, value in
+                shown.contains(column) && (value != .null || !columns.isEmpty)
+            }
+            let limit = columns.isEmpty ? DifferenceWording.valuesMax : values.count
+            let texts = values.prefix(limit).map { column, value in
+                let wording = ColumnWording(column: column)
+                return "\(wording.name) \(wording.text(value))"
+            }
+            return texts.joined(separator: ", ") + (values.count > limit ? " …" : "")
+        }
+        return (old.map(words), new.map(words))
+    }
+}
+
+/// Words that the text and the page share.
+enum DifferenceWording {
+    /// Most values of a row that are printed where all of it is new or gone: `--json` has them all.
+    static let valuesMax = 8
+
+    /// A length of time in hours, exact to a thousandth.
+    static func hours(_ milliseconds: Int64) -> String {
+        let thousandths = milliseconds / 3600
+        let (whole, rest) = thousandths.quotientAndRemainder(dividingBy: 1000)
+        let digits = String(rest + 1000).dropFirst()
+        return "\(whole)" + (rest == 0 ? "" : ".\(digits)") + " h"
+    }
+
+    /// A length of time in the units of people.
+    static func length(_ milliseconds: Int64) -> String {
+        milliseconds < 1000 ? "\(milliseconds) ms" : Duration.words(milliseconds / 1000)
+    }
+
+    /// `1 → 2`, or one number where both are the same.
+    static func versions(_ table: ComparedTable) -> String {
+        guard let old = table.oldVersion else { return "new, \(table.newVersion)" }
+        return old == table.newVersion ? "\(old)" : "\(old) → \(table.newVersion)"
+    }
+
+    /// One answer of an explanation: `paid com.x 2026-… → 2026-…`, or why there is none.
+    static func answer(_ answer: AccessAnswer) -> String {
+        let span = answer.period.map {
+            "\($0.kind.rawValue) \($0.productId) \($0.validFrom.clock) → \($0.validTo.clock)"
+        }
+        switch answer {
+        case .access: return "access by \(span ?? "a period")"
+        case .none(let reason, _):
+            return "no access: \(reason.words)" + (span.map { ", last \($0)" } ?? "")
+        }
+    }
+}

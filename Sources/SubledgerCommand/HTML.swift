@@ -1,0 +1,58 @@
+/// Text of a page, in which nothing that was put in can be taken for markup.
+struct HTML: ExpressibleByStringInterpolation {
+    /// The markup.
+    let text: String
+
+    /// Markup as it is written in a source file.
+    init(stringLiteral value: String) { text = value }
+
+    init(stringInterpolation: Interpolation) { text = stringInterpolation.text }
+
+    private init(markup: String) { text = markup }
+
+    /// Everything that is put into markup: texts are escaped, markup is not.
+    struct Interpolation: StringInterpolationProtocol {
+        fileprivate var text = ""
+
+        init(literalCapacity: Int, interpolationCount: Int) {
+            text.reserveCapacity(literalCapacity + interpolationCount * 16)
+        }
+
+        mutating func appendLiteral(_ literal: String) { text += literal }
+
+        mutating func appendInterpolation(_ markup: HTML) { text += markup.text }
+
+        mutating func appendInterpolation(_ markup: [HTML]) {
+            for piece in markup { text += piece.text }
+        }
+
+        mutating func appendInterpolation(_ number: Int) { text += "\(number)" }
+
+        mutating func appendInterpolation(_ value: String) { text += HTML.escaped(value) }
+    }
+
+    /// One piece after the other.
+    static func joined(_ pieces: [HTML]) -> HTML {
+        HTML(markup: pieces.map(\.text).joined(separator: "\n"))
+    }
+
+    // Control characters are no characters of HTML or XML; they show as what stands for them.
+    private static func escaped(_ value: String) -> String {
+        var escaped = ""
+        escaped.reserveCapacity(value.utf8.count)
+        for scalar in value.unicodeScalars {
+            switch scalar {
+            case "&": escaped += "&amp;"
+            case "<": escaped += "&lt;"
+            case ">": escaped += "&gt;"
+            case "\"": escaped += "&quot;"
+            case "'": escaped += "&#39;"
+            case "\u{0}"..<"\u{9}", "\u{b}"..<"\u{20}", "\u{7f}"..<"\u{a0}",
+                "\u{fffe}"..."\u{ffff}":
+                escaped += "\u{fffd}"
+            default: escaped.unicodeScalars.append(scalar)
+            }
+        }
+        return escaped
+    }
+}

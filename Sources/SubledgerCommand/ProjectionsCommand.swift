@@ -1,0 +1,88 @@
+import ArgumentParser
+import EventLog
+import Events
+import Projections
+import Projector
+
+struct ProjectionsCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "projections",
+        abstract: "Every table of a projection: which fold made it, and how far it goes.",
+        discussion: """
+            live: behind the view of schema projection. ready: made by `rebuild --diff`, and \
+            waiting for `rebuild --promote`. beside: kept by `rebuild --into`. filling: being \
+            rebuilt; where no rebuild runs, one was killed, and the next drops it.
+            """
+    )
+
+    @OptionGroup var database: DatabaseOptions
+    @OptionGroup var output: OutputOptions
+
+    func run() async throws {
+        let settings = try await database.settings()
+        var options = EventLog.Options()
+        options.readersMax = 1
+        let log = try await EventLog.open(settings, options)
+        let tables = try await Projector(log: log, settings: settings).tables()
+        await log.close()
+        if output.json {
+            try Terminal.print(json: tables.map(Line.init))
+            return
+        }
+        guard !tables.isEmpty else {
+            Terminal.write("there are no tables yet; `subledger rebuild` makes them")
+            return
+        }
+        var text = TextTable([
+            "projection", "state", "schema", "version", "rows", "lag", "refused", "digest",
+        ])
+        for table in tables {
+            text.add([
+                table.name, table.state.rawValue, table.schema,
+                "\(table.version)\(table.isCurrent ? "" : " (other fold)")", "\(table.rows)",
+                "\(table.lag)", "\(table.refused)", "\(table.digest.hex.prefix(12))",
+            ])
+        }
+        Terminal.print(text.text)
+        if tables.contains(where: { $0.state == .live && !$0.isCurrent && $0.policy == nil }) {
+            Terminal.write(
+                "other folds than those of this program made some live tables; "
+                    + "`subledger rebuild --diff` shows what a rebuild would change"
+            )
+        }
+    }
+
+    private struct Line: Encodable {
+        let name: String
+        let state: String
+        let schema: String
+        let version: Int
+        let sourceDigest: String
+        let isCurrent: Bool
+        let catalogueVersion: Int
+        let policy: String?
+        let positions: [String: Int64]
+        let lag: Int64
+        let rows: Int
+        let digest: String
+        let refused: Int
+
+        init(_ table: Projector.Table) {
+            name = table.name
+            state = table.state.rawValue
+            schema = table.schema
+            version = table.version
+            sourceDigest = table.sourceDigest.hex
+            isCurrent = table.isCurrent
+            catalogueVersion = table.catalogueVersion
+            policy = table.policy
+            positions = Dictionary(
+                uniqueKeysWithValues: table.positions.map { ("\($0.key)", $0.value) }
+            )
+            lag = table.lag
+            rows = table.rows
+            digest = table.digest.hex
+            refused = table.refused
+        }
+    }
+}

@@ -1,0 +1,77 @@
+import EventLog
+import Events
+import Postgres
+import TestSupport
+import Testing
+
+/// Events that a newer program wrote, or that are damaged: a scan of the log goes on without them.
+@Suite(.enabled { await TestServer.isAvailable })
+struct UnreadableEventTests {
+    @Test(arguments: Variant.extremes)
+    func `a scan tells of what it cannot read and gives all the rest`(
+        variant: Variant
+    ) async throws {
+        let tampered = TamperedLog(variant: variant)
+        try await tampered.withCopy { settings in
+            try await Self.spoil(tampered.lane, settings)
+            let log = try await EventLog.open(settings)
+            let head = try #require(try await log.heads()[tampered.lane])
+            let histories = try await log.foldStreams(lane: tampered.lane, upTo: head, into: []) {
+                (histories: inout [StreamHistory], history) in
+                histories.append(history)
+            }
+            let recorded = try await log.foldRecordedStreams(
+                lane: tampered.lane,
+                upTo: head,
+                into: []
+            ) { (histories: inout [StreamHistory], history) in histories.append(history.latest) }
+            await log.close()
+            for found in [histories, recorded] {
+                let first = try #require(
+                    found.first { $0.stream.originalTransactionId == tampered.ids[0] }
+                )
+                #expect(first.events.map(\.position.offset) == [1, 5, 8])
+                #expect(first.unreadable.map(\.position.offset) == [2, 4])
+                #expect(first.unreadable.first?.reason.contains("content") == true)
+                #expect(first.unreadable.last?.reason.contains("kind") == true)
+                let second = try #require(
+                    found.first { $0.stream.originalTransactionId == tampered.ids[1] }
+                )
+                #expect(second.events.count == 3)
+                #expect(second.unreadable.isEmpty)
+            }
+        }
+    }
+
+    @Test func `a question about the stream itself is refused`() async throws {
+        let tampered = TamperedLog(variant: Variant.extremes[0])
+        try await tampered.withCopy { settings in
+            try await Self.spoil(tampered.lane, settings)
+            let log = try await EventLog.open(settings)
+            let stream = StreamID(
+                environment: TestFacts.transaction(tampered.ids[0]).stream.environment,
+                originalTransactionId: tampered.ids[0]
+            )
+            await #expect { try await log.history(of: stream) } throws: { error in
+                (error as? EventLogError)?.code == .malformedLog
+            }
+            await log.close()
+        }
+    }
+
+    /// Event 2 gets a content of a later version, event 4 a kind that nobody knows yet.
+    private static func spoil(_ lane: Int, _ settings: ConnectionSettings) async throws {
+        try await Inspector.inspect(settings) { inspector in
+            try await inspector.session.execute(
+                """
+                SET session_replication_role = replica;
+                ALTER TABLE ledger.event DROP CONSTRAINT event_kind_known;
+                UPDATE ledger.event SET content = set_byte(content, 0, 2)
+                WHERE lane = \(lane) AND lane_offset = 2;
+                UPDATE ledger.event SET kind = 'prophecy'
+                WHERE lane = \(lane) AND lane_offset = 4
+                """
+            )
+        }
+    }
+}

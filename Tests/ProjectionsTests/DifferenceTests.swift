@@ -1,0 +1,188 @@
+import Events
+import Projections
+import Testing
+
+/// What two builds of a table are found to say differently.
+@Suite struct DifferenceTests {
+    @Test func `equal rows are no difference, wherever their causes stand in the log`() {
+        let rows = [TestRow.period(1, to: 2), TestRow.period(2, to: 3)]
+        let difference = TestRow.difference(rows, rows.map { $0.caused(by: 99) })
+        #expect(difference.isEqual && difference.streamsChanged == 0)
+        #expect(difference.samples.isEmpty && difference.totals[0].changes.isEmpty)
+    }
+
+    @Test func `a row in between moves no other`() throws {
+        let rows = (1...4).map { TestRow.period($0, to: $0 + 1) }
+        let difference = TestRow.difference([rows[0], rows[2], rows[3]], rows)
+        #expect(difference.totals[0].words == ["period-added 1/1"])
+        let change = try #require(difference.samples.first?.changes.first)
+        #expect(change.old == nil && change.new?.values == rows[1].values)
+        #expect(difference.access.gained == 1 && difference.access.lost == 0)
+    }
+
+    @Test(arguments: [
+        (TestRow.period(1, to: 9, expires: 5), ["period-moved 1/1"]),
+        (TestRow.period(1, to: 5, reason: "refunded"), ["end-reason-changed 1/1"]),
+        (TestRow.period(1, to: 5, product: "b"), ["product-changed 1/1"]),
+        (TestRow.period(1, to: 5, kind: "trial"), ["kind-changed 1/1"]),
+        (TestRow.period(1, to: 5, expires: 8), ["period-changed 1/1"]),
+        (
+            TestRow.period(1, to: 3, expires: 5, kind: "trial", reason: "upgraded"),
+            ["period-moved 1/1", "end-reason-changed 1/1", "kind-changed 1/1"]
+        ),
+        (TestRow.period(1, to: 5, kind: "grace"), ["period-added 1/1", "period-removed 1/1"]),
+        (TestRow.period(2, to: 5, expires: 5), ["period-moved 1/1", "period-changed 1/1"]),
+        (TestRow.period(2, to: 6), ["period-added 1/1", "period-removed 1/1"]),
+    ])
+    func `a change of a period has its word`(new: ProjectionRow, words: [String]) {
+        let old = TestRow.period(1, to: 5)
+        #expect(TestRow.difference([old], [new]).totals[0].words == words)
+    }
+
+    @Test func `two purchases of one second keep their partners, whatever their order`() {
+        // app-store.md §G-40
+        let old = [TestRow.period(1, to: 5), TestRow.period(1, to: 9)]
+        let new = [TestRow.period(1, to: 8, expires: 9), TestRow.period(1, to: 4, expires: 5)]
+        for rows in [new, new.reversed()] {
+            let difference = TestRow.difference(old, rows)
+            #expect(difference.totals[0].words == ["period-moved 2/1"])
+            #expect(difference.access.lost == 1 && difference.access.gained == 0)
+        }
+    }
+
+    @Test func `rows in another order are a difference of no row`() throws {
+        let rows = [TestRow.period(1, to: 2), TestRow.period(2, to: 3)]
+        let difference = TestRow.difference(rows, rows.reversed())
+        #expect(difference.totals[0].words == ["periods-reordered 2/1"])
+        #expect(difference.totals[0].rowsChanged == 0 && difference.streamsChanged == 1)
+        #expect(try #require(difference.samples.first).isOnlyReordered)
+    }
+
+    @Test func `access is compared as time, not as rows`() {
+        // One long period for two short ones: three rows changed, and no access at all.
+        let old = [TestRow.period(1, to: 5), TestRow.period(5, to: 9)]
+        let difference = TestRow.difference(old, [TestRow.period(1, to: 9)])
+        #expect(difference.streamsChanged == 1)
+        #expect(difference.access.gained == 0 && difference.access.lost == 0)
+    }
+
+    @Test func `an endless access is counted to the end of what Apple can say`() {
+        let endless = TestRow.period(1, to: .max, expires: 5)
+        let difference = TestRow.difference([TestRow.period(1, to: 5)], [endless])
+        #expect(difference.access.gained == AccessSpan.endMax.milliseconds - 5)
+        let backwards = TestRow.period(7, to: 3)
+        #expect(TestRow.difference([], [backwards]).access.gained == 0)
+    }
+
+    @Test func `money counts by subscription and currency, and once`() throws {
+        let tables = TestRow.tables(["transactions", "movements"])
+        var difference = ProjectionDifference(tables)
+        // A charge found under another date changes nothing; a refund in another currency does.
+        difference.add(
+            TestRow.stream(
+                "1",
+                table: 1,
+                old: [TestRow.movement(1, 9990, "USD")],
+                new: [TestRow.movement(2, 9990, "USD"), TestRow.movement(3, -5000, "EUR")]
+            )
+        )
+        difference.add(
+            TestRow.stream("2", table: 1, old: [], new: [TestRow.movement(1, 700, nil)])
+        )
+        difference.add(
+            TestRow.stream(
+                "3",
+                table: 1,
+                old: [TestRow.movement(1, 1, "EUR")],
+                new: [TestRow.movement(1, .max, "EUR")]
+            )
+        )
+        #expect(
+            difference.moneyWords == ["? +700 -0", "EUR +\(Int64.max - 1) -5000"]
+        )
+        #expect(difference.samples.map(\.stream.originalTransactionId) == ["3", "1", "2"])
+    }
+
+    @Test func `columns that only one table has are told once, and not compared`() throws {
+        let columns = TestRow.projection("active_periods").columns
+        let table = ComparedTable(
+            name: "active_periods",
+            oldVersion: 1,
+            newVersion: 2,
+            oldColumns: columns.filter { $0 != "kind" } + ["was"],
+            newColumns: columns + ["is"],
+            comparison: TestRow.projection("active_periods").comparison
+        )
+        #expect(table.columns == columns.filter { $0 != "kind" })
+        #expect(table.columnsAdded == ["kind", "is"] && table.columnsRemoved == ["was"])
+        var difference = ProjectionDifference([table])
+        #expect(!difference.isEqual && difference.streamsChanged == 0)
+        // Without `kind` no row is a grace; all else goes on as before.
+        let (old, new) = (TestRow.period(1, to: 5), TestRow.period(1, to: 4, expires: 5))
+        difference.add(
+            TestRow.stream("1", old: [old.without(5)], new: [new.without(5)])
+        )
+        #expect(difference.totals[0].words == ["period-moved 1/1"])
+        #expect(difference.access.lost == 1)
+    }
+
+    @Test func `a projection that declares nothing has rows added and removed`() {
+        let table = ComparedTable(
+            name: "trials",
+            oldVersion: nil,
+            newVersion: 1,
+            oldColumns: ["a", "b"],
+            newColumns: ["a", "b"],
+            comparison: RowComparison()
+        )
+        var difference = ProjectionDifference([table])
+        difference.add(
+            TestRow.stream(
+                "1",
+                old: [ProjectionRow(.text("x"), .int32(1), causedBy: [])],
+                new: [ProjectionRow(.text("x"), .int32(2), causedBy: [])]
+            )
+        )
+        #expect(difference.totals[0].words == ["row-added 1/1", "row-removed 1/1"])
+        #expect(difference.samples.first?.firstInstant == nil)
+    }
+
+    @Test func `texts are equal by their bytes alone`() {
+        let (old, new) = ("\u{e9}", "e\u{301}")
+        let difference = TestRow.difference(
+            [TestRow.period(1, to: 2, product: old)],
+            [TestRow.period(1, to: 2, product: new)]
+        )
+        #expect(difference.totals[0].words == ["product-changed 1/1"])
+    }
+
+    @Test func `every column of every declaration exists, and every kind is said once`() {
+        for projection in allProjections {
+            let comparison = projection.comparison
+            var named = comparison.aspects.flatMap(\.columns) + [comparison.instant ?? ""]
+            for part in comparison.identities.joined() {
+                switch part {
+                case .column(let name), .holds(let name, _): named.append(name)
+                }
+            }
+            named += [comparison.access?.from, comparison.access?.to].compactMap { $0 }
+            named += [comparison.money?.amount, comparison.money?.currency].compactMap { $0 }
+            for name in named {
+                #expect(projection.columns.contains(name), "\(projection.name): \(name)")
+            }
+            let kinds = TestRow.tables([projection.name])[0].kinds
+            #expect(Set(kinds).count == kinds.count)
+        }
+    }
+
+    @Test func `a subscription with too many changes shows the first and counts the others`()
+        throws
+    {
+        let rows = (1...80).map { TestRow.period($0, to: $0 + 1) }
+        let sample = try #require(TestRow.difference([], rows.reversed()).samples.first)
+        #expect(sample.changes.count == StreamDifference.changesMax)
+        #expect(sample.changesOmitted == 80 - StreamDifference.changesMax)
+        #expect(sample.changes.first?.new?.values == rows[0].values)
+        #expect(sample.firstInstant == Instant(milliseconds: 1))
+    }
+}

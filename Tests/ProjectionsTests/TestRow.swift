@@ -1,0 +1,108 @@
+import Events
+import Projections
+
+/// Rows of tables with small numbers for instants.
+enum TestRow {
+    static func projection(_ name: String) -> any Projection {
+        guard let found = allProjections.first(where: { $0.name == name }) else {
+            preconditionFailure("there is no projection \(name)")
+        }
+        return found
+    }
+
+    /// Tables that both sides have alike.
+    static func tables(_ names: [String]) -> [ComparedTable] {
+        names.map { name in
+            let projection = projection(name)
+            return ComparedTable(
+                name: name,
+                oldVersion: projection.version,
+                newVersion: projection.version,
+                oldColumns: projection.columns,
+                newColumns: projection.columns,
+                comparison: projection.comparison
+            )
+        }
+    }
+
+    /// The difference of one subscription's active periods.
+    static func difference(
+        _ old: [ProjectionRow],
+        _ new: [ProjectionRow]
+    ) -> ProjectionDifference {
+        var difference = ProjectionDifference(tables(["active_periods"]))
+        difference.add(stream("1", old: old, new: new))
+        return difference
+    }
+
+    static func stream(
+        _ id: String,
+        table: Int = 0,
+        old: [ProjectionRow],
+        new: [ProjectionRow]
+    ) -> StreamRows {
+        StreamRows(
+            stream: StreamID(environment: .production, originalTransactionId: id),
+            tables: [StreamRows.Sides(table: table, old: old, new: new)]
+        )
+    }
+
+    static func period(
+        _ from: Int64,
+        to: Int64,
+        product: String = "a",
+        expires: Int64? = nil,
+        kind: String = "paid",
+        reason: String = "expired"
+    ) -> ProjectionRow {
+        ProjectionRow(
+            .text(product),
+            .integer(from),
+            .integer(expires ?? to),
+            .integer(from),
+            .integer(to),
+            .text(kind),
+            .text(reason),
+            causedBy: [Position(lane: 0, offset: from)]
+        )
+    }
+
+    static func movement(_ at: Int64, _ amount: Int64, _ currency: String?) -> ProjectionRow {
+        ProjectionRow(
+            .text("renewal"),
+            .null,
+            .integer(at),
+            .text("a"),
+            .null,
+            .integer(at),
+            .null,
+            .integer(amount),
+            currency.map { .text($0) } ?? .null,
+            .boolean(false),
+            .boolean(false),
+            causedBy: [Position(lane: 0, offset: at)]
+        )
+    }
+}
+
+extension ProjectionRow {
+    func caused(by offset: Int64) -> ProjectionRow {
+        ProjectionRow(values: values, positions: [Position(lane: 0, offset: offset)])
+    }
+
+    func without(_ column: Int) -> ProjectionRow {
+        var values = values
+        values.remove(at: column)
+        return ProjectionRow(values: values, positions: positions)
+    }
+}
+
+extension TableTotals {
+    /// `kind rows/streams`, in the order of listings.
+    var words: [String] { changes.map { "\($0.kind) \($0.count.rows)/\($0.count.streams)" } }
+}
+
+extension ProjectionDifference {
+    /// `currency +gained -lost`, in the order of listings.
+    var moneyWords: [String] { money.map { "\($0.currency ?? "?") +\($0.gained) -\($0.lost)" } }
+}
