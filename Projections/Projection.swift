@@ -71,10 +71,13 @@ extension Projection {
 public struct FoldContext: Hashable, Sendable {
     /// What is sold, and was.
     public let catalogues: CatalogueHistory
+    /// What counts as access.
+    public let policy: AccessPolicy
 
-    /// A context with these catalogues.
-    public init(catalogues: CatalogueHistory = .none) {
+    /// A context with these catalogues and that policy.
+    public init(catalogues: CatalogueHistory = .none, policy: AccessPolicy = .current) {
         self.catalogues = catalogues
+        self.policy = policy
     }
 }
 

@@ -4,6 +4,9 @@ public import Events
 /// access then?".
 public struct ActivePeriods: Sendable {
     /// One row a purchase and one a grace period, by valid from, valid to, kind and product.
+    ///
+    /// Under a policy by which a reversed refund gives access back only from the reversal on, one
+    /// more for each time it did.
     public let rows: [ActivePeriod]
 
     /// The rows of a timeline.
@@ -65,12 +68,13 @@ extension Timeline {
     }
 
     fileprivate var periodDrafts: [PeriodDraft] {
-        let graces = GracePeriods(self)
+        let graces = policy.graceGivesAccess ? GracePeriods(self) : nil
         let cuts = self.cuts
         var drafts: [PeriodDraft] = []
         drafts.reserveCapacity(purchases.count)
         for index in purchases.indices {
             let purchase = purchases[index]
+            guard policy.familyGivesAccess || !purchase.isFamilyShared else { continue }
             let dated = purchase.citedDates
             var citations = dated
             let kind = purchase.kind(citing: &citations)
@@ -78,16 +82,31 @@ extension Timeline {
                 of: purchase,
                 among: purchases,
                 cut: cuts[index],
+                under: policy,
                 citing: &citations
             )
+            var from = purchase.purchaseDate
+            for suspension in end.suspensions {
+                drafts.append(
+                    PeriodDraft(
+                        purchase: index,
+                        validFrom: from,
+                        validTo: suspension.from,
+                        kind: kind,
+                        reason: suspension.reason,
+                        citations: citations.citing(suspension.citations)
+                    )
+                )
+                from = suspension.to
+            }
             drafts.append(
                 PeriodDraft(
                     purchase: index,
-                    validFrom: purchase.purchaseDate,
+                    validFrom: from,
                     validTo: end.validTo,
                     kind: kind,
                     reason: end.reason,
-                    citations: citations
+                    citations: citations.citing(end.suspensions.last?.citations)
                 )
             )
             guard end.isNatural, let graces else { continue }

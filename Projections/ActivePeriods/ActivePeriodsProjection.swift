@@ -37,7 +37,7 @@ struct ActivePeriodsProjection: Projection {
     }
 
     func rows(of timeline: Timeline, in context: FoldContext) -> [ProjectionRow] {
-        ActivePeriods(timeline).rows.map {
+        ActivePeriods(timeline.under(context.policy)).rows.map {
             ProjectionRow(values: $0.values, positions: $0.positions)
         }
     }

@@ -8,6 +8,9 @@ struct PeriodEnd {
     let reason: ActivePeriod.EndReason?
     /// Whether it is the natural end, so that a grace period may follow.
     let isNatural: Bool
+    /// The times before it in which there was no access, where the policy does not undo them:
+    /// ascending, each with access after it.
+    let suspensions: [Suspension]
 }
 
 /// What takes a purchase's place before its natural end.
@@ -23,8 +26,42 @@ extension PeriodEnd {
     ///
     /// A refunded successor cuts too: an upgraded period is never revived (app-store.md §G-27).
     /// A revocation takes the access from its date on, and changes nothing at or after the end.
+    /// One that was reversed is as if it had never been, or under another policy gives the access
+    /// back from the reversal on: after the end there is nothing to give back.
     init(
         of purchase: Purchase,
+        among purchases: [Purchase],
+        cut: Cut?,
+        under policy: AccessPolicy,
+        citing citations: inout Citations
+    ) {
+        let told = PeriodEnd(asTold: purchase, among: purchases, cut: cut, citing: &citations)
+        guard !policy.reversalIsRetroactive else {
+            self = told
+            return
+        }
+        var suspensions = purchase.suspensions.filter { $0.from < told.validTo }
+        guard let last = suspensions.last, last.to >= told.validTo else {
+            self.init(
+                validTo: told.validTo,
+                reason: told.reason,
+                isNatural: told.isNatural,
+                suspensions: suspensions
+            )
+            return
+        }
+        suspensions.removeLast()
+        citations.cite(last.citations)
+        self.init(
+            validTo: last.from,
+            reason: last.reason,
+            isNatural: false,
+            suspensions: suspensions
+        )
+    }
+
+    private init(
+        asTold purchase: Purchase,
         among purchases: [Purchase],
         cut: Cut?,
         citing citations: inout Citations
@@ -35,11 +72,9 @@ extension PeriodEnd {
         let end = cut?.at ?? purchase.expiresDate
         let isRevokedBefore = revocation.map { $0 < end } ?? false
         if let successor = cut?.successor, !isRevokedBefore {
-
             citations.cite(purchases[successor].firstOffset)
-
         }
-
+        suspensions = []
         validTo = max(purchase.purchaseDate, min(end, revocation ?? end))
         isNatural = cut == nil && !isRevokedBefore && !isUpgraded
         if isUpgraded {
@@ -63,6 +98,7 @@ extension Purchase {
         return Cut(at: mark.asOf, successor: nil)
     }
 
+    /// Whether what is taken back was shared by the family, and not paid for.
     fileprivate func isOfFamily(citing citations: inout Citations) -> Bool {
         text(.inAppOwnershipType, citing: &citations) == "FAMILY_SHARED"
             || text(.revocationType, citing: &citations) == "FAMILY_REVOKE"

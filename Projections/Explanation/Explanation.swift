@@ -22,6 +22,8 @@ public struct Explanation: Sendable {
     public let rowsNow: [ActivePeriod]
     /// The rows as known at the instant, for the picture.
     public let rowsThen: [ActivePeriod]
+    /// What counted as access.
+    public let policy: AccessPolicy
 
     /// The explanation of an instant.
     ///
@@ -29,8 +31,15 @@ public struct Explanation: Sendable {
     ///   - histories: One subscription, or all of one customer, cut to the knowledge that counts.
     ///   - instant: The instant asked about.
     ///   - product: Only access by this product; nil for any.
-    public init(_ histories: [RecordedHistory], at instant: Instant, product: String? = nil) {
-        let accesses = histories.map { KnownAccess($0, product: product) }
+    ///   - policy: What counts as access.
+    public init(
+        _ histories: [RecordedHistory],
+        at instant: Instant,
+        product: String? = nil,
+        under policy: AccessPolicy = .current
+    ) {
+        self.policy = policy
+        let accesses = histories.map { KnownAccess($0, product: product, under: policy) }
         let end = accesses.instants.last ?? instant
         at = instant
         rowsNow = accesses.rows(knownAt: max(end, instant))
@@ -42,7 +51,13 @@ public struct Explanation: Sendable {
         let hasAccess = entitled.hasAccess
         var flipping: [Position] = []
         for position in because.map(\.position) where !flipping.contains(position) {
-            let without = AccessAnswer(histories, without: position, product, at: instant)
+            let without = AccessAnswer(
+                histories,
+                without: position,
+                product,
+                at: instant,
+                under: policy
+            )
             if without.hasAccess != hasAccess { flipping.append(position) }
         }
         changesIf = flipping
@@ -55,35 +70,12 @@ extension AccessAnswer {
         _ histories: [RecordedHistory],
         without position: Position,
         _ product: String?,
-        at instant: Instant
+        at instant: Instant,
+        under policy: AccessPolicy
     ) {
         let remaining = histories.map { $0.latest.without(position) }
-        let rows = remaining.flatMap { ActivePeriods(Timeline($0)).rows }.filter { row in
-            product.map { byBytes(row.productId, $0) == nil } ?? true
-        }
+        let rows = remaining.flatMap { ActivePeriods(Timeline($0).under(policy)).rows }
+            .filter { row in product.map { byBytes(row.productId, $0) == nil } ?? true }
         self.init(rows, isKnown: remaining.contains { !$0.events.isEmpty }, at: instant)
     }
-}
-
-/// How the fold decides what Apple leaves open; each is written down in DESIGN's traps.
-public struct AccessPolicy: Hashable, Sendable {
-    /// Whether billing grace is access (app-store.md §G-20).
-    public let graceGivesAccess: Bool
-    /// Whether billing retry is access (app-store.md §G-19).
-    public let retryGivesAccess: Bool
-    /// Whether what the family shares is access (app-store.md §G-33).
-    public let familyGivesAccess: Bool
-    /// Whether a reversed refund restores access from the refund on (app-store.md §G-30).
-    public let reversalIsRetroactive: Bool
-    /// Counts up whenever one of them changes.
-    public let version: Int
-
-    /// What the folds of this version do.
-    public static let current = AccessPolicy(
-        graceGivesAccess: true,
-        retryGivesAccess: false,
-        familyGivesAccess: true,
-        reversalIsRetroactive: true,
-        version: 1
-    )
 }

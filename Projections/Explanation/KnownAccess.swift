@@ -18,10 +18,10 @@ struct KnownAccess {
     }
 
     /// The steps of a history; with a product only its rows count.
-    init(_ history: RecordedHistory, product: String?) {
+    init(_ history: RecordedHistory, product: String?, under policy: AccessPolicy) {
         self.history = history
         steps = history.instants.map { instant in
-            let periods = ActivePeriods(Timeline(history.known(at: instant)))
+            let periods = ActivePeriods(Timeline(history.known(at: instant)).under(policy))
             guard let product else {
                 return Step(knownFrom: instant, rows: periods.rows, active: periods.active)
             }

@@ -37,8 +37,13 @@ public struct WrongAnswers: Sendable {
     /// - Parameters:
     ///   - histories: What is known, cut to the knowledge that counts as the end.
     ///   - product: Only access by this product; nil for any.
-    public init(_ histories: [RecordedHistory], product: String? = nil) {
-        self.init(histories.map { KnownAccess($0, product: product) })
+    ///   - policy: What counts as access.
+    public init(
+        _ histories: [RecordedHistory],
+        product: String? = nil,
+        under policy: AccessPolicy = .current
+    ) {
+        self.init(histories.map { KnownAccess($0, product: product, under: policy) })
     }
 
     init(_ accesses: [KnownAccess]) {

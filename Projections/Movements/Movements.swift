@@ -10,7 +10,7 @@ public struct Movements: Sendable {
     ///
     /// Linear in the number of events but for sorting.
     public init(_ timeline: Timeline, _ catalogues: CatalogueHistory) {
-        var fold = MovementFold(timeline, catalogues)
+        var fold = MovementFold(timeline.asAppleDid, catalogues)
         fold.takePurchases()
         fold.takeOneTimePurchases()
         fold.takeStatuses()

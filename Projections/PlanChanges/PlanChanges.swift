@@ -15,7 +15,7 @@ public struct PlanChanges: Sendable {
             rows = []
             return
         }
-        let course = PlanCourse(timeline)
+        let course = PlanCourse(timeline.asAppleDid)
         let wishes = PlanWishes(course).wishes
         var rows: [PlanChange] = []
         for step in course.steps.indices.dropFirst() {

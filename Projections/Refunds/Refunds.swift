@@ -24,7 +24,7 @@ public struct Refunds: Sendable {
             rows = []
             return
         }
-        let surroundings = RefundSurroundings(timeline)
+        let surroundings = RefundSurroundings(timeline.asAppleDid)
         var rows: [RefundCase] = []
         for index in subscriptions {
             let events = notices.events(about: index, isOneTime: false)
@@ -93,7 +93,7 @@ extension Purchase {
     }
 
     /// What was said about its revocation, one event an as-of.
-    fileprivate var revocationEvents: [RefundMachine.Event] {
+    var revocationEvents: [RefundMachine.Event] {
         guard wasEverRevoked else { return [] }
         var events: [RefundMachine.Event] = []
         var sweep = Sweep(assertions)

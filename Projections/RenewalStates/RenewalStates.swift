@@ -13,7 +13,7 @@ public struct RenewalStates: Sendable {
     public init(_ timeline: Timeline) {
         let statements = timeline.renewalStatements
         var drafts = StateDrafts(timeline, statements)
-        let periods = ActivePeriods(timeline)
+        let periods = ActivePeriods(timeline.withEveryStatus)
         for span in StatusSpans(timeline, periods, statements).spans { drafts.take(span) }
         rows = drafts.drafts.map { $0.row(in: timeline) }
     }

@@ -33,7 +33,7 @@ struct RenewalStatesProjection: Projection {
     }
 
     func rows(of timeline: Timeline, in context: FoldContext) -> [ProjectionRow] {
-        RenewalStates(timeline).rows.map {
+        RenewalStates(timeline.under(context.policy)).rows.map {
             ProjectionRow(values: $0.values, positions: $0.positions)
         }
     }

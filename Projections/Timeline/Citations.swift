@@ -19,6 +19,14 @@ struct Citations {
         for position in positions { cite(position.offset) }
     }
 
+    /// The same with all that others cite, where there are any.
+    func citing(_ others: Citations?) -> Citations {
+        guard let others else { return self }
+        var citations = self
+        citations.cite(others)
+        return citations
+    }
+
     /// Adds all that others cite.
     mutating func cite(_ others: Citations) {
         offsets += others.offsets

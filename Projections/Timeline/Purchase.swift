@@ -50,6 +50,11 @@ public struct Purchase: Sendable {
         }
     }
 
+    /// Whether somebody else of the family pays for it (app-store.md §G-33).
+    var isFamilyShared: Bool {
+        assertions.state(of: .inAppOwnershipType) == .value(.text("FAMILY_SHARED"))
+    }
+
     /// Whether it is known to have been replaced by another one.
     public var isUpgraded: Bool { assertions.state(of: .isUpgraded) == .value(.boolean(true)) }
 

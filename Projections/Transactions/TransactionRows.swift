@@ -42,7 +42,8 @@ private struct TransactionCourse {
     init(_ timeline: Timeline, _ catalogues: CatalogueHistory) {
         self.timeline = timeline
         self.catalogues = catalogues
-        continuity = Continuity(timeline, ActivePeriods(timeline))
+        let told = timeline.asAppleDid
+        continuity = Continuity(told, ActivePeriods(told))
         cuts = timeline.cuts
         graces = GracePeriods(timeline)
         signals = RenewalSignals(timeline)
@@ -211,18 +212,22 @@ extension TransactionCourse {
 
     private func time(of index: Int, _ citations: inout Citations) -> TransactionRow.Time {
         let purchase = timeline.purchases[index]
+        let policy = timeline.policy
         let end = PeriodEnd(
             of: purchase,
             among: timeline.purchases,
             cut: cuts[index],
+            under: policy,
             citing: &citations
         )
         let grace = end.isNatural ? graces?.end(after: index, citing: &citations) : nil
+        let accessEnd = (policy.graceGivesAccess ? grace : nil) ?? end.validTo
+        let isCounted = policy.familyGivesAccess || !purchase.isFamilyShared
         return TransactionRow.Time(
             start: purchase.purchaseDate,
             end: purchase.expiresDate,
             gracePeriodEnd: grace,
-            effectiveEnd: grace ?? end.validTo
+            effectiveEnd: isCounted ? accessEnd : purchase.purchaseDate
         )
     }
 

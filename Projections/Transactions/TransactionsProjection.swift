@@ -97,7 +97,7 @@ struct TransactionsProjection: Projection {
     ]
 
     func rows(of timeline: Timeline, in context: FoldContext) -> [ProjectionRow] {
-        TransactionRows(timeline, context.catalogues).rows.map {
+        TransactionRows(timeline.under(context.policy), context.catalogues).rows.map {
             ProjectionRow(values: $0.values, positions: $0.positions)
         }
     }

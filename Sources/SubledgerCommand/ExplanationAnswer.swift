@@ -103,7 +103,7 @@ struct ExplanationAnswer {
     }
 
     private var policy: JSONTree {
-        let policy = AccessPolicy.current
+        let policy = explanation.policy
         return .object([
             "grace": .text(policy.graceGivesAccess ? "access" : "noAccess"),
             "retry": .text(policy.retryGivesAccess ? "access" : "noAccess"),

@@ -109,7 +109,7 @@ struct ExplanationText {
     }
 
     private var policy: String {
-        let policy = AccessPolicy.current
+        let policy = explanation.policy
         return "  policy  grace=\(policy.graceGivesAccess ? "access" : "no-access")  "
             + "retry=\(policy.retryGivesAccess ? "access" : "no-access")  "
             + "family=\(policy.familyGivesAccess ? "on" : "off")  "

@@ -5,6 +5,7 @@ import EventLog
 import Foundation
 import Postgres
 import Projector
+import Subledger
 
 /// The exit codes of the command line; a contract (interfaces §3.1).
 enum Exit {
@@ -42,6 +43,7 @@ struct Failure: Error {
         case let error as ProjectorError: end(exitCode(of: error.code), error.description)
         case let error as Rejection: end(Exit.badInput, error.message)
         case let error as CatalogueError: end(exitCode(of: error.code), error.description)
+        case let error as PolicyError: end(Exit.badInput, error.description)
         case let error as EmbeddedServerError: end(Exit.unavailable, error.description)
         case let error as PostgresError:
             end(error.isRetryable ? Exit.unavailable : Exit.internalError, error.description)

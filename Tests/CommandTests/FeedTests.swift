@@ -189,7 +189,7 @@ struct FeedTests {
                 ("0:\(events + 1):\(digest)", ["ahead of the log", "lane 0", "\(digest)"]),
                 ("1:1:\(digest)", ["lane 1", "1 lane"]),
             ] {
-                let ending = try await command.run("feed", "--follow", "--after", cursor)
+                let ending = try await command.run("feed", "--after", cursor)
                 #expect(ending.code == 3, "\(ending.errors)")
                 #expect(ending.output.isEmpty)
                 for word in words + ["without a cursor"] {

@@ -109,11 +109,14 @@ struct MemoryLedger {
 
 extension MemoryLedger {
     /// The canonical bytes of all rows of all streams, in the order of the content digest.
-    var rowBytes: [[UInt8]] {
+    var rowBytes: [[UInt8]] { rowBytes(in: FoldContext()) }
+
+    /// The same under another policy.
+    func rowBytes(in context: FoldContext) -> [[UInt8]] {
         streams.flatMap { stream in
             let timeline = timeline(of: stream)
             return allProjections.flatMap {
-                $0.acceptedRows(of: timeline).map(\.canonicalBytes)
+                $0.acceptedRows(of: timeline, in: context).map(\.canonicalBytes)
             }
         }
     }

@@ -13,10 +13,11 @@ import Testing
 ///
 /// The rows of a table are in the words of its entry in `rowTexts`; `---` alone is
 /// `--- active_periods`, whose rows are `KIND PRODUCT FROM..TO REASON`, and `active FROM..TO …`.
+/// Words after a table's name say the policy: `no-grace`, `no-family`, `from-reversal`.
 struct TimelineText {
     var facts: [Fact] = []
     /// The expected rows of each table the text names, in its order.
-    var tables: [(name: String, rows: [String])] = []
+    var tables: [(name: String, policy: AccessPolicy, rows: [String])] = []
 
     /// How each table's rows are written in a scenario; a new table adds its line.
     static let rowTexts: [String: @Sendable (Timeline) -> [String]] = [
@@ -44,7 +45,8 @@ struct TimelineText {
             let words = line.split(separator: " ").map(String.init)
             guard let first = words.first else { continue }
             if first == "---" {
-                tables.append((words.count > 1 ? words[1] : "active_periods", []))
+                let name = words.count > 1 ? words[1] : "active_periods"
+                tables.append((name, try AccessPolicy(words.dropFirst(2)), []))
             } else if !tables.isEmpty {
                 tables[tables.count - 1].rows.append(words.joined(separator: " "))
             } else {
@@ -184,6 +186,26 @@ private struct FactDraft {
     }
 }
 
+extension AccessPolicy {
+    /// The policy of these words; `current` without any.
+    fileprivate init(_ words: some Sequence<String>) throws {
+        var (grace, family, retroactive) = (true, true, true)
+        for word in words {
+            switch word {
+            case "no-grace": grace = false
+            case "no-family": family = false
+            case "from-reversal": retroactive = false
+            default: try #require(Bool(false), "no word of a policy: \(word)")
+            }
+        }
+        self.init(
+            graceGivesAccess: grace,
+            familyGivesAccess: family,
+            reversalIsRetroactive: retroactive
+        )
+    }
+}
+
 extension String {
     fileprivate func components(separatedBy separator: String) -> [String] {
         split(separator: separator, omittingEmptySubsequences: false).map(String.init)
@@ -221,7 +243,7 @@ func expect(
                 "no such table: \(table.name)",
                 sourceLocation: sourceLocation
             )
-            let rows = describe(timeline)
+            let rows = describe(timeline.under(table.policy))
             #expect(
                 rows == table.rows,
                 "\(table.name), seed 1",

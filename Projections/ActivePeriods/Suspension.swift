@@ -1,0 +1,49 @@
+internal import Events
+
+/// A time in which Apple had taken a purchase back, before it reversed that (app-store.md §G-30).
+struct Suspension {
+    /// The date of the refund; never before the purchase.
+    let from: Instant
+    /// When Apple first said that it was reversed.
+    var to: Instant
+    /// Whether it was the family that stopped sharing.
+    let isOfFamily: Bool
+    /// What says so.
+    var citations: Citations
+
+    /// Why the access ended for that time.
+    var reason: ActivePeriod.EndReason { isOfFamily ? .revoked : .refunded }
+}
+
+extension Purchase {
+    /// The times until its refunds were reversed, ascending, never touching; nearly always none.
+    var suspensions: [Suspension] {
+        guard wasEverRevoked else { return [] }
+        let told = RefundMachine(revocationEvents).drafts.compactMap { draft -> Suspension? in
+            guard let date = draft.revocation.date, let reversed = draft.reversed,
+                date < reversed, purchaseDate < reversed
+            else { return nil }
+            var citations = draft.citations
+            let isOfFamily =
+                draft.revocation.type == "FAMILY_REVOKE"
+                || text(.inAppOwnershipType, citing: &citations) == "FAMILY_SHARED"
+            return Suspension(
+                from: max(date, purchaseDate),
+                to: reversed,
+                isOfFamily: isOfFamily,
+                citations: citations
+            )
+        }
+        // A refund may be dated into the time of one before it.
+        return told.sorted { ($0.from, $0.to) < ($1.from, $1.to) }.reduce(into: []) {
+            merged,
+            next in
+            guard let last = merged.last, next.from <= last.to else {
+                merged.append(next)
+                return
+            }
+            merged[merged.count - 1].to = max(last.to, next.to)
+            merged[merged.count - 1].citations.cite(next.citations)
+        }
+    }
+}

@@ -1,0 +1,144 @@
+import Foundation
+public import Projections
+
+/// A policy to be judged before it is adopted: a JSON object of a few members, all optional.
+///
+/// `graceCounts`, `familyCounts` and `reversalIsRetroactive` are true or false (see
+/// `AccessPolicy`), `catalogueVersion` is the last version of the catalogue that counts, 0 for
+/// none. What is left out is as it is without a policy.
+public struct PolicyDocument: Codable, Hashable, Sendable {
+    /// Whether billing grace is access; nil for what holds without a policy.
+    public var graceCounts: Bool?
+    /// Whether what the family shares is access; nil for what holds without a policy.
+    public var familyCounts: Bool?
+    /// Whether a reversed refund gives access back as if it had never been; nil for what holds
+    /// without a policy.
+    public var reversalIsRetroactive: Bool?
+    /// The last version of the catalogue that counts, in the order of imports; nil for all.
+    public var catalogueVersion: Int?
+
+    /// Longest document, in bytes: far above any with these members, far below trouble.
+    public static let byteCountMax = 65_536
+
+    /// The policy that changes nothing.
+    public init() {}
+
+    /// Reads a document.
+    ///
+    /// - Parameter json: One JSON object, in UTF-8.
+    /// - Throws: `notAPolicy` for anything else, `unknownMember` for a member it does not have,
+    ///   `malformed` for a value of another type, `tooLarge` above `byteCountMax`.
+    public init(json: [UInt8]) throws(PolicyError) {
+        guard json.count <= PolicyDocument.byteCountMax else {
+            throw PolicyError(
+                .tooLarge,
+                "the policy has \(json.count) bytes; at most \(PolicyDocument.byteCountMax) are "
+                    + "read, and a policy needs a hundred"
+            )
+        }
+        do {
+            self = try JSONDecoder().decode(PolicyDocument.self, from: Data(json))
+        } catch let error as PolicyError {
+            throw error
+        } catch DecodingError.typeMismatch(_, let context) where !context.codingPath.isEmpty {
+            throw PolicyError.malformed(context.codingPath)
+        } catch DecodingError.dataCorrupted(let context) where !context.codingPath.isEmpty {
+            throw PolicyError.malformed(context.codingPath)
+        } catch {
+            throw PolicyError(
+                .notAPolicy,
+                "this is no policy: expected one JSON object, such as {\"graceCounts\":false}"
+            )
+        }
+    }
+
+    /// Reads the members; one that is not known is an error, for it would change nothing unnoticed.
+    public init(from decoder: any Decoder) throws {
+        for name in try decoder.container(keyedBy: MemberName.self).allKeys
+        where !Member.allCases.contains(where: { $0.rawValue == name.stringValue }) {
+            let known = Member.allCases.map(\.rawValue).joined(separator: ", ")
+            throw PolicyError(
+                .unknownMember,
+                "a policy has no member '\(name.stringValue.prefix(80))'; the members are \(known)"
+            )
+        }
+        let members = try decoder.container(keyedBy: Member.self)
+        graceCounts = try members.decodeIfPresent(Bool.self, forKey: .graceCounts)
+        familyCounts = try members.decodeIfPresent(Bool.self, forKey: .familyCounts)
+        reversalIsRetroactive = try members.decodeIfPresent(
+            Bool.self,
+            forKey: .reversalIsRetroactive
+        )
+        catalogueVersion = try members.decodeIfPresent(Int.self, forKey: .catalogueVersion)
+    }
+
+    /// Writes the members that are set.
+    public func encode(to encoder: any Encoder) throws {
+        var members = encoder.container(keyedBy: Member.self)
+        try members.encodeIfPresent(graceCounts, forKey: .graceCounts)
+        try members.encodeIfPresent(familyCounts, forKey: .familyCounts)
+        try members.encodeIfPresent(reversalIsRetroactive, forKey: .reversalIsRetroactive)
+        try members.encodeIfPresent(catalogueVersion, forKey: .catalogueVersion)
+    }
+
+    private enum Member: String, CodingKey, CaseIterable {
+        case graceCounts, familyCounts, reversalIsRetroactive, catalogueVersion
+    }
+
+    private struct MemberName: CodingKey {
+        let stringValue: String
+        var intValue: Int? { nil }
+
+        init(stringValue: String) { self.stringValue = stringValue }
+
+        init?(intValue: Int) { nil }
+    }
+}
+
+extension PolicyDocument {
+    /// What counts as access by it.
+    public var policy: AccessPolicy {
+        let current = AccessPolicy.current
+        return AccessPolicy(
+            graceGivesAccess: graceCounts ?? current.graceGivesAccess,
+            familyGivesAccess: familyCounts ?? current.familyGivesAccess,
+            reversalIsRetroactive: reversalIsRetroactive ?? current.reversalIsRetroactive
+        )
+    }
+
+    /// What folds may know by it.
+    ///
+    /// - Parameter catalogues: Every version that was imported.
+    /// - Returns: The policy, and the versions that count by it.
+    /// - Throws: `unknownCatalogue` for a version that was not.
+    public func context(_ catalogues: CatalogueHistory) throws(PolicyError) -> FoldContext {
+        FoldContext(catalogues: try chosen(of: catalogues), policy: policy)
+    }
+
+    /// The policy in words that say the same again, whatever a later version takes for granted:
+    /// every member, in one order, without spaces; `catalogueVersion` only where it is set.
+    public var canonicalText: String {
+        let policy = policy
+        let version = catalogueVersion.map { "\"catalogueVersion\":\($0)," } ?? ""
+        return "{\(version)\"familyCounts\":\(policy.familyGivesAccess),"
+            + "\"graceCounts\":\(policy.graceGivesAccess),"
+            + "\"reversalIsRetroactive\":\(policy.reversalIsRetroactive)}"
+    }
+
+    private func chosen(of catalogues: CatalogueHistory) throws(PolicyError) -> CatalogueHistory {
+        guard let version = catalogueVersion else { return catalogues }
+        let isThere = version == 0 || catalogues.versions.contains { $0.version == version }
+        guard isThere else {
+            let newest = catalogues.newestVersion
+            throw PolicyError(
+                .unknownCatalogue,
+                "the policy names version \(version) of the catalogue; "
+                    + (newest == 0
+                        ? "none was imported, so that it can only be 0, for none"
+                        : "the newest is \(newest), and 0 stands for none")
+                    + "; see `subledger catalog list`"
+            )
+        }
+        return catalogues.imported(through: version)
+    }
+}

@@ -1,0 +1,42 @@
+/// Why a policy was not taken.
+public struct PolicyError: Error, Hashable, Sendable {
+    /// What happened, for callers to switch on.
+    public let code: Code
+    /// What happened, to which thing, and what to do next; safe to log.
+    public let message: String
+
+    /// The causes.
+    public enum Code: String, CaseIterable, Sendable {
+        /// It is no JSON object.
+        case notAPolicy = "not-a-policy"
+        /// It has a member that no policy has.
+        case unknownMember = "unknown-member"
+        /// A member has a value of another type.
+        case malformed
+        /// It is larger than any policy.
+        case tooLarge = "too-large"
+        /// It names a version of the catalogue that was never imported.
+        case unknownCatalogue = "unknown-catalogue"
+    }
+
+    init(_ code: Code, _ message: String) {
+        self.code = code
+        self.message = message
+    }
+
+    static func malformed(_ path: [any CodingKey]) -> PolicyError {
+        let member = path.first?.stringValue ?? ""
+        let expected =
+            member == "catalogueVersion"
+            ? "the number of a version, or 0 for none" : "true or false"
+        return PolicyError(
+            .malformed,
+            "the policy's member '\(member)' has a value of another type; expected \(expected)"
+        )
+    }
+}
+
+extension PolicyError: CustomStringConvertible {
+    /// The message and the code.
+    public var description: String { "\(message) [\(code.rawValue)]" }
+}

@@ -1,0 +1,160 @@
+import Events
+import Projections
+import Testing
+
+/// What must hold under every policy, whatever a history says (promises 2, 3, 4 and 7).
+@Suite struct PolicyLawTests {
+    /// All that there are.
+    private static let policies = [true, false].flatMap { grace in
+        [true, false].flatMap { family in
+            [true, false].map { retroactive in
+                AccessPolicy(
+                    graceGivesAccess: grace,
+                    familyGivesAccess: family,
+                    reversalIsRetroactive: retroactive
+                )
+            }
+        }
+    }
+
+    private static let fromReversal = AccessPolicy(
+        graceGivesAccess: true,
+        familyGivesAccess: true,
+        reversalIsRetroactive: false
+    )
+
+    private static let withoutGrace = AccessPolicy(
+        graceGivesAccess: false,
+        familyGivesAccess: true,
+        reversalIsRetroactive: true
+    )
+
+    @Test(arguments: UInt64(1)...400)
+    func `order, repetition and batches of arrival change no row under any policy`(seed: UInt64) {
+        var random = RandomFacts(seed: seed)
+        let facts = random.facts(Int.random(in: 1...14, using: &random.random))
+        let ledger = MemoryLedger([facts])
+        let other = MemoryLedger(random.deliveries(of: facts))
+        for policy in PolicyLawTests.policies {
+            let context = FoldContext(policy: policy)
+            let areSame = other.rowBytes(in: context) == ledger.rowBytes(in: context)
+            #expect(areSame, "seed \(seed), \(policy)")
+        }
+    }
+
+    /// The timeline of another policy is asked of the tables of this one.
+    @Test(arguments: UInt64(1)...200)
+    func `the context's policy counts, whatever the timeline's was`(seed: UInt64) {
+        var random = RandomFacts(seed: seed)
+        let ledger = MemoryLedger([random.facts(14)])
+        for stream in ledger.streams {
+            let timeline = ledger.timeline(of: stream)
+            for projection in allProjections {
+                let rows = projection.acceptedRows(of: timeline)
+                for policy in PolicyLawTests.policies {
+                    let other = projection.acceptedRows(of: timeline.under(policy))
+                    let areSame = other == rows
+                    #expect(areSame, "seed \(seed), \(projection.name), \(policy)")
+                }
+            }
+        }
+    }
+
+    @Test(arguments: UInt64(1)...1000)
+    func `without grace the rows are the same but for those of grace`(seed: UInt64) {
+        var random = RandomFacts(seed: seed)
+        let ledger = MemoryLedger([random.facts(20)])
+        for stream in ledger.streams {
+            let timeline = ledger.timeline(of: stream)
+            let all = ActivePeriods(timeline).rows.filter { $0.kind != .grace }
+            let rows = ActivePeriods(timeline.under(PolicyLawTests.withoutGrace)).rows
+            let areSame = rows.map(\.withoutLasting) == all.map(\.withoutLasting)
+            #expect(areSame, "seed \(seed)")
+        }
+    }
+
+    @Test func `what a reversal gives back only from then on is missing exactly until then`() {
+        var suspended = 0
+        for seed in UInt64(1)...2000 {
+            var random = RandomFacts(seed: seed)
+            let ledger = MemoryLedger([random.facts(20)])
+            for stream in ledger.streams {
+                let timeline = ledger.timeline(of: stream)
+                let told = ActivePeriods(timeline).rows.filter { $0.kind != .grace }
+                let rows = ActivePeriods(timeline.under(PolicyLawTests.fromReversal)).rows
+                    .filter { $0.kind != .grace }
+                for (index, purchase) in timeline.purchases.enumerated() {
+                    // Two of one second are told apart by nothing that a row holds.
+                    guard timeline.isAlone(index) else { continue }
+                    let cases = Refunds(timeline).rows.filter { $0.isOf(purchase) }
+                    let missing = cases.compactMap { refund -> Range<Int64>? in
+                        guard let from = refund.revoked, let to = refund.reversed, from < to
+                        else { return nil }
+                        return from.milliseconds..<to.milliseconds
+                    }
+                    let before = told.filter { $0.isOf(purchase) }.flatMap(\.halfDays)
+                    let after = rows.filter { $0.isOf(purchase) }.flatMap(\.halfDays)
+                    let expected = before.filter { instant in
+                        !missing.contains { $0.contains(instant) }
+                    }
+                    let isExact = after == expected
+                    #expect(isExact, "seed \(seed)")
+                    if before != after { suspended += 1 }
+                }
+            }
+        }
+        // Else the law says nothing.
+        #expect(suspended > 100, "\(suspended) purchases")
+    }
+
+    @Test(arguments: UInt64(1)...300)
+    func `what Apple did is the same under every policy`(seed: UInt64) throws {
+        var random = RandomFacts(seed: seed)
+        let ledger = MemoryLedger([random.facts(20)])
+        let names = ["refunds", "plan_changes", "movements"]
+        let projections = allProjections.filter { names.contains($0.name) }
+        try #require(projections.count == names.count)
+        for stream in ledger.streams {
+            let timeline = ledger.timeline(of: stream)
+            for projection in projections {
+                let rows = projection.acceptedRows(of: timeline)
+                for policy in PolicyLawTests.policies {
+                    let context = FoldContext(policy: policy)
+                    let areSame = projection.acceptedRows(of: timeline, in: context) == rows
+                    #expect(areSame, "seed \(seed), \(projection.name), \(policy)")
+                }
+            }
+        }
+    }
+}
+
+extension Timeline {
+    /// Whether no other purchase begins in its second.
+    fileprivate func isAlone(_ index: Int) -> Bool {
+        purchases.count { $0.purchaseDate == purchases[index].purchaseDate } == 1
+    }
+}
+
+extension RefundCase {
+    fileprivate func isOf(_ purchase: Purchase) -> Bool {
+        purchaseDate == purchase.purchaseDate && expiresDate != nil
+    }
+}
+
+extension ActivePeriod {
+    fileprivate func isOf(_ purchase: Purchase) -> Bool { purchaseDate == purchase.purchaseDate }
+
+    /// The values, apart from whether it was the last to end.
+    fileprivate var withoutLasting: [ColumnValue] {
+        endReason == .open ? Array(values.dropLast()) + [.text("expired")] : values
+    }
+
+    /// The instants of a grid of half days, and a millisecond on either side, that it gives access
+    /// at: random facts are of whole days and their first millisecond.
+    fileprivate var halfDays: [Int64] {
+        (-4...40).flatMap { half -> [Int64] in
+            let instant = RandomFacts.day(0).milliseconds + half * 43_200_000
+            return [instant - 1, instant, instant + 1, instant + 2]
+        }.filter { validFrom.milliseconds <= $0 && $0 < validTo.milliseconds }
+    }
+}

@@ -1,0 +1,105 @@
+import Events
+import Projections
+import Subledger
+import Testing
+
+/// A policy as a document: what is read, what it comes to, and what is refused.
+@Suite struct PolicyDocumentTests {
+    private static func document(_ text: String) throws(PolicyError) -> PolicyDocument {
+        try PolicyDocument(json: Array(text.utf8))
+    }
+
+    @Test func `all members are optional, and what is left out is as without a policy`() throws {
+        let context = try Self.document("{}").context(.three)
+        #expect(context == FoldContext(catalogues: .three))
+        #expect(context.policy == .current)
+        #expect(try Self.document("{\"graceCounts\":null}") == PolicyDocument())
+        let document = try Self.document(
+            """
+            { "graceCounts": false, "reversalIsRetroactive": false, "familyCounts": false,
+              "catalogueVersion": 2 }
+            """
+        )
+        let other = try document.context(.three)
+        #expect(!other.policy.graceGivesAccess)
+        #expect(!other.policy.familyGivesAccess)
+        #expect(!other.policy.reversalIsRetroactive)
+        #expect(!other.policy.retryGivesAccess)
+        #expect(other.catalogues.versions.map(\.version) == [1, 2])
+    }
+
+    @Test(arguments: [
+        "{}", "{\"graceCounts\":false}", "{\"reversalIsRetroactive\":false}",
+        "{\"catalogueVersion\":0,\"familyCounts\":false}", "{\"catalogueVersion\":3}",
+    ])
+    func `the canonical text says the same again, and names what was left out`(
+        text: String
+    ) throws {
+        let document = try Self.document(text)
+        let again = try Self.document(document.canonicalText)
+        #expect(try again.context(.three) == document.context(.three))
+        #expect(again.canonicalText == document.canonicalText)
+        for member in ["familyCounts", "graceCounts", "reversalIsRetroactive"] {
+            #expect(document.canonicalText.contains("\"\(member)\":"))
+        }
+    }
+
+    @Test func `the canonical text is of one form`() throws {
+        let document = try Self.document("{\"graceCounts\":false,\"catalogueVersion\":2}")
+        #expect(
+            document.canonicalText == "{\"catalogueVersion\":2,\"familyCounts\":true,"
+                + "\"graceCounts\":false,\"reversalIsRetroactive\":true}"
+        )
+    }
+
+    @Test(arguments: [
+        ("", PolicyError.Code.notAPolicy, ["JSON object"]), ("[]", .notAPolicy, ["JSON object"]),
+        ("true", .notAPolicy, ["JSON object"]), ("{", .notAPolicy, ["JSON object"]),
+        ("{\"graceCounts\":\"no\"}", .malformed, ["graceCounts", "true or false"]),
+        ("{\"catalogueVersion\":1.5}", .malformed, ["catalogueVersion", "number"]),
+        (
+            "{\"grace\":false}", .unknownMember,
+            [
+                "'grace'", "graceCounts", "familyCounts", "reversalIsRetroactive",
+                "catalogueVersion",
+            ]
+        ),
+        (String(repeating: " ", count: 70_000), .tooLarge, ["65536"]),
+    ])
+    func `anything else is refused, with what was expected`(
+        text: String,
+        code: PolicyError.Code,
+        words: [String]
+    ) {
+        let error = #expect(throws: PolicyError.self) { try Self.document(text) }
+        #expect(error?.code == code)
+        for word in words { #expect(error?.message.contains(word) == true, "\(word)") }
+    }
+
+    @Test func `a version that was never imported is refused, and the newest is named`() throws {
+        for version in [-1, 4, 99] {
+            let document = try Self.document("{\"catalogueVersion\":\(version)}")
+            let error = #expect(throws: PolicyError.self) { try document.context(.three) }
+            #expect(error?.code == .unknownCatalogue)
+            #expect(error?.message.contains("the newest is 3") == true)
+            let empty = #expect(throws: PolicyError.self) { try document.context(.none) }
+            #expect(empty?.message.contains("none was imported") == true)
+        }
+        let none = try Self.document("{\"catalogueVersion\":0}")
+        #expect(try none.context(.three).catalogues == .none)
+        #expect(try none.context(.none).catalogues == .none)
+    }
+}
+
+extension CatalogueHistory {
+    /// Three versions, of which the one imported last holds first.
+    fileprivate static let three = CatalogueHistory(
+        [(1, 20), (2, 30), (3, 10)].map { version, day in
+            ProductCatalogue(
+                version: version,
+                effectiveFrom: Instant(milliseconds: day * 86_400_000),
+                subscriptions: []
+            )
+        }
+    )
+}
