@@ -36,8 +36,8 @@ build: ## Build the command line, debug.
 release: dependencies ## Build the command line, optimised.
 	swift build -c release --product subledger
 
-snapshot: dependencies ## Write schema/snapshot.sql anew after a migration.
-	SNAPSHOT_UPDATE=1 swift test --disable-xctest --filter SnapshotTests
+snapshot: dependencies ## Write anew what is kept beside the sources: the schema, the digest of the folds.
+	SNAPSHOT_UPDATE=1 swift test --disable-xctest --filter 'SnapshotTests|FoldSourceTests'
 
 format: ## Lay the sources out.
 	swift format -i -r -p $(SOURCES)

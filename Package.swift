@@ -117,7 +117,7 @@ let package = Package(
             path: "Tests/TestSupport",
             swiftSettings: strict
         ),
-        .testTarget(name: "TidyTests", swiftSettings: strict),
+        .testTarget(name: "TidyTests", dependencies: ["Events"], swiftSettings: strict),
         .testTarget(name: "EventsTests", dependencies: ["Events"], swiftSettings: strict),
         .testTarget(
             name: "PostgresTests",
@@ -170,8 +170,8 @@ let package = Package(
         .testTarget(
             name: "CommandTests",
             dependencies: [
-                "EventLog", "Events", "Postgres", "Projections", "Projector", "Subledger",
-                "SubledgerCommand", "TestSupport",
+                "EventLog", "Events", "OldProgram", "Postgres", "Projections", "Projector",
+                "Subledger", "SubledgerCommand", "TestSupport",
             ],
             swiftSettings: strict
         ),
@@ -186,6 +186,13 @@ let package = Package(
         .testTarget(
             name: "FuzzTests",
             dependencies: ["Fuzz"],
+            swiftSettings: strict
+        ),
+        // Not a product: an older version, whose tables a rebuild sets right.
+        .executableTarget(
+            name: "OldProgram",
+            dependencies: ["EventLog", "Events", "Postgres", "Projections", "Projector"],
+            path: "Tests/OldProgram",
             swiftSettings: strict
         ),
         // Not a product: the process that the crash test kills.

@@ -17,8 +17,6 @@ struct Build: Sendable {
     static let rangesPerJob = 16
 
     /// Makes the schema, and says in `ledger_projection` that it is being filled.
-    ///
-    /// - Parameter name: The schema's name; nil for the next number.
     static func begin(
         _ plan: BuildPlan,
         log: EventLog,
@@ -234,6 +232,7 @@ struct Build: Sendable {
 struct BuildPlan: Sendable {
     var projections: [any Projection]
     var context: FoldContext
+    /// The policy of a what-if, as text; nil for the one that holds.
     var policy: String?
     /// The schema's name; nil for the next number.
     var schema: String?

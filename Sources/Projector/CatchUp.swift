@@ -33,11 +33,10 @@ struct CatchUp: Sendable {
         var refused = 0
     }
 
-    /// Takes the step.
+    /// Takes the step, in a session that writes; the log reads on its own.
     ///
-    /// - Parameters:
-    ///   - session: The session that writes; the log reads on its own.
-    ///   - waits: Whether to wait for somebody who is moving the same tables.
+    /// With `waits` it waits for somebody who is moving the same tables, and else leaves them to
+    /// him.
     func run(in session: PostgresSession, waits: Bool) async throws -> Outcome {
         let channel = Channel<[TableChanges]>(waitingMax: 2)
         async let reading = read(into: channel)

@@ -16,13 +16,8 @@ extension Projector {
         try await catchUp(tables, by: followed, in: session) { heads[$0.lane] }
     }
 
-    /// Brings tables each to the head that `target` names for its part.
-    ///
-    /// - Parameters:
-    ///   - tables: The tables; nobody else moves them for long.
-    ///   - followed: The fold of a part; nil where there is none.
-    ///   - session: The session that writes.
-    ///   - target: Where a part is to stand; nil to leave it.
+    /// Brings tables each to the head that `target` names for its part, by the fold that
+    /// `followed` knows for it; a part of which one of them knows nothing stays.
     func catchUp(
         _ tables: ShadowTables,
         by followed: (ProjectionPart) -> FollowedPart?,
@@ -56,13 +51,9 @@ extension Projector {
         }
     }
 
-    /// The next step of the parts that are furthest behind; nil where none is behind.
-    ///
-    /// - Parameters:
-    ///   - parts: Parts of one lane.
-    ///   - lane: The lane.
-    ///   - target: Where a part is to stand; nil to leave it.
-    /// - Throws: `logForked` where the log lacks the commit at which they stand.
+    /// The next step of those parts of a lane that are furthest behind where `target` wants them;
+    /// nil where none is behind. Refuses with `logForked` where the log lacks the commit at which
+    /// they stand.
     func step(
         of parts: [FollowedPart],
         lane: Int,

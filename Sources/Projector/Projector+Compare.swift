@@ -90,7 +90,9 @@ extension Projector {
 
     /// Drops tables that wait to be promoted, or that are kept beside the live ones.
     ///
-    /// - Parameter schema: The schema of tables kept beside; nil for those that wait.
+    /// - Parameters:
+    ///   - schema: The schema of tables kept beside; nil for those that wait.
+    ///   - options: How to go about it.
     /// - Returns: The schemas that are gone.
     /// - Throws: `schemaTaken` where that schema holds no such tables, `viewsInUse`,
     ///   `databaseUnavailable`.

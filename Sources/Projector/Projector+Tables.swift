@@ -137,8 +137,8 @@ extension Projector {
     ///
     /// - Parameters:
     ///   - positions: An offset for each lane that matters.
-    ///   - isGivenUp: Asked between looks whether to stop waiting.
     ///   - pollInterval: How long to wait between looks.
+    ///   - isGivenUp: Asked between looks whether to stop waiting.
     /// - Returns: Whether they are there.
     /// - Throws: `nothingLive`, `databaseUnavailable`.
     public func wait(

@@ -1,0 +1,231 @@
+import Foundation
+import Postgres
+import TestSupport
+import Testing
+
+/// The reason this ledger exists, with the commands only: a wrong fold, found, mended and promoted.
+@Suite(.enabled { await TestServer.isAvailable }, .timeLimit(.minutes(15)))
+struct RebuildStoryTests {
+    @Test func `a wrong fold is mended beside the live tables, and exactly its victims are shown`()
+        async throws
+    {
+        try await withLedger { command, settings in
+            let story = try await Story(command: command, settings: settings)
+            try await story.ingest(story.parts[0])
+            try await story.oldProgram("rebuild")
+            try await story.ingest(story.parts[1])
+            try await story.oldProgram("follow")
+            let overlaps = try await settings.number(Story.overlaps)
+            #expect(overlaps > 0, "the old fold does nothing wrong")
+
+            let refusal = try await command.run("follow", "--once")
+            #expect(refusal.code == 4)
+            #expect(refusal.errors.contains("active_periods of version 0, here 1"))
+
+            let live = try #require(try await story.tables().first { $0.state == "live" })
+            let victims = try await story.upgraded(knownAt: live.positions["0"] ?? 0)
+            #expect(!victims.isEmpty && victims.count < Int(live.rows))
+            async let appending: Void = story.ingest(story.parts[2])
+            let difference = try await command.json(
+                DiffDocument.self,
+                "rebuild",
+                "active_periods",
+                "--diff",
+                "--samples",
+                "1000",
+                "--quiet"
+            )
+            try await appending
+            #expect(Set(difference.samples.map(\.originalTransactionId)) == victims)
+            #expect(difference.streamsChanged == victims.count)
+            #expect(!difference.equal && difference.access.gainedMs == 0)
+            #expect(try await settings.number(Story.overlaps) == overlaps, "nothing is live yet")
+
+            try await story.promoteUnderReaders()
+            try await command.expect(0, "follow", "--once", "--quiet")
+            try await command.expect(0, "rebuild", "--check", "--quiet")
+            #expect(try await settings.number(Story.overlaps) == 0)
+            try await command.expectSoundLog()
+            try await story.expectTableTellsPeriods()
+        }
+    }
+
+    @Test func `a difference writes a page that needs no other file`() async throws {
+        try await withSimulatedLedger { command in
+            let folder = try TestFolder()
+            let page = folder.path(of: "difference.html")
+            let policy = folder.path(of: "policy.json")
+            try Data("{\"graceCounts\":false}".utf8).write(to: URL(fileURLWithPath: policy))
+            try await command.expect(0, "rebuild", "--quiet")
+            let text = try await command.expect(
+                0,
+                ["rebuild", "--with", policy, "--html", page, "--quiet"]
+            )
+            #expect(text.contains("active_periods"))
+            let html = try String(contentsOfFile: page, encoding: .utf8)
+            #expect(html.contains("<svg") && html.contains("</html>"))
+            #expect(!html.contains("src=\"http") && !html.contains("<script"))
+            // A what-if leaves nothing behind.
+            try await command.expect(0, "rebuild", "--check", "--quiet")
+            let tables = try await command.json([TableLine].self, "projections")
+            #expect(Set(tables.map(\.state)) == ["live"])
+        }
+    }
+
+    @Test func `what cannot be rebuilt together is refused with the reason`() async throws {
+        let command = Command(environment: ["DATABASE_URL": "postgresql://127.0.0.1:1/none"])
+        for (arguments, words) in [
+            (["--check", "--promote"], "exclude each other"),
+            (["--with", "p.json", "--promote"], "never live"),
+            (["--into", "next", "--check"], "not promoted"),
+            (["--to", "17"], "--to is for --into"),
+            (["--html", "page.html"], "are for --diff"),
+            (["--samples", "-1"], "from 0 to"),
+        ] {
+            let ending = try await command.run(["rebuild"] + arguments)
+            #expect(ending.code == 64, "\(arguments): \(ending.errors)")
+            #expect(ending.errors.contains(words), "\(arguments): \(ending.errors)")
+        }
+    }
+}
+
+/// A ledger whose payloads come in three parts.
+private struct Story: Sendable {
+    let command: Command
+    let settings: ConnectionSettings
+    let folder: TestFolder
+    let parts: [String]
+
+    /// Pairs of periods of one subscription that overlap: what an upgrade must end.
+    static let overlaps = """
+        SELECT count(*) FROM projection.active_periods a JOIN projection.active_periods b
+            USING (lane, environment, original_transaction_id)
+        WHERE a.ordinal < b.ordinal AND a.valid_from_ms < b.valid_to_ms
+            AND b.valid_from_ms < a.valid_to_ms AND a.kind <> 'grace' AND b.kind <> 'grace'
+        """
+
+    init(command: Command, settings: ConnectionSettings) async throws {
+        self.command = command
+        self.settings = settings
+        folder = try TestFolder()
+        let payloads = try await Simulation.shared.allPayloads()
+        var parts: [String] = []
+        for number in 0..<3 {
+            let path = folder.path(of: "part\(number).ndjson")
+            let part = payloads[payloads.count * number / 3..<payloads.count * (number + 1) / 3]
+            let text = part.map { String(decoding: $0, as: UTF8.self) }.joined(separator: "\n")
+            try Data(text.utf8).write(to: URL(fileURLWithPath: path))
+            parts.append(path)
+        }
+        self.parts = parts
+    }
+
+    func ingest(_ part: String) async throws {
+        try await command.expect(0, try await Simulation.shared.arguments + [part])
+    }
+
+    func oldProgram(_ argument: String) async throws {
+        let ending = try await Program("OldProgram").run(
+            [argument],
+            environment: command.environment
+        )
+        #expect(ending.code == 0, "\(ending.errors)")
+    }
+
+    func tables() async throws -> [TableLine] {
+        try await command.json([TableLine].self, "projections")
+    }
+
+    /// The subscriptions with an upgraded period, as the fold of one stream says.
+    func upgraded(knownAt offset: Int64) async throws -> Set<String> {
+        var upgraded: Set<String> = []
+        for stream in try await command.json([StreamLine].self, "streams") {
+            let ending = try await command.run(
+                "periods",
+                stream.originalTransactionId,
+                "--json",
+                "--environment",
+                stream.environment,
+                "--known-at",
+                "\(offset)"
+            )
+            if ending.output.contains("\"endReason\":\"upgraded\"") {
+                upgraded.insert(stream.originalTransactionId)
+            }
+        }
+        return upgraded
+    }
+
+    /// Promotes while somebody reads the view again and again.
+    func promoteUnderReaders() async throws {
+        let promoting = Task {
+            try await command.expect(0, "rebuild", "--promote", "--json", "--quiet")
+        }
+        let session = try await PostgresSession.connect(settings)
+        let isDone = Task { try await promoting.value }
+        var reads = 0
+        repeat {
+            let counted = try await session.query("SELECT count(*) FROM projection.active_periods")
+            #expect(try counted.single().int8(0) > 0)
+            reads += 1
+        } while try await settings.number(
+            "SELECT count(*) FROM projection.ledger_projection WHERE state = 'ready'"
+        ) > 0
+        await session.close()
+        #expect(try await isDone.value.contains("\"lockMilliseconds\":"))
+        #expect(reads > 0)
+    }
+
+    /// Holds the table against the fold of each stream.
+    func expectTableTellsPeriods() async throws {
+        for stream in try await command.json([StreamLine].self, "streams") {
+            let periods = try await command.json(
+                PeriodsOfStream.self,
+                "periods",
+                stream.originalTransactionId,
+                "--environment",
+                stream.environment
+            )
+            let rows = try await settings.number(
+                """
+                SELECT count(*) FROM projection.active_periods
+                WHERE original_transaction_id = '\(stream.originalTransactionId)'
+                    AND environment = '\(stream.environment)'
+                """
+            )
+            #expect(Int64(periods.periods.count) == rows, "\(stream.originalTransactionId)")
+        }
+    }
+}
+
+/// A line of `projections --json`.
+struct TableLine: Decodable {
+    let name: String
+    let state: String
+    let schema: String
+    let positions: [String: Int64]
+    let lag: Int64
+    let rows: Int64
+    let digest: String
+}
+
+private struct StreamLine: Decodable {
+    let originalTransactionId: String
+    let environment: String
+}
+
+private struct PeriodsOfStream: Decodable {
+    let periods: [Period]
+
+    struct Period: Decodable { let endReason: String }
+}
+
+private struct DiffDocument: Decodable {
+    let equal: Bool
+    let streamsChanged: Int
+    let access: Access
+    let samples: [Sample]
+
+    struct Access: Decodable { let gainedMs: Int64 }
+    struct Sample: Decodable { let originalTransactionId: String }
+}
