@@ -15,15 +15,19 @@ struct RowMatching {
     private(set) var reordered = 0
 
     init(_ old: [ProjectionRow], _ new: [ProjectionRow], by identities: [[RowKey.Part]]) {
-        let oldBytes = old.map(\.canonicalBytes)
-        let newBytes = new.map(\.canonicalBytes)
-        let oldKeys = RowKey.sorted(oldBytes.indices.map { RowKey(bytes: oldBytes[$0], row: $0) })
-        let newKeys = RowKey.sorted(newBytes.indices.map { RowKey(bytes: newBytes[$0], row: $0) })
+        // Mostly a row or two of many differ: those before and after them need no bytes.
+        let (head, tail) = RowMatching.equalEnds(old, new)
+        let oldKeys = (head..<old.count - tail).map {
+            RowKey(bytes: old[$0].canonicalBytes, row: $0)
+        }
+        let newKeys = (head..<new.count - tail).map {
+            RowKey(bytes: new[$0].canonicalBytes, row: $0)
+        }
         // What is left stays in the order of its bytes, in which equal keys are then paired: no
         // order of the rows decides who is whose partner.
-        var equals = RowKey.Join(oldKeys, newKeys)
+        var equals = RowKey.Join(RowKey.sorted(oldKeys), RowKey.sorted(newKeys))
         if equals.oldRest.isEmpty, equals.newRest.isEmpty {
-            reordered = zip(oldBytes, newBytes).count { $0 != $1 }
+            reordered = zip(oldKeys, newKeys).count { $0.bytes != $1.bytes }
             return
         }
         for identity in identities where !equals.oldRest.isEmpty && !equals.newRest.isEmpty {
@@ -36,6 +40,24 @@ struct RowMatching {
         }
         removed = equals.oldRest
         added = equals.newRest
+    }
+}
+
+extension RowMatching {
+    /// How many rows are equal from the first on, and of the others from the last on.
+    private static func equalEnds(
+        _ old: [ProjectionRow],
+        _ new: [ProjectionRow]
+    ) -> (head: Int, tail: Int) {
+        let count = min(old.count, new.count)
+        var (head, tail) = (0, 0)
+        while head < count, old[head].hasSameValues(as: new[head]) { head += 1 }
+        while head + tail < count,
+            old[old.count - 1 - tail].hasSameValues(as: new[new.count - 1 - tail])
+        {
+            tail += 1
+        }
+        return (head, tail)
     }
 }
 
@@ -128,6 +150,13 @@ struct RowKey {
             oldRest.removeAll { old.contains($0) }
             newRest.removeAll { new.contains($0) }
         }
+    }
+}
+
+extension ProjectionRow {
+    /// Whether two rows of one table are equal but for their causes.
+    fileprivate func hasSameValues(as other: ProjectionRow) -> Bool {
+        zip(values, other.values).allSatisfy { $0.isSame(as: $1) }
     }
 }
 
