@@ -170,7 +170,8 @@ let package = Package(
         .testTarget(
             name: "CommandTests",
             dependencies: [
-                "EventLog", "Events", "Postgres", "SubledgerCommand", "TestSupport",
+                "EventLog", "Events", "Postgres", "Projections", "Projector", "Subledger",
+                "SubledgerCommand", "TestSupport",
             ],
             swiftSettings: strict
         ),

@@ -1,3 +1,5 @@
+public import Events
+
 /// Two tables of one projection, as far as they can be compared: the columns that both have.
 public struct ComparedTable: Sendable {
     /// The projection's name.
@@ -91,6 +93,11 @@ public struct ComparedTable: Sendable {
     /// The time with access of which a row tells; nil where it tells of none.
     public func accessSpan(of row: ProjectionRow) -> AccessSpan? {
         access.flatMap { AccessSpan(row, $0) }
+    }
+
+    /// The instant that a row is about; nil where it tells none.
+    public func instant(of row: ProjectionRow) -> Instant? {
+        instant.flatMap { row.values[$0].integer }.map(Instant.init(milliseconds:))
     }
 
     /// The kinds of a change of these columns.

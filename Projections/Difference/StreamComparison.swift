@@ -87,9 +87,8 @@ struct ChangedRows {
     }
 
     private func instant(_ row: Row) -> Int64? {
-        guard let column = table.instant else { return nil }
-        let values = [row.old.map { sides.old[$0] }, row.new.map { sides.new[$0] }]
-        return values.compactMap { $0?.values[column].integer }.min()
+        let rows = [row.old.map { sides.old[$0] }, row.new.map { sides.new[$0] }]
+        return rows.compactMap { $0.flatMap(table.instant(of:))?.milliseconds }.min()
     }
 
     func change(_ row: Row) -> StreamDifference.Change {

@@ -20,10 +20,10 @@ struct DifferencePage {
         <!DOCTYPE html>
         <html lang="en">
         <head>
-        <meta charset="utf-8">
-        <meta name="viewport" content="width=device-width, initial-scale=1">
+        <meta charset="utf-8"/>
+        <meta name="viewport" content="width=device-width, initial-scale=1"/>
         <meta http-equiv="Content-Security-Policy" \
-        content="default-src 'none'; style-src 'unsafe-inline'">
+        content="default-src 'none'; style-src 'unsafe-inline'"/>
         <title>Subledger: difference of two builds</title>
         <style>\(DifferenceStyle.css)</style>
         </head>
@@ -36,6 +36,7 @@ struct DifferencePage {
         <h2>What changed</h2>
         \(kinds)
         \(columns)
+        \(money)
         \(samples)
         </main>
         </body>
@@ -51,37 +52,58 @@ struct DifferencePage {
 
     private var cards: HTML {
         var cards = [
-            card("subscriptions compared", [(nil, "\(difference.streamsCompared)")]),
-            card("of them changed", [(nil, "\(difference.streamsChanged)")]),
+            card("subscriptions compared", [("", "", "\(difference.streamsCompared)")]),
+            card("of them changed", [("", "", "\(difference.streamsChanged)")]),
         ]
         if difference.comparesAccess {
             cards.append(
                 card(
                     "access",
                     [
-                        ("gained", "+" + DifferenceWording.hours(difference.access.gained)),
-                        ("lost", "−" + DifferenceWording.hours(difference.access.lost)),
+                        (
+                            "gained", kind(difference.access.gained, "gained"),
+                            "+" + DifferenceWording.hours(difference.access.gained)
+                        ),
+                        (
+                            "lost", kind(difference.access.lost, "lost"),
+                            "−" + DifferenceWording.hours(difference.access.lost)
+                        ),
                     ]
                 )
-            )
-        }
-        cards += difference.money.map { total in
-            card(
-                "money, \(total.currency ?? "no currency")",
-                [
-                    ("gained", "+" + Amount.text(total.gained, nil)),
-                    ("lost", "−" + Amount.text(total.lost, nil)),
-                ]
             )
         }
         return "<div class=\"cards\">\(cards)</div>"
     }
 
-    private func card(_ name: String, _ values: [(mark: String?, text: String)]) -> HTML {
+    private var money: HTML {
+        guard !difference.money.isEmpty else { return "" }
+        let rows = difference.money.map { total -> HTML in
+            """
+            <tr><th scope="row">\(total.currency ?? "no currency")</th>\
+            <td class="number \(kind(total.gained, "gained"))">\
+            +\(Amount.text(total.gained, nil))</td>\
+            <td class="number \(kind(total.lost, "lost"))">\
+            −\(Amount.text(total.lost, nil))</td></tr>
+            """
+        }
+        return """
+            <h2>Money</h2>
+            <table class="money"><thead><tr><th>currency</th><th class="number">gained</th>\
+            <th class="number">lost</th></tr></thead><tbody>\(HTML.joined(rows))</tbody></table>
+            """
+    }
+
+    // What is nothing is not coloured.
+    private func kind(_ amount: Int64, _ mark: String) -> String {
+        amount == 0 ? "quiet" : mark + "-text"
+    }
+
+    private func card(
+        _ name: String,
+        _ values: [(word: String, kind: String, text: String)]
+    ) -> HTML {
         let lines = values.map { value -> HTML in
-            let word = value.mark.map { " \($0)" } ?? ""
-            let kind = value.mark.map { "\($0)-text" } ?? ""
-            return "<div><b class=\"\(kind)\">\(value.text)</b>\(word)</div>"
+            "<div><b class=\"\(value.kind)\">\(value.text)</b> \(value.word)</div>"
         }
         return "<section class=\"card\"><h3>\(name)</h3>\(lines)</section>"
     }
@@ -181,10 +203,13 @@ private struct SampleSection {
             return "<p class=\"quiet\">The same rows in another order.</p>"
         }
         let rows = sample.difference.changes.map { change -> HTML in
-            let words = change.words(in: tables[change.table])
+            let table = tables[change.table]
+            let words = change.words(in: table)
+            let instant = (change.old ?? change.new).flatMap(table.instant(of:))
             return """
-                <tr><th scope="row">\(tables[change.table].name)<br>\
-                <small>\(change.kinds.joined(separator: ", "))</small></th>\
+                <tr><th scope="row">\(table.name)<br/>\
+                <small>\(instant?.clock ?? "")<br/>\
+                \(change.kinds.joined(separator: ", "))</small></th>\
                 <td>\(words.old ?? "–")</td><td>\(words.new ?? "–")</td></tr>
                 """
         }
@@ -197,7 +222,6 @@ private struct SampleSection {
     }
 
     private var oldSide: HTML {
-        let verdict = sample.oldAccess.map { $0 ? "access" : "no access" }
         let events = sample.oldCauses.map { event -> HTML in
             let source = sample.evidence[event.evidence]?.source ?? "?"
             return item(
@@ -207,13 +231,12 @@ private struct SampleSection {
                 "recorded \(event.recordedAt.clock), \(source)"
             )
         }
-        return side("Old", verdict, events)
+        return side("Old", sample.oldVerdict, events)
     }
 
     private var newSide: HTML {
         guard let answer = sample.new else {
-            let verdict = sample.newAccess.map { $0 ? "access" : "no access" }
-            return side("New", verdict, ["<li>too many events to explain here</li>"])
+            return side("New", sample.newVerdict, ["<li>too many events to explain here</li>"])
         }
         let events = answer.explanation.because.map { event -> HTML in
             let type = [event.notificationType, event.subtype].compactMap { $0 }
@@ -237,14 +260,15 @@ private struct SampleSection {
     ) -> HTML {
         """
         <li><code>#\(position.description)</code> \(effective.clock) \
-        \(what)<br><small>\(recorded)</small></li>
+        \(what)<br/><small>\(recorded)</small></li>
         """
     }
 
     private func side(_ name: String, _ verdict: String?, _ events: [HTML]) -> HTML {
         let list: HTML =
             events.isEmpty
-            ? "<p class=\"quiet\">no event</p>" : "<ol class=\"events\">\(events)</ol>"
+            ? "<p class=\"quiet\">no row that changed is of this instant</p>"
+            : "<ol class=\"events\">\(events)</ol>"
         return """
             <section><h4>\(name), \(sample.instant.clock)</h4>\
             <p>\(verdict ?? "not told by what was compared")</p>\(list)</section>

@@ -15,7 +15,7 @@ struct DifferencePicture {
 
     private static let left = 62
     private static let columns = 860
-    private static let tickColumns = 76
+    private static let tickColumns = 56
     private static let right = 18
     private static let barHeight = 22
     private static let oldTop = 24
@@ -195,7 +195,7 @@ struct DifferencePicture {
             )
             let width = label.count * DifferencePicture.characterWidth
             let start = min(
-                x(mark.time.lowerBound),
+                x(mark.time.lowerBound) + DifferencePicture.labelGap,
                 DifferencePicture.left + DifferencePicture.columns - width
             )
             guard start >= free else { continue }
@@ -206,6 +206,9 @@ struct DifferencePicture {
         }
         return pieces
     }
+
+    /// Between a line and a label beside it.
+    private static let labelGap = 4
 
     /// Of a label's font, on the safe side.
     private static let characterWidth = 8

@@ -107,20 +107,32 @@ struct ExplainedSample {
     /// Whether the old side has access at the instant; nil where nothing tells.
     var oldAccess: Bool? { oldSpans.map { $0.contains { $0.time.contains(instant) } } }
 
-    /// Whether the new side has.
-    var newAccess: Bool? { newSpans.map { $0.contains { $0.time.contains(instant) } } }
+    /// What the old side says of the instant, for people; nil where nothing tells.
+    var oldVerdict: String? { oldSpans.map(verdict) }
+
+    /// The same of the new side.
+    var newVerdict: String? { newSpans.map(verdict) }
+
+    private func verdict(_ spans: [AccessSpan]) -> String {
+        let active = AccessDifference(from: [], to: spans.map(\.time)).gained
+        if let interval = active.first(where: { $0.contains(instant) }) {
+            return "access until \(interval.upperBound.clock)"
+        }
+        let last = active.last { $0.upperBound <= instant }
+        return last.map { "no access since \($0.upperBound.clock)" } ?? "no access yet"
+    }
 }
 
 extension StreamDifference {
     /// The changed row of the old side that is about an instant: one that gave access then, else
-    /// one that gives it on the new side, else the first.
+    /// one that gives it on the new side, else one that tells of that very instant.
     fileprivate func oldRow(at instant: Instant, in tables: [ComparedTable]) -> Change? {
         func holds(_ row: ProjectionRow?, _ table: Int) -> Bool {
             row.flatMap { tables[table].accessSpan(of: $0) }?.time.contains(instant) ?? false
         }
         let old = changes.filter { $0.old != nil }
         return old.first { holds($0.old, $0.table) } ?? old.first { holds($0.new, $0.table) }
-            ?? old.first
+            ?? old.first { $0.old.flatMap(tables[$0.table].instant(of:)) == instant }
     }
 }
 

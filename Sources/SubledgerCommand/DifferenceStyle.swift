@@ -24,6 +24,7 @@ enum DifferenceStyle {
         table { border-collapse: collapse; width: 100%; font-size: 13px; }
         th, td { text-align: left; vertical-align: top; padding: 4px 10px 4px 0; }
         thead th { color: var(--quiet); font-weight: normal; border-bottom: 1px solid var(--line); }
+        table.money { width: auto; } .money tbody th { font-weight: normal; }
         tbody tr.first > *, article tbody tr > * { border-top: 1px solid var(--line); }
         td { overflow-wrap: anywhere; } .number { text-align: right; padding-right: 24px;
           font-variant-numeric: tabular-nums; }

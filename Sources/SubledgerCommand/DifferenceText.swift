@@ -76,13 +76,11 @@ struct DifferenceText {
             "\(stream.originalTransactionId) · \(stream.environment)\(who) · "
                 + "\(sample.instant.clock) UTC"
         ]
-        let lengths = sample.difference.access
-        if sample.difference.accessMilliseconds > 0 {
-            lines.append(
-                "  access  +\(DifferenceWording.length(lengths.gained.length)) gained, "
-                    + "−\(DifferenceWording.length(lengths.lost.length)) lost"
-            )
-        }
+        let access = sample.difference.access
+        let parts = [("+", access.gained, "gained"), ("−", access.lost, "lost")]
+            .filter { !$0.1.isEmpty }
+            .map { "\($0.0)\(DifferenceWording.length($0.1.length)) \($0.2)" }
+        if !parts.isEmpty { lines.append("  access  " + parts.joined(separator: ", ")) }
         for change in sample.difference.changes.prefix(DifferenceText.changesMax) {
             lines += self.lines(change)
         }
@@ -111,7 +109,7 @@ struct DifferenceText {
     }
 
     private func because(_ sample: ExplainedSample) -> [String] {
-        var lines = ["  old     " + (sample.oldAccess.map { $0 ? "access" : "no access" } ?? "")]
+        var lines = ["  old     " + (sample.oldVerdict ?? "not told")]
         for event in sample.oldCauses {
             lines.append("          #\(event.position) \(event.fact.summary)")
         }

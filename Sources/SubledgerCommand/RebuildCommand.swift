@@ -1,7 +1,9 @@
+import AppStore
 import ArgumentParser
 import EventLog
 import Events
 import Foundation
+import Postgres
 import Projections
 import Projector
 import Subledger
@@ -12,12 +14,63 @@ struct RebuildCommand: AsyncParsableCommand {
         abstract: "Make the tables of projections anew from the log.",
         discussion: """
             New tables are filled beside the live ones and put in their place in one short \
-            transaction: readers of the views in schema `projection` never see half of them.
+            transaction: readers of the views in schema `projection` never see half of them. \
+            Killed at any moment it leaves the live tables as they were; start it again.
+
+            After a fold was mended: `--diff` builds the new tables up to where the live ones \
+            stand and shows what is otherwise, for whom and by which events; they wait, and \
+            `--promote` brings them up to date and puts them live. `--check` only proves that the \
+            live tables are what a rebuild makes, and ends with 3 where they are not. `--with` \
+            judges another policy before it is adopted:
+
+              {"graceCounts":false,"familyCounts":true,"reversalIsRetroactive":true,
+               "catalogueVersion":1}
+
+            Subscriptions with an event that a fold refuses have no row; they are in \
+            projection.refused_stream, and the exit code is 3.
             """
     )
 
     @Argument(help: "Names of projections; all where none is named.")
     var projections: [String] = []
+
+    @Flag(help: "Show what differs from the live tables; the new ones wait for --promote.")
+    var diff = false
+
+    @Flag(help: "Put the tables that wait in the place of the live ones; with --diff, the new ones.")
+    var promote = false
+
+    @Flag(help: "Compare the live tables with a rebuild of them; exit 3 on any difference.")
+    var check = false
+
+    @Flag(help: "Drop the tables that wait; with --into, those kept in that schema.")
+    var discard = false
+
+    @Option(help: ArgumentHelp("Keep the tables in this schema, beside.", valueName: "schema"))
+    var into: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "With --into, fold only what the log knew then: an offset, pairs, or an instant.",
+            valueName: "position"
+        ),
+        transform: Clock.knownAt
+    )
+    var to: KnownAt?
+
+    @Option(
+        help: ArgumentHelp(
+            "Show what another policy changes. The tables are dropped, or kept with --into.",
+            valueName: "policy.json"
+        )
+    )
+    var with: String?
+
+    @Option(help: "Most subscriptions to show as samples. Default: 10.")
+    var samples: Int?
+
+    @Option(help: ArgumentHelp("Write what differs as a page with pictures.", valueName: "file"))
+    var html: String?
 
     @Option(help: "Connections that read and fold at the same time. Default: one a processor.")
     var jobs: Int?
@@ -29,51 +82,240 @@ struct RebuildCommand: AsyncParsableCommand {
         if let jobs, !(1...Projector.jobsMax).contains(jobs) {
             throw ValidationError("--jobs must be from 1 to \(Projector.jobsMax), not \(jobs)")
         }
+        if let samples, !(0...ProjectionDifference.samplesLimit).contains(samples) {
+            throw ValidationError(
+                "--samples must be from 0 to \(ProjectionDifference.samplesLimit), not \(samples)"
+            )
+        }
+        guard [check, discard, promote || diff].count(where: { $0 }) <= 1 else {
+            throw ValidationError("--check, --discard and --diff or --promote exclude each other")
+        }
+        if with != nil, promote || check || discard {
+            throw ValidationError(
+                "--with judges a policy: its tables are never live; leave --promote, --check and "
+                    + "--discard out"
+            )
+        }
+        if into != nil, promote || check {
+            throw ValidationError("--into keeps tables beside the live ones: they are not promoted")
+        }
+        guard to == nil || into != nil && !diff && with == nil else {
+            throw ValidationError(
+                "--to is for --into: live tables go up to the end of the log, and are compared "
+                    + "where they stand"
+            )
+        }
+        guard compares || html == nil && samples == nil else {
+            throw ValidationError("--html and --samples are for --diff, --check and --with")
+        }
     }
+
+    private var compares: Bool { diff || check || with != nil }
 
     func run() async throws {
         let settings = try await database.settings()
         let log = try await EventLog.open(settings)
+        let end = try await run(settings, log)
+        await log.close()
+        guard end == .success else { throw end }
+    }
+
+    private func run(_ settings: ConnectionSettings, _ log: EventLog) async throws -> ExitCode {
+        let catalogues = try await CatalogueStore(log: log).history()
+        let projector = Projector(
+            log: log,
+            settings: settings,
+            context: FoldContext(catalogues: catalogues)
+        )
         let progress = SharedProgress("rebuild", isQuiet: output.quiet)
-        let context = FoldContext(catalogues: try await CatalogueStore(log: log).history())
-        let projector = Projector(log: log, settings: settings, context: context)
-        let chosen = try projector.projections(named: projections)
         var options = Projector.RebuildOptions()
         options.jobs = jobs ?? ProcessInfo.processInfo.activeProcessorCount
         options.progress = { progress.report($0, "events") }
-        let rebuilt = try await projector.rebuild(chosen, options)
+        options.notice = { Terminal.write("rebuild: \($0)") }
+        let run = RebuildRun(
+            command: self,
+            projector: projector,
+            chosen: projections.isEmpty ? nil : try projector.projections(named: projections),
+            whatIf: try whatIf(catalogues),
+            options: options,
+            progress: progress,
+            log: log
+        )
+        if discard { return try await run.discard() }
+        if compares { return try await run.compare() }
+        if promote { return try await run.promote() }
+        return try await run.rebuild()
+    }
+
+    private func whatIf(_ catalogues: CatalogueHistory) throws -> Projector.WhatIf? {
+        guard let with else { return nil }
+        guard let bytes = FileManager.default.contents(atPath: with) else {
+            throw Failure(Exit.inputMissing, "the policy \(with) cannot be read")
+        }
+        do throws(PolicyError) {
+            let document = try PolicyDocument(json: [UInt8](bytes))
+            return Projector.WhatIf(
+                context: try document.context(catalogues),
+                text: document.canonicalText
+            )
+        } catch {
+            throw Failure(Exit.badInput, "\(with): \(error.message)")
+        }
+    }
+}
+
+/// One run of `rebuild`, with all it needs.
+private struct RebuildRun {
+    let command: RebuildCommand
+    let projector: Projector
+    let chosen: [any Projection]?
+    let whatIf: Projector.WhatIf?
+    let options: Projector.RebuildOptions
+    let progress: SharedProgress
+    let log: EventLog
+
+    func rebuild() async throws -> ExitCode {
+        let rebuilt: [Projector.Rebuilt]
+        if let schema = command.into {
+            rebuilt = try await projector.build(
+                chosen,
+                into: schema,
+                upTo: command.to ?? .latest,
+                options
+            )
+        } else {
+            rebuilt = try await projector.rebuild(chosen, options)
+        }
         progress.finish()
-        await log.close()
-        if output.json {
-            try Terminal.print(json: rebuilt.map(Line.init))
+        try print(rebuilt)
+        return end(rebuilt)
+    }
+
+    func promote() async throws -> ExitCode {
+        let promotion = try await projector.promote(chosen, options)
+        progress.finish()
+        if command.output.json {
+            try Terminal.print(json: PromotionDocument(promotion))
+            return .success
+        }
+        for table in promotion.tables {
+            Terminal.print("\(table.name): live, \(table.rows) rows, digest \(table.digest)")
+        }
+        Terminal.print("locks were held for \(Int(promotion.lockMilliseconds.rounded(.up))) ms")
+        return .success
+    }
+
+    func discard() async throws -> ExitCode {
+        let gone = try await projector.discard(into: command.into, options)
+        if command.output.json {
+            try Terminal.print(json: ["discarded": gone])
+        } else if gone.isEmpty {
+            Terminal.write("no tables wait to be promoted; nothing was dropped")
+        } else {
+            Terminal.print("dropped schema \(gone.joined(separator: ", "))")
+        }
+        return .success
+    }
+
+    func compare() async throws -> ExitCode {
+        let comparison = try await projector.compare(
+            chosen,
+            then: afterwards,
+            whatIf: whatIf,
+            catalogue: command.check ? .ofLive : .newest,
+            samplesMax: command.samples ?? ProjectionDifference.samplesDefault,
+            options
+        )
+        progress.finish()
+        try await show(comparison)
+        let end = end(comparison.tables)
+        if command.diff, command.promote {
+            let promoted = try await promote()
+            return end == .success ? promoted : end
+        }
+        if command.check, !comparison.isClean { return Exit.mismatch }
+        return end
+    }
+
+    private var afterwards: Projector.Afterwards {
+        if let schema = command.into { return .keep(into: schema) }
+        return command.check || whatIf != nil ? .drop : .wait
+    }
+
+    private func show(_ comparison: Projector.Comparison) async throws {
+        let positions = comparison.tables.map(\.positions).max { $0.count < $1.count } ?? [:]
+        let report = try await DifferenceReport(
+            comparison.difference,
+            knownAt: positions.isEmpty ? .latest : .offsets(positions),
+            in: Ledger(log: log, verifier: AppStoreVerifier(policy: VerificationPolicy()))
+        )
+        if let path = command.html {
+            try RebuildRun.write(DifferencePage(report).text, to: path)
+        }
+        if command.output.json {
+            try Terminal.print(json: DifferenceDocument(report))
+        } else {
+            Terminal.print(
+                DifferenceText(
+                    report,
+                    style: Terminal.pictureStyle(isASCII: false),
+                    width: Terminal.width
+                ).text
+            )
+        }
+        for name in comparison.misstated {
+            Terminal.write(
+                "rebuild: \(name) has the rows of a rebuild, but ledger_projection says another "
+                    + "digest; `subledger rebuild \(name)` sets it right"
+            )
+        }
+        guard !command.output.quiet else { return }
+        if comparison.lag > 0 {
+            Terminal.write(
+                "rebuild: compared where the live tables stand, \(comparison.lag) events before "
+                    + "the end of the log"
+            )
+        }
+        if afterwards == .wait, !command.promote {
+            Terminal.write(
+                "rebuild: the new tables wait: `subledger rebuild --promote` puts them live, "
+                    + "`subledger rebuild --discard` drops them"
+            )
+        }
+    }
+
+    private static func write(_ text: String, to path: String) throws {
+        do {
+            try Data(text.utf8).write(to: URL(fileURLWithPath: path), options: .atomic)
+        } catch {
+            throw Failure(
+                Exit.inputMissing,
+                "\(path) cannot be written: \(error.localizedDescription)"
+            )
+        }
+    }
+
+    private func end(_ rebuilt: [Projector.Rebuilt]) -> ExitCode {
+        let refused = rebuilt.filter { $0.refused > 0 }
+        for table in refused {
+            Terminal.write(
+                "rebuild: \(table.name) has no row of \(table.refused) refused "
+                    + "\(table.refused == 1 ? "subscription" : "subscriptions"); "
+                    + "`SELECT * FROM projection.refused_stream` says which and why"
+            )
+        }
+        return refused.isEmpty ? .success : Exit.mismatch
+    }
+
+    private func print(_ rebuilt: [Projector.Rebuilt]) throws {
+        if command.output.json {
+            try Terminal.print(json: rebuilt.map(RebuiltDocument.init))
             return
         }
         for projection in rebuilt {
             Terminal.print(
                 "\(projection.name): \(projection.rows) rows from \(projection.events) events of "
                     + "\(projection.streams) streams, digest \(projection.digest)"
-            )
-        }
-    }
-
-    private struct Line: Encodable {
-        let name: String
-        let version: Int
-        let rows: Int
-        let events: Int
-        let streams: Int
-        let digest: String
-        let positions: [String: Int64]
-
-        init(_ rebuilt: Projector.Rebuilt) {
-            name = rebuilt.name
-            version = rebuilt.version
-            rows = rebuilt.rows
-            events = rebuilt.events
-            streams = rebuilt.streams
-            digest = rebuilt.digest.hex
-            positions = Dictionary(
-                uniqueKeysWithValues: rebuilt.positions.map { ("\($0.key)", $0.value) }
             )
         }
     }

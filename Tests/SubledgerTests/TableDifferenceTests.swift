@@ -236,7 +236,8 @@ private struct TwoBuilds: Sendable {
     }
 
     func difference(of names: [String] = []) async throws -> ProjectionDifference {
-        let pairs = try Projector.projections(named: names).map {
+        let chosen = allProjections.filter { names.isEmpty || names.contains($0.name) }
+        let pairs = chosen.map {
             TableDifference.Pair($0, old: TwoBuilds.old, oldVersion: 1, new: new)
         }
         let session = try await PostgresSession.connect(settings)

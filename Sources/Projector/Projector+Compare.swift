@@ -1,0 +1,325 @@
+internal import EventLog
+internal import Events
+internal import Postgres
+public import Projections
+
+extension Projector {
+    /// What a comparison found.
+    public struct Comparison: Sendable {
+        /// What is otherwise in the new tables.
+        public let difference: ProjectionDifference
+        /// The new tables as they were compared: each up to where the live one stood.
+        public let tables: [Rebuilt]
+        /// Projections of which `ledger_projection` says another digest or number of rows than
+        /// their live table has.
+        public let misstated: [String]
+        /// Events of the log that were in no live table when they were compared.
+        public let lag: Int64
+
+        /// Whether the live tables are what a rebuild makes, and what is said of them is true.
+        public var isClean: Bool { difference.isEqual && misstated.isEmpty }
+    }
+
+    /// What becomes of tables that were compared.
+    public enum Afterwards: Sendable, Hashable {
+        /// They are brought up to date and wait for `promote`.
+        case wait
+        /// They are kept beside the live ones, in a schema of that name.
+        case keep(into: String)
+        /// They are dropped.
+        case drop
+    }
+
+    /// Builds tables beside the live ones, up to where these stand, and says what is otherwise.
+    ///
+    /// Only the interpretation differs then, and not how much of the log is in the tables. The
+    /// live ones may be followed meanwhile.
+    ///
+    /// - Parameters:
+    ///   - chosen: What to compare; nil for all.
+    ///   - afterwards: What becomes of the new tables.
+    ///   - whatIf: The policy of a what-if, which cannot wait to be promoted; nil for the one that
+    ///     holds.
+    ///   - catalogue: Whether the new tables know the newest catalogue, or the one that the live
+    ///     tables know.
+    ///   - samplesMax: Most subscriptions to show as samples.
+    ///   - options: How to go about it.
+    /// - Returns: The difference.
+    /// - Throws: `nothingLive`, `schemaTaken`, `logForked`, `databaseUnavailable`.
+    public func compare(
+        _ chosen: [any Projection]? = nil,
+        then afterwards: Afterwards,
+        whatIf: WhatIf? = nil,
+        catalogue: ComparedCatalogue = .newest,
+        samplesMax: Int = ProjectionDifference.samplesDefault,
+        _ options: RebuildOptions = RebuildOptions()
+    ) async throws(ProjectorError) -> Comparison {
+        try await exclusively("rebuild --diff", options) { session in
+            let live = try await liveParts(of: chosen ?? projections, in: session)
+            let context =
+                switch catalogue {
+                case .newest: whatIf?.context ?? self.context
+                case .ofLive: self.context(ofCatalogue: live.map(\.catalogueVersion).max() ?? 0)
+                }
+            var plan = BuildPlan(
+                projections: chosen ?? projections,
+                context: context,
+                policy: whatIf?.text
+            )
+            if case .keep(let schema) = afterwards {
+                try await checkFree(schema, in: session)
+                plan.schema = schema
+            }
+            let comparing = Comparing(projector: self, plan: plan, live: live)
+            return try await comparing.run(
+                then: afterwards,
+                samplesMax: samplesMax,
+                options,
+                in: session
+            )
+        }
+    }
+
+    /// Which catalogue the new tables of a comparison know.
+    public enum ComparedCatalogue: Sendable {
+        /// The newest: what changes when they are promoted.
+        case newest
+        /// That of the live tables: whether these are what their fold makes.
+        case ofLive
+    }
+
+    /// Drops tables that wait to be promoted, or that are kept beside the live ones.
+    ///
+    /// - Parameter schema: The schema of tables kept beside; nil for those that wait.
+    /// - Returns: The schemas that are gone.
+    /// - Throws: `schemaTaken` where that schema holds no such tables, `viewsInUse`,
+    ///   `databaseUnavailable`.
+    public func discard(
+        into schema: String? = nil,
+        _ options: RebuildOptions = RebuildOptions()
+    ) async throws(ProjectorError) -> [String] {
+        try await exclusively("rebuild --discard", options) { session in
+            let found = try await session.query(
+                """
+                SELECT DISTINCT build_schema FROM projection.ledger_projection
+                WHERE state = $1 AND ($2::text IS NULL OR build_schema = $2) ORDER BY 1
+                """,
+                [.text(schema == nil ? "ready" : "beside"), .text(schema)]
+            ).map { try $0.text(0) }
+            if let schema, found.isEmpty {
+                throw ProjectorError(
+                    .schemaTaken,
+                    "schema \(schema) holds no tables that a rebuild has kept; "
+                        + "`subledger projections` lists those there are"
+                )
+            }
+            for name in found where !(try await LeftOvers.drop(name, in: session)) {
+                throw ProjectorError(
+                    .viewsInUse,
+                    "somebody reads the tables of schema \(name); pg_stat_activity shows it. "
+                        + "End it and try again"
+                )
+            }
+            return found
+        }
+    }
+
+    private func liveParts(
+        of chosen: [any Projection],
+        in session: PostgresSession
+    ) async throws -> [ProjectionPart] {
+        let live = try await session.query(
+            ProjectionPart.select("state = 'live' AND name = ANY($1)"),
+            [.textArray(chosen.map(\.name))]
+        ).map { try ProjectionPart($0) }
+        guard !live.isEmpty else {
+            throw ProjectorError(
+                .nothingLive,
+                "there are no live tables to compare with yet; `subledger rebuild` makes them"
+            )
+        }
+        for part in live { try await check(part.head, lane: part.lane) }
+        return live
+    }
+}
+
+/// One comparison under way.
+private struct Comparing: Sendable {
+    let projector: Projector
+    let plan: BuildPlan
+    /// The live tables as they were when it began.
+    let live: [ProjectionPart]
+
+    func run(
+        then afterwards: Projector.Afterwards,
+        samplesMax: Int,
+        _ options: Projector.RebuildOptions,
+        in session: PostgresSession
+    ) async throws -> Projector.Comparison {
+        let log = projector.log
+        let newest = try await log.heads()
+        if afterwards == .wait { try await forgetWaiting(in: session) }
+        let (build, folded) = try await projector.fill(plan, options, in: session) { projection in
+            let parts = live.filter { $0.name == projection.name }
+            // A new projection has no live table, and is compared with no rows.
+            guard !parts.isEmpty else { return newest }
+            return Dictionary(
+                uniqueKeysWithValues: parts.filter { $0.head.commit > 0 }.map { ($0.lane, $0.head) }
+            )
+        }
+        let tables = ShadowTables(schema: build.schema, names: plan.names)
+        do {
+            let found = try await compareAtOneCommit(tables, samplesMax, in: session)
+            let rebuilt = try await projector.rebuilt(tables, folded, in: session)
+            try await finish(tables, afterwards, in: session)
+            return Projector.Comparison(
+                difference: found.difference,
+                tables: rebuilt,
+                misstated: misstated(found.live, rebuilt, found.difference),
+                lag: found.live.map { (newest[$0.lane]?.offset ?? 0) - $0.head.offset }.max() ?? 0
+            )
+        } catch {
+            await drop(build.schema, in: session)
+            throw error
+        }
+    }
+
+    private func drop(_ schema: String, in session: PostgresSession) async {
+        do {
+            _ = try await LeftOvers.drop(schema, in: session)
+        } catch {
+            // What went wrong before tells more, and the next rebuild drops the schema.
+            return
+        }
+    }
+
+    private func finish(
+        _ tables: ShadowTables,
+        _ afterwards: Projector.Afterwards,
+        in session: PostgresSession
+    ) async throws {
+        switch afterwards {
+        case .drop:
+            _ = try await LeftOvers.drop(tables.schema, in: session)
+        case .keep:
+            try await projector.set(tables, to: .beside, in: session)
+        case .wait:
+            try await projector.catchUp(tables, to: try await projector.log.heads(), in: session)
+            try await projector.set(tables, to: .ready, in: session)
+        }
+    }
+
+    /// Tables of the same names that wait are superseded.
+    private func forgetWaiting(in session: PostgresSession) async throws {
+        let names = plan.names
+        try await session.transaction { session throws(PostgresError) in
+            try session.execute("SET LOCAL ROLE ledger_owner")
+            for table in ["refused_stream", "ledger_projection"] {
+                try session.query(
+                    """
+                    DELETE FROM projection.\(table) t
+                    WHERE name = ANY($1) AND build_schema IN (
+                        SELECT build_schema FROM projection.ledger_projection p
+                        WHERE p.state = 'ready' AND p.name = t.name)
+                    """,
+                    [.textArray(names)]
+                )
+            }
+        }
+        _ = try await LeftOvers.drop(in: session)
+    }
+
+    private struct Found: Sendable {
+        let difference: ProjectionDifference
+        let live: [ProjectionPart]
+    }
+
+    // Whoever follows the live tables waits while the new ones are brought to the same commits and
+    // a snapshot is taken, but not while the snapshot is compared.
+    private func compareAtOneCommit(
+        _ tables: ShadowTables,
+        _ samplesMax: Int,
+        in session: PostgresSession
+    ) async throws -> Found {
+        try await catchUp(tables, to: try await liveNow(in: session), in: session)
+        let holder = try await PostgresSession.connect(projector.settings)
+        let reader = try await PostgresSession.connect(projector.settings)
+        do {
+            try await holder.execute("BEGIN; SET LOCAL ROLE ledger_owner")
+            let held = try await liveNow(in: holder, "FOR SHARE")
+            try await catchUp(tables, to: held, in: session)
+            try await reader.execute("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1")
+            try await holder.execute("COMMIT")
+            let difference = try await TableDifference.read(
+                pairs(tables, held),
+                samplesMax: samplesMax,
+                in: reader
+            )
+            await holder.close()
+            await reader.close()
+            return Found(difference: difference, live: held)
+        } catch {
+            await holder.close()
+            await reader.close()
+            throw error
+        }
+    }
+
+    private func pairs(
+        _ tables: ShadowTables,
+        _ live: [ProjectionPart]
+    ) -> [TableDifference.Pair] {
+        plan.projections.map { projection in
+            let part = live.first { $0.name == projection.name }
+            return TableDifference.Pair(
+                projection,
+                old: part?.schema ?? "projection",
+                oldVersion: part?.version,
+                new: tables.schema
+            )
+        }
+    }
+
+    private func liveNow(
+        in session: PostgresSession,
+        _ suffix: String = ""
+    ) async throws -> [ProjectionPart] {
+        try await session.query(
+            ProjectionPart.select("state = 'live' AND name = ANY($1)", suffix),
+            [.textArray(plan.names)]
+        ).map { try ProjectionPart($0) }
+    }
+
+    private func catchUp(
+        _ tables: ShadowTables,
+        to live: [ProjectionPart],
+        in session: PostgresSession
+    ) async throws {
+        try await projector.catchUp(
+            tables,
+            by: { part in
+                plan.projections.first { $0.name == part.name }.map {
+                    FollowedPart(part: part, projection: $0, context: plan.context)
+                }
+            },
+            in: session
+        ) { part in live.first { $0.lane == part.lane && $0.name == part.name }?.head }
+    }
+
+    // Equal rows have one digest; where the page says another one, following went wrong.
+    private func misstated(
+        _ live: [ProjectionPart],
+        _ rebuilt: [Projector.Rebuilt],
+        _ difference: ProjectionDifference
+    ) -> [String] {
+        rebuilt.filter { table in
+            let parts = live.filter { $0.name == table.name }
+            let content = parts.reduce(into: ProjectionDigest()) { $0.add($1.content) }
+            let isEqual = !difference.totals.contains {
+                $0.name == table.name && $0.rowsChanged > 0
+            }
+            return !parts.isEmpty && isEqual
+                && (content.digest != table.digest || content.rowCount != table.rows)
+        }.map(\.name)
+    }
+}
