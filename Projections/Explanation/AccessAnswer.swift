@@ -4,7 +4,8 @@ internal import Events
 public enum AccessAnswer: Hashable, Sendable {
     /// Yes, by that period.
     case access(ActivePeriod)
-    /// No; the period is the last one that began before, where there is one.
+    /// No; the period is the last one that began before, where there is one; what a refund or its
+    /// reversal left of a purchase is a period of its own.
     case none(NoAccessReason, ActivePeriod?)
 
     /// The answer of the rows of one or more subscriptions.
@@ -17,8 +18,8 @@ public enum AccessAnswer: Hashable, Sendable {
     ///   - isKnown: Whether any event is known at all.
     ///   - instant: The instant asked about.
     init(_ rows: [ActivePeriod], isKnown: Bool, at instant: Instant) {
-        let begun = rows.filter { $0.purchaseDate <= instant }
-        let granting = begun.filter { $0.validFrom <= instant && instant < $0.validTo }
+        let begun = rows.filter { $0.validFrom <= instant }
+        let granting = begun.filter { instant < $0.validTo }
         if let row = granting.max(by: AccessAnswer.countsLess) {
             self = .access(row)
         } else if let row = begun.max(by: AccessAnswer.countsLess) {

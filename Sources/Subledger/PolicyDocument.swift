@@ -40,10 +40,6 @@ public struct PolicyDocument: Codable, Hashable, Sendable {
             self = try JSONDecoder().decode(PolicyDocument.self, from: Data(json))
         } catch let error as PolicyError {
             throw error
-        } catch DecodingError.typeMismatch(_, let context) where !context.codingPath.isEmpty {
-            throw PolicyError.malformed(context.codingPath)
-        } catch DecodingError.dataCorrupted(let context) where !context.codingPath.isEmpty {
-            throw PolicyError.malformed(context.codingPath)
         } catch {
             throw PolicyError(
                 .notAPolicy,
@@ -63,13 +59,21 @@ public struct PolicyDocument: Codable, Hashable, Sendable {
             )
         }
         let members = try decoder.container(keyedBy: Member.self)
-        graceCounts = try members.decodeIfPresent(Bool.self, forKey: .graceCounts)
-        familyCounts = try members.decodeIfPresent(Bool.self, forKey: .familyCounts)
-        reversalIsRetroactive = try members.decodeIfPresent(
-            Bool.self,
-            forKey: .reversalIsRetroactive
-        )
-        catalogueVersion = try members.decodeIfPresent(Int.self, forKey: .catalogueVersion)
+        func value<Value: Decodable>(_ member: Member, _ expected: String) throws -> Value? {
+            do {
+                return try members.decodeIfPresent(Value.self, forKey: member)
+            } catch {
+                throw PolicyError(
+                    .malformed,
+                    "the policy's member '\(member.rawValue)' has a value of another type; "
+                        + "expected \(expected)"
+                )
+            }
+        }
+        graceCounts = try value(.graceCounts, "true or false")
+        familyCounts = try value(.familyCounts, "true or false")
+        reversalIsRetroactive = try value(.reversalIsRetroactive, "true or false")
+        catalogueVersion = try value(.catalogueVersion, "the number of a version, or 0 for none")
     }
 
     /// Writes the members that are set.

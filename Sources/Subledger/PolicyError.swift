@@ -23,17 +23,6 @@ public struct PolicyError: Error, Hashable, Sendable {
         self.code = code
         self.message = message
     }
-
-    static func malformed(_ path: [any CodingKey]) -> PolicyError {
-        let member = path.first?.stringValue ?? ""
-        let expected =
-            member == "catalogueVersion"
-            ? "the number of a version, or 0 for none" : "true or false"
-        return PolicyError(
-            .malformed,
-            "the policy's member '\(member)' has a value of another type; expected \(expected)"
-        )
-    }
 }
 
 extension PolicyError: CustomStringConvertible {

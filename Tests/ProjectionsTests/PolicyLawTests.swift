@@ -152,7 +152,7 @@ extension ActivePeriod {
     /// The instants of a grid of half days, and a millisecond on either side, that it gives access
     /// at: random facts are of whole days and their first millisecond.
     fileprivate var halfDays: [Int64] {
-        (-4...40).flatMap { half -> [Int64] in
+        (Int64(-4)...40).flatMap { half -> [Int64] in
             let instant = RandomFacts.day(0).milliseconds + half * 43_200_000
             return [instant - 1, instant, instant + 1, instant + 2]
         }.filter { validFrom.milliseconds <= $0 && $0 < validTo.milliseconds }

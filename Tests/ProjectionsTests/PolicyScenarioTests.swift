@@ -45,9 +45,9 @@ import Testing
     private static let reversed = """
         @02-10 purchase monthly 02-10..03-10 woli=3 price=9990
         @02-27T10:16 purchase monthly 02-10..03-10 woli=3 price=9990 revoked=02-27 type=REFUND_FULL
-        @02-27T10:16 notice REFUND uuid=n4
+        @02-27T10:16 notice REFUND uuid=n4 about=02-10..03-10
         @03-05 purchase monthly 02-10..03-10 woli=3 price=9990
-        @03-05 notice REFUND_REVERSED uuid=n5
+        @03-05 notice REFUND_REVERSED uuid=n5 about=02-10..03-10
         """
 
     @Test func `a refund that was reversed takes access only where reversal is from then on`()
@@ -71,7 +71,7 @@ import Testing
                 active waiting 03-05..03-10 on
                 --- refunds from-reversal
                 reversed full current monthly 02-10 revoked=02-27 told=02-27T10:16:00 \
-                reversed=03-05 announced 0/9990 net
+                announced=03-05 0/9990 net
                 --- movements from-reversal
                 02-10 paid_start monthly 9990 "Subscribe"
                 02-27 exit_refund monthly -9990 "Refund"
