@@ -51,8 +51,9 @@ extension Projector {
         }
     }
 
-    /// The next step of those parts of a lane that are furthest behind where `target` wants them;
-    /// nil where none is behind. Refuses with `logForked` where the log lacks the commit at which
+    /// The next step of those parts of a lane that are furthest behind their target.
+    ///
+    /// Nil where none is behind. Refused with `logForked` where the log lacks the commit at which
     /// they stand.
     func step(
         of parts: [FollowedPart],

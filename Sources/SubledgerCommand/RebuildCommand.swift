@@ -37,7 +37,7 @@ struct RebuildCommand: AsyncParsableCommand {
     @Flag(help: "Show what differs from the live tables; the new ones wait for --promote.")
     var diff = false
 
-    @Flag(help: "Put the tables that wait, with --diff the new ones, in the place of the live ones.")
+    @Flag(help: "Put the tables that wait in the place of the live ones.")
     var promote = false
 
     @Flag(help: "Compare the live tables with a rebuild of them; exit 3 on any difference.")

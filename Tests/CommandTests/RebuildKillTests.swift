@@ -105,7 +105,7 @@ private struct Kill {
             try await Task.sleep(for: patience)
             kill(program.processId, SIGKILL)
         }
-        let ending = try await program.ending()
+        let ending = await program.ending()
         killing.cancel()
         if ending.wasKilled {
             kills += 1

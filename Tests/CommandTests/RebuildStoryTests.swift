@@ -209,11 +209,6 @@ struct TableLine: Decodable {
     let digest: String
 }
 
-private struct StreamLine: Decodable {
-    let originalTransactionId: String
-    let environment: String
-}
-
 private struct PeriodsOfStream: Decodable {
     let periods: [Period]
 
