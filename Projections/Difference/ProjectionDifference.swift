@@ -17,11 +17,9 @@ public struct ProjectionDifference: Sendable {
     public private(set) var streamsChanged = 0
     /// What changed in each table, in the order of `tables`.
     public private(set) var totals: [TableTotals]
-    /// How long subscriptions have access on one side only.
-    public private(set) var access = AccessTotals()
-    /// How much more and less money there is, by currency; what gained and lost nothing is left
-    /// out.
-    public private(set) var money: [MoneyTotals] = []
+    /// The effect on access and money, by environment: Production first, the others by their words;
+    /// those without a subscription that differs are left out.
+    public private(set) var effects: [EnvironmentEffect] = []
     /// The subscriptions that differ most: by length of access, then money, then id.
     public private(set) var samples: [StreamDifference] = []
 
@@ -50,6 +48,13 @@ public struct ProjectionDifference: Sendable {
         streamsChanged == 0 && tables.allSatisfy(\.hasSameColumns)
     }
 
+    /// The effect on what is real: access that customers have and money that they paid.
+    ///
+    /// No other environment is ever added to it (promise 10).
+    public var production: EnvironmentEffect {
+        effects.first { $0.environment == .production } ?? EnvironmentEffect(.production)
+    }
+
     /// Whether a table tells of access at all.
     public var comparesAccess: Bool { tables.contains(where: \.tellsAccess) }
 
@@ -59,8 +64,9 @@ public struct ProjectionDifference: Sendable {
         guard !comparison.isEmpty else { return }
         streamsChanged += 1
         for changed in comparison.tables { totals[changed.sides.table].add(changed) }
-        access.add(comparison.access)
-        for amount in comparison.money { add(amount) }
+        var effect = EnvironmentEffect(rows.stream.environment)
+        effect.add(comparison)
+        add(effect)
         let rank = SampleRank(
             rows.stream,
             access: comparison.access.gained.length.addingUpToMax(comparison.access.lost.length),
@@ -74,8 +80,7 @@ public struct ProjectionDifference: Sendable {
         streamsCompared += other.streamsCompared
         streamsChanged += other.streamsChanged
         for index in totals.indices { totals[index].add(other.totals[index]) }
-        access.add(other.access)
-        for total in other.money { add(total) }
+        for effect in other.effects { add(effect) }
         for sample in other.samples { keep(SampleRank(sample)) { sample } }
     }
 
@@ -87,58 +92,14 @@ public struct ProjectionDifference: Sendable {
         if samples.count > samplesMax { samples.removeLast() }
     }
 
-    private mutating func add(_ amount: StreamDifference.Money) {
-        add(
-            MoneyTotals(
-                currency: amount.currency,
-                gained: max(0, amount.milliunits),
-                // The least number has no counterpart.
-                lost: amount.milliunits < 0 ? Int64(clamping: amount.milliunits.magnitude) : 0
-            )
-        )
-    }
-
-    private mutating func add(_ total: MoneyTotals) {
-        let index = money.firstIndex { !areInOrder($0.currency, total.currency) } ?? money.endIndex
-        if index == money.endIndex || areInOrder(total.currency, money[index].currency) {
-            money.insert(total, at: index)
+    private mutating func add(_ effect: EnvironmentEffect) {
+        let index = effects.firstIndex { !$0.isBefore(effect) } ?? effects.endIndex
+        if index == effects.endIndex || effect.isBefore(effects[index]) {
+            effects.insert(effect, at: index)
         } else {
-            money[index].gained = money[index].gained.addingUpToMax(total.gained)
-            money[index].lost = money[index].lost.addingUpToMax(total.lost)
+            effects[index].add(effect)
         }
     }
-}
-
-/// How long subscriptions have access on one side only, in milliseconds, exact; each at most to
-/// `AccessSpan.endMax`.
-public struct AccessTotals: Hashable, Sendable {
-    /// On the new side only.
-    public private(set) var gained: Int64 = 0
-    /// On the old side only.
-    public private(set) var lost: Int64 = 0
-
-    mutating func add(_ difference: AccessDifference) {
-        gained = gained.addingUpToMax(difference.gained.length)
-        lost = lost.addingUpToMax(difference.lost.length)
-    }
-
-    mutating func add(_ other: AccessTotals) {
-        gained = gained.addingUpToMax(other.gained)
-        lost = lost.addingUpToMax(other.lost)
-    }
-}
-
-/// How much more and less money there is in one currency, in milliunits.
-///
-/// Of one subscription what is more and what is less is set against each other first: a charge
-/// that is found under another date changes nothing.
-public struct MoneyTotals: Hashable, Sendable {
-    /// ISO 4217; nil where no row said.
-    public let currency: String?
-    /// Summed over the subscriptions that have more on the new side.
-    public internal(set) var gained: Int64
-    /// Summed over the subscriptions that have less on the new side, not negative.
-    public internal(set) var lost: Int64
 }
 
 /// Which of two subscriptions is the better sample.

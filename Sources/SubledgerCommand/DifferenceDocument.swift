@@ -9,6 +9,7 @@ struct DifferenceDocument: Encodable {
     let streamsChanged: Int
     let access: Access
     let money: [Money]
+    let environments: [Effect]
     let projections: [Table]
     let samples: [JSONTree]
 
@@ -37,6 +38,27 @@ struct DifferenceDocument: Encodable {
         let lostMilliunits: Int64
     }
 
+    /// What is changed in one environment: `access` and `money` are Production's alone.
+    struct Effect: Encodable {
+        let environment: String
+        let streamsChanged: Int
+        let access: Access
+        let money: [Money]
+
+        init(_ effect: EnvironmentEffect) {
+            environment = effect.environment.word
+            streamsChanged = effect.streamsChanged
+            access = Access(effect.access)
+            money = effect.money.map {
+                Money(
+                    currency: JSONTree($0.currency),
+                    gainedMilliunits: $0.gained,
+                    lostMilliunits: $0.lost
+                )
+            }
+        }
+    }
+
     struct Table: Encodable {
         let name: String
         let oldVersion: JSONTree
@@ -59,14 +81,10 @@ struct DifferenceDocument: Encodable {
         equal = difference.isEqual
         streamsCompared = difference.streamsCompared
         streamsChanged = difference.streamsChanged
-        access = Access(difference.access)
-        money = difference.money.map {
-            Money(
-                currency: JSONTree($0.currency),
-                gainedMilliunits: $0.gained,
-                lostMilliunits: $0.lost
-            )
-        }
+        let production = Effect(difference.production)
+        access = production.access
+        money = production.money
+        environments = difference.effects.map(Effect.init)
         projections = zip(difference.tables, difference.totals).map(Table.init)
         samples = report.samples.map {
             $0.document(in: difference.tables, lanes: report.lanes)
@@ -102,6 +120,17 @@ extension ExplainedSample {
             "environment": .text(difference.stream.environment.word),
             "customer": JSONTree(customer),
             "at": .number(instant.milliseconds),
+            "access": .object([
+                "gainedMs": .number(difference.access.gained.length),
+                "lostMs": .number(difference.access.lost.length),
+            ]),
+            "money": .array(
+                difference.money.map {
+                    .object([
+                        "currency": JSONTree($0.currency), "milliunits": .number($0.milliunits),
+                    ])
+                }
+            ),
             "old": .object([
                 "active": active(oldSpans),
                 "rows": rows(tables, lanes) { $0.old },

@@ -51,6 +51,7 @@ struct DifferencePage {
     }
 
     private var cards: HTML {
+        let access = difference.production.access
         var cards = [
             card("subscriptions compared", [("", "", "\(difference.streamsCompared)")]),
             card("of them changed", [("", "", "\(difference.streamsChanged)")]),
@@ -58,15 +59,15 @@ struct DifferencePage {
         if difference.comparesAccess {
             cards.append(
                 card(
-                    "access",
+                    "access in production",
                     [
                         (
-                            "gained", kind(difference.access.gained, "gained"),
-                            "+" + DifferenceWording.hours(difference.access.gained)
+                            "gained", kind(access.gained, "gained"),
+                            "+" + DifferenceWording.hours(access.gained)
                         ),
                         (
-                            "lost", kind(difference.access.lost, "lost"),
-                            "−" + DifferenceWording.hours(difference.access.lost)
+                            "lost", kind(access.lost, "lost"),
+                            "−" + DifferenceWording.hours(access.lost)
                         ),
                     ]
                 )
@@ -76,21 +77,47 @@ struct DifferencePage {
     }
 
     private var money: HTML {
-        guard !difference.money.isEmpty else { return "" }
-        let rows = difference.money.map { total -> HTML in
-            """
-            <tr><th scope="row">\(total.currency ?? "no currency")</th>\
-            <td class="number \(kind(total.gained, "gained"))">\
-            +\(Amount.text(total.gained, nil))</td>\
-            <td class="number \(kind(total.lost, "lost"))">\
-            −\(Amount.text(total.lost, nil))</td></tr>
-            """
+        let effects = difference.effects.filter {
+            !$0.money.isEmpty || $0.environment != .production
         }
+        guard !effects.isEmpty else { return "" }
+        let rows = effects.flatMap { effect -> [HTML] in
+            let name = effect.environment.word
+            let access = row(
+                name,
+                "access",
+                effect.access.gained,
+                effect.access.lost,
+                DifferenceWording.hours
+            )
+            let amounts = effect.money.map { total in
+                row(name, total.currency ?? "no currency", total.gained, total.lost) {
+                    Amount.text($0, nil)
+                }
+            }
+            return effect.environment == .production ? amounts : [access] + amounts
+        }
+        let isReal = effects.allSatisfy { $0.environment == .production }
         return """
-            <h2>Money</h2>
-            <table class="money"><thead><tr><th>currency</th><th class="number">gained</th>\
-            <th class="number">lost</th></tr></thead><tbody>\(HTML.joined(rows))</tbody></table>
+            <h2>\(isReal ? "Money" : "Money, and other environments")</h2>
+            <table class="money"><thead><tr><th>environment</th><th>of</th>\
+            <th class="number">gained</th><th class="number">lost</th></tr></thead>\
+            <tbody>\(HTML.joined(rows))</tbody></table>
             """
+    }
+
+    private func row(
+        _ environment: String,
+        _ name: String,
+        _ gained: Int64,
+        _ lost: Int64,
+        _ text: (Int64) -> String
+    ) -> HTML {
+        """
+        <tr><td>\(environment)</td><td>\(name)</td>\
+        <td class="number \(kind(gained, "gained"))">+\(text(gained))</td>\
+        <td class="number \(kind(lost, "lost"))">−\(text(lost))</td></tr>
+        """
     }
 
     // What is nothing is not coloured.

@@ -18,14 +18,20 @@ struct DifferenceText {
     /// All lines, without a line break at the end.
     var text: String {
         var lines = [title, ""]
-        if difference.comparesAccess { lines.append(access) }
-        lines += money
+        for effect in shownEffects { lines += self.lines(effect) }
         lines += [kinds, ""] + columns
         for sample in report.samples { lines += self.lines(sample) + [""] }
         if difference.streamsChanged > report.samples.count {
             lines.append("and \(difference.streamsChanged - report.samples.count) more")
         }
-        return lines.joined(separator: "\n").replacing(#/\n+$/#, with: "")
+        let text = lines.joined(separator: "\n").replacing(#/\n+$/#, with: "")
+        return style == .ascii ? DifferenceText.ascii(text) : text
+    }
+
+    private static func ascii(_ text: String) -> String {
+        [("→", "->"), ("−", "-"), ("–", "-"), ("·", "-"), ("…", "...")].reduce(text) {
+            $0.replacing($1.0, with: $1.1)
+        }
     }
 
     private var title: String {
@@ -36,16 +42,21 @@ struct DifferenceText {
         return "\(difference.streamsCompared) subscriptions compared, \(verdict)"
     }
 
-    private var access: String {
-        "  access  +\(DifferenceWording.hours(difference.access.gained)) gained, "
-            + "−\(DifferenceWording.hours(difference.access.lost)) lost"
+    // Production is told even where nothing of it differs.
+    private var shownEffects: [EnvironmentEffect] {
+        [difference.production] + difference.effects.filter { $0.environment != .production }
     }
 
-    private var money: [String] {
-        difference.money.map {
-            "  money   +\(Amount.text($0.gained, $0.currency)) gained, "
+    private func lines(_ effect: EnvironmentEffect) -> [String] {
+        let place = effect.environment == .production ? "" : "\(effect.environment): "
+        let access =
+            "  \(place)access  +\(DifferenceWording.hours(effect.access.gained)) gained, "
+            + "−\(DifferenceWording.hours(effect.access.lost)) lost"
+        let money = effect.money.map {
+            "  \(place)money   +\(Amount.text($0.gained, $0.currency)) gained, "
                 + "−\(Amount.text($0.lost, $0.currency)) lost"
         }
+        return (difference.comparesAccess ? [access] : []) + money
     }
 
     private var kinds: String {

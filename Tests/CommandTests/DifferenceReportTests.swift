@@ -36,6 +36,7 @@ struct DifferenceReportTests {
                 !document.money.isEmpty && document.money.allSatisfy { $0.gainedMilliunits > 0 }
             )
             for sample in document.samples { try check(sample) }
+            #expect(document.samples.contains { $0.customer != nil })
             #expect(document.samples.count == min(10, document.streamsChanged))
         }
     }
@@ -73,7 +74,9 @@ struct DifferenceReportTests {
 
     @Test func `the text names what changed, whom and why`() async throws {
         try await withReport(of: DifferenceReportTests.wrongFold) { report in
-            let text = DifferenceText(report, style: .ascii, width: 100).text
+            let ascii = DifferenceText(report, style: .ascii, width: 100).text
+            #expect(ascii.utf8.allSatisfy { $0 < 128 }, "\(ascii)")
+            let text = DifferenceText(report, style: .unicode, width: 100).text
             for sample in report.samples {
                 #expect(text.contains(sample.difference.stream.originalTransactionId))
             }

@@ -30,8 +30,8 @@ import Testing
         let difference = RandomSides.difference(of: streams[...], samplesMax: 6)
         let plain = PlainDifference(streams)
         #expect(difference.streamsChanged == plain.streamsChanged, "seed \(seed)")
-        #expect(difference.access.gained == plain.gained, "seed \(seed)")
-        #expect(difference.access.lost == plain.lost, "seed \(seed)")
+        #expect(difference.production.access.gained == plain.gained, "seed \(seed)")
+        #expect(difference.production.access.lost == plain.lost, "seed \(seed)")
         let words = Set(difference.totals[0].words)
         #expect(words == plain.words, "seed \(seed)")
         #expect(difference.moneyWords == plain.moneyWords, "seed \(seed)")
@@ -45,9 +45,12 @@ import Testing
         let streams = (1...6).map { RandomSides.stream("\($0)", &random) }
         let there = RandomSides.difference(of: streams[...], samplesMax: 2)
         let back = RandomSides.difference(of: streams.map(RandomSides.swapped)[...], samplesMax: 2)
-        #expect(there.access.gained == back.access.lost, "seed \(seed)")
-        #expect(there.access.lost == back.access.gained, "seed \(seed)")
-        #expect(there.money.map(\.gained) == back.money.map(\.lost), "seed \(seed)")
+        #expect(there.production.access.gained == back.production.access.lost, "seed \(seed)")
+        #expect(there.production.access.lost == back.production.access.gained, "seed \(seed)")
+        #expect(
+            there.production.money.map(\.gained) == back.production.money.map(\.lost),
+            "seed \(seed)"
+        )
         #expect(there.streamsChanged == back.streamsChanged, "seed \(seed)")
         #expect(there.totals.map(\.rowsChanged) == back.totals.map(\.rowsChanged), "seed \(seed)")
         let isMirrored =
@@ -156,7 +159,7 @@ enum RandomSides {
             return "\(sample.stream) \(sample.access) \(sample.money) \(changes) "
                 + "\(sample.firstInstant.map(\.description) ?? "-")"
         }
-        return "\(totals) \(difference.access) \(difference.moneyWords) \(samples)"
+        return "\(totals) \(difference.production.access) \(difference.moneyWords) \(samples)"
     }
 }
 

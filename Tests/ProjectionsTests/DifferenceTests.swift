@@ -17,7 +17,7 @@ import Testing
         #expect(difference.totals[0].words == ["period-added 1/1"])
         let change = try #require(difference.samples.first?.changes.first)
         #expect(change.old == nil && change.new?.values == rows[1].values)
-        #expect(difference.access.gained == 1 && difference.access.lost == 0)
+        #expect(difference.production.access.gained == 1 && difference.production.access.lost == 0)
     }
 
     @Test(arguments: [
@@ -46,7 +46,9 @@ import Testing
         for rows in [new, new.reversed()] {
             let difference = TestRow.difference(old, rows)
             #expect(difference.totals[0].words == ["period-moved 2/1"])
-            #expect(difference.access.lost == 1 && difference.access.gained == 0)
+            #expect(
+                difference.production.access.lost == 1 && difference.production.access.gained == 0
+            )
         }
     }
 
@@ -63,29 +65,36 @@ import Testing
         let old = [TestRow.period(1, to: 5), TestRow.period(5, to: 9)]
         let difference = TestRow.difference(old, [TestRow.period(1, to: 9)])
         #expect(difference.streamsChanged == 1)
-        #expect(difference.access.gained == 0 && difference.access.lost == 0)
+        #expect(difference.production.access.gained == 0 && difference.production.access.lost == 0)
     }
 
     @Test func `an endless access is counted to the end of what Apple can say`() {
         let endless = TestRow.period(1, to: .max, expires: 5)
         let difference = TestRow.difference([TestRow.period(1, to: 5)], [endless])
-        #expect(difference.access.gained == AccessSpan.endMax.milliseconds - 5)
+        #expect(difference.production.access.gained == AccessSpan.endMax.milliseconds - 5)
         let backwards = TestRow.period(7, to: 3)
-        #expect(TestRow.difference([], [backwards]).access.gained == 0)
+        #expect(TestRow.difference([], [backwards]).production.access.gained == 0)
     }
 
     @Test func `money counts by subscription and currency, and once`() throws {
         let tables = TestRow.tables(["transactions", "movements"])
         var difference = ProjectionDifference(tables)
         // A charge found under another date changes nothing; a refund in another currency does.
-        difference.add(
-            TestRow.stream(
-                "1",
-                table: 1,
-                old: [TestRow.movement(1, 9990, "USD")],
-                new: [TestRow.movement(2, 9990, "USD"), TestRow.movement(3, -5000, "EUR")]
+        var first = TestRow.stream(
+            "1",
+            table: 1,
+            old: [TestRow.movement(1, 9990, "USD")],
+            new: [TestRow.movement(2, 9990, "USD"), TestRow.movement(3, -5000, "EUR")]
+        )
+        // The same refund, told again by the purchase.
+        first.tables.append(
+            .init(
+                table: 0,
+                old: [TestRow.transaction(1, 9990)],
+                new: [TestRow.transaction(1, 4990)]
             )
         )
+        difference.add(first)
         difference.add(
             TestRow.stream("2", table: 1, old: [], new: [TestRow.movement(1, 700, nil)])
         )
@@ -101,6 +110,44 @@ import Testing
             difference.moneyWords == ["? +700 -0", "EUR +\(Int64.max - 1) -5000"]
         )
         #expect(difference.samples.map(\.stream.originalTransactionId) == ["3", "1", "2"])
+    }
+
+    @Test func `what is bought in the sandbox is never added to what is real`() {
+        var difference = ProjectionDifference(TestRow.tables(["active_periods", "movements"]))
+        for (id, environment) in [("1", "LocalTesting"), ("2", "Production"), ("3", "Sandbox")] {
+            difference.add(
+                StreamRows(
+                    stream: StreamID(
+                        environment: Environment(environment),
+                        originalTransactionId: id
+                    ),
+                    tables: [
+                        .init(table: 0, new: [TestRow.period(1, to: 3)]),
+                        .init(table: 1, new: [TestRow.movement(1, 9990, "USD")]),
+                    ]
+                )
+            )
+        }
+        #expect(
+            difference.effects.map(\.environment.word) == ["Production", "LocalTesting", "Sandbox"]
+        )
+        #expect(difference.effects.map(\.access.gained) == [2, 2, 2])
+        #expect(difference.effects.map { $0.money.map(\.gained) } == [[9990], [9990], [9990]])
+        #expect(difference.production.streamsChanged == 1 && difference.streamsChanged == 3)
+        #expect(difference.moneyWords == ["USD +9990 -0"])
+    }
+
+    @Test func `without a journal the prices of purchases count`() {
+        var difference = ProjectionDifference(TestRow.tables(["transactions"]))
+        difference.add(
+            TestRow.stream(
+                "1",
+                old: [TestRow.transaction(1, 9990)],
+                new: [TestRow.transaction(1, 4990)]
+            )
+        )
+        #expect(difference.moneyWords == ["? +0 -5000"])
+        #expect(difference.totals[0].words == ["price-changed 1/1"])
     }
 
     @Test func `columns that only one table has are told once, and not compared`() throws {
@@ -123,7 +170,7 @@ import Testing
             TestRow.stream("1", old: [old.without(5)], new: [new.without(5)])
         )
         #expect(difference.totals[0].words == ["period-moved 1/1"])
-        #expect(difference.access.lost == 1)
+        #expect(difference.production.access.lost == 1)
     }
 
     @Test func `a projection that declares nothing has rows added and removed`() {

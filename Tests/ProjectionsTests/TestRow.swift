@@ -67,6 +67,18 @@ enum TestRow {
         )
     }
 
+    /// A purchase of which only its start and its price are known.
+    static func transaction(_ start: Int64, _ price: Int64) -> ProjectionRow {
+        let values = projection("transactions").columns.map { column -> ColumnValue in
+            switch column {
+            case "start_time": .timestamp(Instant(milliseconds: start))
+            case "price_milliunits": .integer(price)
+            default: .null
+            }
+        }
+        return ProjectionRow(values: values, positions: [Position(lane: 0, offset: start)])
+    }
+
     static func movement(_ at: Int64, _ amount: Int64, _ currency: String?) -> ProjectionRow {
         ProjectionRow(
             .text("renewal"),
@@ -104,5 +116,7 @@ extension TableTotals {
 
 extension ProjectionDifference {
     /// `currency +gained -lost`, in the order of listings.
-    var moneyWords: [String] { money.map { "\($0.currency ?? "?") +\($0.gained) -\($0.lost)" } }
+    var moneyWords: [String] {
+        production.money.map { "\($0.currency ?? "?") +\($0.gained) -\($0.lost)" }
+    }
 }

@@ -64,7 +64,7 @@ struct TableDifferenceTests {
                 "UPDATE old.active_periods SET valid_to_ms = valid_to_ms + 1 WHERE ordinal = 1"
             )
             let difference = try await builds.difference()
-            #expect(difference.access.gained == 0)
+            #expect(difference.production.access.gained == 0)
             for sample in difference.samples {
                 let change = try #require(sample.changes.first)
                 let rows = try await builds.ledger.periods(of: sample.stream).rows

@@ -1,0 +1,90 @@
+public import Events
+
+/// What a difference does to access and money in one environment.
+public struct EnvironmentEffect: Sendable {
+    /// The environment.
+    public let environment: Environment
+    /// How many of its subscriptions differ.
+    public private(set) var streamsChanged = 0
+    /// How long they have access on one side only.
+    public private(set) var access = AccessTotals()
+    /// How much more and less money there is, by currency; what gained and lost nothing is left
+    /// out.
+    public private(set) var money: [MoneyTotals] = []
+
+    init(_ environment: Environment) {
+        self.environment = environment
+    }
+
+    func isBefore(_ other: EnvironmentEffect) -> Bool {
+        let (isReal, isOtherReal) =
+            (environment == .production, other.environment == .production)
+        if isReal != isOtherReal { return isReal }
+        return byBytes(environment.word, other.environment.word) ?? false
+    }
+
+    mutating func add(_ comparison: StreamComparison) {
+        streamsChanged += 1
+        access.add(comparison.access)
+        for amount in comparison.money { add(MoneyTotals(amount)) }
+    }
+
+    mutating func add(_ other: EnvironmentEffect) {
+        streamsChanged += other.streamsChanged
+        access.add(other.access)
+        for total in other.money { add(total) }
+    }
+
+    private mutating func add(_ total: MoneyTotals) {
+        let index = money.firstIndex { !areInOrder($0.currency, total.currency) } ?? money.endIndex
+        if index == money.endIndex || areInOrder(total.currency, money[index].currency) {
+            money.insert(total, at: index)
+        } else {
+            money[index].gained = money[index].gained.addingUpToMax(total.gained)
+            money[index].lost = money[index].lost.addingUpToMax(total.lost)
+        }
+    }
+}
+
+/// How long subscriptions have access on one side only, in milliseconds, exact; each at most to
+/// `AccessSpan.endMax`.
+public struct AccessTotals: Hashable, Sendable {
+    /// On the new side only.
+    public private(set) var gained: Int64 = 0
+    /// On the old side only.
+    public private(set) var lost: Int64 = 0
+
+    fileprivate mutating func add(_ difference: AccessDifference) {
+        gained = gained.addingUpToMax(difference.gained.length)
+        lost = lost.addingUpToMax(difference.lost.length)
+    }
+
+    fileprivate mutating func add(_ other: AccessTotals) {
+        gained = gained.addingUpToMax(other.gained)
+        lost = lost.addingUpToMax(other.lost)
+    }
+}
+
+/// How much more and less money there is in one currency, in milliunits.
+///
+/// Of one subscription what is more and what is less is set against each other first: a charge
+/// that is found under another date changes nothing.
+public struct MoneyTotals: Hashable, Sendable {
+    /// ISO 4217; nil where no row said.
+    public let currency: String?
+    /// Summed over the subscriptions that have more on the new side.
+    public internal(set) var gained: Int64
+    /// Summed over the subscriptions that have less on the new side, not negative.
+    public internal(set) var lost: Int64
+}
+
+extension MoneyTotals {
+    fileprivate init(_ amount: StreamDifference.Money) {
+        self.init(
+            currency: amount.currency,
+            gained: max(0, amount.milliunits),
+            // The least number has no counterpart.
+            lost: amount.milliunits < 0 ? Int64(clamping: amount.milliunits.magnitude) : 0
+        )
+    }
+}
