@@ -36,7 +36,8 @@ extension Projector {
     /// live ones may be followed meanwhile.
     ///
     /// - Parameters:
-    ///   - chosen: What to compare; nil for all.
+    ///   - chosen: What to compare; nil for all, where the catalogue is that of the live tables for
+    ///     all that are live.
     ///   - afterwards: What becomes of the new tables.
     ///   - whatIf: The policy of a what-if, which cannot wait to be promoted; nil for the one that
     ///     holds.
@@ -61,8 +62,12 @@ extension Projector {
                 case .newest: whatIf?.context ?? self.context
                 case .ofLive: self.context(ofCatalogue: live.map(\.catalogueVersion).max() ?? 0)
                 }
+            // What was never built has nothing to be checked.
+            let checked = projections.filter { projection in
+                catalogue == .newest || live.contains { $0.name == projection.name }
+            }
             var plan = BuildPlan(
-                projections: chosen ?? projections,
+                projections: chosen ?? checked,
                 context: context,
                 policy: whatIf?.text
             )
@@ -81,7 +86,7 @@ extension Projector {
     }
 
     /// Which catalogue the new tables of a comparison know.
-    public enum ComparedCatalogue: Sendable {
+    public enum ComparedCatalogue: Sendable, Hashable {
         /// The newest: what changes when they are promoted.
         case newest
         /// That of the live tables: whether these are what their fold makes.
@@ -160,7 +165,7 @@ private struct Comparing: Sendable {
     ) async throws -> Projector.Comparison {
         let log = projector.log
         let newest = try await log.heads()
-        if afterwards == .wait { try await forgetWaiting(in: session) }
+        if afterwards == .wait { try await projector.forgetWaiting(plan.names, in: session) }
         let (build, folded) = try await projector.fill(plan, options, in: session) { projection in
             let parts = live.filter { $0.name == projection.name }
             // A new projection has no live table, and is compared with no rows.
@@ -209,26 +214,6 @@ private struct Comparing: Sendable {
             try await projector.catchUp(tables, to: try await projector.log.heads(), in: session)
             try await projector.set(tables, to: .ready, in: session)
         }
-    }
-
-    /// Tables of the same names that wait are superseded.
-    private func forgetWaiting(in session: PostgresSession) async throws {
-        let names = plan.names
-        try await session.transaction { session throws(PostgresError) in
-            try session.execute("SET LOCAL ROLE ledger_owner")
-            for table in ["refused_stream", "ledger_projection"] {
-                try session.query(
-                    """
-                    DELETE FROM projection.\(table) t
-                    WHERE name = ANY($1) AND build_schema IN (
-                        SELECT build_schema FROM projection.ledger_projection p
-                        WHERE p.state = 'ready' AND p.name = t.name)
-                    """,
-                    [.textArray(names)]
-                )
-            }
-        }
-        _ = try await LeftOvers.drop(in: session)
     }
 
     private struct Found: Sendable {

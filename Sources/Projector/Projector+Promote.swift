@@ -39,6 +39,25 @@ extension Projector {
         }
     }
 
+    /// Tables of the same names that wait are superseded.
+    func forgetWaiting(_ names: [String], in session: PostgresSession) async throws {
+        try await session.transaction { session throws(PostgresError) in
+            try session.execute("SET LOCAL ROLE ledger_owner")
+            for table in ["refused_stream", "ledger_projection"] {
+                try session.query(
+                    """
+                    DELETE FROM projection.\(table) t
+                    WHERE name = ANY($1) AND build_schema IN (
+                        SELECT build_schema FROM projection.ledger_projection p
+                        WHERE p.state = 'ready' AND p.name = t.name)
+                    """,
+                    [.textArray(names)]
+                )
+            }
+        }
+        _ = try await LeftOvers.drop(in: session)
+    }
+
     private func ready(
         _ chosen: [any Projection]?,
         in session: PostgresSession

@@ -38,7 +38,7 @@ extension Projector {
             let tables = ShadowTables(schema: build.schema, names: plan.names)
             try await catchUp(tables, to: try await log.heads(), in: session)
             _ = try await promote(tables, in: session)
-            _ = try await LeftOvers.drop(in: session)
+            try await forgetWaiting(plan.names, in: session)
             return try await rebuilt(tables, folded, in: session)
         }
     }

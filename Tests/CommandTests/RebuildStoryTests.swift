@@ -80,7 +80,7 @@ struct RebuildStoryTests {
             (["--into", "next", "--check"], "not promoted"),
             (["--to", "17"], "--to is for --into"),
             (["--html", "page.html"], "are for --diff"),
-            (["--samples", "-1"], "from 0 to"),
+            (["--diff", "--samples=-1"], "from 0 to"),
         ] {
             let ending = try await command.run(["rebuild"] + arguments)
             #expect(ending.code == 64, "\(arguments): \(ending.errors)")
