@@ -31,6 +31,8 @@ public struct EventLogError: Error, Sendable {
         case tooManyFacts = "too-many-facts"
         /// A look-up leads to more subscriptions than one answer takes.
         case tooManyStreams = "too-many-streams"
+        /// Reading the whole log takes a temporary file, which could not be made or filled.
+        case temporaryFile = "temporary-file"
         /// The log was closed.
         case closed = "closed"
     }
