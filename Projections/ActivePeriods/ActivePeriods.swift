@@ -8,7 +8,9 @@ public struct ActivePeriods: Sendable {
 
     /// The rows of a timeline.
     public init(_ timeline: Timeline) {
-        rows = timeline.periodsOfPurchases.map(\.period).sorted(by: ActivePeriod.areInOrder)
+        rows = timeline.folds.value({ $0.periods }, { $0.periods = $1 }) {
+            timeline.periodsOfPurchases.map(\.period).ordered(by: ActivePeriod.areInOrder)
+        }
     }
 
     /// The times with access: half-open, ascending, touching ones merged, none empty.
@@ -65,7 +67,7 @@ extension Timeline {
     }
 
     fileprivate var periodDrafts: [PeriodDraft] {
-        let graces = GracePeriods(self)
+        let graces = self.graces
         let cuts = self.cuts
         var drafts: [PeriodDraft] = []
         drafts.reserveCapacity(purchases.count)

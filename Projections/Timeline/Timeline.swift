@@ -28,6 +28,8 @@ public struct Timeline: Sendable {
     /// Nothing is known of the time after it. Links do not count: they are of the operator's clock,
     /// and tell nothing about the subscription.
     public let horizon: Instant?
+    /// What projections share.
+    let folds = SharedFolds()
 
     /// The fold of a subscription's history.
     ///
