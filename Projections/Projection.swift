@@ -159,6 +159,9 @@ extension ProjectionRow {
         return writer.bytes
     }
 
+    /// Bytes that its canonical form, and that of a row like it, about takes.
+    var canonicalByteCountExpected: Int { values.count * 16 }
+
     func write(to writer: inout ByteWriter) {
         writer.integer(UInt32(values.count))
         for value in values { value.write(to: &writer) }

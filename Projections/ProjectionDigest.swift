@@ -12,7 +12,37 @@ public struct ProjectionDigest: Sendable {
     public private(set) var rowCount = 0
 
     // Least significant first.
-    private var limbs: [UInt64] = [0, 0, 0, 0]
+    private var limbs = Limbs()
+
+    private struct Limbs {
+        var first: UInt64 = 0
+        var second: UInt64 = 0
+        var third: UInt64 = 0
+        var fourth: UInt64 = 0
+
+        // Modulo 2^256.
+        mutating func add(_ other: Limbs) {
+            var carry = false
+            Limbs.add(other.first, to: &first, &carry)
+            Limbs.add(other.second, to: &second, &carry)
+            Limbs.add(other.third, to: &third, &carry)
+            Limbs.add(other.fourth, to: &fourth, &carry)
+        }
+
+        // What is added to make nothing of it.
+        var negated: Limbs {
+            var negated = Limbs(first: ~first, second: ~second, third: ~third, fourth: ~fourth)
+            negated.add(Limbs(first: 1))
+            return negated
+        }
+
+        private static func add(_ more: UInt64, to limb: inout UInt64, _ carry: inout Bool) {
+            let (sum, overflow) = limb.addingReportingOverflow(more)
+            let (total, overflowAgain) = sum.addingReportingOverflow(carry ? 1 : 0)
+            limb = total
+            carry = overflow || overflowAgain
+        }
+    }
 
     /// The digest of no row.
     public init() {}
@@ -26,42 +56,27 @@ public struct ProjectionDigest: Sendable {
     /// Adds all rows of a stream; a stream without rows changes nothing.
     public mutating func add(_ rows: [ProjectionRow], of stream: StreamID) {
         guard !rows.isEmpty else { return }
-        var term = ProjectionDigest()
-        term.rowCount = rows.count
-        term.limbs = ProjectionDigest.limbs(of: rows, of: stream)
-        add(term)
+        rowCount += rows.count
+        limbs.add(ProjectionDigest.limbs(of: rows, of: stream))
     }
 
     /// Adds all that was added to another digest.
     public mutating func add(_ other: ProjectionDigest) {
         rowCount += other.rowCount
-        var carry = false
-        for index in limbs.indices {
-            let (sum, overflow) = limbs[index].addingReportingOverflow(other.limbs[index])
-            let (total, overflowAgain) = sum.addingReportingOverflow(carry ? 1 : 0)
-            limbs[index] = total
-            carry = overflow || overflowAgain
-        }
+        limbs.add(other.limbs)
     }
 
     /// Takes away all rows of a stream that were added before.
     public mutating func remove(_ rows: [ProjectionRow], of stream: StreamID) {
         guard !rows.isEmpty else { return }
         rowCount -= rows.count
-        let term = ProjectionDigest.limbs(of: rows, of: stream)
-        var borrow = false
-        for index in limbs.indices {
-            let (difference, overflow) = limbs[index].subtractingReportingOverflow(term[index])
-            let (total, overflowAgain) = difference.subtractingReportingOverflow(borrow ? 1 : 0)
-            limbs[index] = total
-            borrow = overflow || overflowAgain
-        }
+        limbs.add(ProjectionDigest.limbs(of: rows, of: stream).negated)
     }
 
     /// The digest of what is in it now.
     public var digest: Digest {
         var writer = ByteWriter()
-        for limb in limbs.reversed() { writer.integer(limb) }
+        for limb in [limbs.fourth, limbs.third, limbs.second, limbs.first] { writer.integer(limb) }
         guard let digest = Digest(bytes: writer.bytes) else {
             preconditionFailure("four limbs are \(Digest.byteCount) bytes")
         }
@@ -69,16 +84,17 @@ public struct ProjectionDigest: Sendable {
     }
 
     // The term begins with the stream, so that equal rows of two streams do not cancel out.
-    private static func limbs(of rows: [ProjectionRow], of stream: StreamID) -> [UInt64] {
+    private static func limbs(of rows: [ProjectionRow], of stream: StreamID) -> Limbs {
         var writer = ByteWriter()
+        writer.reserve(rows.count * (rows.first?.canonicalByteCountExpected ?? 0))
         writer.prefixed(stream.environment.word)
         writer.prefixed(stream.originalTransactionId)
         for row in rows { row.write(to: &writer) }
         return limbs(of: Digest.of(writer.bytes))
     }
 
-    private static func limbs(of digest: Digest) -> [UInt64] {
-        var reader = ByteReader(digest.bytes[...])
-        return (0..<4).compactMap { _ in reader.integer(UInt64.self) }.reversed()
+    private static func limbs(of digest: Digest) -> Limbs {
+        let (fourth, third, second, first) = digest.bigEndianWords
+        return Limbs(first: first, second: second, third: third, fourth: fourth)
     }
 }

@@ -11,7 +11,9 @@ public struct ActivePeriods: Sendable {
 
     /// The rows of a timeline.
     public init(_ timeline: Timeline) {
-        rows = timeline.periodsOfPurchases.map(\.period).sorted(by: ActivePeriod.areInOrder)
+        rows = timeline.folds.value({ $0.periods }, { $0.periods = $1 }) {
+            timeline.periodsOfPurchases.map(\.period).ordered(by: ActivePeriod.areInOrder)
+        }
     }
 
     /// The times with access: half-open, ascending, touching ones merged, none empty.
@@ -68,7 +70,7 @@ extension Timeline {
     }
 
     fileprivate var periodDrafts: [PeriodDraft] {
-        let graces = policy.graceGivesAccess ? GracePeriods(self) : nil
+        let graces = policy.graceGivesAccess ? self.graces : nil
         let cuts = self.cuts
         var drafts: [PeriodDraft] = []
         drafts.reserveCapacity(purchases.count)

@@ -13,11 +13,7 @@ struct GracePeriods {
 
     /// Nil where no snapshot tells of any grace: the common case, at no cost.
     init?(_ timeline: Timeline) {
-        let isTold = timeline.renewals.sorted.contains { assertion in
-            assertion.fields.contains(.gracePeriodExpiresDate)
-                && assertion.content[.gracePeriodExpiresDate] != nil
-        }
-        guard isTold else { return nil }
+        guard timeline.tellsOfGrace else { return nil }
         purchases = timeline.purchases
         let expiries = purchases.map(\.expiresDate).sorted()
         snapshots = timeline.renewalSnapshots.compactMap { snapshot in
@@ -63,6 +59,16 @@ struct GracePeriods {
         var next = purchases.partitioningIndex { $0.purchaseDate >= expiresDate }
         if next == index { next += 1 }
         return next < purchases.endIndex ? purchases[next] : nil
+    }
+}
+
+extension Timeline {
+    /// Whether Apple ever told of a billing grace period.
+    var tellsOfGrace: Bool {
+        renewals.sorted.contains { assertion in
+            assertion.fields.contains(.gracePeriodExpiresDate)
+                && assertion.content.carried.contains(.gracePeriodExpiresDate)
+        }
     }
 }
 

@@ -117,8 +117,8 @@ extension Purchase {
 }
 
 extension Timeline {
-    /// For each purchase, what takes its place: the next start, or a purchase of its own second.
-    var cuts: [Cut?] {
+    /// What `cuts` keeps.
+    var foldedCuts: [Cut?] {
         var cuts = [Cut?](repeating: nil, count: purchases.count)
         var next: Cut?
         var last = purchases.count - 1

@@ -20,10 +20,11 @@ public struct Movements: Sendable {
         fold.takeWishes()
         // Stable: of one second and word they stay in the order in which purchases replace each
         // other, which no order of arrival changes.
-        rows = fold.rows.enumerated().sorted { left, right in
-            if left.element.isBefore(right.element) { return true }
-            return !right.element.isBefore(left.element) && left.offset < right.offset
-        }.map(\.element)
+        let order = fold.rows.indices.sorted { left, right in
+            if fold.rows[left].isBefore(fold.rows[right]) { return true }
+            return !fold.rows[right].isBefore(fold.rows[left]) && left < right
+        }
+        rows = order.map { fold.rows[$0] }
     }
 }
 
@@ -39,14 +40,12 @@ struct MovementFold {
     private(set) var rows: [Movement] = []
 
     init(_ timeline: Timeline, _ catalogues: CatalogueHistory) {
-        let periods = ActivePeriods(timeline)
-        let statements = timeline.renewalStatements
         self.timeline = timeline
         self.catalogues = catalogues
-        self.statements = statements
-        continuity = Continuity(timeline, periods)
-        spans = StatusSpans(timeline, periods, statements).spans
-        settings = timeline.renewalSettings(statements)
+        statements = timeline.renewalStatements
+        continuity = timeline.continuity
+        spans = timeline.statusSpans
+        settings = timeline.renewalSettings
         terms = timeline.purchases.map(PurchaseTerms.init)
     }
 

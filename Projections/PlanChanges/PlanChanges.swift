@@ -11,10 +11,18 @@ public struct PlanChanges: Sendable {
 
     /// The changes of a timeline, judged by these catalogues.
     public init(_ timeline: Timeline, _ catalogues: CatalogueHistory) {
-        guard timeline.namesTwoProducts else {
-            rows = []
-            return
-        }
+        rows = timeline.folds.value(
+            { $0.changes?.catalogues == catalogues ? $0.changes?.rows : nil },
+            { $0.changes = (catalogues, $1) },
+            { PlanChanges.folded(timeline, catalogues) }
+        )
+    }
+
+    private static func folded(
+        _ timeline: Timeline,
+        _ catalogues: CatalogueHistory
+    ) -> [PlanChange] {
+        guard timeline.namesTwoProducts else { return [] }
         let course = PlanCourse(timeline.asAppleDid)
         let wishes = PlanWishes(course).wishes
         var rows: [PlanChange] = []
@@ -28,7 +36,7 @@ public struct PlanChanges: Sendable {
             rows.append(course.change(wish, catalogues))
         }
         rows.sort(by: PlanChange.areInOrder)
-        self.rows = rows
+        return rows
     }
 }
 
@@ -43,7 +51,7 @@ struct PlanCourse {
 
     init(_ timeline: Timeline) {
         self.timeline = timeline
-        continuity = Continuity(timeline, ActivePeriods(timeline))
+        continuity = timeline.continuity
         states = RenewalStates(timeline)
         steps = timeline.purchases.indices.filter { index in
             let purchase = timeline.purchases[index]

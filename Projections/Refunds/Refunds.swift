@@ -13,6 +13,12 @@ public struct Refunds: Sendable {
 
     /// The cases of a timeline, one-time purchases included.
     public init(_ timeline: Timeline) {
+        rows = timeline.folds.value({ $0.refunds }, { $0.refunds = $1 }) {
+            Refunds.folded(timeline)
+        }
+    }
+
+    private static func folded(_ timeline: Timeline) -> [RefundCase] {
         let notices = RefundNotices(timeline)
         let subscriptions = timeline.purchases.indices.filter {
             timeline.purchases[$0].wasEverRevoked || notices.isAbout($0, isOneTime: false)
@@ -20,10 +26,7 @@ public struct Refunds: Sendable {
         let others = timeline.oneTimePurchases.indices.filter {
             timeline.oneTimePurchases[$0].wasEverRevoked || notices.isAbout($0, isOneTime: true)
         }
-        guard !subscriptions.isEmpty || !others.isEmpty else {
-            rows = []
-            return
-        }
+        guard !subscriptions.isEmpty || !others.isEmpty else { return [] }
         let surroundings = RefundSurroundings(timeline.asAppleDid)
         var rows: [RefundCase] = []
         for index in subscriptions {
@@ -35,7 +38,7 @@ public struct Refunds: Sendable {
             rows += surroundings.cases(ofOneTime: index, events)
         }
         // Stable: cases of one start stay in the order of purchases, and of their beginning.
-        self.rows = rows.enumerated().sorted { left, right in
+        return rows.enumerated().sorted { left, right in
             (left.element.purchaseDate, left.offset) < (right.element.purchaseDate, right.offset)
         }.map(\.element)
     }
@@ -88,7 +91,7 @@ extension Purchase {
     var wasEverRevoked: Bool {
         assertions.sorted.contains { assertion in
             assertion.fields.contains(.revocationDate)
-                && assertion.content[.revocationDate] != nil
+                && assertion.content.carried.contains(.revocationDate)
         }
     }
 

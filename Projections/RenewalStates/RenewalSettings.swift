@@ -21,11 +21,12 @@ struct RenewalSetting {
 }
 
 extension Timeline {
-    /// The settings by the instant from which they hold.
+    /// What `renewalSettings` keeps.
     ///
     /// Apple's statements decide; buying turns auto-renewal on, where nothing said at that very
     /// instant denies it.
-    func renewalSettings(_ statements: [RenewalStatement]) -> [RenewalSetting] {
+    var foldedRenewalSettings: [RenewalSetting] {
+        let statements = renewalStatements
         let bought = purchases.compactMap { purchase in
             purchase.assertions.sorted.first.map {
                 (at: min($0.asOf, purchase.purchaseDate), offset: $0.offset)

@@ -85,8 +85,8 @@ struct RenewalStatement {
 }
 
 extension Timeline {
-    /// What was known about the renewal, at each as-of at which Apple spoke of it.
-    var renewalStatements: [RenewalStatement] {
+    /// What `renewalStatements` keeps.
+    var foldedRenewalStatements: [RenewalStatement] {
         var statements: [RenewalStatement] = []
         statements.reserveCapacity(renewals.sorted.count)
         var sweep = Sweep(renewals)

@@ -11,11 +11,11 @@ public struct RenewalStates: Sendable {
 
     /// The rows of a timeline; linear in the number of events but for sorting.
     public init(_ timeline: Timeline) {
-        let statements = timeline.renewalStatements
-        var drafts = StateDrafts(timeline, statements)
-        let periods = ActivePeriods(timeline.withEveryStatus)
-        for span in StatusSpans(timeline, periods, statements).spans { drafts.take(span) }
-        rows = drafts.drafts.map { $0.row(in: timeline) }
+        rows = timeline.folds.value({ $0.states }, { $0.states = $1 }) {
+            var drafts = StateDrafts(timeline)
+            for span in timeline.statusSpans { drafts.take(span) }
+            return drafts.drafts.map { $0.row(in: timeline) }
+        }
     }
 
     /// The state at an instant; nil where nothing is known of it.
@@ -99,8 +99,8 @@ private struct StateDrafts {
     private var setting = -1
     private var charge = 0
 
-    init(_ timeline: Timeline, _ statements: [RenewalStatement]) {
-        settings = timeline.renewalSettings(statements)
+    init(_ timeline: Timeline) {
+        settings = timeline.renewalSettings
         early = EarlyCharge.all(of: timeline.purchases)
     }
 

@@ -20,15 +20,11 @@ struct StatusSpans {
     private let retries: BillingRetries?
     private let horizon: Instant
 
-    init(
-        _ timeline: Timeline,
-        _ periods: ActivePeriods,
-        _ statements: [RenewalStatement]
-    ) {
+    init(_ timeline: Timeline) {
         self.timeline = timeline
-        retries = BillingRetries(timeline, statements)
+        retries = BillingRetries(timeline, timeline.renewalStatements)
         horizon = timeline.horizon ?? Instant(milliseconds: 0)
-        let rows = periods.rows
+        let rows = ActivePeriods(timeline).rows
         spans.reserveCapacity(rows.count)
         var last: (row: ActivePeriod, end: Instant)?
         for row in rows {

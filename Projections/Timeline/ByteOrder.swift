@@ -5,3 +5,15 @@ func byBytes(_ left: String, _ right: String) -> Bool? {
     if left.utf8.elementsEqual(right.utf8) { return nil }
     return left.utf8.lexicographicallyPrecedes(right.utf8)
 }
+
+extension Array {
+    /// The elements in order; those that are in order already, as most are, are not moved.
+    ///
+    /// As stable as `sorted`.
+    func ordered(by areInIncreasingOrder: (Element, Element) -> Bool) -> [Element] {
+        for index in indices.dropFirst() where areInIncreasingOrder(self[index], self[index - 1]) {
+            return sorted(by: areInIncreasingOrder)
+        }
+        return self
+    }
+}

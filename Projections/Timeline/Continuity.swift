@@ -19,7 +19,8 @@ struct Continuity {
     let lastAccessEnd: Instant?
 
     /// What the rows of `active_periods` and the purchases of a timeline say.
-    init(_ timeline: Timeline, _ periods: ActivePeriods) {
+    init(_ timeline: Timeline) {
+        let periods = ActivePeriods(timeline)
         var accessEnds: [Instant?] = []
         accessEnds.reserveCapacity(timeline.purchases.count)
         var row = periods.rows.startIndex
@@ -36,20 +37,14 @@ struct Continuity {
         }
         self.accessEnds = accessEnds
         lastAccessEnd = periods.rows[row...].reduce(end) { max($0 ?? $1.validTo, $1.validTo) }
-        // Only asked where nothing else tells: by then payloads have no reason and leave a gap.
-        var states: RenewalStates?
         isContinuing = timeline.purchases.indices.map { index in
-            timeline.isContinuing(index, after: accessEnds[index], &states)
+            timeline.isContinuing(index, after: accessEnds[index])
         }
     }
 }
 
 extension Timeline {
-    fileprivate func isContinuing(
-        _ index: Int,
-        after accessEnd: Instant?,
-        _ states: inout RenewalStates?
-    ) -> Bool {
+    fileprivate func isContinuing(_ index: Int, after accessEnd: Instant?) -> Bool {
         let purchase = purchases[index]
         if let accessEnd, index > 0, accessEnd >= purchase.purchaseDate { return true }
         if case .value(.text(let reason)) = purchase.assertions.state(of: .transactionReason) {
@@ -58,9 +53,8 @@ extension Timeline {
         guard index > 0, let accessEnd else { return false }
         let gap = purchase.purchaseDate.milliseconds - accessEnd.milliseconds
         if gap <= Continuity.renewalDelayMax { return true }
-        let known = states ?? RenewalStates(self)
-        states = known
+        // Only asked where nothing else tells: by then payloads have no reason and leave a gap.
         let before = Instant(milliseconds: purchase.purchaseDate.milliseconds - 1)
-        return known.state(at: before)?.status == .billingRetry
+        return RenewalStates(self).state(at: before)?.status == .billingRetry
     }
 }

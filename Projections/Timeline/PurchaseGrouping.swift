@@ -37,7 +37,7 @@ struct PurchaseGrouping {
     }
 
     init(_ transactions: [KeyedAssertion]) {
-        ordered = transactions.sorted(by: PurchaseGrouping.subjectsAreInOrder)
+        ordered = transactions.ordered(by: PurchaseGrouping.subjectsAreInOrder)
         members.reserveCapacity(ordered.count)
         purchases.reserveCapacity(ordered.count)
         var start = 0
@@ -48,7 +48,7 @@ struct PurchaseGrouping {
             start = end
         }
         makePurchases()
-        purchases.sort(by: Purchase.areInOrder)
+        purchases = purchases.ordered(by: Purchase.areInOrder)
     }
 
     private static func subjectsAreInOrder(
@@ -109,7 +109,7 @@ struct PurchaseGrouping {
     }
 
     private mutating func makePurchases() {
-        members.sort { left, right in
+        members = members.ordered { left, right in
             if let isFirst = byBytes(left.webOrderLineItemId, right.webOrderLineItemId) {
                 return isFirst
             }

@@ -22,8 +22,8 @@ public struct ServerNotification: Sendable {
 }
 
 extension Timeline {
-    /// What Apple announced, by as-of, then by UUID and type.
-    public var notifications: [ServerNotification] {
+    /// What `notifications` keeps.
+    var foldedNotifications: [ServerNotification] {
         let ordered = announcements.map { (name: $0.assertion.name, keyed: $0) }.sorted {
             if let isFirst = byBytes($0.name, $1.name) { return isFirst }
             return Assertions.areInOrder($0.keyed.assertion, $1.keyed.assertion)
@@ -38,12 +38,11 @@ extension Timeline {
             notifications.append(ServerNotification(ordered[start..<end].map(\.keyed)))
             start = end
         }
-        notifications.sort { left, right in
+        return notifications.ordered { left, right in
             if left.asOf != right.asOf { return left.asOf < right.asOf }
             return byBytes(left.notificationUUID, right.notificationUUID)
                 ?? byBytes(left.notificationType, right.notificationType) ?? false
         }
-        return notifications
     }
 }
 

@@ -30,6 +30,8 @@ public struct Timeline: Sendable {
     public let horizon: Instant?
     /// What its views count as access; see `under`.
     public internal(set) var policy = AccessPolicy.current
+    /// What projections share, under that policy.
+    var folds = SharedFolds()
 
     /// The fold of a subscription's history.
     ///

@@ -22,9 +22,9 @@ struct RenewalSignals {
 
     init(_ timeline: Timeline) {
         let statements = timeline.renewalStatements
-        settings = timeline.renewalSettings(statements)
+        settings = timeline.renewalSettings
         var failures: [Failure] = []
-        for snapshot in timeline.renewalSnapshots {
+        for snapshot in timeline.tellsOfGrace ? timeline.renewalSnapshots : [] {
             guard case .value = snapshot.gracePeriodExpiresDate,
                 let offset = snapshot.gracePeriodOffset
             else { continue }

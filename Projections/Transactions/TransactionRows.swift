@@ -42,10 +42,9 @@ private struct TransactionCourse {
     init(_ timeline: Timeline, _ catalogues: CatalogueHistory) {
         self.timeline = timeline
         self.catalogues = catalogues
-        let told = timeline.asAppleDid
-        continuity = Continuity(told, ActivePeriods(told))
+        continuity = timeline.asAppleDid.continuity
         cuts = timeline.cuts
-        graces = GracePeriods(timeline)
+        graces = timeline.graces
         signals = RenewalSignals(timeline)
         var refunds = [RefundCase?](repeating: nil, count: timeline.purchases.count)
         var oneTime = [RefundCase?](repeating: nil, count: timeline.oneTimePurchases.count)

@@ -4,8 +4,8 @@ internal import Postgres
 extension EventLog {
     /// Folds over all streams of a lane, whole streams at a time, in the order of `StreamID`.
     ///
-    /// Reads the log once, by COPY, range after range of streams, and holds one stream and the
-    /// confirmations of one range in memory. `fold` runs on the connection's own thread and may
+    /// Reads the log once, by COPY, and holds one range of streams in memory; a long lane goes by a
+    /// temporary file of about its size. `fold` runs on the connection's own thread and may
     /// block it. An event that cannot be read does not end the scan: it is in the history's
     /// `unreadable`, and what to do about it is up to `fold`.
     ///
@@ -23,13 +23,16 @@ extension EventLog {
         _ fold: @escaping @Sendable (inout State, StreamHistory) throws -> Void
     ) async throws(EventLogError) -> State {
         var state = state
-        for range in try await streamRanges(lane: lane, upTo: head) {
+        for range in try await streamRanges(lane: lane, upTo: head, isComplete: true) {
             state = try await foldStreams(in: range, upTo: head, into: state, fold)
         }
         return state
     }
 
     /// The same for a part of a lane, so that several connections can share one.
+    ///
+    /// Ranges of one call of `streamRanges` are best folded in their order: the first calls read
+    /// the lane together, later ones find it read.
     public func foldStreams<State: Sendable>(
         in range: StreamRange,
         upTo head: Head,
@@ -40,6 +43,11 @@ extension EventLog {
             let box = FoldState(state)
             try await session.transaction(.readOnlySnapshot) { session throws(Thrown) in
                 do {
+                    if let (spool, part) = range.spooled, spool.head == head {
+                        try EventLog.fill(spool, in: session)
+                        try spool.foldPart(part) { try fold(&box.state, $0) }
+                        return
+                    }
                     try EventLog.scan(range, upTo: head, in: session) { try fold(&box.state, $0) }
                 } catch {
                     throw Thrown(any: error)
@@ -81,8 +89,8 @@ extension EventLog {
         try scan.finish()
     }
 
-    /// Cuts a lane into ranges of about equally many events, so few that the confirmations of one
-    /// fit into memory.
+    /// Cuts a lane into ranges of about equally many events, so few that those of one fit into
+    /// memory.
     ///
     /// The cuts are drawn from a sample of the log, so they differ from call to call.
     ///
@@ -90,19 +98,46 @@ extension EventLog {
     ///   - lane: The lane.
     ///   - head: The newest commit that will be read.
     ///   - atLeast: How many ranges there should be, if the lane has streams enough.
+    ///   - isComplete: Whether events are to have all that is known of them. Folds of timelines
+    ///     need neither `recordedAt` nor `evidence` nor `bundleId`, which are then left out where
+    ///     that saves time: the epoch, zero and empty.
     /// - Returns: The ranges, ascending; together they hold every stream once.
-    /// - Throws: `databaseUnavailable`.
+    /// - Throws: `databaseUnavailable`, `temporaryFile`.
     public func streamRanges(
         lane: Int,
         upTo head: Head,
-        atLeast: Int = 1
+        atLeast: Int = 1,
+        isComplete: Bool = false
     ) async throws(EventLogError) -> [StreamRange] {
-        let count = max(atLeast, Int(head.offset / EventLog.rangeEvents) + 1)
-        guard count > 1, head.offset > EventLog.sampledEvents else {
+        let isSpooled = head.offset >= spooledEventsMin
+        let events = isSpooled ? EventLog.partEvents : EventLog.rangeEvents
+        let wanted = max(atLeast, Int(head.offset / events) + 1)
+        let count = isSpooled ? min(wanted, EventLog.partsMax) : wanted
+        guard count > 1, isSpooled || head.offset > EventLog.sampledEvents else {
             return [StreamRange(lane: lane)]
         }
-        let percent = min(100, Double(EventLog.sampledEvents) * 100 / Double(head.offset))
-        let cuts = try await reading("sample lane \(lane)") { session in
+        let cuts = try await cuts(lane: lane, upTo: head, count)
+        var ranges = StreamRange.between(cuts, lane: lane)
+        guard isSpooled else { return ranges }
+        let spool = try StreamSpool(
+            lane: lane,
+            head: head,
+            cuts: ranges.compactMap(\.from).map(StreamRange.key),
+            isComplete: isComplete
+        )
+        for part in ranges.indices { ranges[part].spooled = (spool, part) }
+        return ranges
+    }
+
+    // Streams that cut a lane into so many ranges of about equally many events, ascending.
+    private func cuts(
+        lane: Int,
+        upTo head: Head,
+        _ count: Int
+    ) async throws(EventLogError) -> [StreamID] {
+        let sampled = max(EventLog.sampledEvents, Int64(count) * EventLog.sampledEventsPerRange)
+        let percent = min(100, Double(sampled) * 100 / Double(head.offset))
+        return try await reading("sample lane \(lane)") { session in
             let rows = try await session.query(
                 """
                 SELECT environment, original_transaction_id
@@ -121,14 +156,22 @@ extension EventLog {
                 )
             }
         }
-        return StreamRange.between(cuts, lane: lane)
     }
 
     /// Events of a range, about: some ten megabytes of confirmations, if each has one.
     private static let rangeEvents: Int64 = 200_000
 
+    /// Events of a part of a spool, about: some eight megabytes.
+    private static let partEvents: Int64 = 25_000
+
+    /// Parts of a spool: each takes memory while the lane is read.
+    private static let partsMax = 1024
+
     /// Rows of the sample that cuts are drawn from; a log of fewer events is one range.
     private static let sampledEvents: Int64 = 20_000
+
+    /// Rows of the sample for each range, so that none is much longer than the others.
+    private static let sampledEventsPerRange: Int64 = 50
 
     // Read along the index that starts with the stream. The server would rather sort the range, in
     // files, and compile what runs once a row.

@@ -8,6 +8,7 @@ public final class EventLog: Sendable {
     /// What can never change about this ledger.
     public let identity: LedgerIdentity
     let pool: PostgresPool
+    let spooledEventsMin: Int64
     private let appenders: [Appender]
 
     /// How a log is opened.
@@ -19,6 +20,9 @@ public final class EventLog: Sendable {
         /// Lanes are dealt out among them; more than one pays off above
         /// some sixty concurrent callers on several lanes.
         public var writers = 1
+        /// Events of a lane from which on reading all of it goes by a temporary file, which costs
+        /// less than walking the index; below it nothing is written.
+        public var spooledEventsMin: Int64 = 100_000
         /// Our clock.
         public var clock: @Sendable () -> Instant = { Instant.systemClock() }
 
@@ -54,6 +58,7 @@ public final class EventLog: Sendable {
     ) {
         self.pool = pool
         self.identity = identity
+        spooledEventsMin = options.spooledEventsMin
         appenders = (0..<max(1, options.writers)).map { _ in
             Appender(settings: settings, identity: identity, clock: options.clock)
         }

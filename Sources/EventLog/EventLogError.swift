@@ -36,6 +36,8 @@ public struct EventLogError: Error, Sendable {
         case cursorNotOfLog = "cursor-not-of-log"
         /// A cursor of the feed is ahead of the log: an older copy was restored.
         case cursorBeyondLog = "cursor-beyond-log"
+        /// Reading the whole log takes a temporary file, which could not be made or filled.
+        case temporaryFile = "temporary-file"
         /// The log was closed.
         case closed = "closed"
     }

@@ -1,13 +1,18 @@
 public import Events
 
 /// A part of a lane: the streams between two of them, in the order of `StreamID`.
-public struct StreamRange: Hashable, Sendable {
+///
+/// Ranges of one call of `streamRanges` may share a temporary file, which goes with the last of them.
+public struct StreamRange: Sendable {
     /// The lane.
     public let lane: Int
     /// The first stream; nil from the beginning of the lane.
     public let from: StreamID?
     /// The first stream after it; nil to the end of the lane.
     public let to: StreamID?
+    /// Where its events are put before they are folded, and as which part; nil where they are read
+    /// from the index.
+    var spooled: (spool: StreamSpool, part: Int)?
 
     /// A whole lane, or what lies between two streams.
     public init(lane: Int, from: StreamID? = nil, to: StreamID? = nil) {
@@ -27,6 +32,11 @@ public struct StreamRange: Hashable, Sendable {
         return ranges + [StreamRange(lane: lane, from: from)]
     }
 
+    /// The key with which a spool compares: environment, a zero, id.
+    static func key(_ stream: StreamID) -> [UInt8] {
+        Array(stream.environment.word.utf8) + [0] + Array(stream.originalTransactionId.utf8)
+    }
+
     /// The range in SQL, for a statement that takes no parameters; statements about no transaction
     /// are in no stream.
     var condition: String {
@@ -43,5 +53,19 @@ public struct StreamRange: Hashable, Sendable {
             "'" + part.replacing("'", with: "''") + "'"
         }
         return "(" + parts.joined(separator: ", ") + ")"
+    }
+}
+
+extension StreamRange: Hashable {
+    /// Equal when they hold the same streams, wherever these are read from.
+    public static func == (left: StreamRange, right: StreamRange) -> Bool {
+        left.lane == right.lane && left.from == right.from && left.to == right.to
+    }
+
+    /// Hashes the lane and both ends.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(lane)
+        hasher.combine(from)
+        hasher.combine(to)
     }
 }

@@ -129,36 +129,69 @@ enum ScannedRow {
         at position: Position,
         bundleId: inout RepeatedText
     ) throws -> Result<Event, Unreadable> {
-        guard let kind = Kind(rawValue: try row.text(7)) else {
+        guard let word = try row.bytes(7), let bundle = try row.bytes(8),
+            let evidence = try row.bytes(9), let content = try row.bytes(10)
+        else { throw EventRows.malformed(position) }
+        let parts = Parts(
+            kind: Kind(word: word),
+            content: content,
+            bundleId: bundle,
+            evidence: evidence,
+            recordedAt: Instant(microseconds: try row.timestamptz(4)),
+            purchaseDate: Instant(milliseconds: try row.int8(5)),
+            expiresDate: Instant(milliseconds: try row.int8(6)),
+            asOf: Instant(milliseconds: try row.int8(3))
+        )
+        return event(parts, of: stream, at: position, &bundleId)
+    }
+
+    /// What an event is made of, as it was read; valid only as long as the memory it lies in.
+    struct Parts {
+        /// Nil for a word that this program does not know.
+        let kind: Kind?
+        let content: UnsafeRawBufferPointer
+        /// Nil where it was not asked for: then empty.
+        let bundleId: UnsafeRawBufferPointer?
+        /// Nil where it was not asked for: then zero.
+        let evidence: UnsafeRawBufferPointer?
+        let recordedAt: Instant
+        let purchaseDate: Instant
+        let expiresDate: Instant
+        let asOf: Instant
+    }
+
+    /// The event made of these parts, or which of them cannot be read.
+    static func event(
+        _ parts: Parts,
+        of stream: StreamID,
+        at position: Position,
+        _ bundleId: inout RepeatedText
+    ) -> Result<Event, Unreadable> {
+        guard let kind = parts.kind else {
             return .failure(Unreadable(position, "Its kind is none that this program knows."))
         }
-        guard let content = Content(canonicalBytes: try row.bytea(10)) else {
+        guard let content = Content(canonicalBytes: [UInt8](parts.content)) else {
             return .failure(
                 Unreadable(position, "Its content does not have the form that this program writes.")
             )
         }
-        guard let bundle = try row.bytes(8).flatMap({ bundleId.text(of: $0) }) else {
+        guard let bundle = parts.bundleId.map({ bundleId.text(of: $0) }) ?? "" else {
             return .failure(Unreadable(position, "Its bundle_id is no UTF-8 text."))
         }
-        guard let evidence = try row.bytes(9).flatMap({ Digest(bytes: $0) }) else {
+        guard let evidence = parts.evidence.map({ Digest(bytes: $0) }) ?? Digest.zero else {
             return .failure(Unreadable(position, "Its evidence_digest does not have 32 bytes."))
         }
         let fact = Fact(
             stream: stream,
             bundleId: bundle,
             kind: kind,
-            purchaseDate: Instant(milliseconds: try row.int8(5)),
-            expiresDate: Instant(milliseconds: try row.int8(6)),
-            asOf: Instant(milliseconds: try row.int8(3)),
+            purchaseDate: parts.purchaseDate,
+            expiresDate: parts.expiresDate,
+            asOf: parts.asOf,
             content: content
         )
         return .success(
-            Event(
-                position: position,
-                recordedAt: Instant(microseconds: try row.timestamptz(4)),
-                fact: fact,
-                evidence: evidence
-            )
+            Event(position: position, recordedAt: parts.recordedAt, fact: fact, evidence: evidence)
         )
     }
 

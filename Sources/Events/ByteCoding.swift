@@ -6,6 +6,11 @@ public struct ByteWriter: Sendable {
     /// An empty writer.
     public init() {}
 
+    /// Makes room for so many bytes, so that appending them moves none of the others.
+    public mutating func reserve(_ byteCount: Int) {
+        bytes.reserveCapacity(bytes.count + byteCount)
+    }
+
     /// Appends bytes as they are.
     public mutating func raw(_ more: some Sequence<UInt8>) {
         bytes.append(contentsOf: more)
@@ -13,6 +18,23 @@ public struct ByteWriter: Sendable {
 
     /// Appends an integer, most significant byte first.
     public mutating func integer<Integer: FixedWidthInteger>(_ value: Integer) {
+        append(value)
+    }
+
+    // Of one type each, for those by the million: a generic call across modules costs more than
+    // what it does.
+
+    /// Appends a byte.
+    public mutating func integer(_ value: UInt8) { bytes.append(value) }
+
+    /// Appends an integer, most significant byte first.
+    public mutating func integer(_ value: UInt32) { append(value) }
+
+    /// Appends an integer, most significant byte first.
+    public mutating func integer(_ value: Int64) { append(value) }
+
+    @inline(__always)
+    private mutating func append<Integer: FixedWidthInteger>(_ value: Integer) {
         withUnsafeBytes(of: value.bigEndian) { bytes.append(contentsOf: $0) }
     }
 
@@ -24,8 +46,11 @@ public struct ByteWriter: Sendable {
 
     /// Appends a 32-bit byte count, then the text as UTF-8.
     public mutating func prefixed(_ text: String) {
-        integer(UInt32(text.utf8.count))
-        bytes.append(contentsOf: text.utf8)
+        var text = text
+        text.withUTF8 { utf8 in
+            integer(UInt32(utf8.count))
+            bytes.append(contentsOf: utf8)
+        }
     }
 
     /// Appends an instant as signed 64-bit milliseconds.

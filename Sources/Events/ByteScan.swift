@@ -58,4 +58,45 @@ package enum ByteScan {
     package static func areEqual(_ left: ArraySlice<UInt8>, _ right: ArraySlice<UInt8>) -> Bool {
         left.withUnsafeBytes { left in right.withUnsafeBytes { areEqual(left, $0) } }
     }
+
+    /// Whether the first bytes come before the second ones, a beginning before what goes on.
+    package static func precedes(
+        _ left: UnsafeRawBufferPointer,
+        _ right: UnsafeRawBufferPointer
+    ) -> Bool {
+        let count = min(left.count, right.count)
+        var position = 0
+        while position + 8 <= count {
+            let mine = left.loadUnaligned(fromByteOffset: position, as: UInt64.self)
+            let theirs = right.loadUnaligned(fromByteOffset: position, as: UInt64.self)
+            if mine != theirs { return mine.bigEndian < theirs.bigEndian }
+            position += 8
+        }
+        while position < count {
+            if left[position] != right[position] { return left[position] < right[position] }
+            position += 1
+        }
+        return left.count < right.count
+    }
+
+    /// A number that differs for most different bytes, for tables in memory; never stored.
+    package static func hash(_ bytes: UnsafeRawBufferPointer) -> Int {
+        var hash: UInt64 = 0x9E37_79B9_7F4A_7C15
+        func mix(_ word: UInt64) {
+            hash = (hash ^ word) &* 0xFF51_AFD7_ED55_8CCD
+            hash ^= hash >> 32
+        }
+        var position = 0
+        while position + 8 <= bytes.count {
+            mix(bytes.loadUnaligned(fromByteOffset: position, as: UInt64.self))
+            position += 8
+        }
+        var rest: UInt64 = 0
+        while position < bytes.count {
+            rest = rest << 8 | UInt64(bytes[position])
+            position += 1
+        }
+        mix(rest)
+        return Int(truncatingIfNeeded: hash & 0x7FFF_FFFF_FFFF_FFFF)
+    }
 }

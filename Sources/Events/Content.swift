@@ -76,6 +76,8 @@ public struct Content: Hashable, Sendable {
     ///
     /// Written down in `schema/README.md`; stored as it is in `event.content`.
     public private(set) var canonicalBytes: [UInt8]
+    /// The fields that the statement carries; what is denied by its absence is not among them.
+    public private(set) var carried: FieldSet
 
     /// Longest canonical form of a content, in bytes: far above any real one, far below trouble.
     public static let byteCountMax = 65_536
@@ -92,11 +94,13 @@ public struct Content: Hashable, Sendable {
     public init(format: Format) {
         self.format = format
         canonicalBytes = [Content.canonicalVersion, format.rawValue]
+        carried = []
     }
 
     /// A content that carries nothing yet, with room for a number of fields.
     package init(format: Format, expectedEntryCount: Int) {
         self.format = format
+        carried = []
         canonicalBytes = []
         canonicalBytes.reserveCapacity(
             Content.headerByteCount + expectedEntryCount * Content.usualFieldByteCount
@@ -110,9 +114,10 @@ public struct Content: Hashable, Sendable {
         guard canonicalBytes.count >= Content.headerByteCount,
             canonicalBytes[0] == Content.canonicalVersion,
             let format = Format(rawValue: canonicalBytes[1]),
-            Content.isCanonical(canonicalBytes)
+            let carried = canonicalBytes.withUnsafeBufferPointer({ Content.fields(in: $0) })
         else { return nil }
         self.format = format
+        self.carried = carried
         self.canonicalBytes = canonicalBytes
     }
 
@@ -121,7 +126,8 @@ public struct Content: Hashable, Sendable {
     /// Setting nil removes the field. The value must be of the field's type.
     public subscript(field: Field) -> FieldValue? {
         get {
-            canonicalBytes.withUnsafeBufferPointer { bytes in
+            guard carried.contains(field) else { return nil }
+            return canonicalBytes.withUnsafeBufferPointer { bytes in
                 FieldPlace(of: field, in: bytes).map { place in
                     FieldValue(canonicalBytes: bytes[place.value], of: field)
                 }
@@ -137,6 +143,7 @@ public struct Content: Hashable, Sendable {
                 writer.field(field, newValue)
             }
             canonicalBytes.replaceSubrange(place?.whole ?? end..<end, with: writer.bytes)
+            if newValue == nil { carried.remove(field) } else { carried.insert(field) }
         }
     }
 
@@ -162,19 +169,9 @@ public struct Content: Hashable, Sendable {
 
     /// The meaningful fields about which the content says something: a value, or that there is none.
     public var asserted: FieldSet {
-        var set = format.denies
-        canonicalBytes.withUnsafeBufferPointer { bytes in
-            var at = Content.headerByteCount
-            while let place = FieldPlace(at: at, in: bytes) {
-                set = FieldSet(rawValue: set.rawValue | 1 << UInt64(place.tag))
-                at = place.whole.upperBound
-            }
-        }
-        set.formIntersection(.meaningful)
+        var set = format.denies.union(carried).intersection(.meaningful)
         // A field that came in a form nobody expected is kept in `extra`: there, not denied.
-        if set.contains(.extra) {
-            for field in keptAside where self[field] == nil { set.remove(field) }
-        }
+        if carried.contains(.extra) { set.subtract(keptAside) }
         return set
     }
 }
@@ -206,18 +203,17 @@ extension Content {
 }
 
 extension Content {
-    // The deniable fields that `extra` names: `"` and the name follow on a quote.
-    private var keptAside: [Field] {
-        let denied = format.denies.fields
+    // The deniable fields that are not carried and that `extra` names: `"` and the name follow on a
+    // quote.
+    private var keptAside: FieldSet {
+        let denied = format.denies.subtracting(carried)
         guard !denied.isEmpty else { return [] }
         return canonicalBytes.withUnsafeBufferPointer { bytes in
             guard let extra = FieldPlace(of: .extra, in: bytes)?.value else { return [] }
-            var found: [Field] = []
+            var found: FieldSet = []
             for at in extra where bytes[at] == UInt8(ascii: "\"") {
-                let rest = bytes[(at + 1)..<extra.upperBound]
-                for field in denied where rest.starts(with: field.quotedTail) {
-                    found.append(field)
-                }
+                let rest = UnsafeBufferPointer(rebasing: bytes[(at + 1)..<extra.upperBound])
+                found.formUnion(Field.fields(named: rest, among: denied))
             }
             return found
         }
@@ -225,9 +221,26 @@ extension Content {
 }
 
 extension Field {
-    /// What follows on the opening quote of its name in a JSON object.
-    fileprivate var quotedTail: [UInt8] { Field.quotedTails[Int(rawValue)] }
+    /// The fields of a set that are called what these bytes begin with, a quote and a colon behind.
+    fileprivate static func fields(
+        named bytes: UnsafeBufferPointer<UInt8>,
+        among candidates: FieldSet
+    ) -> FieldSet {
+        var found: FieldSet = []
+        var bits = candidates.rawValue
+        while bits != 0 {
+            let tag = bits.trailingZeroBitCount
+            bits &= bits - 1
+            let tail = Field.quotedTails[tag]
+            guard let first = tail.first, bytes.first == first, bytes.starts(with: tail) else {
+                continue
+            }
+            found = found.union(FieldSet(rawValue: 1 << UInt64(tag)))
+        }
+        return found
+    }
 
+    // What follows on the opening quote of its name in a JSON object; empty where there is no field.
     private static let quotedTails: [[UInt8]] = (0..<64).map { tag in
         Field(rawValue: tag).map { Array("\($0)\":".utf8) } ?? []
     }

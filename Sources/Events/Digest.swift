@@ -10,6 +10,11 @@ public struct Digest: Hashable, Sendable {
         withUnsafeBytes(of: words) { Array($0) }
     }
 
+    /// The same as four numbers, the most significant first.
+    package var bigEndianWords: (UInt64, UInt64, UInt64, UInt64) {
+        (words.0.bigEndian, words.1.bigEndian, words.2.bigEndian, words.3.bigEndian)
+    }
+
     /// Number of bytes in a digest.
     public static let byteCount = 32
 

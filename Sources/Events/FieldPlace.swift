@@ -61,34 +61,60 @@ struct FieldPlace {
 }
 
 extension Content {
-    /// Whether these bytes, after version and format, are fields by ascending tag, each with a
-    /// value of its type.
-    static func isCanonical(_ canonicalBytes: [UInt8]) -> Bool {
-        canonicalBytes.withUnsafeBufferPointer { bytes in
-            var at = 2
-            var last: UInt8 = 0
-            while at < bytes.count {
-                guard let place = FieldPlace(at: at, in: bytes), place.tag > last,
-                    let field = Field(rawValue: place.tag),
-                    isCanonical(bytes[place.value], as: field.valueType)
-                else { return false }
-                last = place.tag
-                at = place.whole.upperBound
+    /// The fields that these bytes hold after version and format; nil unless they come by ascending
+    /// tag, each with a value of its type.
+    static func fields(in bytes: UnsafeBufferPointer<UInt8>) -> FieldSet? {
+        let types = FieldTypes.known
+        var fields: UInt64 = 0
+        var at = 2
+        while at < bytes.count {
+            guard let place = FieldPlace(at: at, in: bytes), place.tag < 64 else { return nil }
+            let bit: UInt64 = 1 << UInt64(place.tag)
+            // Every field so far has a lower bit.
+            guard fields < bit else { return nil }
+            let value = UnsafeBufferPointer(rebasing: bytes[place.value])
+            if types.texts & bit != 0 {
+                guard isText(value) else { return nil }
+            } else if types.numbers & bit != 0 {
+                guard value.count == 8 else { return nil }
+            } else {
+                guard types.flags & bit != 0, value.count == 1, value[0] <= 1 else { return nil }
             }
-            return true
+            fields |= bit
+            at = place.whole.upperBound
         }
+        return FieldSet(rawValue: fields)
     }
 
-    private static func isCanonical(
-        _ value: Slice<UnsafeBufferPointer<UInt8>>,
-        as type: Field.ValueType
-    ) -> Bool {
-        switch type {
-        case .integer, .instant: value.count == 8
-        case .boolean: value.count == 1 && value[value.startIndex] <= 1
-        case .text:
-            value.allSatisfy { $0 < 0x80 } || String(validating: value, as: UTF8.self) != nil
+    // ASCII, eight at a time, is nearly all there is.
+    private static func isText(_ value: UnsafeBufferPointer<UInt8>) -> Bool {
+        let bytes = UnsafeRawBufferPointer(value)
+        var at = 0
+        while at + 8 <= bytes.count {
+            let word = bytes.loadUnaligned(fromByteOffset: at, as: UInt64.self)
+            guard word & 0x8080_8080_8080_8080 == 0 else { break }
+            at += 8
         }
+        while at < bytes.count, bytes[at] < 0x80 { at += 1 }
+        return at == bytes.count || String(validating: value, as: UTF8.self) != nil
+    }
+}
+
+/// The fields by the types of their values, as bits of their tags.
+private struct FieldTypes {
+    let texts: UInt64
+    let numbers: UInt64
+    let flags: UInt64
+
+    static let known = FieldTypes()
+
+    private init() {
+        func bits(_ isIncluded: (Field.ValueType) -> Bool) -> UInt64 {
+            FieldSet(Field.allCases.filter { isIncluded($0.valueType) }).rawValue
+        }
+        texts = bits { $0 == .text }
+        numbers = bits { $0 == .integer || $0 == .instant }
+        flags = bits { $0 == .boolean }
     }
 }
 
@@ -96,7 +122,9 @@ extension FieldValue {
     /// The value of a field in bytes that are known to be canonical.
     init(canonicalBytes bytes: Slice<UnsafeBufferPointer<UInt8>>, of field: Field) {
         switch field.valueType {
-        case .text: self = .text(String(decoding: bytes, as: UTF8.self))
+        case .text:
+            let text = UnsafeBufferPointer(rebasing: bytes)
+            self = .text(String(decoding: text, as: UTF8.self))
         case .integer: self = .integer(FieldValue.integer(bytes))
         case .boolean: self = .boolean(bytes.first == 1)
         case .instant: self = .instant(Instant(milliseconds: FieldValue.integer(bytes)))
@@ -104,8 +132,8 @@ extension FieldValue {
     }
 
     private static func integer(_ bytes: Slice<UnsafeBufferPointer<UInt8>>) -> Int64 {
-        var bits: UInt64 = 0
-        for byte in bytes { bits = bits << 8 | UInt64(byte) }
-        return Int64(bitPattern: bits)
+        // Canonical numbers have eight bytes.
+        let raw = UnsafeRawBufferPointer(UnsafeBufferPointer(rebasing: bytes))
+        return Int64(bigEndian: raw.loadUnaligned(as: Int64.self))
     }
 }

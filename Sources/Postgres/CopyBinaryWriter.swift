@@ -60,6 +60,24 @@ public struct CopyBinaryWriter: Sendable {
         for value in values { field(value) }
     }
 
+    /// Writes a whole row of at most so many bytes, straight into memory: for millions of rows.
+    ///
+    /// A precondition is that `fill` writes all fields, and no more bytes than it announced.
+    public mutating func row(
+        fields: Int,
+        byteCountMax: Int,
+        _ fill: (inout CopyRowWriter) -> Void
+    ) {
+        beginRow(fields: fields)
+        withUnsafeTemporaryAllocation(byteCount: byteCountMax, alignment: 8) { memory in
+            var row = CopyRowWriter(memory, fieldsMissing: fields)
+            fill(&row)
+            fieldsMissing = row.fieldsMissing
+            bytes.append(contentsOf: memory[..<row.byteCount])
+        }
+        requireCompleteRow()
+    }
+
     /// Writes the trailer, after the last row.
     public mutating func finish() {
         requireCompleteRow()

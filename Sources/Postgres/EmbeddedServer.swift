@@ -7,6 +7,9 @@ import Foundation
 /// can enter needs no password. It outlives the process that started it, so that the next one finds
 /// it warm. Run by root, it runs as `postgres` or `nobody`. All methods block a thread of their
 /// own, never a shared one.
+///
+/// It is set up for a ledger on one machine: `wal_level` is minimal, so that a rebuild does not
+/// write its tables twice, and therefore it can be neither replicated nor backed up while it runs.
 public actor EmbeddedServer {
     /// The only role that exists at first, a superuser.
     public static let userName = "subledger"

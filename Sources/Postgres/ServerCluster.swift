@@ -66,6 +66,13 @@ struct ServerCluster {
             // Statements and rows hold customers' data, which has no place in a log.
             "log_min_error_statement": "panic",
             "log_error_verbosity": "terse",
+            // Nobody replicates a private server. A table that the transaction made which fills it
+            // is then written once, and not to the log as well: that is every rebuild.
+            "wal_level": "minimal",
+            "max_wal_senders": "0",
+            "max_wal_size": "4GB",
+            // Taken only as it is used.
+            "shared_buffers": "512MB",
         ]
         if hasLZ4 { all["default_toast_compression"] = "lz4" }
         all.merge(settings) { _, chosen in chosen }

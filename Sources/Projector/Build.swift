@@ -134,18 +134,18 @@ struct Build: Sendable {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<jobs {
                 group.addTask {
-                    while let (range, head) = ranges.next() {
+                    while let range = ranges.next() {
                         let folding = Folding(
                             projections,
                             in: context,
                             schema: schema,
-                            lane: range.lane,
+                            range,
                             channels,
                             total
                         )
                         let folded = try await log.foldStreams(
-                            in: range,
-                            upTo: head,
+                            in: range.range,
+                            upTo: range.head,
                             into: folding
                         ) { folding, history in try folding.take(history) }
                         try folded.finish()

@@ -8,19 +8,31 @@ internal import Darwin
 ///
 /// All ends run on threads of their own (those of database sessions), never on the
 /// cooperative pool, so blocking harms nobody and bounds the memory between them.
+///
+/// The parts of a build can be sent at the same time and are received one after the other: a table
+/// filled in the order of its primary key is indexed in a third of the time, and keeps the rows of
+/// a subscription together.
 final class Channel<Element: Sendable>: @unchecked Sendable {
     private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
     private let changed = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
     private let waitingMax: Int
+    private let earlyMax: Int
     // Guarded by `mutex`.
     private var waiting: [Element] = []
+    // The part that is received now; what was sent of later ones, and which of them are complete.
+    private var part = 0
+    private var early: [Int: [Element]] = [:]
+    private var earlyCount = 0
+    private var finishedParts: Set<Int> = []
     private var isFinished = false
     private var isAbandoned = false
 
-    /// A channel in which that many elements may wait: enough to keep the writer busy while the
-    /// reader folds.
-    init(waitingMax: Int = 8) {
+    /// A channel in which that many elements may wait, enough to keep the writer busy while the
+    /// reader folds, and so many of later parts: more than a part makes, so that whoever folds ahead
+    /// seldom waits.
+    init(waitingMax: Int = 8, earlyMax: Int = 32) {
         self.waitingMax = waitingMax
+        self.earlyMax = earlyMax
         pthread_mutex_init(mutex, nil)
         pthread_cond_init(changed, nil)
     }
@@ -41,6 +53,37 @@ final class Channel<Element: Sendable>: @unchecked Sendable {
             guard !isAbandoned else { return false }
             waiting.append(element)
             return true
+        }
+    }
+
+    /// Hands over an element of a part; waits while too much is ahead of the receiver.
+    ///
+    /// Parts count from 0 and are taken up in their order, so that somebody always works on the one
+    /// that is received. False once the receiver has gone.
+    func send(_ element: Element, ofPart number: Int) -> Bool {
+        locked {
+            while !isAbandoned, !hasRoom(forPart: number) { wait() }
+            guard !isAbandoned else { return false }
+            if number == part {
+                waiting.append(element)
+            } else {
+                early[number, default: []].append(element)
+                earlyCount += 1
+            }
+            return true
+        }
+    }
+
+    /// Says that no element of that part follows.
+    func finish(part number: Int) {
+        locked {
+            finishedParts.insert(number)
+            while finishedParts.remove(part) != nil {
+                part += 1
+                let next = early.removeValue(forKey: part) ?? []
+                earlyCount -= next.count
+                waiting += next
+            }
         }
     }
 
@@ -66,6 +109,10 @@ final class Channel<Element: Sendable>: @unchecked Sendable {
             guard !isAbandoned, !waiting.isEmpty else { return nil }
             return waiting.removeFirst()
         }
+    }
+
+    private func hasRoom(forPart number: Int) -> Bool {
+        number == part ? waiting.count < waitingMax : earlyCount < earlyMax
     }
 
     private func locked<R>(_ body: () -> R) -> R {

@@ -57,19 +57,27 @@ final class FoldedTotal: Sendable {
     }
 }
 
-/// Hands out the ranges of a build, each once.
+/// A range of a build: the number of the part that its rows are, and up to where it is read.
+struct FoldedRange: Sendable {
+    let part: Int
+    let range: StreamRange
+    let head: EventLog.Head
+}
+
+/// Hands out the ranges of a build in their order, each once.
 final class RangeQueue: Sendable {
-    private let ranges: [(StreamRange, EventLog.Head)]
-    private let taken = Atomic<Int>(0)
+    private let ranges: Mutex<[FoldedRange]>
 
     init(_ ranges: [(StreamRange, EventLog.Head)]) {
-        self.ranges = ranges
+        self.ranges = Mutex(
+            ranges.enumerated().reversed().map {
+                FoldedRange(part: $0.offset, range: $0.element.0, head: $0.element.1)
+            }
+        )
     }
 
-    func next() -> (StreamRange, EventLog.Head)? {
-        let index = taken.wrappingAdd(1, ordering: .relaxed).oldValue
-        return index < ranges.count ? ranges[index] : nil
-    }
+    // Taken out, so that what a range holds goes with it.
+    func next() -> FoldedRange? { ranges.withLock { $0.popLast() } }
 }
 
 /// Folds the streams of one range and encodes the rows.
@@ -84,6 +92,7 @@ struct Folding: Sendable {
     private let context: FoldContext
     private let schema: String
     private let lane: Int
+    private let part: Int
     private let channels: FoldedRows
     private let total: FoldedTotal
     private var writers: [CopyBinaryWriter]
@@ -91,19 +100,20 @@ struct Folding: Sendable {
     private var contents: [ProjectionDigest]
     private var folded: Folded
 
-    /// A fold of streams of that lane into tables of that schema.
+    /// A fold of the streams of a range into tables of that schema.
     init(
         _ projections: [any Projection],
         in context: FoldContext,
         schema: String,
-        lane: Int,
+        _ range: FoldedRange,
         _ channels: FoldedRows,
         _ total: FoldedTotal
     ) {
         self.projections = projections
         self.context = context
         self.schema = schema
-        self.lane = lane
+        lane = range.range.lane
+        part = range.part
         self.channels = channels
         self.total = total
         writers = projections.map { _ in CopyBinaryWriter.rowsOnly() }
@@ -129,9 +139,9 @@ struct Folding: Sendable {
                     )
                 )
             }
-            try flush(&writers[index], to: channels.rows[index], above: Folding.chunkBytesMax)
+            try flush(index, above: Folding.chunkBytesMax)
         }
-        try flush(&refusals, to: channels.refusals, above: Folding.chunkBytesMax)
+        try flushRefusals(above: Folding.chunkBytesMax)
         folded.streams += 1
         folded.events += history.events.count
         if folded.streams == Folding.reportedStreams { report() }
@@ -141,9 +151,10 @@ struct Folding: Sendable {
     func finish() throws {
         var last = self
         for index in projections.indices {
-            try flush(&last.writers[index], to: channels.rows[index], above: 0)
+            try last.flush(index, above: 0)
+            channels.rows[index].finish(part: part)
         }
-        try flush(&last.refusals, to: channels.refusals, above: 0)
+        try last.flushRefusals(above: 0)
         last.report()
     }
 
@@ -154,12 +165,14 @@ struct Folding: Sendable {
         folded = Folded(refused: projections.map { _ in 0 })
     }
 
-    private func flush(
-        _ writer: inout CopyBinaryWriter,
-        to channel: Channel<[UInt8]>,
-        above byteCount: Int
-    ) throws {
-        guard writer.readyByteCount > byteCount else { return }
-        guard channel.send(writer.takeBytes()) else { throw ChannelAbandoned() }
+    private mutating func flush(_ index: Int, above byteCount: Int) throws {
+        guard writers[index].readyByteCount > byteCount else { return }
+        let isSent = channels.rows[index].send(writers[index].takeBytes(), ofPart: part)
+        guard isSent else { throw ChannelAbandoned() }
+    }
+
+    private mutating func flushRefusals(above byteCount: Int) throws {
+        guard refusals.readyByteCount > byteCount else { return }
+        guard channels.refusals.send(refusals.takeBytes()) else { throw ChannelAbandoned() }
     }
 }

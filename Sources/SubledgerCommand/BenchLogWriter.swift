@@ -36,9 +36,14 @@ struct BenchLogWriter {
         )
     }
 
-    /// Adds what a renewal brings.
-    mutating func add(_ stream: Int, renewal: Int, at milliseconds: Int64) {
-        let statement = BenchStatement(stream: stream, renewal: renewal, at: milliseconds)
+    /// Adds what a renewal for that many weeks brings.
+    mutating func add(_ stream: Int, renewal: Int, at milliseconds: Int64, weeks: Int) {
+        let statement = BenchStatement(
+            stream: stream,
+            renewal: renewal,
+            at: milliseconds,
+            weeks: weeks
+        )
         facts += [statement.transaction, statement.snapshot, statement.notification]
     }
 
@@ -113,17 +118,26 @@ private struct BenchStatement {
     private let end: Instant
     private let stream: StreamID
 
-    // One of fifty switches the plan, one of a hundred is refunded, one of forty had a grace.
+    // One of fifty switches the plan, one of a hundred is refunded; one of forty cannot be charged
+    // at its end, has a grace of three days, and is charged after four.
     private var isRefunded: Bool { (number &* 31 &+ renewal) % 100 == 7 }
-    private var isInGrace: Bool { (number &* 17 &+ renewal) % 40 == 5 }
+    private var isInGrace: Bool { BenchStatement.isInGrace(number, renewal) }
 
-    init(stream: Int, renewal: Int, at milliseconds: Int64) {
+    private static func isInGrace(_ number: Int, _ renewal: Int) -> Bool {
+        (number &* 17 &+ renewal) % 40 == 5
+    }
+
+    private static let day: Int64 = 86_400_000
+
+    init(stream: Int, renewal: Int, at milliseconds: Int64, weeks: Int) {
         number = stream
         self.renewal = renewal
         // Spread over the week, in whole seconds.
         let second = Int64(stream % 604_800) * 1000
-        start = Instant(milliseconds: milliseconds + second)
-        end = Instant(milliseconds: milliseconds + second + RebuildBenchLog.week)
+        let isLate = renewal > 0 && BenchStatement.isInGrace(stream, renewal - 1)
+        let due = milliseconds + second
+        start = Instant(milliseconds: due + (isLate ? 4 * BenchStatement.day : 0))
+        end = Instant(milliseconds: due + Int64(weeks) * RebuildBenchLog.week)
         self.stream = StreamID(
             environment: .production,
             originalTransactionId: String(2_000_000_100_000_000 + stream)
@@ -155,7 +169,7 @@ private struct BenchStatement {
         }
         if isRefunded {
             content[.revocationDate] = .instant(
-                Instant(milliseconds: start.milliseconds + 86_400_000)
+                Instant(milliseconds: start.milliseconds + BenchStatement.day)
             )
             content[.revocationReason] = .integer(0)
         }
@@ -172,7 +186,7 @@ private struct BenchStatement {
         if isInGrace {
             content[.isInBillingRetryPeriod] = .boolean(true)
             content[.gracePeriodExpiresDate] = .instant(
-                Instant(milliseconds: end.milliseconds + 3 * 86_400_000)
+                Instant(milliseconds: end.milliseconds + 3 * BenchStatement.day)
             )
         }
         content[.renewalDate] = .instant(end)

@@ -58,7 +58,8 @@ struct Failure: Error {
 
     private static func exitCode(of code: EventLogError.Code) -> ExitCode {
         switch code {
-        case .notMigrated, .schemaTooNew, .schemaTooOld, .migrationEdited, .laneCountFixed:
+        case .notMigrated, .schemaTooNew, .schemaTooOld, .migrationEdited, .laneCountFixed,
+            .temporaryFile:
             Exit.configuration
         case .permissionDenied: Exit.permission
         case .databaseUnavailable: Exit.unavailable

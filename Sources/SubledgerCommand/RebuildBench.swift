@@ -12,9 +12,10 @@ extension BenchCommand {
             discussion: """
                 Works in a database of its own, subledger_bench, on the configured server. Makes a \
                 log of that many events, then measures one after the other, in rounds: COPY of the \
-                event table in binary to /dev/null (the reading limit), the rebuild of \
-                active_periods alone with one and with all cores, of all projections, and plain \
-                SQL with window functions as the alternative (which knows no refund and no grace). \
+                event table in binary to /dev/null (the reading limit), the same to this process, \
+                reading by stream without a fold, the rebuild of active_periods alone with one \
+                connection and with one a core, of all projections, and plain SQL with window \
+                functions as the alternative (which knows no refund and no grace). \
                 Ratios are taken within a round, and medians printed. Use a release build.
                 """
         )

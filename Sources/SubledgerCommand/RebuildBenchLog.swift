@@ -33,6 +33,9 @@ struct RebuildBenchLog {
         let number: Int
         var renewal = 0
         let renewals: Int
+
+        /// Nobody renews weekly for ever: long lives are weekly, short ones monthly.
+        var weeks: Int { renewals > 36 ? 1 : 4 }
     }
 
     /// Writes the log; returns how many events it has.
@@ -60,11 +63,15 @@ struct RebuildBenchLog {
         var week = 0
         while week < due.count {
             for var stream in due[week] {
-                writer.add(stream.number, renewal: stream.renewal, at: Self.instant(week))
+                writer.add(
+                    stream.number,
+                    renewal: stream.renewal,
+                    at: Self.instant(week),
+                    weeks: stream.weeks
+                )
                 stream.renewal += 1
                 if stream.renewal < stream.renewals {
-                    // Nobody renews weekly for ever: long lives are weekly, short ones monthly.
-                    let next = week + (stream.renewals > 36 ? 1 : 4)
+                    let next = week + stream.weeks
                     while due.count <= next { due.append([]) }
                     due[next].append(stream)
                 }

@@ -1,4 +1,5 @@
 import EventLog
+import Events
 import Foundation
 import Postgres
 import Projections
@@ -27,36 +28,70 @@ struct RebuildBench {
 
     /// One round.
     func measure(into results: inout RebuildBenchResults) async throws {
+        try await measureReading(into: &results)
+        try await measureRebuilds(into: &results)
+        // The catch-up of `follow` and the diff have their place here, before plain SQL.
+        try await measurePlainSQL(into: &results)
+    }
+
+    private func measureReading(into results: inout RebuildBenchResults) async throws {
         let session = try await PostgresSession.connect(settings)
         try await session.execute("CHECKPOINT")
         results.record(
-            "read limit",
+            .readLimit,
             try await RebuildBench.seconds {
                 try await session.execute("COPY ledger.event TO '/dev/null' (FORMAT BINARY)")
             }
         )
+        results.record(
+            .drainedRead,
+            try await RebuildBench.seconds {
+                _ = try await session.copyOut(
+                    "COPY ledger.event TO STDOUT (FORMAT BINARY)",
+                    into: 0
+                ) { (count, bytes) throws(PostgresError) in count += bytes.count }
+            }
+        )
+        await session.close()
+        let log = try await EventLog.open(settings)
+        PeakMemory.reset()
+        let jobs = results.jobs
+        results.record(
+            .scan,
+            try await RebuildBench.seconds { try await RebuildBench.scan(log, jobs: jobs) }
+        )
+        results.note(PeakMemory.mebibytes)
+        await log.close()
+    }
+
+    private func measureRebuilds(into results: inout RebuildBenchResults) async throws {
         let log = try await EventLog.open(settings)
         let projector = Projector(log: log, settings: settings)
         let periods = try projector.projections(named: ["active_periods"])
-        PeakMemory.reset()
         var options = Projector.RebuildOptions()
-        options.jobs = ProcessInfo.processInfo.activeProcessorCount
+        options.jobs = results.jobs
+        PeakMemory.reset()
         results.record(
-            "active_periods, 1 job",
+            .activePeriodsOneJob,
             try await RebuildBench.seconds { _ = try await projector.rebuild(periods) }
         )
         results.record(
-            "active_periods",
+            .activePeriods,
             try await RebuildBench.seconds { _ = try await projector.rebuild(periods, options) }
         )
         results.record(
-            "all",
+            .all,
             try await RebuildBench.seconds { _ = try await projector.rebuild(nil, options) }
         )
-        results.peakMemoryMiB = max(results.peakMemoryMiB, PeakMemory.mebibytes)
+        results.note(PeakMemory.mebibytes)
         await log.close()
+    }
+
+    private func measurePlainSQL(into results: inout RebuildBenchResults) async throws {
+        let session = try await PostgresSession.connect(settings)
+        try await session.execute(RebuildBench.plainSettings)
         results.record(
-            "plain SQL",
+            .plainSQL,
             try await RebuildBench.seconds {
                 try await session.execute(RebuildBench.plainSQL)
             }
@@ -64,6 +99,44 @@ struct RebuildBench {
         try await session.execute("DROP SCHEMA plain CASCADE")
         await session.close()
     }
+
+    /// Reads the log as a rebuild does, and folds nothing.
+    private static func scan(_ log: EventLog, jobs: Int) async throws {
+        for (lane, head) in try await log.heads().sorted(by: { $0.key < $1.key }) {
+            let ranges = try await log.streamRanges(
+                lane: lane,
+                upTo: head,
+                atLeast: jobs * RebuildBench.rangesPerJob
+            )
+            try await withThrowingTaskGroup(of: Int.self) { group in
+                for job in 0..<jobs {
+                    group.addTask {
+                        var events = 0
+                        for index in stride(from: job, to: ranges.count, by: jobs) {
+                            events = try await log.foldStreams(
+                                in: ranges[index],
+                                upTo: head,
+                                into: events
+                            ) { $0 += $1.events.count }
+                        }
+                        return events
+                    }
+                }
+                try await group.waitForAll()
+            }
+        }
+    }
+
+    /// Ranges of streams for each connection, as a rebuild has.
+    private static let rangesPerJob = 16
+
+    /// As much help as the server of two cores can give to one who knows its settings.
+    private static let plainSettings = """
+        SET max_parallel_workers_per_gather = 2;
+        SET max_parallel_maintenance_workers = 2;
+        SET work_mem = '256MB';
+        SET maintenance_work_mem = '256MB'
+        """
 
     /// What somebody would write who has no fold: one row a purchase, cut by the next start.
     ///
@@ -98,58 +171,6 @@ struct RebuildBench {
         try await body()
         return (ContinuousClock.now - start) / .seconds(1)
     }
-}
-
-/// What was measured, in seconds, by what and by round.
-struct RebuildBenchResults {
-    let events: Int
-    /// Greatest memory of this process while it rebuilt.
-    var peakMemoryMiB = 0
-
-    private var seconds: [String: [Double]] = [:]
-    private var order: [String] = []
-
-    init(events: Int) {
-        self.events = events
-    }
-
-    mutating func record(_ what: String, _ value: Double) {
-        if seconds[what] == nil { order.append(what) }
-        seconds[what, default: []].append(value)
-    }
-
-    var summary: [String: Double] {
-        [
-            "events": Double(events),
-            "peakMemoryMiB": Double(peakMemoryMiB),
-            "ratioToReadLimit": ratio("active_periods", "read limit"),
-            "ratioOfAllToReadLimit": ratio("all", "read limit"),
-            "ratioToPlainSQL": ratio("active_periods", "plain SQL"),
-            "ratioOfAllToPlainSQL": ratio("all", "plain SQL"),
-        ].merging(
-            order.map { ("seconds " + $0, median(seconds[$0, default: []])) },
-            uniquingKeysWith: { one, _ in one }
-        )
-    }
-
-    var table: String {
-        var table = TextTable(["measurement", "seconds", "events/s", "of the read limit", "of SQL"])
-        for what in order {
-            let middle = median(seconds[what, default: []])
-            table.add([
-                what, RebuildBenchResults.text(middle), "\(Int(Double(events) / middle))",
-                RebuildBenchResults.text(ratio(what, "read limit")),
-                RebuildBenchResults.text(ratio(what, "plain SQL")),
-            ])
-        }
-        return table.text + "\npeak memory \(peakMemoryMiB) MiB, \(events) events"
-    }
-
-    private func ratio(_ what: String, _ other: String) -> Double {
-        median(zip(seconds[what, default: []], seconds[other, default: []]).map { $0 / $1 })
-    }
-
-    private static func text(_ value: Double) -> String { "\((value * 100).rounded() / 100)" }
 }
 
 /// The greatest memory this process has had, as the kernel counts it.

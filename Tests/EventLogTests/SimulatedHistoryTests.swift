@@ -35,6 +35,11 @@ struct SimulatedHistoryTests {
                 var random = TestSupport.SeededGenerator(seed: seed &+ UInt64(number))
                 try await append(history.payloads, inDisorder: &random, to: log)
                 try await compare(log, with: expected, history, name)
+                let spooling = try await EventLog.open(settings, .spooling)
+                let spooled = try await Self.folded(spooling)
+                await spooling.close()
+                #expect(spooled.streams == expected.streams, "\(name), spooled")
+                #expect(spooled.digest == expected.digest, "\(name), spooled")
                 try await expectSound(log, settings, Comment(rawValue: name))
             }
         }
@@ -81,8 +86,10 @@ struct SimulatedHistoryTests {
     private static func folded(_ log: EventLog) async throws -> FoldedStreams {
         var histories: [StreamHistory] = []
         for (lane, offset) in try await log.heads() {
-            histories += try await log.foldStreams(lane: lane, upTo: offset, into: []) {
-                $0.append($1)
+            for range in try await log.streamRanges(lane: lane, upTo: offset, atLeast: 5) {
+                histories += try await log.foldStreams(in: range, upTo: offset, into: []) {
+                    $0.append($1)
+                }
             }
         }
         return try FoldedStreams(histories)

@@ -26,7 +26,8 @@ struct UnreadableEventTests {
                 into: []
             ) { (histories: inout [StreamHistory], history) in histories.append(history.latest) }
             await log.close()
-            for found in [histories, recorded] {
+            let spooled = try await Self.spooled(tampered.lane, settings)
+            for found in [histories, recorded, spooled] {
                 let first = try #require(
                     found.first { $0.stream.originalTransactionId == tampered.ids[0] }
                 )
@@ -57,6 +58,23 @@ struct UnreadableEventTests {
             }
             await log.close()
         }
+    }
+
+    /// What a rebuild of a long log reads.
+    private static func spooled(
+        _ lane: Int,
+        _ settings: ConnectionSettings
+    ) async throws -> [StreamHistory] {
+        let log = try await EventLog.open(settings, .spooling)
+        let head = try #require(try await log.heads()[lane])
+        var histories: [StreamHistory] = []
+        for range in try await log.streamRanges(lane: lane, upTo: head, atLeast: 2) {
+            histories += try await log.foldStreams(in: range, upTo: head, into: []) {
+                $0.append($1)
+            }
+        }
+        await log.close()
+        return histories
     }
 
     /// Event 2 gets a content of a later version, event 4 a kind that nobody knows yet.

@@ -64,6 +64,13 @@ struct Variant: Sendable, CustomTestStringConvertible {
 }
 
 extension EventLog.Options {
+    /// Reads every lane by a temporary file, however short it is.
+    static var spooling: EventLog.Options {
+        var options = EventLog.Options.test()
+        options.spooledEventsMin = 1
+        return options
+    }
+
     /// One reader, as tests may hold few sessions.
     static func test(
         clock: @escaping @Sendable () -> Instant = { TestClock.noon }

@@ -1,0 +1,216 @@
+internal import Events
+internal import Postgres
+
+#if canImport(Glibc)
+internal import Glibc
+#else
+internal import Darwin
+#endif
+
+/// A lane on its way from the order in which it was written to the order of its streams.
+///
+/// The table is read once, front to back, by all connections that fold it together; each event goes
+/// to the part of the temporary file that its stream belongs to, and then part after part is folded.
+/// Walking the stream index instead costs a page of the table for nearly every event, and sorting
+/// in the server compares texts.
+///
+/// The file has no name, so that nothing is left behind however the process ends. It takes about
+/// as many bytes as the contents of the events have.
+final class StreamSpool: @unchecked Sendable {
+    /// What is asked of the database at once.
+    enum Reading {
+        /// The events with offsets of this range.
+        case events(ClosedRange<Int64>)
+        /// All confirmations.
+        case confirmations
+    }
+
+    /// What remembers a piece of a part.
+    private struct Extent {
+        let place: Int64
+        let byteCount: Int
+    }
+
+    let lane: Int
+    let head: EventLog.Head
+    /// The first key of each part but the first, ascending.
+    let cuts: [[UInt8]]
+    /// Whether events come with all that is known of them, or only with what folds read.
+    let isComplete: Bool
+
+    /// Offsets of one COPY: long enough that starting it does not count, short enough that all
+    /// connections end at about the same time.
+    private static let readingOffsets: Int64 = 50_000
+
+    private let file: Int32
+    private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
+    private let changed = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
+    // Guarded by `mutex`.
+    private var extents: [[Extent]]
+    private var fileByteCount: Int64 = 0
+    private var nextOffset: Int64 = 1
+    private var haveConfirmationsBegun = false
+    private var pendingReadings = 0
+    private var failure: (any Error)?
+
+    /// Begins before the first event.
+    ///
+    /// Throws `temporaryFile` where none can be made.
+    init(
+        lane: Int,
+        head: EventLog.Head,
+        cuts: [[UInt8]],
+        isComplete: Bool
+    ) throws(EventLogError) {
+        self.lane = lane
+        self.head = head
+        self.cuts = cuts
+        self.isComplete = isComplete
+        extents = Array(repeating: [], count: cuts.count + 1)
+        file = try TemporaryFile.open()
+        pthread_mutex_init(mutex, nil)
+        pthread_cond_init(changed, nil)
+    }
+
+    deinit {
+        close(file)
+        pthread_cond_destroy(changed)
+        pthread_mutex_destroy(mutex)
+        changed.deallocate()
+        mutex.deallocate()
+    }
+
+    /// Number of parts.
+    var partCount: Int { cuts.count + 1 }
+
+    /// What is to be read next; nil once everything has been begun.
+    ///
+    /// Whoever takes one must say how it ended: `hasRead` or `fail`.
+    func nextReading() throws -> Reading? {
+        try locked {
+            if let failure { throw failure }
+            if nextOffset <= head.offset {
+                let last = min(head.offset, nextOffset + StreamSpool.readingOffsets - 1)
+                defer { nextOffset = last + 1 }
+                pendingReadings += 1
+                return .events(nextOffset...last)
+            }
+            guard !haveConfirmationsBegun else { return nil }
+            haveConfirmationsBegun = true
+            pendingReadings += 1
+            return .confirmations
+        }
+    }
+
+    /// Says that something taken from `nextReading` is in the file.
+    func hasRead() {
+        locked {
+            pendingReadings -= 1
+            pthread_cond_broadcast(changed)
+        }
+    }
+
+    /// Says that the lane cannot be read; all who wait hear of it.
+    func fail(_ error: any Error) {
+        locked {
+            if failure == nil { failure = error }
+            pthread_cond_broadcast(changed)
+        }
+    }
+
+    /// Waits until all that was begun has been read.
+    func waitUntilRead() throws {
+        try locked {
+            while pendingReadings > 0, failure == nil { pthread_cond_wait(changed, mutex) }
+            if let failure { throw failure }
+        }
+    }
+
+    /// Adds bytes to a part.
+    func append(_ bytes: UnsafeRawBufferPointer, toPart part: Int) throws(EventLogError) {
+        let place = locked {
+            let place = fileByteCount
+            fileByteCount += Int64(bytes.count)
+            extents[part].append(Extent(place: place, byteCount: bytes.count))
+            return place
+        }
+        try TemporaryFile.write(bytes, to: file, at: place)
+    }
+
+    /// Lends all bytes of a part, once everything has been read.
+    func withPart<R>(_ part: Int, _ body: (UnsafeRawBufferPointer) throws -> R) throws -> R {
+        let extents = locked { self.extents[part] }
+        let byteCount = extents.reduce(0) { $0 + $1.byteCount }
+        let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: byteCount, alignment: 8)
+        defer { bytes.deallocate() }
+        var start = 0
+        for extent in extents {
+            let end = start + extent.byteCount
+            let piece = UnsafeMutableRawBufferPointer(rebasing: bytes[start..<end])
+            try TemporaryFile.read(into: piece, from: file, at: extent.place)
+            start = end
+        }
+        return try body(UnsafeRawBufferPointer(bytes))
+    }
+
+    private func locked<R, E: Error>(_ body: () throws(E) -> R) throws(E) -> R {
+        pthread_mutex_lock(mutex)
+        defer { pthread_mutex_unlock(mutex) }
+        return try body()
+    }
+}
+
+/// A file without a name.
+private enum TemporaryFile {
+    /// Opens one in `TMPDIR`, or else in /var/tmp, which is on a disk where /tmp often is memory.
+    static func open() throws(EventLogError) -> Int32 {
+        let folder = getenv("TMPDIR").map { String(cString: $0) } ?? "/var/tmp"
+        var path = Array("\(folder)/subledger-XXXXXX".utf8CString)
+        let file = mkstemp(&path)
+        guard file >= 0 else {
+            throw failure("A temporary file in \(folder) could not be made")
+        }
+        unlink(path)
+        return file
+    }
+
+    static func write(
+        _ bytes: UnsafeRawBufferPointer,
+        to file: Int32,
+        at place: Int64
+    ) throws(EventLogError) {
+        var done = 0
+        while done < bytes.count {
+            let piece = UnsafeRawBufferPointer(rebasing: bytes[done...])
+            let count = pwrite(file, piece.baseAddress, piece.count, off_t(place) + off_t(done))
+            guard count > 0 || errno == EINTR else {
+                throw failure("The temporary file could not be written")
+            }
+            done += max(0, count)
+        }
+    }
+
+    static func read(
+        into bytes: UnsafeMutableRawBufferPointer,
+        from file: Int32,
+        at place: Int64
+    ) throws(EventLogError) {
+        var done = 0
+        while done < bytes.count {
+            let piece = UnsafeMutableRawBufferPointer(rebasing: bytes[done...])
+            let count = pread(file, piece.baseAddress, piece.count, off_t(place) + off_t(done))
+            guard count > 0 || (count < 0 && errno == EINTR) else {
+                throw failure("The temporary file could not be read back")
+            }
+            done += max(0, count)
+        }
+    }
+
+    private static func failure(_ what: String) -> EventLogError {
+        EventLogError(
+            .temporaryFile,
+            "\(what): \(String(cString: strerror(errno))); it takes about as much space as the "
+                + "table ledger.event. Name a folder with more in TMPDIR"
+        )
+    }
+}

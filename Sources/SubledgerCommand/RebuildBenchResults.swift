@@ -1,0 +1,108 @@
+import Foundation
+
+/// What was measured by `bench rebuild`, in seconds, by what and by round.
+struct RebuildBenchResults {
+    /// What is measured, in the order of a round; the raw values are keys of the JSON.
+    enum Measurement: String, CaseIterable {
+        /// COPY of the whole table to a null sink of the server.
+        case readLimit
+        /// The same to this process, which drops it.
+        case drainedRead
+        /// Reading as a rebuild does, stream by stream, without a fold.
+        case scan
+        /// `active_periods` with one connection that reads and folds.
+        case activePeriodsOneJob
+        /// `active_periods` with one connection a core.
+        case activePeriods
+        /// All projections with one connection a core.
+        case all
+        /// `active_periods`, more or less, by window functions.
+        case plainSQL
+
+        var title: String {
+            switch self {
+            case .readLimit: "read limit"
+            case .drainedRead: "read limit, to this process"
+            case .scan: "read by stream"
+            case .activePeriodsOneJob: "active_periods, 1 job"
+            case .activePeriods: "active_periods"
+            case .all: "all projections"
+            case .plainSQL: "plain SQL"
+            }
+        }
+    }
+
+    let events: Int
+    /// Connections that read and fold: one a core.
+    let jobs: Int
+    /// Greatest memory of this process while it read or rebuilt.
+    private(set) var peakMemoryMiB = 0
+
+    private var seconds: [Measurement: [Double]] = [:]
+
+    init(events: Int) {
+        self.events = events
+        jobs = ProcessInfo.processInfo.activeProcessorCount
+    }
+
+    mutating func record(_ what: Measurement, _ value: Double) {
+        seconds[what, default: []].append(value)
+    }
+
+    mutating func note(_ mebibytes: Int) {
+        peakMemoryMiB = max(peakMemoryMiB, mebibytes)
+    }
+
+    var summary: Summary {
+        let measured = Measurement.allCases.compactMap { what in
+            seconds[what].map { (what.rawValue, median($0)) }
+        }
+        return Summary(
+            events: events,
+            jobs: jobs,
+            rounds: seconds[.readLimit, default: []].count,
+            peakMemoryMiB: peakMemoryMiB,
+            ratioToReadLimit: ratio(.activePeriods, .readLimit),
+            ratioOfAllToReadLimit: ratio(.all, .readLimit),
+            ratioToPlainSQL: ratio(.activePeriods, .plainSQL),
+            ratioOfAllToPlainSQL: ratio(.all, .plainSQL),
+            ratioOfScanToReadLimit: ratio(.scan, .readLimit),
+            seconds: Dictionary(uniqueKeysWithValues: measured)
+        )
+    }
+
+    /// The document of `--json`; ratios are medians of the rounds' own.
+    struct Summary: Encodable {
+        let events: Int
+        let jobs: Int
+        let rounds: Int
+        let peakMemoryMiB: Int
+        let ratioToReadLimit: Double
+        let ratioOfAllToReadLimit: Double
+        let ratioToPlainSQL: Double
+        let ratioOfAllToPlainSQL: Double
+        let ratioOfScanToReadLimit: Double
+        let seconds: [String: Double]
+    }
+
+    var table: String {
+        var table = TextTable(["measurement", "seconds", "events/s", "of the read limit", "of SQL"])
+        for what in Measurement.allCases {
+            guard let values = seconds[what] else { continue }
+            let middle = median(values)
+            table.add([
+                what.title, RebuildBenchResults.text(middle), "\(Int(Double(events) / middle))",
+                RebuildBenchResults.text(ratio(what, .readLimit)),
+                RebuildBenchResults.text(ratio(what, .plainSQL)),
+            ])
+        }
+        return table.text
+            + "\npeak memory \(peakMemoryMiB) MiB, \(events) events, \(jobs) connections read and fold"
+    }
+
+    private func ratio(_ what: Measurement, _ other: Measurement) -> Double {
+        median(zip(seconds[what, default: []], seconds[other, default: []]).map { $0 / $1 })
+    }
+
+    private static func text(_ value: Double) -> String { "\((value * 100).rounded() / 100)" }
+}
