@@ -60,14 +60,20 @@ struct FeedCommand: AsyncParsableCommand {
         }
     }
 
+    // Swift 6.3 cannot optimise one long asynchronous function here: its LLVM crashes.
     func run() async throws {
+        let end = try await feed()
+        // Whoever follows ends it this way; else the rest of the log is missing.
+        if end == .stopped, !follow { throw Exit.interrupted }
+    }
+
+    private func feed() async throws -> FeedPump.End {
         var options = EventLog.Options()
         options.readersMax = 1
         let log = try await database.openLog(options)
         let end = try await pump(log)
         await log.close()
-        // Whoever follows ends it this way; else the rest of the log is missing.
-        if end == .stopped, !follow { throw Exit.interrupted }
+        return end
     }
 
     private func pump(_ log: EventLog) async throws -> FeedPump.End {
@@ -77,8 +83,9 @@ struct FeedCommand: AsyncParsableCommand {
             linesMax: limit ?? .max
         )
         Interrupt.heed()
-        guard follow else { return try await pump.run() }
-        return try await pump.follow(every: pollInterval ?? FeedCommand.pollIntervalDefault)
+        return try await pump.run(
+            following: follow ? pollInterval ?? FeedCommand.pollIntervalDefault : nil
+        )
     }
 
     private static func cursor(_ text: String) throws -> FeedCursor {

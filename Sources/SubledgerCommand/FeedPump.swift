@@ -17,6 +17,8 @@ struct FeedPump {
     private var feed: LogFeed
     private var output = LineOutput()
     private var linesLeft: Int
+    // So that an outage is told once.
+    private var isReachable = true
     private let lanes: LaneCount
 
     /// How long a signal, or a reader that went away, may be overlooked while nothing happens.
@@ -29,33 +31,36 @@ struct FeedPump {
         linesLeft = linesMax
     }
 
-    /// Moves all that is committed.
-    mutating func run() async throws -> End {
+    /// Moves all that is committed and, where it follows, what is committed later.
+    ///
+    /// While it follows, a database that goes away is waited for; what is wrong with the log ends
+    /// it.
+    ///
+    /// - Parameter seconds: How often to look for new commits; nil to end where the log does.
+    /// - Returns: Why it ended.
+    /// - Throws: `EventLogError`; a `Failure` where stdout cannot be written.
+    mutating func run(following seconds: Double?) async throws -> End {
         do {
-            return try await moveAll() ?? .done
+            while true {
+                let end = try await moveAll(isPatient: seconds != nil)
+                guard end == nil, let seconds else { return end ?? .done }
+                if let end = try await FeedPump.wait(seconds) { return end }
+            }
         } catch let end as LineOutput.End {
             return FeedPump.end(end)
         }
     }
 
-    /// Moves all that is committed, and what is committed later.
-    ///
-    /// A database that goes away is waited for; what is wrong with the log ends it.
-    mutating func follow(every seconds: Double) async throws -> End {
-        var isReachable = true
+    // Nil where the end of the log was reached, or for now the database cannot be.
+    private mutating func moveAll(isPatient: Bool) async throws -> End? {
         do {
-            while true {
-                do {
-                    if let end = try await moveAll() { return end }
-                    isReachable = true
-                } catch let error as EventLogError where error.isRetryable {
-                    if isReachable { Terminal.write("subledger: \(error); trying on") }
-                    isReachable = false
-                }
-                if let end = try await FeedPump.wait(seconds) { return end }
-            }
-        } catch let end as LineOutput.End {
-            return FeedPump.end(end)
+            let end = try await moveAll()
+            isReachable = true
+            return end
+        } catch let error as EventLogError where isPatient && error.isRetryable {
+            if isReachable { Terminal.write("subledger: \(error); trying on") }
+            isReachable = false
+            return nil
         }
     }
 
