@@ -54,13 +54,18 @@ enum LeftOvers {
         UNION ALL
         SELECT nspname, false FROM pg_namespace
         WHERE nspname ~ '^projection_[0-9]{1,9}$' AND nspname NOT IN
-            (SELECT build_schema FROM projection.ledger_projection)
+            (SELECT build_schema FROM projection.ledger_projection) AND nspname NOT IN
+            (SELECT table_schema FROM information_schema.view_table_usage
+            WHERE view_schema = 'projection')
         """
 
     private static let tables = """
         SELECT n.nspname, c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
         WHERE c.relkind = 'r' AND n.nspname ~ '^projection_[0-9]{1,9}$' AND NOT EXISTS (
             SELECT FROM projection.ledger_projection p
-            WHERE p.build_schema = n.nspname AND p.name = c.relname)
+            WHERE p.build_schema = n.nspname AND p.name = c.relname) AND NOT EXISTS (
+            SELECT FROM information_schema.view_table_usage u
+            WHERE u.view_schema = 'projection' AND u.table_schema = n.nspname
+                AND u.table_name = c.relname)
         """
 }

@@ -16,7 +16,19 @@ enum ProjectionSchema {
         COMMIT
         """
 
+    // The page of the first releases said of each view only, not lane by lane; a rebuild makes all
+    // anew that it said.
     private static let ledgerProjection = """
+        DO $$
+        BEGIN
+            IF to_regclass('projection.ledger_projection') IS NOT NULL AND NOT EXISTS (
+                SELECT FROM pg_attribute WHERE attname = 'state'
+                    AND attrelid = to_regclass('projection.ledger_projection'))
+            THEN
+                DROP TABLE projection.ledger_projection;
+            END IF;
+        END
+        $$;
         CREATE TABLE IF NOT EXISTS projection.ledger_projection (
             lane              int              NOT NULL,
             build_schema      text COLLATE "C" NOT NULL,

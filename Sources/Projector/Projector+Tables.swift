@@ -66,8 +66,12 @@ extension Projector {
     }
 
     func tables(in session: PostgresSession) async throws -> [Table] {
-        let page = "projection.ledger_projection"
-        let known = try await session.query("SELECT to_regclass('\(page)') IS NOT NULL")
+        let known = try await session.query(
+            """
+            SELECT EXISTS (SELECT FROM pg_attribute WHERE attname = 'state'
+                AND attrelid = to_regclass('projection.ledger_projection'))
+            """
+        )
         guard try known.single().bool(0) else { return [] }
         let parts = try await session.query(ProjectionPart.select("true"))
             .map { try ProjectionPart($0) }

@@ -14,8 +14,9 @@ extension BenchCommand {
                 log of that many events, then measures one after the other, in rounds: COPY of the \
                 event table in binary to /dev/null (the reading limit), the same to this process, \
                 reading by stream without a fold, the rebuild of active_periods alone with one \
-                connection and with one a core, of all projections, and plain SQL with window \
-                functions as the alternative (which knows no refund and no grace). \
+                connection and with one a core, of all projections, the same compared with the \
+                live tables and promoted, `follow` over the last twentieth of the log, and plain \
+                SQL with window functions as the alternative (which knows no refund and no grace). \
                 Ratios are taken within a round, and medians printed. Use a release build.
                 """
         )

@@ -16,6 +16,10 @@ struct RebuildBenchResults {
         case activePeriods
         /// All projections with one connection a core.
         case all
+        /// All projections beside the live ones, and what differs.
+        case diff
+        /// All projections over the last part of the log, by `follow`.
+        case follow
         /// `active_periods`, more or less, by window functions.
         case plainSQL
 
@@ -27,6 +31,8 @@ struct RebuildBenchResults {
             case .activePeriodsOneJob: "active_periods, 1 job"
             case .activePeriods: "active_periods"
             case .all: "all projections"
+            case .diff: "diff: all projections, compared"
+            case .follow: "follow: all projections, the last part"
             case .plainSQL: "plain SQL"
             }
         }
@@ -37,6 +43,10 @@ struct RebuildBenchResults {
     let jobs: Int
     /// Greatest memory of this process while it read or rebuilt.
     private(set) var peakMemoryMiB = 0
+    /// Longest time that a promotion held its locks.
+    private(set) var promoteLockMilliseconds = 0.0
+    /// Events that `follow` had to catch up with.
+    private(set) var followedEvents: Int64 = 0
 
     private var seconds: [Measurement: [Double]] = [:]
 
@@ -47,6 +57,15 @@ struct RebuildBenchResults {
 
     mutating func record(_ what: Measurement, _ value: Double) {
         seconds[what, default: []].append(value)
+    }
+
+    mutating func recordFollow(of events: Int64, _ value: Double) {
+        followedEvents = events
+        record(.follow, value)
+    }
+
+    mutating func notePromotion(_ milliseconds: Double) {
+        promoteLockMilliseconds = max(promoteLockMilliseconds, milliseconds)
     }
 
     mutating func note(_ mebibytes: Int) {
@@ -67,6 +86,9 @@ struct RebuildBenchResults {
             ratioToPlainSQL: ratio(.activePeriods, .plainSQL),
             ratioOfAllToPlainSQL: ratio(.all, .plainSQL),
             ratioOfScanToReadLimit: ratio(.scan, .readLimit),
+            followedEvents: followedEvents,
+            followEventsPerSecond: rate(.follow),
+            promoteLockMilliseconds: promoteLockMilliseconds,
             seconds: Dictionary(uniqueKeysWithValues: measured)
         )
     }
@@ -82,6 +104,9 @@ struct RebuildBenchResults {
         let ratioToPlainSQL: Double
         let ratioOfAllToPlainSQL: Double
         let ratioOfScanToReadLimit: Double
+        let followedEvents: Int64
+        let followEventsPerSecond: Int
+        let promoteLockMilliseconds: Double
         let seconds: [String: Double]
     }
 
@@ -91,13 +116,21 @@ struct RebuildBenchResults {
             guard let values = seconds[what] else { continue }
             let middle = median(values)
             table.add([
-                what.title, RebuildBenchResults.text(middle), "\(Int(Double(events) / middle))",
+                what.title, RebuildBenchResults.text(middle), "\(rate(what))",
                 RebuildBenchResults.text(ratio(what, .readLimit)),
                 RebuildBenchResults.text(ratio(what, .plainSQL)),
             ])
         }
         return table.text
-            + "\npeak memory \(peakMemoryMiB) MiB, \(events) events, \(jobs) connections read and fold"
+            + "\npeak memory \(peakMemoryMiB) MiB, \(events) events, \(jobs) connections read and fold; "
+            + "follow: \(followedEvents) events; promotion: locks for "
+            + "\(RebuildBenchResults.text(promoteLockMilliseconds)) ms at most"
+    }
+
+    // Events a second, by the median.
+    private func rate(_ what: Measurement) -> Int {
+        guard let values = seconds[what] else { return 0 }
+        return Int(Double(what == .follow ? Int(followedEvents) : events) / median(values))
     }
 
     private func ratio(_ what: Measurement, _ other: Measurement) -> Double {

@@ -30,8 +30,49 @@ struct RebuildBench {
     func measure(into results: inout RebuildBenchResults) async throws {
         try await measureReading(into: &results)
         try await measureRebuilds(into: &results)
-        // The catch-up of `follow` and the diff have their place here, before plain SQL.
+        try await measureDiff(into: &results)
+        try await measureFollow(into: &results)
         try await measurePlainSQL(into: &results)
+    }
+
+    private func measureDiff(into results: inout RebuildBenchResults) async throws {
+        let log = try await EventLog.open(settings)
+        let projector = Projector(log: log, settings: settings)
+        var options = Projector.RebuildOptions()
+        options.jobs = results.jobs
+        PeakMemory.reset()
+        results.record(
+            .diff,
+            try await RebuildBench.seconds {
+                _ = try await projector.compare(then: .wait, options)
+            }
+        )
+        results.note(PeakMemory.mebibytes)
+        results.notePromotion(try await projector.promote().lockMilliseconds)
+        await log.close()
+    }
+
+    /// The share of the log that `follow` has to catch up with: some days of a ledger of years.
+    private static let followedShare = 0.05
+
+    private func measureFollow(into results: inout RebuildBenchResults) async throws {
+        let log = try await EventLog.open(settings)
+        let projector = Projector(log: log, settings: settings)
+        let positions = try await log.heads().mapValues {
+            Int64(Double($0.offset) * (1 - RebuildBench.followedShare))
+        }
+        var options = Projector.RebuildOptions()
+        options.jobs = results.jobs
+        _ = try await projector.build(into: "bench", upTo: .offsets(positions), options)
+        var following = Projector.FollowOptions(holder: "bench")
+        following.isOnce = true
+        PeakMemory.reset()
+        let begin = ContinuousClock.now
+        let done = try await projector.follow(following)
+        results.recordFollow(of: done.events, (ContinuousClock.now - begin) / .seconds(1))
+        results.note(PeakMemory.mebibytes)
+        _ = try await projector.discard(into: "bench")
+        await log.close()
     }
 
     private func measureReading(into results: inout RebuildBenchResults) async throws {
