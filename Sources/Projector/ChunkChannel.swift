@@ -19,7 +19,7 @@ final class ChunkChannel: @unchecked Sendable {
 
     /// Bytes of later parts that may wait while an earlier one goes on: more than a part of a spool
     /// makes for one table, so that whoever folds ahead seldom waits.
-    static let earlyBytesMax = 2 << 20
+    static let earlyBytesMax = 1 << 20
 
     private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
     private let changed = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
