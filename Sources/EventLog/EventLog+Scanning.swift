@@ -161,8 +161,8 @@ extension EventLog {
     /// Events of a range, about: some ten megabytes of confirmations, if each has one.
     private static let rangeEvents: Int64 = 200_000
 
-    /// Events of a part of a spool, about: some eight megabytes.
-    private static let partEvents: Int64 = 25_000
+    /// Events of a part of a spool, about: some four megabytes, for each connection that folds.
+    private static let partEvents: Int64 = 12_500
 
     /// Parts of a spool: each takes memory while the lane is read.
     private static let partsMax = 1024

@@ -4,7 +4,7 @@ internal import Postgres
 /// Puts the rows that one connection reads into the parts of a spool.
 final class SpoolWriter {
     /// Memory of one writer, shared by all parts: more saves no time.
-    private static let memoryByteCount = 8 << 20
+    private static let memoryByteCount = 4 << 20
 
     /// A block no smaller than this: a write costs about as much as copying a page.
     private static let blockByteCountMin = 8 << 10

@@ -141,22 +141,44 @@ final class StreamSpool: @unchecked Sendable {
     func withPart<R>(_ part: Int, _ body: (UnsafeRawBufferPointer) throws -> R) throws -> R {
         let extents = locked { self.extents[part] }
         let byteCount = extents.reduce(0) { $0 + $1.byteCount }
-        let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: byteCount, alignment: 8)
-        defer { bytes.deallocate() }
+        // Not from the heap, which would keep megabytes for itself once they are free.
+        let bytes = try Pages(byteCount: byteCount)
+        defer { bytes.release() }
         var start = 0
         for extent in extents {
             let end = start + extent.byteCount
-            let piece = UnsafeMutableRawBufferPointer(rebasing: bytes[start..<end])
+            let piece = UnsafeMutableRawBufferPointer(rebasing: bytes.memory[start..<end])
             try TemporaryFile.read(into: piece, from: file, at: extent.place)
             start = end
         }
-        return try body(UnsafeRawBufferPointer(bytes))
+        return try body(UnsafeRawBufferPointer(rebasing: bytes.memory[..<byteCount]))
     }
 
     private func locked<R, E: Error>(_ body: () throws(E) -> R) throws(E) -> R {
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }
         return try body()
+    }
+}
+
+/// Memory that goes back to the system when it is released.
+private struct Pages {
+    let memory: UnsafeMutableRawBufferPointer
+
+    init(byteCount: Int) throws(EventLogError) {
+        let flags = MAP_PRIVATE | MAP_ANON
+        let start = mmap(nil, max(1, byteCount), PROT_READ | PROT_WRITE, flags, -1, 0)
+        guard let start, start != MAP_FAILED else {
+            throw EventLogError(
+                .temporaryFile,
+                "\(byteCount) bytes of memory for a part of the log are not to be had"
+            )
+        }
+        memory = UnsafeMutableRawBufferPointer(start: start, count: max(1, byteCount))
+    }
+
+    func release() {
+        munmap(memory.baseAddress, memory.count)
     }
 }
 
