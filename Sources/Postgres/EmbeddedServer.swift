@@ -9,7 +9,7 @@ import Foundation
 /// own, never a shared one.
 ///
 /// It is set up for a ledger on one machine: `wal_level` is minimal, so that a rebuild does not
-/// write its tables twice, and therefore it can be neither replicated nor backed up while it runs.
+/// write its tables twice, and therefore it cannot be replicated; `pg_dump` backs it up.
 public actor EmbeddedServer {
     /// The only role that exists at first, a superuser.
     public static let userName = "subledger"
@@ -163,8 +163,11 @@ extension EmbeddedServer {
             dataVersion: dataVersion(folders)
         )
         try watch(folders, user, binaries)
-        let process = ServerProcess(folders: folders)
-        if case .alive = process { return try waitUntilReady(folders, user) }
+        var process = ServerProcess(folders: folders)
+        if case .alive = process {
+            if try isReadyInTime(folders, user) { return }
+            process = ServerProcess(folders: folders)
+        }
         if process == .stale { unlink(folders.processFile) }
         let cluster = ServerCluster(
             binaries: binaries,
@@ -206,11 +209,12 @@ extension EmbeddedServer {
 
     private static let pollMicroseconds: UInt32 = 100_000
 
-    /// Waits for a server that another process has begun to start.
-    private func waitUntilReady(
+    /// Waits for a server that another process has begun to start; false where it dies instead,
+    /// as one that was killed a moment ago and has not let go of its memory yet.
+    private func isReadyInTime(
         _ folders: ServerFolders,
         _ user: ServerUser
-    ) throws(EmbeddedServerError) {
+    ) throws(EmbeddedServerError) -> Bool {
         let deadline = ContinuousClock.now + .seconds(Self.startTimeoutSeconds)
         while PQping(settings(folders, user).connectionString) != PQPING_OK {
             guard ContinuousClock.now < deadline else {
@@ -219,8 +223,10 @@ extension EmbeddedServer {
                     "The server runs but does not become ready. Its log \(folders.log) says why."
                 )
             }
+            guard case .alive = ServerProcess(folders: folders) else { return false }
             usleep(Self.pollMicroseconds)
         }
+        return true
     }
 
     private func settings(_ folders: ServerFolders, _ user: ServerUser) -> ConnectionSettings {

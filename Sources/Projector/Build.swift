@@ -220,7 +220,7 @@ struct Build: Sendable {
             """
             SET LOCAL maintenance_work_mem = '64MB';
             ALTER TABLE \(table) ADD CONSTRAINT \(projection.name)_key
-                PRIMARY KEY (lane, environment, original_transaction_id, ordinal);
+                PRIMARY KEY (original_transaction_id, environment, lane, ordinal);
             \(projection.indexSQL.replacing("{{schema}}", with: quoted));
             GRANT SELECT ON \(table) TO ledger_writer, ledger_reader
             """

@@ -75,13 +75,8 @@ struct PairShape: Sendable {
 }
 
 extension TableDifference.Pair {
-    var oldTable: String { quoted(old) + "." + quoted(projection.name) }
-    var newTable: String { quoted(new) + "." + quoted(projection.name) }
-}
-
-/// An identifier as SQL takes it, whatever is in it.
-private func quoted(_ name: String) -> String {
-    "\"" + name.replacing("\"", with: "\"\"") + "\""
+    var oldTable: String { ProjectionSchema.table(projection.name, in: old) }
+    var newTable: String { ProjectionSchema.table(projection.name, in: new) }
 }
 
 /// The parts of one projection in the statement that finds and fetches what differs.
@@ -147,7 +142,7 @@ struct DifferenceQuery {
 
     private var differs: String {
         let columns = zip(shape.compared.columns, shape.casts).map { name, cast in
-            let column = quoted(name) + (cast ?? "")
+            let column = ProjectionSchema.quoted(name) + (cast ?? "")
             return "o.\(column) IS DISTINCT FROM n.\(column)"
         }
         return (["o.ordinal IS NULL", "n.ordinal IS NULL"] + columns).joined(separator: " OR ")
@@ -163,7 +158,7 @@ struct DifferenceQuery {
     }
 
     private func rows(of table: String, _ side: Int32) -> String {
-        let values = zip(shape.compared.columns, shape.casts).map { "r." + quoted($0) + ($1 ?? "") }
+        let values = zip(shape.compared.columns, shape.casts).map { "r." + ProjectionSchema.quoted($0) + ($1 ?? "") }
         return """
             SELECT \(number), \(side), r.lane, r.environment COLLATE "C",
                 r.original_transaction_id COLLATE "C", r.ordinal::bigint,

@@ -37,7 +37,7 @@ struct ProjectionPart: Sendable {
     }
 
     /// The table, for SQL.
-    var table: String { ProjectionSchema.quoted(schema) + "." + ProjectionSchema.quoted(name) }
+    var table: String { ProjectionSchema.table(name, in: schema) }
 }
 
 extension ProjectionPart {

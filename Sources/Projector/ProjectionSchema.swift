@@ -102,6 +102,11 @@ enum ProjectionSchema {
         """
     }
 
+    /// A table of a schema, for SQL.
+    static func table(_ name: String, in schema: String) -> String {
+        quoted(schema) + "." + quoted(name)
+    }
+
     /// An SQL identifier.
     static func quoted(_ name: String) -> String {
         "\"" + name.replacing("\"", with: "\"\"") + "\""

@@ -158,9 +158,9 @@ extension Projector {
             for row in rows { parts.append(try ProjectionPart(row)) }
             guard isOtherLog || isFarEnough(tables, parts) else { return false }
             for name in tables.names {
-                let table =
-                    ProjectionSchema.quoted(tables.schema) + "." + ProjectionSchema.quoted(name)
-                try session.execute(LiveViews.point(name, to: table))
+                try session.execute(
+                    LiveViews.point(name, to: ProjectionSchema.table(name, in: tables.schema))
+                )
             }
             try session.pipeline(Projector.replacement(tables))
             return true

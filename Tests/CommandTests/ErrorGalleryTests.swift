@@ -60,7 +60,7 @@ struct ErrorGalleryTests {
             code: .malformedLog,
             exit: 3,
             meddling: "UPDATE ledger.event SET content = '\\x63' WHERE lane_offset = 1",
-            arguments: ["rebuild"],
+            arguments: ["feed"],
             words: ["1", "subledger verify"]
         ),
         Case(
