@@ -64,16 +64,10 @@ extension EventLog {
         _ fold: @escaping @Sendable (StreamHistory) throws -> Void
     ) throws {
         try session.execute(scanSettings)
-        let confirmations = try session.copyOut(
+        let confirmations = try ConfirmationScan.read(
             confirmationsSQL(range, upTo: head),
-            into: ConfirmationScan(lane: range.lane),
-            rows: { scan, row throws(Thrown) in
-                do {
-                    try scan.take(row)
-                } catch {
-                    throw Thrown(any: error)
-                }
-            }
+            lane: range.lane,
+            in: session
         )
         let scan = try session.copyOut(
             eventsSQL(range, upTo: head),

@@ -140,17 +140,7 @@ private struct TouchedScan: Sendable {
         where condition: String,
         in session: isolated PostgresSession
     ) throws -> ConfirmationScan {
-        try session.copyOut(
-            confirmationsSQL(where: condition),
-            into: ConfirmationScan(lane: lane),
-            rows: { scan, row throws(Thrown) in
-                do {
-                    try scan.take(row)
-                } catch {
-                    throw Thrown(any: error)
-                }
-            }
-        )
+        try ConfirmationScan.read(confirmationsSQL(where: condition), lane: lane, in: session)
     }
 
     // Literals, because COPY takes no parameters. OFFSET 0 keeps the look-up a look-up.

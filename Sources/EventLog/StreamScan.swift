@@ -11,6 +11,25 @@ struct ConfirmationScan: Sendable {
         self.lane = lane
     }
 
+    /// The confirmations that a COPY yields.
+    static func read(
+        _ sql: String,
+        lane: Int,
+        in session: isolated PostgresSession
+    ) throws -> ConfirmationScan {
+        try session.copyOut(
+            sql,
+            into: ConfirmationScan(lane: lane),
+            rows: { scan, row throws(Thrown) in
+                do {
+                    try scan.take(row)
+                } catch {
+                    throw Thrown(any: error)
+                }
+            }
+        )
+    }
+
     mutating func take(_ row: borrowing CopyBinaryRow) throws {
         let position = Position(lane: lane, offset: try row.int8(2))
         guard let word = try row.bytes(0), let text = try row.bytes(1) else {

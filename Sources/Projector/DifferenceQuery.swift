@@ -158,7 +158,9 @@ struct DifferenceQuery {
     }
 
     private func rows(of table: String, _ side: Int32) -> String {
-        let values = zip(shape.compared.columns, shape.casts).map { "r." + ProjectionSchema.quoted($0) + ($1 ?? "") }
+        let values = zip(shape.compared.columns, shape.casts).map { column, cast in
+            "r." + ProjectionSchema.quoted(column) + (cast ?? "")
+        }
         return """
             SELECT \(number), \(side), r.lane, r.environment COLLATE "C",
                 r.original_transaction_id COLLATE "C", r.ordinal::bigint,

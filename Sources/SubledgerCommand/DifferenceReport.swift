@@ -15,11 +15,13 @@ struct DifferenceReport {
     /// - Parameters:
     ///   - difference: The difference, of which the new side was made by the folds of this program.
     ///   - knownAt: How much of the log went into the new side.
+    ///   - policy: What counts as access on the new side.
     ///   - ledger: Where the events are.
     /// - Throws: `EventLogError`; `CatalogueError` where the catalogue cannot be read back.
     init(
         _ difference: ProjectionDifference,
         knownAt: KnownAt = .latest,
+        under policy: AccessPolicy = .current,
         in ledger: Ledger
     ) async throws {
         var samples: [ExplainedSample] = []
@@ -29,6 +31,7 @@ struct DifferenceReport {
                     sample,
                     in: difference.tables,
                     knownAt: knownAt,
+                    under: policy,
                     of: ledger
                 )
             )
@@ -64,6 +67,7 @@ struct ExplainedSample {
         _ sample: StreamDifference,
         in tables: [ComparedTable],
         knownAt: KnownAt,
+        under policy: AccessPolicy,
         of ledger: Ledger
     ) async throws {
         let log = ledger.log
@@ -71,7 +75,7 @@ struct ExplainedSample {
         let id = sample.stream.originalTransactionId
         let history = try await log.recordedHistory(of: sample.stream)
             .cut(to: knownAt, lane: lanes.lane(of: id))
-        let timeline = Timeline(history.latest)
+        let timeline = Timeline(history.latest).under(policy)
         difference = sample
         customer = StreamClaims(timeline).currentOwner?.name
         instant =
@@ -94,6 +98,7 @@ struct ExplainedSample {
                 product: nil,
                 at: instant,
                 knownAt: knownAt,
+                under: policy,
                 in: ledger
             ) : nil
         // Where the tables that tell access do not differ, both sides say what the fold says.

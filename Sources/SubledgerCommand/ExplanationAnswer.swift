@@ -136,13 +136,19 @@ extension ExplanationAnswer {
         product: String?,
         at instant: Instant,
         knownAt: KnownAt,
+        under policy: AccessPolicy = .current,
         in ledger: Ledger
     ) async throws {
         let now = try await KnowledgeMarks(of: asked, knownAt: knownAt, in: ledger.log)
         self.init(
             customer: asked,
             product: product,
-            explanation: Explanation(asked.histories, at: instant, product: product),
+            explanation: Explanation(
+                asked.histories,
+                at: instant,
+                product: product,
+                under: policy
+            ),
             now: now,
             then: try await KnowledgeMarks(of: asked, at: instant, notAfter: now, in: ledger.log),
             evidence: try await asked.evidence(in: ledger.log),

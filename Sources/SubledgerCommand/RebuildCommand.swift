@@ -247,6 +247,7 @@ private struct RebuildRun {
         let report = try await DifferenceReport(
             comparison.difference,
             knownAt: positions.isEmpty ? .latest : .offsets(positions),
+            under: whatIf?.context.policy ?? .current,
             in: Ledger(log: log, verifier: AppStoreVerifier(policy: VerificationPolicy()))
         )
         if let path = command.html {

@@ -62,6 +62,8 @@ struct RebuildStoryTests {
                 ["rebuild", "--with", policy, "--html", page, "--quiet"]
             )
             #expect(text.contains("active_periods"))
+            // The new side is explained by the policy that made it.
+            #expect(!text.contains("access by grace"))
             let html = try String(contentsOfFile: page, encoding: .utf8)
             #expect(html.contains("<svg") && html.contains("</html>"))
             #expect(!html.contains("src=\"http") && !html.contains("<script"))
