@@ -43,19 +43,41 @@ extension EventLog {
         }
     }
 
-    /// The newest commit of a lane that begins at most that many events after a head; nil where
-    /// none is newer than the head.
+    /// The newest commit of a lane up to which at most so many events and repetitions are new since
+    /// a head, but at least the next one; nil where there is none.
     ///
     /// - Throws: `databaseUnavailable`.
     public func head(
         lane: Int,
         after head: Head,
-        events: Int64
+        statements: Int64
     ) async throws(EventLogError) -> Head? {
-        let (bound, _) = head.offset.addingReportingOverflow(events)
-        let mark = try await newestCommit(lane: lane, knownAt: .offsets([lane: bound]))
-        return mark.flatMap { $0.commit.number > head.commit ? Head($0) : nil }
+        try await reading("read the commits of lane \(lane)") { session in
+            let rows = try await session.query(
+                """
+                SELECT commit_no, last_offset, digest FROM (
+                    SELECT commit_no, first_offset + count - 1 AS last_offset, digest,
+                        sum(count + confirmations) OVER (ORDER BY commit_no) AS statements
+                    FROM ledger.commit WHERE lane = $1 AND commit_no > $2
+                    ORDER BY commit_no LIMIT \(EventLog.commitsPerStepMax)
+                ) AS next
+                WHERE statements <= $3 OR commit_no = $2 + 1
+                ORDER BY commit_no DESC LIMIT 1
+                """,
+                [.int4(Int32(lane)), .int8(head.commit), .int8(statements)]
+            )
+            guard rows.count == 1 else { return nil }
+            let commit = try rows[0].int8(0)
+            return Head(
+                offset: try rows[0].int8(1),
+                commit: commit,
+                digest: try CommitMark.digest(in: rows[0], 2, of: commit)
+            )
+        }
     }
+
+    /// Commits that are looked at for one step: each may bring a single event.
+    private static let commitsPerStepMax = 20_000
 }
 
 extension EventLog {

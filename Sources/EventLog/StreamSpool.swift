@@ -186,7 +186,8 @@ private struct Pages {
 private enum TemporaryFile {
     /// Opens one in `TMPDIR`, or else in /var/tmp, which is on a disk where /tmp often is memory.
     static func open() throws(EventLogError) -> Int32 {
-        let folder = getenv("TMPDIR").map { String(cString: $0) } ?? "/var/tmp"
+        let named = getenv("TMPDIR").map { String(cString: $0) } ?? ""
+        let folder = named.isEmpty ? "/var/tmp" : named
         var path = Array("\(folder)/subledger-XXXXXX".utf8CString)
         let file = mkstemp(&path)
         guard file >= 0 else {
@@ -205,7 +206,7 @@ private enum TemporaryFile {
         while done < bytes.count {
             let piece = UnsafeRawBufferPointer(rebasing: bytes[done...])
             let count = pwrite(file, piece.baseAddress, piece.count, off_t(place) + off_t(done))
-            guard count > 0 || errno == EINTR else {
+            guard count > 0 || (count < 0 && errno == EINTR) else {
                 throw failure("The temporary file could not be written")
             }
             done += max(0, count)

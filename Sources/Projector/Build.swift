@@ -7,10 +7,7 @@ internal import Projections
 struct Build: Sendable {
     let log: EventLog
     let settings: ConnectionSettings
-    let projections: [any Projection]
-    let context: FoldContext
-    /// The policy of a what-if, as text; nil for the one that holds.
-    let policy: String?
+    let plan: BuildPlan
     let schema: String
 
     /// Ranges of streams for each fold at a time: enough that all end at about the same time.
@@ -32,9 +29,7 @@ struct Build: Sendable {
         let build = Build(
             log: log,
             settings: settings,
-            projections: plan.projections,
-            context: plan.context,
-            policy: plan.policy,
+            plan: plan,
             schema: schema
         )
         try await session.transaction { session throws(PostgresError) in
@@ -64,7 +59,7 @@ struct Build: Sendable {
             """
         )
         let lanes = 0..<log.identity.lanes.value
-        for projection in projections {
+        for projection in plan.projections {
             try session.query(
                 ProjectionPart.insert,
                 [
@@ -72,7 +67,8 @@ struct Build: Sendable {
                     .byteaArray(lanes.map { log.origin(lane: $0).digest.bytes }),
                     .text(schema), .text(projection.name), .int4(Int32(projection.version)),
                     .bytea(FoldSource.digest.bytes),
-                    .int4(Int32(context.catalogues.newestVersion)), .text(policy),
+                    .int4(Int32(plan.context(of: projection).catalogues.newestVersion)),
+                    .text(plan.policy),
                     .bytea(ProjectionDigest().digest.bytes),
                 ]
             )
@@ -103,10 +99,10 @@ struct Build: Sendable {
                 for channel in channels.all { channel.finish() }
                 try await group.waitForAll()
             } catch {
-                // Where a writer went away, it says why; the fold only noticed that it was gone.
-                let hasWriterFailed = channels.all.contains { $0.wasAbandoned }
-                for channel in channels.all { channel.abandon() }
-                if hasWriterFailed { try await group.waitForAll() }
+                if let reason = channels.readingFailure { throw reason }
+                // A writer went away, and says why; the fold only noticed that it was gone.
+                channels.abandon(because: nil)
+                try await group.waitForAll()
                 throw error
             }
         }
@@ -136,19 +132,24 @@ struct Build: Sendable {
                 group.addTask {
                     while let range = ranges.next() {
                         let folding = Folding(
-                            projections,
-                            in: context,
+                            projections.map { ($0, plan.context(of: $0)) },
                             schema: schema,
                             range,
                             channels,
                             total
                         )
-                        let folded = try await log.foldStreams(
-                            in: range.range,
-                            upTo: range.head,
-                            into: folding
-                        ) { folding, history in try folding.take(history) }
-                        try folded.finish()
+                        do {
+                            let folded = try await log.foldStreams(
+                                in: range.range,
+                                upTo: range.head,
+                                into: folding
+                            ) { folding, history in try folding.take(history) }
+                            try folded.finish()
+                        } catch {
+                            // Others may wait for this part's rows to be received first.
+                            channels.abandon(because: error)
+                            throw error
+                        }
                     }
                 }
             }
@@ -232,10 +233,17 @@ struct Build: Sendable {
 struct BuildPlan: Sendable {
     var projections: [any Projection]
     var context: FoldContext
+    /// What single folds may know instead, by the projection's name.
+    var contexts: [String: FoldContext] = [:]
     /// The policy of a what-if, as text; nil for the one that holds.
     var policy: String?
     /// The schema's name; nil for the next number.
     var schema: String?
+
+    /// What the fold of a projection may know.
+    func context(of projection: any Projection) -> FoldContext {
+        contexts[projection.name] ?? context
+    }
 }
 
 /// The chunks of a channel, made one COPY in binary by the first and the last.

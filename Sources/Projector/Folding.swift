@@ -28,12 +28,30 @@ struct Folded: Sendable {
 struct FoldedRows: Sendable {
     let rows: [Channel<[UInt8]>]
     let refusals = Channel<[UInt8]>()
+    private let failure = ReadingFailure()
 
     init(_ projectionCount: Int) {
         rows = (0..<projectionCount).map { _ in Channel() }
     }
 
     var all: [Channel<[UInt8]>] { rows + [refusals] }
+
+    /// Why reading or folding ended, where it was not a writer that went away first.
+    var readingFailure: (any Error)? { failure.error.withLock { $0 } }
+
+    /// Gives all channels up; with the reason where reading or folding is what failed.
+    func abandon(because reason: (any Error)?) {
+        failure.error.withLock { error in
+            let hasWriterFailed = error == nil && all.contains { $0.wasAbandoned }
+            if error == nil, !hasWriterFailed { error = reason }
+        }
+        for channel in all { channel.abandon() }
+    }
+}
+
+/// The first error of those who read and fold.
+private final class ReadingFailure: Sendable {
+    let error = Mutex<(any Error)?>(nil)
 }
 
 /// What all folds of a build have folded together.
@@ -89,7 +107,7 @@ struct Folding: Sendable {
     private static let reportedStreams = 1000
 
     private let projections: [any Projection]
-    private let context: FoldContext
+    private let contexts: [FoldContext]
     private let schema: String
     private let lane: Int
     private let part: Int
@@ -102,15 +120,14 @@ struct Folding: Sendable {
 
     /// A fold of the streams of a range into tables of that schema.
     init(
-        _ projections: [any Projection],
-        in context: FoldContext,
+        _ folds: [(projection: any Projection, context: FoldContext)],
         schema: String,
         _ range: FoldedRange,
         _ channels: FoldedRows,
         _ total: FoldedTotal
     ) {
-        self.projections = projections
-        self.context = context
+        projections = folds.map(\.projection)
+        contexts = folds.map(\.context)
         self.schema = schema
         lane = range.range.lane
         part = range.part
@@ -124,7 +141,7 @@ struct Folding: Sendable {
     mutating func take(_ history: StreamHistory) throws {
         let fold = StreamFold(history)
         for index in projections.indices {
-            switch fold.rows(of: projections[index], in: context) {
+            switch fold.rows(of: projections[index], in: contexts[index]) {
             case .rows(let rows):
                 writers[index].rows(rows, of: fold.stream, lane: lane)
                 contents[index].add(rows, of: fold.stream)

@@ -6,11 +6,15 @@ enum LeftOvers {
     /// Drops what nobody reads; to be called by whoever holds the lock of rebuilds.
     ///
     /// - Returns: The schemas of rebuilds that did not end.
-    static func drop(in session: PostgresSession) async throws -> [String] {
+    static func drop(
+        _ options: Projector.RebuildOptions,
+        in session: PostgresSession
+    ) async throws -> [String] {
         var killed: [String] = []
         for row in try await session.query(schemas) {
             let schema = try row.text(0)
-            if try await drop(schema, in: session), try row.bool(1) { killed.append(schema) }
+            let isGone = try await drop(schema, options, in: session)
+            if isGone, try row.bool(1) { killed.append(schema) }
         }
         for row in try await session.query(tables) {
             let table =
@@ -24,26 +28,38 @@ enum LeftOvers {
                 DROP TABLE IF EXISTS \(table);
                 COMMIT
                 """,
+                options,
                 in: session
             )
         }
         return killed
     }
 
-    /// Drops a schema of tables and all that is said about it; false where somebody reads one.
-    static func drop(_ schema: String, in session: PostgresSession) async throws -> Bool {
-        try await execute(ProjectionSchema.drop(schema), in: session)
+    /// Drops a schema of tables and all that is said about it; false where one is still used.
+    static func drop(
+        _ schema: String,
+        _ options: Projector.RebuildOptions,
+        in session: PostgresSession
+    ) async throws -> Bool {
+        try await execute(ProjectionSchema.drop(schema), options, in: session)
     }
 
-    // False where somebody still reads it: it is left to the next rebuild, rather than making new
-    // readers queue behind the drop.
-    private static func execute(_ sql: String, in session: PostgresSession) async throws -> Bool {
+    // False where somebody still reads it, or has put a view upon it: it is left to the next
+    // rebuild, rather than making new readers queue behind the drop or taking the view away.
+    private static func execute(
+        _ sql: String,
+        _ options: Projector.RebuildOptions,
+        in session: PostgresSession
+    ) async throws -> Bool {
         do throws(PostgresError) {
             try await session.execute(sql)
             return true
         } catch {
-            guard error.sqlState == "55P03" else { throw error }
+            guard ["55P03", "2BP01"].contains(error.sqlState) else { throw error }
             try await session.execute("ROLLBACK")
+            if error.sqlState == "2BP01" {
+                options.notice("a table that nothing needs any more is left: \(error)")
+            }
             return false
         }
     }

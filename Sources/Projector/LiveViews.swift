@@ -1,11 +1,15 @@
 /// The views that people read.
 enum LiveViews {
     /// One rebuild of a database at a time; the number spells "Rebuild".
-    ///
-    /// Its session is idle while tables are filled, which no server's housekeeping may end.
-    static let lock = """
+    static let lock = "SELECT pg_advisory_lock(x'52656275696c64'::bigint)"
+
+    /// The same, without waiting.
+    static let tryLock = "SELECT pg_try_advisory_lock(x'52656275696c64'::bigint)"
+
+    /// A session that is idle while others fill tables, which no server's housekeeping may end.
+    static let patience = """
         SET idle_session_timeout = 0;
-        SELECT pg_advisory_lock(x'52656275696c64'::bigint)
+        SET idle_in_transaction_session_timeout = 0
         """
 
     /// Points a view at its new table.

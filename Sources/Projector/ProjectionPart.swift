@@ -28,6 +28,8 @@ struct ProjectionPart: Sendable {
         case live
         /// Kept beside the live one, under a name of its own.
         case beside
+        /// The same, up to a given place of the log, where it stays.
+        case fixed
     }
 
     /// Whether a fold of this program made it, with the policy that holds.

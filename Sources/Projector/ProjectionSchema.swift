@@ -46,11 +46,11 @@ enum ProjectionSchema {
             updated_at        timestamptz      NOT NULL,
             CONSTRAINT ledger_projection_pkey PRIMARY KEY (lane, build_schema, name),
             CONSTRAINT ledger_projection_state_known
-                CHECK (state IN ('filling', 'ready', 'live', 'beside'))
+                CHECK (state IN ('filling', 'ready', 'live', 'beside', 'fixed'))
         );
         COMMENT ON TABLE projection.ledger_projection IS 'Every table of a projection, lane by lane: which fold made it, up to which commit, with which content.';
         COMMENT ON COLUMN projection.ledger_projection.build_schema IS 'Where the table is; the view of that name in schema projection shows the live one.';
-        COMMENT ON COLUMN projection.ledger_projection.state IS 'live: behind the view. ready: whole, waits to be promoted. beside: kept under a name of its own. filling: not whole; if no rebuild runs, one was killed, and the next drops it.';
+        COMMENT ON COLUMN projection.ledger_projection.state IS 'live: behind the view. ready: whole, waits to be promoted. beside: kept under a name of its own. fixed: the same, up to a given place of the log. filling: not whole; if no rebuild runs, one was killed, and the next drops it.';
         COMMENT ON COLUMN projection.ledger_projection.version IS 'Of the fold, as its author counts it.';
         COMMENT ON COLUMN projection.ledger_projection.source_digest IS 'SHA-256 of the source of all folds.';
         COMMENT ON COLUMN projection.ledger_projection.catalogue_version IS 'Newest version of the catalogue that the fold knew; 0 for none.';
@@ -95,7 +95,20 @@ enum ProjectionSchema {
         SET LOCAL ROLE ledger_owner;
         SET LOCAL client_min_messages = warning;
         SET LOCAL lock_timeout = '200ms';
-        DROP SCHEMA IF EXISTS \(quoted(schema)) CASCADE;
+        DO $subledger$
+        DECLARE
+            found regclass;
+        BEGIN
+            -- Not CASCADE, which would take other people's views away.
+            FOR found IN SELECT c.oid::regclass FROM pg_class c
+                JOIN pg_namespace n ON n.oid = c.relnamespace
+                WHERE n.nspname = \(literal(schema)) AND c.relkind = 'r'
+            LOOP
+                EXECUTE 'DROP TABLE ' || found;
+            END LOOP;
+        END
+        $subledger$;
+        DROP SCHEMA IF EXISTS \(quoted(schema));
         DELETE FROM projection.refused_stream WHERE build_schema = \(literal(schema));
         DELETE FROM projection.ledger_projection WHERE build_schema = \(literal(schema));
         COMMIT

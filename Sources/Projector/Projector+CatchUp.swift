@@ -4,8 +4,9 @@ internal import Postgres
 internal import Projections
 
 extension Projector {
-    /// Most events of one step: some seconds of work, after which what is done is kept.
-    static let stepEventsMax: Int64 = 100_000
+    /// Most events and repetitions of one step: some seconds of work, after which what is done is
+    /// kept.
+    static let stepStatementsMax: Int64 = 100_000
 
     /// Brings tables to these heads, by the fold that made them; those that are further stay.
     func catchUp(
@@ -13,7 +14,8 @@ extension Projector {
         to heads: [Int: EventLog.Head],
         in session: PostgresSession
     ) async throws {
-        try await catchUp(tables, by: followed, in: session) { heads[$0.lane] }
+        let context = try await current()
+        try await catchUp(tables, by: { followed($0, context) }, in: session) { heads[$0.lane] }
     }
 
     /// Brings tables each to the head that `target` names for its part, by the fold that
@@ -41,12 +43,12 @@ extension Projector {
     }
 
     /// The fold of this program that made a part, with what it knew; nil where none did.
-    func followed(_ part: ProjectionPart) -> FollowedPart? {
+    func followed(_ part: ProjectionPart, _ context: FoldContext) -> FollowedPart? {
         projections.first { part.isMade(by: $0) }.map { projection in
             FollowedPart(
                 part: part,
                 projection: projection,
-                context: context(ofCatalogue: part.catalogueVersion)
+                context: context.knowing(catalogue: part.catalogueVersion)
             )
         }
     }
@@ -67,7 +69,11 @@ extension Projector {
         else { return nil }
         let from = first.part.head
         try await check(from, lane: lane)
-        let next = try await log.head(lane: lane, after: from, events: Projector.stepEventsMax)
+        let next = try await log.head(
+            lane: lane,
+            after: from,
+            statements: Projector.stepStatementsMax
+        )
         let to = next.map { $0.commit < end.commit ? $0 : end } ?? end
         return CatchUp(
             log: log,

@@ -13,11 +13,13 @@ extension Projector {
         /// Projections of which `ledger_projection` says another digest or number of rows than
         /// their live table has.
         public let misstated: [String]
+        /// Projections whose live table has the rows of a rebuild, but cites other events for some.
+        public let miscited: [String]
         /// Events of the log that were in no live table when they were compared.
         public let lag: Int64
 
         /// Whether the live tables are what a rebuild makes, and what is said of them is true.
-        public var isClean: Bool { difference.isEqual && misstated.isEmpty }
+        public var isClean: Bool { difference.isEqual && misstated.isEmpty && miscited.isEmpty }
     }
 
     /// What becomes of tables that were compared.
@@ -57,20 +59,21 @@ extension Projector {
     ) async throws(ProjectorError) -> Comparison {
         try await exclusively("rebuild --diff", options) { session in
             let live = try await liveParts(of: chosen ?? projections, in: session)
-            let context =
-                switch catalogue {
-                case .newest: whatIf?.context ?? self.context
-                case .ofLive: self.context(ofCatalogue: live.map(\.catalogueVersion).max() ?? 0)
-                }
+            let newest = try await context(of: whatIf)
             // What was never built has nothing to be checked.
             let checked = projections.filter { projection in
                 catalogue == .newest || live.contains { $0.name == projection.name }
             }
             var plan = BuildPlan(
                 projections: chosen ?? checked,
-                context: context,
+                context: newest,
                 policy: whatIf?.text
             )
+            if catalogue == .ofLive {
+                for part in live {
+                    plan.contexts[part.name] = newest.knowing(catalogue: part.catalogueVersion)
+                }
+            }
             if case .keep(let schema) = afterwards {
                 try await checkFree(schema, in: session)
                 plan.schema = schema
@@ -93,41 +96,66 @@ extension Projector {
         case ofLive
     }
 
-    /// Drops tables that wait to be promoted, or that are kept beside the live ones.
+    /// Drops tables that wait to be promoted.
     ///
     /// - Parameters:
-    ///   - schema: The schema of tables kept beside; nil for those that wait.
+    ///   - chosen: Of which projections; nil for all.
     ///   - options: How to go about it.
-    /// - Returns: The schemas that are gone.
-    /// - Throws: `schemaTaken` where that schema holds no such tables, `viewsInUse`,
-    ///   `databaseUnavailable`.
+    /// - Returns: Where they were: schema and name, joined by a point.
+    /// - Throws: `databaseUnavailable`.
     public func discard(
-        into schema: String? = nil,
+        _ chosen: [any Projection]? = nil,
         _ options: RebuildOptions = RebuildOptions()
     ) async throws(ProjectorError) -> [String] {
         try await exclusively("rebuild --discard", options) { session in
+            let names = (chosen ?? projections).map(\.name)
             let found = try await session.query(
                 """
-                SELECT DISTINCT build_schema FROM projection.ledger_projection
-                WHERE state = $1 AND ($2::text IS NULL OR build_schema = $2) ORDER BY 1
+                SELECT DISTINCT build_schema || '.' || name FROM projection.ledger_projection
+                WHERE state = 'ready' AND ($1 OR name = ANY($2)) ORDER BY 1
                 """,
-                [.text(schema == nil ? "ready" : "beside"), .text(schema)]
+                [.bool(chosen == nil), .textArray(names)]
             ).map { try $0.text(0) }
-            if let schema, found.isEmpty {
+            let all = try await session.query(
+                "SELECT DISTINCT name FROM projection.ledger_projection WHERE state = 'ready'"
+            ).map { try $0.text(0) }
+            try await forgetWaiting(chosen == nil ? all : names, options, in: session)
+            return found
+        }
+    }
+
+    /// Drops the tables that are kept beside the live ones, in a schema of their own.
+    ///
+    /// - Parameters:
+    ///   - schema: The schema.
+    ///   - options: How to go about it.
+    /// - Throws: `schemaTaken` where it holds no such tables, `viewsInUse`, `databaseUnavailable`.
+    public func discard(
+        schema: String,
+        _ options: RebuildOptions = RebuildOptions()
+    ) async throws(ProjectorError) {
+        try await exclusively("rebuild --discard", options) { session in
+            let found = try await session.query(
+                """
+                SELECT FROM projection.ledger_projection
+                WHERE state IN ('beside', 'fixed') AND build_schema = $1 LIMIT 1
+                """,
+                [.text(schema)]
+            )
+            guard found.count == 1 else {
                 throw ProjectorError(
                     .schemaTaken,
                     "schema \(schema) holds no tables that a rebuild has kept; "
                         + "`subledger projections` lists those there are"
                 )
             }
-            for name in found where !(try await LeftOvers.drop(name, in: session)) {
+            guard try await LeftOvers.drop(schema, options, in: session) else {
                 throw ProjectorError(
                     .viewsInUse,
-                    "somebody reads the tables of schema \(name); pg_stat_activity shows it. "
-                        + "End it and try again"
+                    "the tables of schema \(schema) are still used; pg_stat_activity shows who "
+                        + "reads them. End that, drop the views upon them, and try again"
                 )
             }
-            return found
         }
     }
 
@@ -165,7 +193,9 @@ private struct Comparing: Sendable {
     ) async throws -> Projector.Comparison {
         let log = projector.log
         let newest = try await log.heads()
-        if afterwards == .wait { try await projector.forgetWaiting(plan.names, in: session) }
+        if afterwards == .wait {
+            try await projector.forgetWaiting(plan.names, options, in: session)
+        }
         let (build, folded) = try await projector.fill(plan, options, in: session) { projection in
             let parts = live.filter { $0.name == projection.name }
             // A new projection has no live table, and is compared with no rows.
@@ -178,22 +208,27 @@ private struct Comparing: Sendable {
         do {
             let found = try await compareAtOneCommit(tables, samplesMax, in: session)
             let rebuilt = try await projector.rebuilt(tables, folded, in: session)
-            try await finish(tables, afterwards, in: session)
+            try await finish(tables, afterwards, options, in: session)
             return Projector.Comparison(
                 difference: found.difference,
                 tables: rebuilt,
                 misstated: misstated(found.live, rebuilt, found.difference),
+                miscited: found.miscited,
                 lag: found.live.map { (newest[$0.lane]?.offset ?? 0) - $0.head.offset }.max() ?? 0
             )
         } catch {
-            await drop(build.schema, in: session)
+            await drop(build.schema, options, in: session)
             throw error
         }
     }
 
-    private func drop(_ schema: String, in session: PostgresSession) async {
+    private func drop(
+        _ schema: String,
+        _ options: Projector.RebuildOptions,
+        in session: PostgresSession
+    ) async {
         do {
-            _ = try await LeftOvers.drop(schema, in: session)
+            _ = try await LeftOvers.drop(schema, options, in: session)
         } catch {
             // What went wrong before tells more, and the next rebuild drops the schema.
             return
@@ -203,11 +238,12 @@ private struct Comparing: Sendable {
     private func finish(
         _ tables: ShadowTables,
         _ afterwards: Projector.Afterwards,
+        _ options: Projector.RebuildOptions,
         in session: PostgresSession
     ) async throws {
         switch afterwards {
         case .drop:
-            _ = try await LeftOvers.drop(tables.schema, in: session)
+            _ = try await LeftOvers.drop(tables.schema, options, in: session)
         case .keep:
             try await projector.set(tables, to: .beside, in: session)
         case .wait:
@@ -219,6 +255,7 @@ private struct Comparing: Sendable {
     private struct Found: Sendable {
         let difference: ProjectionDifference
         let live: [ProjectionPart]
+        let miscited: [String]
     }
 
     // Whoever follows the live tables waits while the new ones are brought to the same commits and
@@ -237,14 +274,18 @@ private struct Comparing: Sendable {
             try await catchUp(tables, to: held, in: session)
             try await reader.execute("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1")
             try await holder.execute("COMMIT")
+            let pairs = pairs(tables, held)
             let difference = try await TableDifference.read(
-                pairs(tables, held),
+                pairs,
                 samplesMax: samplesMax,
                 in: reader
             )
+            // Of one log, up to one commit, the same rows have the same causes.
+            let miscited =
+                difference.isEqual ? try await TableDifference.miscited(pairs, in: reader) : []
             await holder.close()
             await reader.close()
-            return Found(difference: difference, live: held)
+            return Found(difference: difference, live: held, miscited: miscited)
         } catch {
             await holder.close()
             await reader.close()
@@ -286,7 +327,11 @@ private struct Comparing: Sendable {
             tables,
             by: { part in
                 plan.projections.first { $0.name == part.name }.map {
-                    FollowedPart(part: part, projection: $0, context: plan.context)
+                    FollowedPart(
+                        part: part,
+                        projection: $0,
+                        context: plan.context(of: $0)
+                    )
                 }
             },
             in: session

@@ -55,41 +55,57 @@ extension Projector {
     /// - Throws: `nothingLive` where no table is there that this program may follow, `logForked`,
     ///   `databaseUnavailable`.
     public func follow(_ options: FollowOptions) async throws(ProjectorError) -> Following {
-        do {
-            let session = try await PostgresSession.connect(settings)
+        var following = Following()
+        while true {
             do {
-                try await checkLive(options, in: session)
-                try await session.execute("SET ROLE ledger_owner")
-                let following = try await follow(options, in: session)
-                await session.close()
-                return following
+                let session = try await PostgresSession.connect(settings)
+                do {
+                    try await follow(options, &following, in: session)
+                    await session.close()
+                    return following
+                } catch {
+                    await session.close()
+                    throw error
+                }
             } catch {
-                await session.close()
-                throw error
+                let error = ProjectorError(error, doing: "follow")
+                guard error.isPassing, !options.isOnce, !options.isStopped() else { throw error }
+                // What a step did not commit it has not done, so that it can just be tried again.
+                options.notice("the database went away, trying again: \(error)")
             }
-        } catch {
-            throw ProjectorError(error, doing: "follow")
+            do {
+                try await Task.sleep(for: max(options.pollInterval, Projector.reconnectPause))
+            } catch {
+                return following
+            }
         }
     }
 
+    /// How long a server gets to come back before it is tried again.
+    private static let reconnectPause = Duration.seconds(1)
+
     private func follow(
         _ options: FollowOptions,
+        _ following: inout Following,
         in session: PostgresSession
-    ) async throws -> Following {
+    ) async throws {
+        var known = try await checkLive(nil, options, in: session)
+        try await session.execute("SET ROLE ledger_owner")
         let lease = Lease(holder: options.holder, seconds: options.leaseSeconds)
         let end = options.isOnce ? try await log.heads() : nil
-        var following = Following()
+        var context = try await current()
         while !options.isStopped() {
             var heads = try await log.heads()
             if let end { heads = end }
             let steps = following.steps
-            try await advance(to: heads, lease, &following, in: session, options)
+            try await advance(to: heads, lease, &following, &context, in: session, options)
             options.progress(following)
             if options.isOnce, following.lag == 0 { break }
-            if following.steps == steps { try await Task.sleep(for: options.pollInterval) }
+            guard following.steps == steps else { continue }
+            try await Task.sleep(for: options.pollInterval)
+            known = try await checkLive(known, options, in: session)
         }
         try await lease.release(in: session)
-        return following
     }
 
     /// Takes one step in every lane that has news and that nobody else holds.
@@ -97,12 +113,20 @@ extension Projector {
         to heads: [Int: EventLog.Head],
         _ lease: Lease,
         _ following: inout Following,
+        _ context: inout FoldContext,
         in session: PostgresSession,
         _ options: FollowOptions
     ) async throws {
         (following.lag, following.lanesHeldByOthers) = (0, 0)
-        for (lane, head) in heads.sorted(by: { $0.key < $1.key }) where !options.isStopped() {
-            let parts = try await followedParts(lane: lane, in: session)
+        for lane in 0..<log.identity.lanes.value where !options.isStopped() {
+            let head = heads[lane] ?? log.origin(lane: lane)
+            let found = try await followableParts(lane: lane, in: session)
+            // A rebuild may have used a catalogue that was imported meanwhile.
+            if found.contains(where: { $0.catalogueVersion > context.catalogues.newestVersion }) {
+                context = try await current()
+            }
+            let parts = found.compactMap { followed($0, context) }
+            try await checkNotAhead(parts, of: head, lane: lane)
             guard let step = try await step(of: parts, lane: lane, to: { _ in head }) else {
                 continue
             }
@@ -129,19 +153,41 @@ extension Projector {
         }
     }
 
-    private func followedParts(
+    // Tables that are at the log's end, or beyond it, take no step that would notice that the log
+    // is another one.
+    private func checkNotAhead(
+        _ parts: [FollowedPart],
+        of head: EventLog.Head,
+        lane: Int
+    ) async throws {
+        for part in parts where part.part.head.commit >= head.commit {
+            guard part.part.head.digest != head.digest else { continue }
+            // Newer commits may have come, and been followed, since the head was read.
+            try await check(part.part.head, lane: lane)
+        }
+    }
+
+    private func followableParts(
         lane: Int,
         in session: PostgresSession
-    ) async throws -> [FollowedPart] {
+    ) async throws -> [ProjectionPart] {
         try await session.query(
-            ProjectionPart.select("lane = $1 AND state <> 'filling'"),
+            ProjectionPart.select("lane = $1 AND state IN ('live', 'ready', 'beside')"),
             [.int4(Int32(lane))]
-        ).map { try ProjectionPart($0) }.compactMap(followed)
+        ).map { try ProjectionPart($0) }
     }
 
     // Refuses where nothing can be followed, and says what will not be.
-    private func checkLive(_ options: FollowOptions, in session: PostgresSession) async throws {
+    // Asked again while there is no news: another program may have promoted its tables. Gives what
+    // was found, so that it is told only once.
+    private func checkLive(
+        _ known: [String]?,
+        _ options: FollowOptions,
+        in session: PostgresSession
+    ) async throws -> [String] {
         let live = try await tables(in: session).filter { $0.state == .live }
+        let found = live.map { "\($0.schema).\($0.name) \($0.isCurrent) \($0.catalogueVersion)" }
+        guard found != known else { return found }
         guard !live.isEmpty else {
             throw ProjectorError(
                 .nothingLive,
@@ -164,7 +210,7 @@ extension Projector {
                     + "; `subledger rebuild --diff` shows what a rebuild would change"
             )
         }
-        let newest = context.catalogues.newestVersion
+        let newest = try await current().catalogues.newestVersion
         if let table = live.first(where: { $0.catalogueVersion < newest }) {
             options.notice(
                 "the live tables know the catalogue up to version \(table.catalogueVersion), and "
@@ -172,6 +218,7 @@ extension Projector {
                     + "what it changes"
             )
         }
+        return found
     }
 
     private static func difference(

@@ -28,19 +28,24 @@ extension Projector {
         _ options: RebuildOptions = RebuildOptions()
     ) async throws(ProjectorError) -> Promotion {
         try await exclusively("rebuild --promote", options) { session in
-            let tables = try await ready(chosen, in: session)
-            try await catchUp(tables, to: try await log.heads(), in: session)
-            let milliseconds = try await promote(tables, in: session)
-            _ = try await LeftOvers.drop(in: session)
-            return Promotion(
-                tables: try await rebuilt(tables, [:], in: session),
-                lockMilliseconds: milliseconds
-            )
+            var promoted: [Rebuilt] = []
+            var milliseconds = 0.0
+            for tables in try await ready(chosen, in: session) {
+                try await catchUp(tables, to: try await log.heads(), in: session)
+                milliseconds = max(milliseconds, try await promote(tables, in: session))
+                promoted += try await rebuilt(tables, [:], in: session)
+            }
+            _ = try await LeftOvers.drop(options, in: session)
+            return Promotion(tables: promoted, lockMilliseconds: milliseconds)
         }
     }
 
     /// Tables of the same names that wait are superseded.
-    func forgetWaiting(_ names: [String], in session: PostgresSession) async throws {
+    func forgetWaiting(
+        _ names: [String],
+        _ options: RebuildOptions,
+        in session: PostgresSession
+    ) async throws {
         try await session.transaction { session throws(PostgresError) in
             try session.execute("SET LOCAL ROLE ledger_owner")
             for table in ["refused_stream", "ledger_projection"] {
@@ -55,19 +60,19 @@ extension Projector {
                 )
             }
         }
-        _ = try await LeftOvers.drop(in: session)
+        _ = try await LeftOvers.drop(options, in: session)
     }
 
     private func ready(
         _ chosen: [any Projection]?,
         in session: PostgresSession
-    ) async throws -> ShadowTables {
+    ) async throws -> [ShadowTables] {
         let parts = try await session.query(
             ProjectionPart.select("state = 'ready' AND name = ANY($1)"),
             [.textArray((chosen ?? projections).map(\.name))]
         ).map { try ProjectionPart($0) }
         let wanted = chosen.map { $0.map(\.name) }
-        guard let schema = parts.first?.schema,
+        guard !parts.isEmpty,
             wanted?.allSatisfy({ name in parts.contains { $0.name == name } }) != false
         else {
             throw ProjectorError(
@@ -85,11 +90,14 @@ extension Projector {
                     + "version of this program; `subledger rebuild --diff` makes it anew"
             )
         }
-        let names = Set(parts.map(\.name))
-        return ShadowTables(
-            schema: schema,
-            names: projections.map(\.name).filter { names.contains($0) }
-        )
+        // Tables of several comparisons may wait.
+        return Set(parts.map(\.schema)).sorted().map { schema in
+            let names = Set(parts.filter { $0.schema == schema }.map(\.name))
+            return ShadowTables(
+                schema: schema,
+                names: projections.map(\.name).filter { names.contains($0) }
+            )
+        }
     }
 
     /// Points the views at tables, in one short transaction, and drops the tables they showed.
@@ -113,8 +121,8 @@ extension Projector {
         throw ProjectorError(
             .viewsInUse,
             "rebuild: the new tables are ready, but an open transaction reads the views of schema "
-                + "projection and does not end; pg_stat_activity shows it. End it and run "
-                + "`subledger rebuild` again"
+                + "projection and does not end, or `follow` is always ahead; pg_stat_activity "
+                + "shows who. End it and run `subledger rebuild` again"
         )
     }
 

@@ -32,13 +32,16 @@ extension Projector {
         _ options: RebuildOptions = RebuildOptions()
     ) async throws(ProjectorError) -> [Rebuilt] {
         try await exclusively("rebuild", options) { session in
-            let plan = BuildPlan(projections: chosen ?? projections, context: context)
+            let plan = BuildPlan(
+                projections: chosen ?? projections,
+                context: try await current()
+            )
             let heads = try await log.heads()
             let (build, folded) = try await fill(plan, options, in: session) { _ in heads }
             let tables = ShadowTables(schema: build.schema, names: plan.names)
             try await catchUp(tables, to: try await log.heads(), in: session)
             _ = try await promote(tables, in: session)
-            try await forgetWaiting(plan.names, in: session)
+            try await forgetWaiting(plan.names, options, in: session)
             return try await rebuilt(tables, folded, in: session)
         }
     }
@@ -46,7 +49,7 @@ extension Projector {
     /// Builds tables that are kept under a schema of their own, beside the live ones.
     ///
     /// `follow` keeps them up to date as it does the live ones, but for those made with another
-    /// policy. Nothing but `discard` drops them.
+    /// policy, or up to a given place of the log. Nothing but `discard` drops them.
     ///
     /// - Parameters:
     ///   - chosen: What to build; nil for all.
@@ -67,14 +70,15 @@ extension Projector {
             try await checkFree(schema, in: session)
             let plan = BuildPlan(
                 projections: chosen ?? projections,
-                context: whatIf?.context ?? context,
+                context: try await context(of: whatIf),
                 policy: whatIf?.text,
                 schema: schema
             )
             let heads = try await wholeHeads(knownAt)
             let (_, folded) = try await fill(plan, options, in: session) { _ in heads }
             let tables = ShadowTables(schema: schema, names: plan.names)
-            try await set(tables, to: .beside, in: session)
+            // What was known then stays what was known then.
+            try await set(tables, to: knownAt == .latest ? .beside : .fixed, in: session)
             return try await rebuilt(tables, folded, in: session)
         }
     }
@@ -128,9 +132,13 @@ extension Projector {
             do {
                 // Held until the session ends, however it does: another rebuild would take the
                 // tables of this one for left-overs.
-                try await session.execute(LiveViews.lock)
+                if !(try await session.query(LiveViews.tryLock).single().bool(0)) {
+                    options.notice("another rebuild of this database is running; waiting for it")
+                    try await session.execute(LiveViews.lock)
+                }
+                try await session.execute(LiveViews.patience)
                 try await session.execute(ProjectionSchema.bootstrap)
-                for schema in try await LeftOvers.drop(in: session) {
+                for schema in try await LeftOvers.drop(options, in: session) {
                     options.notice(
                         "dropped schema \(schema), which a rebuild that did not end has left"
                     )
@@ -169,8 +177,8 @@ extension Projector {
                 progress: options.progress
             )
             try await record(part, of: together, upTo: end, in: build, session)
-            for (index, projection) in together.enumerated() {
-                folded[projection.name] = part.only(index)
+            for projection in together {
+                folded[projection.name] = part
             }
         }
         return (build, folded)
@@ -239,6 +247,7 @@ extension Projector {
         in session: PostgresSession
     ) async throws -> [Rebuilt] {
         let parts = try await parts(of: tables, session)
+        let refused = try await refusedCounts(in: session)
         return tables.names.compactMap { name in
             let parts = parts.filter { $0.name == name }
             guard let first = parts.first else { return nil }
@@ -251,7 +260,7 @@ extension Projector {
                 rows: content.rowCount,
                 streams: folded[name]?.streams ?? 0,
                 events: folded[name]?.events ?? 0,
-                refused: folded[name]?.refused.first ?? 0,
+                refused: refused[TablePlace(schema: tables.schema, name: name)] ?? 0,
                 digest: content.digest,
                 positions: Dictionary(uniqueKeysWithValues: positions)
             )
@@ -285,13 +294,4 @@ extension Projector {
 
     /// Longest name that PostgreSQL keeps whole.
     private static let schemaByteCountMax = 63
-}
-
-extension Folded {
-    /// What became of one of the projections.
-    func only(_ index: Int) -> Folded {
-        var one = self
-        one.refused = [refused[index]]
-        return one
-    }
 }

@@ -41,6 +41,8 @@ extension Projector {
             case ready
             /// Kept beside the live one, under a name of its own.
             case beside
+            /// The same, up to a given place of the log, where it stays.
+            case fixed
             /// Being filled; or, where no rebuild runs, left by one that was killed.
             case filling
         }
@@ -88,7 +90,7 @@ extension Projector {
         }
     }
 
-    private func refusedCounts(in session: PostgresSession) async throws -> [TablePlace: Int] {
+    func refusedCounts(in session: PostgresSession) async throws -> [TablePlace: Int] {
         var counts: [TablePlace: Int] = [:]
         for row in try await session.query(
             "SELECT build_schema, name, count(*) FROM projection.refused_stream GROUP BY 1, 2"
@@ -129,12 +131,26 @@ extension Projector {
     ///
     /// - Throws: `databaseUnavailable`.
     public func livePositions() async throws(ProjectorError) -> [Int: Int64] {
-        let live = try await tables().filter { $0.state == .live }
+        let live = try await tables().filter { isLiveHere($0) }
         var least: [Int: Int64] = [:]
         for lane in Set(live.flatMap(\.positions.keys)) {
             least[lane] = live.map { $0.positions[lane] ?? 0 }.min()
         }
         return least
+    }
+
+    // Live, and of a projection that there is in this program: nobody brings another one on.
+    private func isLiveHere(_ table: Table) -> Bool {
+        table.state == .live && projections.contains { $0.name == table.name }
+    }
+
+    private static func restored(_ table: Table) -> ProjectorError {
+        ProjectorError(
+            .logForked,
+            "\(table.name) holds more events than the log: an older copy of the log was restored. "
+                + "`subledger verify` tells whether it is whole; if it is the right one, "
+                + "`subledger rebuild` makes the tables anew"
+        )
     }
 
     /// Waits until every live table holds these events.
@@ -151,13 +167,14 @@ extension Projector {
         isGivenUp: () -> Bool
     ) async throws(ProjectorError) -> Bool {
         while true {
-            let live = try await tables().filter { $0.state == .live }
+            let live = try await tables().filter { isLiveHere($0) }
             guard !live.isEmpty else {
                 throw ProjectorError(
                     .nothingLive,
                     "there are no tables to wait for yet; `subledger rebuild` makes them"
                 )
             }
+            if let ahead = live.first(where: { $0.lag < 0 }) { throw Projector.restored(ahead) }
             let isThere = live.allSatisfy { table in
                 positions.allSatisfy { lane, offset in table.positions[lane] ?? 0 >= offset }
             }
@@ -173,7 +190,7 @@ extension Projector {
 }
 
 /// Where a table is.
-private struct TablePlace: Hashable {
+struct TablePlace: Hashable {
     let schema: String
     let name: String
 }
@@ -184,7 +201,8 @@ extension Projector.Table.State {
         case .live: 0
         case .ready: 1
         case .beside: 2
-        case .filling: 3
+        case .fixed: 3
+        case .filling: 4
         }
     }
 }

@@ -13,7 +13,7 @@ public struct Projector: Sendable {
     let log: EventLog
     let settings: ConnectionSettings
     let projections: [any Projection]
-    let context: FoldContext
+    let context: @Sendable () async throws -> FoldContext
 
     /// Most connections that a rebuild reads with: as many as a log's pool of readers has.
     public static let jobsMax = EventLog.Options().readersMax
@@ -25,12 +25,12 @@ public struct Projector: Sendable {
     ///   - settings: The log's database.
     ///   - projections: The folds there are.
     ///   - context: What folds may know besides the log: what the operator has decided, above all
-    ///     what is sold.
+    ///     what is sold. Asked for whenever it may have changed.
     public init(
         log: EventLog,
         settings: ConnectionSettings,
         projections: [any Projection] = allProjections,
-        context: FoldContext = FoldContext()
+        context: @escaping @Sendable () async throws -> FoldContext = { FoldContext() }
     ) {
         self.log = log
         self.settings = settings
@@ -79,8 +79,21 @@ public struct Projector: Sendable {
         return chosen
     }
 
-    /// What folds may know who knew the catalogue up to that version.
-    func context(ofCatalogue version: Int) -> FoldContext {
-        FoldContext(catalogues: context.catalogues.imported(through: version))
+    /// What folds may know now.
+    ///
+    /// Asked for anew wherever something begins or goes on: a catalogue may have been imported.
+    func current() async throws -> FoldContext { try await context() }
+
+    /// What folds may know by a policy; by the one that holds where there is none.
+    func context(of whatIf: WhatIf?) async throws -> FoldContext {
+        if let whatIf { return whatIf.context }
+        return try await current()
+    }
+}
+
+extension FoldContext {
+    /// The same, as it was when that version of the catalogue was the newest.
+    func knowing(catalogue version: Int) -> FoldContext {
+        FoldContext(catalogues: catalogues.imported(through: version), policy: policy)
     }
 }

@@ -26,6 +26,8 @@ public struct ProjectorError: Error, Sendable {
         case schemaTaken
         /// The log is not the one that the tables were made from.
         case logForked
+        /// The role may not do that.
+        case permissionDenied
         /// The database refused.
         case database
     }
@@ -39,12 +41,29 @@ public struct ProjectorError: Error, Sendable {
         switch error {
         case let error as ProjectorError: self = error
         case let error as EventLogError: self.init(.log(error.code), error.description)
+        case let error as PostgresError where error.sqlState == "42501":
+            self.init(
+                .permissionDenied,
+                "\(action): \(error). Tables of projections belong to the role ledger_owner: "
+                    + "GRANT ledger_owner to the role that you connect with, and CREATE on the "
+                    + "database"
+            )
         case let error as PostgresError:
             self.init(
                 error.isRetryable ? .databaseUnavailable : .database,
                 "\(action): \(error)"
             )
         default: self.init(.database, "\(action): \(error)")
+        }
+    }
+}
+
+extension ProjectorError {
+    /// Whether the same may succeed in a while, because a server comes back.
+    var isPassing: Bool {
+        switch code {
+        case .databaseUnavailable, .log(.databaseUnavailable): true
+        default: false
         }
     }
 }

@@ -87,6 +87,35 @@ public enum TableDifference {
     }
 }
 
+extension TableDifference {
+    /// The projections whose two tables have rows that cite other events.
+    ///
+    /// Positions are in no difference, because they depend on arrival; of tables made from one log
+    /// up to one commit they must be equal too.
+    static func miscited(
+        _ pairs: [Pair],
+        in session: isolated PostgresSession
+    ) throws(PostgresError) -> [String] {
+        var names: [String] = []
+        for pair in pairs {
+            let old = try session.query(
+                "SELECT to_regclass($1) IS NOT NULL",
+                [.text(pair.oldTable)]
+            )
+            guard try old.single().bool(0) else { continue }
+            let found = try session.query(
+                """
+                SELECT EXISTS (SELECT FROM \(pair.oldTable) o JOIN \(pair.newTable) n
+                    USING (original_transaction_id, environment, lane, ordinal)
+                    WHERE o.positions <> n.positions)
+                """
+            )
+            if try found.single().bool(0) { names.append(pair.projection.name) }
+        }
+        return names
+    }
+}
+
 /// Puts the rows of a comparison together, subscription by subscription.
 private struct DifferenceReading: Sendable {
     private var difference: ProjectionDifference

@@ -54,8 +54,9 @@ struct DemoCommand: AsyncParsableCommand {
         try await ingest(simulator, into: ledger)
         Terminal.write("4/5  importing the catalogue, rebuilding the projections")
         try await importCatalogue(into: ledger)
-        let context = FoldContext(catalogues: try await ledger.catalogues())
-        let projector = Projector(log: ledger.log, settings: settings, context: context)
+        let projector = Projector(log: ledger.log, settings: settings) {
+            FoldContext(catalogues: try await ledger.catalogues())
+        }
         for projection in try await projector.rebuild() {
             Terminal.print(
                 "\(projection.name): \(projection.rows) rows from \(projection.events) events"

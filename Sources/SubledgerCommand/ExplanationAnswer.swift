@@ -129,6 +129,7 @@ extension ExplanationAnswer {
     ///   - product: Only access by this product; nil for any.
     ///   - instant: The instant asked about.
     ///   - knownAt: How much of the log may be used.
+    ///   - policy: What counts as access.
     ///   - ledger: Where they are.
     /// - Throws: `EventLogError`; `CatalogueError` where the catalogue cannot be read back.
     init(

@@ -81,6 +81,7 @@ struct Failure: Error {
         case .nothingLive, .nothingReady: Exit.notFound
         case .schemaTaken: ExitCode.validationFailure
         case .logForked: Exit.mismatch
+        case .permissionDenied: Exit.permission
         case .database: Exit.internalError
         }
     }

@@ -84,8 +84,9 @@ struct FollowCommand: AsyncParsableCommand {
         var logOptions = EventLog.Options()
         logOptions.readersMax = 1
         let log = try await EventLog.open(settings, logOptions)
-        let context = FoldContext(catalogues: try await CatalogueStore(log: log).history())
-        let projector = Projector(log: log, settings: settings, context: context)
+        let projector = Projector(log: log, settings: settings) {
+            FoldContext(catalogues: try await CatalogueStore(log: log).history())
+        }
         Interrupt.heed()
         let end: ExitCode
         if let waitFor {

@@ -10,7 +10,8 @@ struct ProjectionsCommand: AsyncParsableCommand {
         abstract: "Every table of a projection: which fold made it, and how far it goes.",
         discussion: """
             live: behind the view of schema projection. ready: made by `rebuild --diff`, and \
-            waiting for `rebuild --promote`. beside: kept by `rebuild --into`. filling: being \
+            waiting for `rebuild --promote`. beside, fixed: kept by \
+            `rebuild --into`, the latter as of --to. filling: being \
             rebuilt; where no rebuild runs, one was killed, and the next drops it.
             """
     )
@@ -39,7 +40,7 @@ struct ProjectionsCommand: AsyncParsableCommand {
         for table in tables {
             text.add([
                 table.name, table.state.rawValue, table.schema,
-                "\(table.version)\(table.isCurrent ? "" : " (other fold)")", "\(table.rows)",
+                "\(table.version)\(remark(table))", "\(table.rows)",
                 "\(table.lag)", "\(table.refused)", "\(table.digest.hex.prefix(12))",
             ])
         }
@@ -50,6 +51,11 @@ struct ProjectionsCommand: AsyncParsableCommand {
                     + "`subledger rebuild --diff` shows what a rebuild would change"
             )
         }
+    }
+
+    private func remark(_ table: Projector.Table) -> String {
+        if table.policy != nil { return " (what-if)" }
+        return table.isCurrent ? "" : " (other fold)"
     }
 
     private struct Line: Encodable {

@@ -43,7 +43,7 @@ struct RebuildCommand: AsyncParsableCommand {
     @Flag(help: "Compare the live tables with a rebuild of them; exit 3 on any difference.")
     var check = false
 
-    @Flag(help: "Drop the tables that wait; with --into, those kept in that schema.")
+    @Flag(help: "Drop the tables that wait, or those named; with --into, those of that schema.")
     var discard = false
 
     @Option(help: ArgumentHelp("Keep the tables in this schema, beside.", valueName: "schema"))
@@ -51,7 +51,8 @@ struct RebuildCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "With --into, fold only what the log knew then: an offset, pairs, or an instant.",
+            "With --into, fold the commits that begin up to then: an offset, pairs, an instant.",
+            discussion: "`follow` leaves such tables where they are.",
             valueName: "position"
         ),
         transform: Clock.knownAt
@@ -121,12 +122,9 @@ struct RebuildCommand: AsyncParsableCommand {
     }
 
     private func run(_ settings: ConnectionSettings, _ log: EventLog) async throws -> ExitCode {
-        let catalogues = try await CatalogueStore(log: log).history()
-        let projector = Projector(
-            log: log,
-            settings: settings,
-            context: FoldContext(catalogues: catalogues)
-        )
+        let projector = Projector(log: log, settings: settings) {
+            FoldContext(catalogues: try await CatalogueStore(log: log).history())
+        }
         let progress = SharedProgress("rebuild", isQuiet: output.quiet)
         var options = Projector.RebuildOptions()
         options.jobs = jobs ?? ProcessInfo.processInfo.activeProcessorCount
@@ -136,19 +134,29 @@ struct RebuildCommand: AsyncParsableCommand {
             command: self,
             projector: projector,
             chosen: projections.isEmpty ? nil : try projector.projections(named: projections),
-            whatIf: try whatIf(catalogues),
+            whatIf: try await whatIf(log),
             options: options,
             progress: progress,
             log: log
         )
+        if let html,
+            FileManager.default.fileExists(atPath: html)
+                ? !FileManager.default.isWritableFile(atPath: html)
+                : !FileManager.default.isWritableFile(
+                    atPath: URL(fileURLWithPath: html).deletingLastPathComponent().path
+                )
+        {
+            throw Failure(Exit.inputMissing, "\(html) cannot be written")
+        }
         if discard { return try await run.discard() }
         if compares { return try await run.compare() }
         if promote { return try await run.promote() }
         return try await run.rebuild()
     }
 
-    private func whatIf(_ catalogues: CatalogueHistory) throws -> Projector.WhatIf? {
+    private func whatIf(_ log: EventLog) async throws -> Projector.WhatIf? {
         guard let with else { return nil }
+        let catalogues = try await CatalogueStore(log: log).history()
         guard let bytes = FileManager.default.contents(atPath: with) else {
             throw Failure(Exit.inputMissing, "the policy \(with) cannot be read")
         }
@@ -196,23 +204,29 @@ private struct RebuildRun {
         progress.finish()
         if command.output.json {
             try Terminal.print(json: PromotionDocument(promotion))
-            return .success
+            return end(promotion.tables)
         }
         for table in promotion.tables {
             Terminal.print("\(table.name): live, \(table.rows) rows, digest \(table.digest)")
         }
         Terminal.print("locks were held for \(Int(promotion.lockMilliseconds.rounded(.up))) ms")
-        return .success
+        return end(promotion.tables)
     }
 
     func discard() async throws -> ExitCode {
-        let gone = try await projector.discard(into: command.into, options)
+        var gone: [String] = []
+        if let schema = command.into {
+            try await projector.discard(schema: schema, options)
+            gone = [schema]
+        } else {
+            gone = try await projector.discard(chosen, options)
+        }
         if command.output.json {
             try Terminal.print(json: ["discarded": gone])
         } else if gone.isEmpty {
             Terminal.write("no tables wait to be promoted; nothing was dropped")
         } else {
-            Terminal.print("dropped schema \(gone.joined(separator: ", "))")
+            Terminal.print("dropped \(gone.joined(separator: ", "))")
         }
         return .success
     }
@@ -268,6 +282,12 @@ private struct RebuildRun {
             Terminal.write(
                 "rebuild: \(name) has the rows of a rebuild, but ledger_projection says another "
                     + "digest; `subledger rebuild \(name)` sets it right"
+            )
+        }
+        for name in comparison.miscited {
+            Terminal.write(
+                "rebuild: \(name) has the rows of a rebuild, but cites other events for some; "
+                    + "`subledger rebuild \(name)` sets it right"
             )
         }
         guard !command.output.quiet else { return }

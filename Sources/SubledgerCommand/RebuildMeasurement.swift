@@ -71,7 +71,7 @@ struct RebuildBench {
         let done = try await projector.follow(following)
         results.recordFollow(of: done.events, (ContinuousClock.now - begin) / .seconds(1))
         results.note(PeakMemory.mebibytes)
-        _ = try await projector.discard(into: "bench")
+        try await projector.discard(schema: "bench")
         await log.close()
     }
 

@@ -101,17 +101,48 @@ struct FollowTests {
                 "UPDATE projection.ledger_projection SET commit_digest = $1",
                 [.bytea(digest.bytes)]
             )
-            try await ledger.ingest(Array(Self.deliveries(seed: 6).prefix(20)))
-            let error = await #expect(throws: ProjectorError.self) {
-                _ = try await projector.follow(.once("test"))
+            // Whether there is news or not.
+            for seed in [nil, UInt64(6)] {
+                if let seed {
+                    try await ledger.ingest(Array(Self.deliveries(seed: seed).prefix(20)))
+                }
+                let error = await #expect(throws: ProjectorError.self) {
+                    _ = try await projector.follow(.once("test"))
+                }
+                #expect(error?.code == .logForked)
+                #expect(error?.message.contains(digest.hex) == true)
             }
-            #expect(error?.code == .logForked)
-            #expect(error?.message.contains(digest.hex) == true)
             // A rebuild is the way out, though the live tables claim more.
             try await session.execute("UPDATE projection.ledger_projection SET commit_no = 10000")
             await session.close()
             _ = try await projector.rebuild()
             try await Self.expectEqualsRebuild(projector, settings, "fork")
+        }
+    }
+
+    @Test func `a follower learns of a catalogue with which tables were rebuilt`() async throws {
+        try await Self.withLedger(lanes: 1) { ledger, settings in
+            let imported = Counter()
+            let projector = Projector(log: ledger.log, settings: settings) {
+                FoldContext(catalogues: imported.value > 0 ? .simulated : .none)
+            }
+            let deliveries = Self.deliveries(seed: 8)
+            try await ledger.ingest(Array(deliveries.prefix(deliveries.count / 2)))
+            _ = try await projector.rebuild()
+            let ends = Counter()
+            var options = Projector.FollowOptions(holder: "long-lived")
+            options.pollInterval = .milliseconds(1)
+            options.isStopped = { ends.value > 0 }
+            let following = Task { [options] in try await projector.follow(options) }
+            imported.increment()
+            _ = try await projector.rebuild()
+            try await ledger.ingest(Array(deliveries.suffix(from: deliveries.count / 2)))
+            let heads = try await ledger.log.heads().mapValues(\.offset)
+            #expect(try await projector.wait(for: heads) { false })
+            ends.increment()
+            _ = try await following.value
+            #expect(try await projector.tables().allSatisfy { $0.catalogueVersion > 0 })
+            try await Self.expectEqualsRebuild(projector, settings, "catalogue")
         }
     }
 
@@ -193,7 +224,7 @@ extension FollowTests {
             )
             #expect(found == expected, "\(comment): \(projection.name)")
         }
-        #expect(try await projector.discard(into: "expected") == ["expected"])
+        try await projector.discard(schema: "expected")
     }
 
     static func texts(_ settings: ConnectionSettings, _ sql: String) async throws -> [String] {

@@ -28,9 +28,8 @@ struct StoryInDatabaseTests {
             try await ledger.ingest(life.notifications().disordered(seed: 15))
             let rebuilt = try await Projector(
                 log: ledger.log,
-                settings: settings,
-                context: FoldContext(catalogues: .simulated)
-            ).rebuild()
+                settings: settings
+            ) { FoldContext(catalogues: .simulated) }.rebuild()
             #expect(rebuilt.map(\.rows) == [5, 18, 3, 1, 5, 17])
             let session = try await PostgresSession.connect(settings)
             try await session.execute(Self.functions)

@@ -1,0 +1,104 @@
+import EventLog
+import Events
+import Postgres
+import Projections
+import Projector
+import Subledger
+import TestSupport
+import Testing
+
+/// Tables that wait to be promoted, and what becomes of them.
+@Suite(.enabled { await TestServer.isAvailable }, .timeLimit(.minutes(15)))
+struct WaitingTablesTests {
+    @Test func `what waits is dropped, and what of it was promoted stays`() async throws {
+        try await Self.withRebuiltLedger { projector, settings in
+            _ = try await projector.compare(then: .wait)
+            _ = try await projector.promote(try projector.projections(named: ["refunds"]))
+            let some = try await projector.discard(
+                try projector.projections(named: ["movements", "refunds"])
+            )
+            #expect(some.map { $0.hasSuffix(".movements") } == [true])
+            #expect(try await projector.discard().count == allProjections.count - 2)
+            let tables = try await projector.tables()
+            #expect(tables.map(\.state) == allProjections.map { _ in .live })
+            for projection in allProjections {
+                let counted = try await FollowTests.texts(
+                    settings,
+                    "SELECT count(*)::text FROM projection.\(projection.name)"
+                )
+                #expect(counted == ["\(tables.first { $0.name == projection.name }?.rows ?? -1)"])
+            }
+        }
+    }
+
+    @Test func `tables of two comparisons are promoted together`() async throws {
+        try await Self.withRebuiltLedger { projector, _ in
+            let names = ["refunds", "movements"]
+            for name in names {
+                let chosen = try projector.projections(named: [name])
+                #expect(try await projector.compare(chosen, then: .wait).isClean)
+            }
+            let promoted = try await projector.promote()
+            #expect(Set(promoted.tables.map(\.name)) == Set(names))
+            #expect(Set(promoted.tables.map(\.schema)).count == 2)
+            #expect(try await projector.tables().allSatisfy { $0.state == .live })
+            await #expect(throws: ProjectorError.self) { _ = try await projector.promote() }
+        }
+    }
+
+    @Test func `a view upon a table that is replaced is left alone, and told of`() async throws {
+        try await Self.withRebuiltLedger { projector, settings in
+            let schema = try #require(try await projector.tables().first).schema
+            let session = try await PostgresSession.connect(settings)
+            try await session.execute(
+                "CREATE VIEW public.direct AS SELECT count(*) FROM \(schema).refunds"
+            )
+            let notices = Counter()
+            var options = Projector.RebuildOptions()
+            options.notice = { if $0.contains("depend") { notices.increment() } }
+            for _ in 0..<2 { _ = try await projector.rebuild(nil, options) }
+            #expect(notices.value > 0)
+            #expect(try await session.query("SELECT * FROM public.direct").count == 1)
+            await session.close()
+        }
+    }
+
+    @Test func `tables of several catalogues are checked each with its own`() async throws {
+        try await TestServer.shared.withDatabase(from: FilledLedger.plain) { settings in
+            let ledger = try await FilledLedger.open(settings)
+            let imported = Counter()
+            let projector = Projector(log: ledger.log, settings: settings) {
+                FoldContext(catalogues: imported.value > 0 ? .simulated : .none)
+            }
+            _ = try await projector.rebuild()
+            imported.increment()
+            _ = try await projector.rebuild(try projector.projections(named: ["plan_changes"]))
+            let check = try await projector.compare(then: .drop, catalogue: .ofLive)
+            #expect(check.isClean)
+            let session = try await PostgresSession.connect(settings)
+            let movements = try await projector.tables().first { $0.name == "movements" }
+            let schema = try #require(movements).schema
+            try await session.execute(
+                "UPDATE \(schema).movements SET positions = '{999999}' WHERE ordinal = 1"
+            )
+            await session.close()
+            let again = try await projector.compare(then: .drop, catalogue: .ofLive)
+            #expect(again.difference.isEqual && again.miscited == ["movements"] && !again.isClean)
+            let difference = try await projector.compare(then: .drop).difference
+            #expect(!difference.isEqual)
+            await ledger.log.close()
+        }
+    }
+
+    private static func withRebuiltLedger(
+        _ body: (Projector, ConnectionSettings) async throws -> Void
+    ) async throws {
+        try await TestServer.shared.withDatabase(from: FilledLedger.plain) { settings in
+            let ledger = try await FilledLedger.open(settings)
+            let projector = Projector(log: ledger.log, settings: settings)
+            _ = try await projector.rebuild()
+            try await body(projector, settings)
+            await ledger.log.close()
+        }
+    }
+}
