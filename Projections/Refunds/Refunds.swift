@@ -63,7 +63,8 @@ private struct RefundNotices {
             if notice.expiresDate == nil, let oneTime {
                 told.append((oneTime, true, event))
             } else if let index = timeline.purchase(of: notice) {
-                told.append((index, false, event))
+                let refunded = notice.isReversal ? timeline.refundedTwin(of: index, notice) : nil
+                told.append((refunded ?? index, false, event))
             }
         }
     }
@@ -86,6 +87,25 @@ private struct RefundNotices {
     }
 }
 
+extension ServerNotification {
+    fileprivate var isReversal: Bool { notificationType == "REFUND_REVERSED" }
+}
+
+extension Timeline {
+    // A renewal and the change of plan in its second may start and end alike, and a notification
+    // says no more than that (app-store.md §G-40). Only what was refunded can be reversed; of two
+    // such it is the one of which it is said at about that time that it is refunded no more.
+    fileprivate func refundedTwin(of index: Int, _ notice: ServerNotification) -> Int? {
+        let refunded = purchases[startingAt: purchases[index].purchaseDate].indices.filter {
+            purchases[$0].expiresDate == purchases[index].expiresDate
+                && purchases[$0].wasEverRevoked
+        }
+        guard refunded.count > 1 else { return refunded.first }
+        let distances = refunded.map { purchases[$0].distanceOfDenial(from: notice.asOf) }
+        return zip(refunded, distances).min { $0.1 < $1.1 }?.0
+    }
+}
+
 extension Purchase {
     /// Whether any statement, later ones aside, had it revoked.
     var wasEverRevoked: Bool {
@@ -93,6 +113,22 @@ extension Purchase {
             assertion.fields.contains(.revocationDate)
                 && assertion.content.carried.contains(.revocationDate)
         }
+    }
+
+    // Milliseconds to the nearest statement by which it is not revoked any more.
+    fileprivate func distanceOfDenial(from instant: Instant) -> Int64 {
+        var wasRevoked = false
+        var nearest = Int64.max
+        for event in revocationEvents {
+            if case .denial = event.word {
+                let distance = abs(event.asOf.milliseconds - instant.milliseconds)
+                if wasRevoked { nearest = min(nearest, distance) }
+                wasRevoked = false
+            } else {
+                wasRevoked = true
+            }
+        }
+        return nearest
     }
 
     /// What was said about its revocation, one event an as-of.
