@@ -65,17 +65,20 @@ extension KnownLife {
                 let recovered = state.purchases.lastIndex { $0.purchaseDate == after.from }
                 return [row(.billingIssueRecovered, at: after.from, about: recovered ?? number)]
             case (_, .expired):
-                return [row(churn(after: number), at: after.from, about: number)]
+                return [row(churn(after: number, at: after.from), at: after.from, about: number)]
             default: return []
             }
         }
     }
 
-    private func churn(after purchase: Int) -> SimulatedMovement.Word {
+    // A purchase that was refunded when its time ran out, and is not any more, ended without a
+    // word; how renewal was set then is all that tells.
+    private func churn(after purchase: Int, at end: Instant) -> SimulatedMovement.Word {
         switch state.endings.last(where: { $0.purchase == purchase })?.cause {
         case .billingRetry: .churnInvoluntary
         case .voluntary, .priceIncrease, .productNotForSale, .other: .churnVoluntary
-        case nil: .churnUnknown
+        case nil:
+            switches.last { $0.at < end }?.isOn == false ? .churnVoluntary : .churnUnknown
         }
     }
 
