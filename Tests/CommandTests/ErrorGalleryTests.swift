@@ -144,6 +144,10 @@ struct ErrorGalleryTests {
             try await settings.meddle(
                 "DROP VIEW projection.active_periods; CREATE TABLE projection.active_periods ()"
             )
+            let foreign = try await command.run("rebuild")
+            #expect(foreign.code == 77, "\(foreign.errors)")
+            #expect(foreign.errors.contains("GRANT ledger_owner"), "\(foreign.errors)")
+            try await settings.meddle("ALTER TABLE projection.active_periods OWNER TO ledger_owner")
             let ending = try await command.run("rebuild")
             #expect(ending.code == 70, "\(ending.errors)")
             #expect(ending.errors.contains("rebuild: "))
