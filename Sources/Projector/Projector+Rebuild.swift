@@ -55,6 +55,7 @@ extension Projector {
     ///   - chosen: What to build; nil for all.
     ///   - schema: The schema's name, of at most 63 bytes; it must not exist.
     ///   - knownAt: Up to where the log is read; the whole commits that begin up to there.
+    ///   - isFollowed: Whether `follow` brings the tables on; nil for those up to the end only.
     ///   - whatIf: The policy of a what-if; nil for the one that holds.
     ///   - options: How to go about it.
     /// - Returns: What became of each projection.
@@ -63,6 +64,7 @@ extension Projector {
         _ chosen: [any Projection]? = nil,
         into schema: String,
         upTo knownAt: KnownAt = .latest,
+        isFollowed: Bool? = nil,
         whatIf: WhatIf? = nil,
         _ options: RebuildOptions = RebuildOptions()
     ) async throws(ProjectorError) -> [Rebuilt] {
@@ -78,7 +80,8 @@ extension Projector {
             let (_, folded) = try await fill(plan, options, in: session) { _ in heads }
             let tables = ShadowTables(schema: schema, names: plan.names)
             // What was known then stays what was known then.
-            try await set(tables, to: knownAt == .latest ? .beside : .fixed, in: session)
+            let staysThere = !(isFollowed ?? (knownAt == .latest))
+            try await set(tables, to: staysThere ? .fixed : .beside, in: session)
             return try await rebuilt(tables, folded, in: session)
         }
     }

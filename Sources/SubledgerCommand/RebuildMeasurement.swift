@@ -63,7 +63,12 @@ struct RebuildBench {
         }
         var options = Projector.RebuildOptions()
         options.jobs = results.jobs
-        _ = try await projector.build(into: "bench", upTo: .offsets(positions), options)
+        _ = try await projector.build(
+            into: "bench",
+            upTo: .offsets(positions),
+            isFollowed: true,
+            options
+        )
         var following = Projector.FollowOptions(holder: "bench")
         following.isOnce = true
         PeakMemory.reset()
