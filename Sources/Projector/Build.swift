@@ -88,7 +88,7 @@ struct Build: Sendable {
     ) async throws -> Folded {
         let ranges = try await ranges(upTo: heads, jobs)
         let channels = FoldedRows(projections.count)
-        let total = FoldedTotal(projections.count, progress)
+        let total = FoldedTotal(progress)
         try await withThrowingTaskGroup(of: Void.self) { group in
             for (projection, channel) in zip(projections, channels.rows) {
                 group.addTask { try await write(projection, from: channel) }
@@ -217,6 +217,7 @@ struct Build: Sendable {
             from: CopiedChunks(channel),
             chunks: { (chunks) throws(PostgresError) in chunks.next() }
         )
+        guard !channel.wasAbandoned else { return }
         try session.execute(
             """
             SET LOCAL maintenance_work_mem = '64MB';
@@ -262,7 +263,7 @@ private struct CopiedChunks: Sendable {
             return CopyBinaryWriter.header
         }
         if let chunk = channel.receive() { return chunk }
-        // Without its trailer the server refuses what is not whole.
+        // What was given up stays as it is: its schema is never said to be whole.
         guard !hasEnded, !channel.wasAbandoned else { return nil }
         hasEnded = true
         return CopyBinaryWriter.trailer

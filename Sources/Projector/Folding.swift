@@ -4,10 +4,9 @@ internal import Postgres
 internal import Projections
 internal import Synchronization
 
-/// What was folded: the content of each projection, lane by lane, and how many streams it refused.
+/// What was folded: the content of each projection, lane by lane.
 struct Folded: Sendable {
     var contents: [Int: [ProjectionDigest]] = [:]
-    var refused: [Int]
     var streams = 0
     var events = 0
 
@@ -18,7 +17,6 @@ struct Folded: Sendable {
                 self.contents[lane, default: none][index].add(contents[index])
             }
         }
-        for index in refused.indices { refused[index] += other.refused[index] }
         streams += other.streams
         events += other.events
     }
@@ -56,11 +54,10 @@ private final class ReadingFailure: Sendable {
 
 /// What all folds of a build have folded together.
 final class FoldedTotal: Sendable {
-    private let folded: Mutex<Folded>
+    private let folded = Mutex(Folded())
     private let progress: @Sendable (Int) -> Void
 
-    init(_ projectionCount: Int, _ progress: @escaping @Sendable (Int) -> Void) {
-        folded = Mutex(Folded(refused: Array(repeating: 0, count: projectionCount)))
+    init(_ progress: @escaping @Sendable (Int) -> Void) {
         self.progress = progress
     }
 
@@ -116,7 +113,7 @@ struct Folding: Sendable {
     private var writers: [CopyBinaryWriter]
     private var refusals = CopyBinaryWriter.rowsOnly()
     private var contents: [ProjectionDigest]
-    private var folded: Folded
+    private var folded = Folded()
 
     /// A fold of the streams of a range into tables of that schema.
     init(
@@ -135,7 +132,6 @@ struct Folding: Sendable {
         self.total = total
         writers = projections.map { _ in CopyBinaryWriter.rowsOnly() }
         contents = projections.map { _ in ProjectionDigest() }
-        folded = Folded(refused: projections.map { _ in 0 })
     }
 
     mutating func take(_ history: StreamHistory) throws {
@@ -146,7 +142,6 @@ struct Folding: Sendable {
                 writers[index].rows(rows, of: fold.stream, lane: lane)
                 contents[index].add(rows, of: fold.stream)
             case .refused(let refusal):
-                folded.refused[index] += 1
                 refusals.row(
                     RefusedStreams.row(
                         RefusedStream(stream: fold.stream, refusal: refusal),
@@ -179,7 +174,7 @@ struct Folding: Sendable {
         folded.contents[lane] = contents
         total.add(folded)
         contents = projections.map { _ in ProjectionDigest() }
-        folded = Folded(refused: projections.map { _ in 0 })
+        folded = Folded()
     }
 
     private mutating func flush(_ index: Int, above byteCount: Int) throws {

@@ -19,18 +19,7 @@ struct ProjectionPart: Sendable {
     var content: ProjectionDigest
 
     /// What a table is there for.
-    enum State: String, Sendable {
-        /// Not whole.
-        case filling
-        /// Whole, and waiting to be promoted.
-        case ready
-        /// Behind the view.
-        case live
-        /// Kept beside the live one, under a name of its own.
-        case beside
-        /// The same, up to a given place of the log, where it stays.
-        case fixed
-    }
+    typealias State = Projector.Table.State
 
     /// Whether a fold of this program made it, with the policy that holds.
     func isMade(by projection: any Projection) -> Bool {

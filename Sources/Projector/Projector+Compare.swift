@@ -13,7 +13,8 @@ extension Projector {
         /// Projections of which `ledger_projection` says another digest or number of rows than
         /// their live table has.
         public let misstated: [String]
-        /// Projections whose live table has the rows of a rebuild, but cites other events for some.
+        /// Projections whose live table has the rows of a rebuild, but cites other events for some;
+        /// looked for only where the catalogue is that of the live tables and all rows are equal.
         public let miscited: [String]
         /// Events of the log that were in no live table when they were compared.
         public let lag: Int64
@@ -78,7 +79,12 @@ extension Projector {
                 try await checkFree(schema, in: session)
                 plan.schema = schema
             }
-            let comparing = Comparing(projector: self, plan: plan, live: live)
+            let comparing = Comparing(
+                projector: self,
+                plan: plan,
+                live: live,
+                comparesCitations: catalogue == .ofLive
+            )
             return try await comparing.run(
                 then: afterwards,
                 samplesMax: samplesMax,
@@ -184,6 +190,8 @@ private struct Comparing: Sendable {
     let plan: BuildPlan
     /// The live tables as they were when it began.
     let live: [ProjectionPart]
+    /// Whether equal rows must have equal causes: those of one fold, one catalogue and one log.
+    let comparesCitations: Bool
 
     func run(
         then afterwards: Projector.Afterwards,
@@ -280,9 +288,9 @@ private struct Comparing: Sendable {
                 samplesMax: samplesMax,
                 in: reader
             )
-            // Of one log, up to one commit, the same rows have the same causes.
             let miscited =
-                difference.isEqual ? try await TableDifference.miscited(pairs, in: reader) : []
+                comparesCitations && difference.isEqual
+                ? try await TableDifference.miscited(pairs, in: reader) : []
             await holder.close()
             await reader.close()
             return Found(difference: difference, live: held, miscited: miscited)

@@ -106,14 +106,13 @@ extension Projector {
         _ refused: Int,
         _ heads: [Int: EventLog.Head]
     ) -> Table? {
-        guard let first = parts.first, let state = Table.State(rawValue: first.state.rawValue)
-        else { return nil }
+        guard let first = parts.first else { return nil }
         let content = parts.reduce(into: ProjectionDigest()) { $0.add($1.content) }
         let offsets = parts.filter { $0.head.commit > 0 }.map { ($0.lane, $0.head.offset) }
         return Table(
             name: first.name,
             schema: first.schema,
-            state: state,
+            state: first.state,
             version: first.version,
             sourceDigest: first.sourceDigest,
             isCurrent: projections.contains { first.isMade(by: $0) },
