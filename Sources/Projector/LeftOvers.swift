@@ -24,7 +24,7 @@ enum LeftOvers {
                 """
                 BEGIN;
                 SET LOCAL ROLE ledger_owner;
-                SET LOCAL lock_timeout = '200ms';
+                SET LOCAL lock_timeout = '\(ProjectionSchema.DropPatience.ofReaders.rawValue)';
                 DROP TABLE IF EXISTS \(table);
                 COMMIT
                 """,
@@ -39,9 +39,10 @@ enum LeftOvers {
     static func drop(
         _ schema: String,
         _ options: Projector.RebuildOptions,
+        _ patience: ProjectionSchema.DropPatience = .ofReaders,
         in session: PostgresSession
     ) async throws -> Bool {
-        try await execute(ProjectionSchema.drop(schema), options, in: session)
+        try await execute(ProjectionSchema.drop(schema, patience), options, in: session)
     }
 
     // False where somebody still reads it, or has put a view upon it: it is left to the next

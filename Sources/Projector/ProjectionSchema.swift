@@ -87,14 +87,23 @@ enum ProjectionSchema {
         COMMENT ON TABLE projection.lease IS 'Which process follows a lane; it may be taken over once it has expired.';
         """
 
-    /// Drops a schema of tables and all that is said about it; refused where somebody reads one,
-    /// rather than making new readers queue behind the drop.
-    static func drop(_ schema: String) -> String {
+    /// How long a drop may wait for a table, and new readers of that table behind it.
+    enum DropPatience: String {
+        /// Tables that were live a moment ago: those who read them come first.
+        case ofReaders = "200ms"
+        /// Tables that a person gives up: longer than autovacuum needs to notice that somebody waits
+        /// (`deadlock_timeout`, a second).
+        case ofHousekeeping = "5s"
+    }
+
+    /// Drops a schema of tables and all that is said about it; refused where somebody reads one for
+    /// longer than the patience lasts.
+    static func drop(_ schema: String, _ patience: DropPatience) -> String {
         """
         BEGIN;
         SET LOCAL ROLE ledger_owner;
         SET LOCAL client_min_messages = warning;
-        SET LOCAL lock_timeout = '200ms';
+        SET LOCAL lock_timeout = '\(patience.rawValue)';
         DO $subledger$
         DECLARE
             found regclass;

@@ -155,7 +155,7 @@ extension Projector {
                         + "`subledger projections` lists those there are"
                 )
             }
-            guard try await LeftOvers.drop(schema, options, in: session) else {
+            guard try await LeftOvers.drop(schema, options, .ofHousekeeping, in: session) else {
                 throw ProjectorError(
                     .viewsInUse,
                     "the tables of schema \(schema) are still used; pg_stat_activity shows who "
@@ -236,7 +236,7 @@ private struct Comparing: Sendable {
         in session: PostgresSession
     ) async {
         do {
-            _ = try await LeftOvers.drop(schema, options, in: session)
+            _ = try await LeftOvers.drop(schema, options, .ofHousekeeping, in: session)
         } catch {
             // What went wrong before tells more, and the next rebuild drops the schema.
             return
@@ -251,7 +251,7 @@ private struct Comparing: Sendable {
     ) async throws {
         switch afterwards {
         case .drop:
-            _ = try await LeftOvers.drop(tables.schema, options, in: session)
+            _ = try await LeftOvers.drop(tables.schema, options, .ofHousekeeping, in: session)
         case .keep:
             try await projector.set(tables, to: .beside, in: session)
         case .wait:

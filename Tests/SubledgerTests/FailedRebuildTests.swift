@@ -85,6 +85,24 @@ struct FailedRebuildTests {
         return rows.count
     }
 
+    @Test func `housekeeping of a table only delays its discarding`() async throws {
+        try await TestServer.shared.withDatabase(from: FilledLedger.plain) { settings in
+            let ledger = try await FilledLedger.open(settings)
+            let projector = Projector(log: ledger.log, settings: settings)
+            _ = try await projector.build(into: "side")
+            // As long as the server lets autovacuum go on before it makes room for others.
+            let keeper = try await PostgresSession.connect(settings)
+            let lock = "LOCK TABLE side.refunds IN SHARE UPDATE EXCLUSIVE MODE"
+            try await keeper.execute("BEGIN; \(lock)")
+            async let discarding: Void = projector.discard(schema: "side")
+            try await keeper.execute("SELECT pg_sleep(1.5); COMMIT")
+            try await discarding
+            #expect(try await projector.tables().isEmpty)
+            await keeper.close()
+            await ledger.log.close()
+        }
+    }
+
     @Test func `a long report holds up neither other readers nor a rebuild's end`() async throws {
         try await TestServer.shared.withDatabase(from: FilledLedger.plain) { settings in
             let ledger = try await FilledLedger.open(settings)

@@ -95,6 +95,25 @@ struct RebuildTests {
         }
     }
 
+    @Test func `a transaction older than a rebuild finds the new tables full`() async throws {
+        try await TestServer.shared.withDatabase(from: FilledLedger.plain) { settings in
+            let ledger = try await FilledLedger.open(settings)
+            let rows = try #require(try await rebuild(ledger, settings).first).rows
+            let report = try await PostgresSession.connect(settings)
+            try await report.execute("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT")
+            _ = try await rebuild(ledger, settings)
+            let counted = try await report.query(
+                "SELECT count(*) FROM projection.active_periods",
+                []
+            )
+            #expect(rows > 0)
+            #expect(try counted.single().int8(0) == Int64(rows))
+            try await report.execute("COMMIT")
+            await report.close()
+            await ledger.log.close()
+        }
+    }
+
     @Test func `what people built on a view and were granted outlasts a rebuild`() async throws {
         try await TestServer.shared.withDatabase(from: FilledLedger.plain) { settings in
             let ledger = try await FilledLedger.open(settings)
