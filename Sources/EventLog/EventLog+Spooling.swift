@@ -7,7 +7,7 @@ extension EventLog {
         guard let first = try spool.nextReading() else { return try spool.waitUntilRead() }
         do {
             try session.execute(spoolSettings)
-            let writer = SpoolWriter(spool)
+            let writer = try SpoolWriter(spool)
             var next: StreamSpool.Reading? = first
             while let reading = next {
                 try read(reading, into: writer, of: spool, in: session)

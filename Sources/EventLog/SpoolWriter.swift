@@ -10,14 +10,17 @@ final class SpoolWriter {
     private static let blockByteCountMin = 8 << 10
 
     private let spool: StreamSpool
+    private var file: SpoolFile
     private let cuts: SpoolCuts
     private let blockByteCount: Int
     private let blocks: UnsafeMutableRawBufferPointer
     private var used: [Int]
     private var key: [UInt8]
 
-    init(_ spool: StreamSpool) {
+    /// Begins a file of the spool; throws `temporaryFile` where none can be made.
+    init(_ spool: StreamSpool) throws(EventLogError) {
         self.spool = spool
+        file = try spool.makeFile()
         cuts = SpoolCuts(spool.cuts)
         blockByteCount = max(
             SpoolWriter.blockByteCountMin,
@@ -89,7 +92,7 @@ final class SpoolWriter {
             let own = UnsafeMutableRawBufferPointer.allocate(byteCount: byteCount, alignment: 8)
             defer { own.deallocate() }
             draft.write(to: own)
-            return try spool.append(UnsafeRawBufferPointer(own), toPart: part)
+            return try spool.append(UnsafeRawBufferPointer(own), toPart: part, in: &file)
         }
         let start = part * blockByteCount + used[part]
         draft.write(to: UnsafeMutableRawBufferPointer(rebasing: blocks[start..<start + byteCount]))
@@ -109,7 +112,7 @@ final class SpoolWriter {
         guard used[part] > 0 else { return }
         let start = part * blockByteCount
         let filled = UnsafeRawBufferPointer(rebasing: blocks[start..<start + used[part]])
-        try spool.append(filled, toPart: part)
+        try spool.append(filled, toPart: part, in: &file)
         used[part] = 0
     }
 }

@@ -14,8 +14,8 @@ internal import Darwin
 /// Walking the stream index instead costs a page of the table for nearly every event, and sorting
 /// in the server compares texts.
 ///
-/// The file has no name, so that nothing is left behind however the process ends. It takes about
-/// as many bytes as the contents of the events have.
+/// The file (one for each connection) has no name, so that nothing is left behind however the process
+/// ends. It takes about as many bytes as the contents of the events have.
 final class StreamSpool: @unchecked Sendable {
     /// What is asked of the database at once.
     enum Reading {
@@ -27,6 +27,7 @@ final class StreamSpool: @unchecked Sendable {
 
     /// What remembers a piece of a part.
     private struct Extent {
+        let file: Int32
         let place: Int64
         let byteCount: Int
     }
@@ -42,12 +43,12 @@ final class StreamSpool: @unchecked Sendable {
     /// connections end at about the same time.
     private static let readingOffsets: Int64 = 50_000
 
-    private let file: Int32
     private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
     private let changed = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
     // Guarded by `mutex`.
     private var extents: [[Extent]]
-    private var fileByteCount: Int64 = 0
+    private var files: [Int32] = []
+    private var spare: [Pages] = []
     private var nextOffset: Int64 = 1
     private var haveConfirmationsBegun = false
     private var pendingReadings = 0
@@ -67,13 +68,13 @@ final class StreamSpool: @unchecked Sendable {
         self.cuts = cuts
         self.isComplete = isComplete
         extents = Array(repeating: [], count: cuts.count + 1)
-        file = try TemporaryFile.open()
         pthread_mutex_init(mutex, nil)
         pthread_cond_init(changed, nil)
     }
 
     deinit {
-        close(file)
+        for file in files { close(file) }
+        for pages in spare { pages.release() }
         pthread_cond_destroy(changed)
         pthread_mutex_destroy(mutex)
         changed.deallocate()
@@ -126,32 +127,50 @@ final class StreamSpool: @unchecked Sendable {
         }
     }
 
-    /// Adds bytes to a part.
-    func append(_ bytes: UnsafeRawBufferPointer, toPart part: Int) throws(EventLogError) {
-        let place = locked {
-            let place = fileByteCount
-            fileByteCount += Int64(bytes.count)
-            extents[part].append(Extent(place: place, byteCount: bytes.count))
-            return place
-        }
-        try TemporaryFile.write(bytes, to: file, at: place)
+    /// A file for one writer: two that write to the same one wait for each other.
+    ///
+    /// Throws `temporaryFile` where none can be made.
+    func makeFile() throws(EventLogError) -> SpoolFile {
+        let file = try TemporaryFile.open()
+        locked { files.append(file) }
+        return SpoolFile(file: file)
+    }
+
+    /// Adds bytes to a part, at the end of a writer's file.
+    func append(
+        _ bytes: UnsafeRawBufferPointer,
+        toPart part: Int,
+        in file: inout SpoolFile
+    ) throws(EventLogError) {
+        let extent = Extent(file: file.file, place: file.byteCount, byteCount: bytes.count)
+        try TemporaryFile.write(bytes, to: extent.file, at: extent.place)
+        file.byteCount += Int64(bytes.count)
+        locked { extents[part].append(extent) }
     }
 
     /// Lends all bytes of a part, once everything has been read.
     func withPart<R>(_ part: Int, _ body: (UnsafeRawBufferPointer) throws -> R) throws -> R {
         let extents = locked { self.extents[part] }
         let byteCount = extents.reduce(0) { $0 + $1.byteCount }
-        // Not from the heap, which would keep megabytes for itself once they are free.
-        let bytes = try Pages(byteCount: byteCount)
-        defer { bytes.release() }
+        let bytes = try pages(byteCount)
+        defer { locked { spare.append(bytes) } }
         var start = 0
         for extent in extents {
             let end = start + extent.byteCount
             let piece = UnsafeMutableRawBufferPointer(rebasing: bytes.memory[start..<end])
-            try TemporaryFile.read(into: piece, from: file, at: extent.place)
+            try TemporaryFile.read(into: piece, from: extent.file, at: extent.place)
             start = end
         }
         return try body(UnsafeRawBufferPointer(rebasing: bytes.memory[..<byteCount]))
+    }
+
+    // Memory that another part has left, or new; not from the heap, which would keep it for itself.
+    private func pages(_ byteCount: Int) throws(EventLogError) -> Pages {
+        if let found = locked({ spare.popLast() }) {
+            if found.memory.count >= byteCount { return found }
+            found.release()
+        }
+        return try Pages(byteCount: byteCount)
     }
 
     private func locked<R, E: Error>(_ body: () throws(E) -> R) throws(E) -> R {
@@ -159,6 +178,12 @@ final class StreamSpool: @unchecked Sendable {
         defer { pthread_mutex_unlock(mutex) }
         return try body()
     }
+}
+
+/// The part of a spool's temporary storage that one connection writes.
+struct SpoolFile {
+    fileprivate let file: Int32
+    fileprivate var byteCount: Int64 = 0
 }
 
 /// Memory that goes back to the system when it is released.
