@@ -85,12 +85,18 @@ public struct ProjectionDigest: Sendable {
 
     // The term begins with the stream, so that equal rows of two streams do not cancel out.
     private static func limbs(of rows: [ProjectionRow], of stream: StreamID) -> Limbs {
-        var writer = ByteWriter()
-        writer.reserve(rows.count * (rows.first?.canonicalByteCountExpected ?? 0))
-        writer.prefixed(stream.environment.word)
-        writer.prefixed(stream.originalTransactionId)
-        for row in rows { row.write(to: &writer) }
-        return limbs(of: Digest.of(writer.bytes))
+        let (environment, id) = (stream.environment.word, stream.originalTransactionId)
+        let byteCount = rows.reduce(8 + environment.utf8.count + id.utf8.count) {
+            $0 + $1.canonicalByteCount
+        }
+        return withUnsafeTemporaryAllocation(byteCount: byteCount, alignment: 8) { memory in
+            var writer = CanonicalWriter(memory)
+            writer.prefixed(environment)
+            writer.prefixed(id)
+            for row in rows { writer.row(row) }
+            let written = memory[..<writer.byteCount]
+            return limbs(of: Digest.of(UnsafeRawBufferPointer(rebasing: written)))
+        }
     }
 
     private static func limbs(of digest: Digest) -> Limbs {

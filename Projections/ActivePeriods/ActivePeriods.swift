@@ -12,7 +12,10 @@ public struct ActivePeriods: Sendable {
     /// The rows of a timeline.
     public init(_ timeline: Timeline) {
         rows = timeline.folds.value({ $0.periods }, { $0.periods = $1 }) {
-            timeline.periodsOfPurchases.map(\.period).ordered(by: ActivePeriod.areInOrder)
+            let drafts = timeline.periodDrafts
+            let openEnd = timeline.openEnd(of: drafts)
+            return drafts.map { $0.row(in: timeline, openEnd: openEnd) }
+                .ordered(by: ActivePeriod.areInOrder)
         }
     }
 
@@ -42,16 +45,17 @@ private struct PeriodDraft {
     let reason: ActivePeriod.EndReason?
     let citations: Citations
 
-    func row(in timeline: Timeline, lasting: ActivePeriod.EndReason) -> ActivePeriod {
-        ActivePeriod(
+    func row(in timeline: Timeline, openEnd: Instant?) -> ActivePeriod {
+        let purchase = timeline.purchases[purchase]
+        return ActivePeriod(
             stream: timeline.stream,
-            productId: timeline.purchases[purchase].productId,
-            purchaseDate: timeline.purchases[purchase].purchaseDate,
-            expiresDate: timeline.purchases[purchase].expiresDate,
+            productId: purchase.productId,
+            purchaseDate: purchase.purchaseDate,
+            expiresDate: purchase.expiresDate,
             validFrom: validFrom,
             validTo: validTo,
             kind: kind,
-            endReason: reason ?? lasting,
+            endReason: reason ?? (validTo == openEnd ? .open : .expired),
             positions: citations.positions(lane: timeline.lane)
         )
     }
@@ -61,12 +65,16 @@ extension Timeline {
     /// The rows in no order, each with the index of the purchase that it is of.
     var periodsOfPurchases: [(period: ActivePeriod, purchase: Int)] {
         let drafts = periodDrafts
-        let lastEnd = drafts.reduce(nil as Instant?) { max($0 ?? $1.validTo, $1.validTo) }
-        let isOpen = lastEnd.map { end in horizon.map { $0 < end } ?? false } ?? false
-        return drafts.map { draft in
-            let isLast = isOpen && draft.validTo == lastEnd
-            return (draft.row(in: self, lasting: isLast ? .open : .expired), draft.purchase)
+        let openEnd = openEnd(of: drafts)
+        return drafts.map { ($0.row(in: self, openEnd: openEnd), $0.purchase) }
+    }
+
+    // The last end of all, where it had not come when Apple last spoke.
+    fileprivate func openEnd(of drafts: [PeriodDraft]) -> Instant? {
+        guard let horizon, let lastEnd = drafts.lazy.map(\.validTo).max(), horizon < lastEnd else {
+            return nil
         }
+        return lastEnd
     }
 
     fileprivate var periodDrafts: [PeriodDraft] {

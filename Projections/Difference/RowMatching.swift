@@ -104,7 +104,7 @@ struct RowKey {
             case .column(let index):
                 let value = values.values[index]
                 if value != .null { tellsSomething = true }
-                value.write(to: &writer)
+                writer.raw(value.canonicalBytes)
             case .holds:
                 writer.integer(UInt8(part.isTrue(of: values) ? 1 : 0))
             }

@@ -20,11 +20,7 @@ public struct Movements: Sendable {
         fold.takeWishes()
         // Stable: of one second and word they stay in the order in which purchases replace each
         // other, which no order of arrival changes.
-        let order = fold.rows.indices.sorted { left, right in
-            if fold.rows[left].isBefore(fold.rows[right]) { return true }
-            return !fold.rows[right].isBefore(fold.rows[left]) && left < right
-        }
-        rows = order.map { fold.rows[$0] }
+        rows = fold.rows.ordered { $0.isBefore($1) }
     }
 }
 

@@ -152,20 +152,27 @@ struct CatalogueVerdict {
 extension Timeline {
     // The common case is one product throughout; then nothing needs to be folded.
     fileprivate var namesTwoProducts: Bool {
-        var product: String?
-        func isOther(_ name: String?) -> Bool {
-            guard let name, !name.isEmpty else { return false }
-            guard let product else {
-                product = name
-                return false
-            }
-            return byBytes(product, name) != nil
+        var product = ""
+        for purchase in purchases where !purchase.productId.isEmpty {
+            if product.isEmpty { product = purchase.productId }
+            if byBytes(product, purchase.productId) != nil { return true }
         }
-        return purchases.contains { isOther($0.productId) }
-            || renewals.sorted.contains { assertion in
-                isOther(assertion.content.text(.autoRenewProductId))
-                    || isOther(assertion.content.text(.productId))
-            }
+        return renewals.sorted.contains { assertion in
+            assertion.content.names(.autoRenewProductId, otherThan: &product)
+                || assertion.content.names(.productId, otherThan: &product)
+        }
+    }
+}
+
+extension Content {
+    // Whether a field names another product than the one known so far, if any is.
+    fileprivate func names(_ field: Field, otherThan product: inout String) -> Bool {
+        guard carried.contains(field), !says(field, product), !says(field, "") else {
+            return false
+        }
+        guard product.isEmpty else { return true }
+        product = text(field) ?? ""
+        return false
     }
 }
 

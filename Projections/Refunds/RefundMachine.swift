@@ -169,8 +169,7 @@ extension RefundMachine.Revocation {
         }
         RefundMachine.Revocation.take(sweep.fresh(.revocationPercentage), into: &percentage)
         RefundMachine.Revocation.take(sweep.fresh(.revocationReason), into: &reason)
-        let isSameType =
-            (before.type ?? "").utf8.elementsEqual((type ?? "").utf8)
+        let isSameType = byBytes(before.type ?? "", type ?? "") == nil
         return before.date != date || !isSameType || before.percentage != percentage
             || before.reason != reason
     }

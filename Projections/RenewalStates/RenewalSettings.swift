@@ -31,7 +31,7 @@ extension Timeline {
             purchase.assertions.sorted.first.map {
                 (at: min($0.asOf, purchase.purchaseDate), offset: $0.offset)
             }
-        }.sorted { ($0.at, $0.offset) < ($1.at, $1.offset) }
+        }.ordered { ($0.at, $0.offset) < ($1.at, $1.offset) }
         var settings: [RenewalSetting] = []
         settings.reserveCapacity(bought.count + statements.count)
         var current = RenewalSetting(from: Instant(milliseconds: 0))

@@ -59,7 +59,7 @@ private struct StateDraft {
     // By bytes, which Swift's own comparison of texts is not.
     private func isSameProduct(_ one: String?, _ other: String?) -> Bool {
         guard let one, let other else { return one == nil && other == nil }
-        return one.utf8.elementsEqual(other.utf8)
+        return byBytes(one, other) == nil
     }
 }
 

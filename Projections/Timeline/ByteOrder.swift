@@ -1,9 +1,11 @@
+internal import Events
+
 /// Whether the first text comes first by its UTF-8 bytes; nil where they are the same.
 ///
 /// Never Swift's own order of strings, which is that of Unicode and not of `COLLATE "C"`.
 func byBytes(_ left: String, _ right: String) -> Bool? {
-    if left.utf8.elementsEqual(right.utf8) { return nil }
-    return left.utf8.lexicographicallyPrecedes(right.utf8)
+    if areSameBytes(left, right) { return nil }
+    return left.withBytes { left in right.withBytes { ByteScan.precedes(left, $0) } }
 }
 
 extension Array {

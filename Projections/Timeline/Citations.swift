@@ -2,11 +2,29 @@ internal import Events
 
 /// The events that caused a row, gathered while it is decided.
 struct Citations {
-    private var offsets: [Int64] = []
+    // Nearly every row has one cause, or two: the first ones lie here, the others in memory of
+    // their own.
+    private var first: Int64 = 0
+    private var second: Int64 = 0
+    private var count = 0
+    private var others: [Int64] = []
 
     /// Adds the event at that offset of the stream's lane.
     mutating func cite(_ offset: Int64) {
-        if offsets.last != offset { offsets.append(offset) }
+        switch count {
+        case 0:
+            first = offset
+            count = 1
+        case _ where offset == first:
+            break
+        case 1:
+            second = offset
+            count = 2
+        case _ where offset == second:
+            break
+        default:
+            if others.last != offset { others.append(offset) }
+        }
     }
 
     /// Adds the event at that offset where there is one.
@@ -28,16 +46,24 @@ struct Citations {
     }
 
     /// Adds all that others cite.
-    mutating func cite(_ others: Citations) {
-        offsets += others.offsets
+    mutating func cite(_ citations: Citations) {
+        if citations.count > 0 { cite(citations.first) }
+        if citations.count > 1 { cite(citations.second) }
+        for offset in citations.others { cite(offset) }
     }
 
     /// The cited positions, ascending, each once.
     func positions(lane: Int) -> [Position] {
-        var unique: [Position] = []
-        for offset in offsets.count > 1 ? offsets.sorted() : offsets {
-            if unique.last?.offset != offset { unique.append(Position(lane: lane, offset: offset)) }
+        func position(_ offset: Int64) -> Position { Position(lane: lane, offset: offset) }
+        if others.isEmpty {
+            switch count {
+            case 0: return []
+            case 1: return [position(first)]
+            default: return [position(min(first, second)), position(max(first, second))]
+            }
         }
-        return unique
+        return ([first, second] + others).sorted().reduce(into: []) { unique, offset in
+            if unique.last?.offset != offset { unique.append(position(offset)) }
+        }
     }
 }

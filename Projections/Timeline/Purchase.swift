@@ -4,7 +4,10 @@ public import Events
 ///
 /// A restore gives it new transaction ids, an extension a later expiry, a refund a revocation
 /// date; it stays one purchase (app-store.md §G-4, §G-7, §G-8).
-public struct Purchase: Sendable {
+///
+/// It never changes. A class, because every view holds on to purchases of the timeline: so it
+/// counts one reference for it, and not one for each of its properties.
+public final class Purchase: Sendable {
     /// Start of the period, in whole seconds.
     public let purchaseDate: Instant
     /// Natural end of the period, in whole seconds, as asserted last.
@@ -19,6 +22,24 @@ public struct Purchase: Sendable {
     public let datesOffset: Int64
     /// The times Apple moved its end, by as-of; nearly always none (app-store.md §G-7).
     public let extensions: [Extension]
+
+    init(
+        purchaseDate: Instant,
+        expiresDate: Instant,
+        productId: String,
+        webOrderLineItemId: String,
+        assertions: Assertions,
+        datesOffset: Int64,
+        extensions: [Extension]
+    ) {
+        self.purchaseDate = purchaseDate
+        self.expiresDate = expiresDate
+        self.productId = productId
+        self.webOrderLineItemId = webOrderLineItemId
+        self.assertions = assertions
+        self.datesOffset = datesOffset
+        self.extensions = extensions
+    }
 
     /// A move of a purchase's natural end.
     public struct Extension: Hashable, Sendable {
@@ -44,15 +65,16 @@ public struct Purchase: Sendable {
             if let own = assertion.content.text(.transactionId), !own.isEmpty { ids.append(own) }
             if !assertion.alias.isEmpty { ids.append(assertion.alias) }
         }
-        ids.sort { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+        guard ids.count > 1 else { return ids }
+        ids.sort { byBytes($0, $1) ?? false }
         return ids.reduce(into: []) { unique, id in
-            if unique.last.map({ !$0.utf8.elementsEqual(id.utf8) }) ?? true { unique.append(id) }
+            if unique.last.map({ byBytes($0, id) != nil }) ?? true { unique.append(id) }
         }
     }
 
     /// Whether somebody else of the family pays for it (app-store.md §G-33).
     var isFamilyShared: Bool {
-        assertions.state(of: .inAppOwnershipType) == .value(.text("FAMILY_SHARED"))
+        assertions.say(.inAppOwnershipType, "FAMILY_SHARED")
     }
 
     /// Whether it is known to have been replaced by another one.

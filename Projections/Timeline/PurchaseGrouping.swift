@@ -7,11 +7,21 @@ struct KeyedAssertion {
     let expiresDate: Instant
     let productId: String
 
-    init(_ assertion: Assertion, of fact: Fact) {
-        self.assertion = assertion
+    /// An assertion of that fact; `productBefore` is the product of the one before, which nearly
+    /// always is the same, and then is not made again.
+    init(
+        _ assertion: consuming Assertion,
+        of fact: borrowing Fact,
+        after productBefore: String?
+    ) {
         purchaseDate = fact.purchaseDate
         expiresDate = fact.expiresDate
-        productId = fact.content.text(.productId) ?? ""
+        if let productBefore, fact.content.says(.productId, productBefore) {
+            productId = productBefore
+        } else {
+            productId = fact.content.text(.productId) ?? ""
+        }
+        self.assertion = assertion
     }
 }
 
@@ -67,45 +77,63 @@ struct PurchaseGrouping {
 
     // A family is all that was asserted about one product bought in one second.
     private mutating func placeFamily(_ family: Range<Int>) {
+        let first = subject(at: family.lowerBound, in: family)
+        if first == family {
+            place(first, webOrderLineItemId(of: first), family)
+            return
+        }
         var subjects: [(range: Range<Int>, webOrderLineItemId: String)] = []
         var start = family.lowerBound
         while start < family.upperBound {
-            var end = start + 1
-            while end < family.upperBound, ordered[start].expiresDate == ordered[end].expiresDate {
-                end += 1
-            }
-            subjects.append((start..<end, webOrderLineItemId(of: start..<end)))
-            start = end
+            let subject = subject(at: start, in: family)
+            subjects.append((subject, webOrderLineItemId(of: subject)))
+            start = subject.upperBound
         }
         let known = subjects.map(\.webOrderLineItemId).filter { !$0.isEmpty }
         let joined = known.min { byBytes($0, $1) ?? false } ?? ""
         for subject in subjects {
             let name = subject.webOrderLineItemId.isEmpty ? joined : subject.webOrderLineItemId
-            for index in subject.range {
-                members.append(
-                    Member(
-                        webOrderLineItemId: name,
-                        family: name.isEmpty ? family.lowerBound : -1,
-                        index: index
-                    )
+            place(subject.range, name, family)
+        }
+    }
+
+    private func subject(at start: Int, in family: Range<Int>) -> Range<Int> {
+        var end = start + 1
+        while end < family.upperBound, ordered[start].expiresDate == ordered[end].expiresDate {
+            end += 1
+        }
+        return start..<end
+    }
+
+    private mutating func place(_ subject: Range<Int>, _ name: String, _ family: Range<Int>) {
+        for index in subject {
+            members.append(
+                Member(
+                    webOrderLineItemId: name,
+                    family: name.isEmpty ? family.lowerBound : -1,
+                    index: index
                 )
-            }
+            )
         }
     }
 
     // Xcode writes "0" for every purchase (app-store.md §D), which identifies none.
     private func webOrderLineItemId(of subject: Range<Int>) -> String {
-        var best: (assertion: Assertion, id: String)?
+        var best: (index: Int, id: String)?
         for index in subject {
-            let assertion = ordered[index].assertion
-            guard assertion.fields.contains(.webOrderLineItemId),
-                let id = assertion.content.text(.webOrderLineItemId), !id.isEmpty, id != "0"
+            guard ordered[index].assertion.fields.contains(.webOrderLineItemId),
+                let id = ordered[index].assertion.content.text(.webOrderLineItemId), !id.isEmpty,
+                id != "0"
             else { continue }
-            if best.map({ assertion.outranks($0.assertion, on: .webOrderLineItemId) }) ?? true {
-                best = (assertion, id)
+            if best.map({ outranks(index, $0.index, on: .webOrderLineItemId) }) ?? true {
+                best = (index, id)
             }
         }
         return best?.id ?? ""
+    }
+
+    private func outranks(_ left: Int, _ right: Int, on field: Field) -> Bool {
+        ordered[left].assertion.outranks(ordered[right].assertion, on: field)
     }
 
     private mutating func makePurchases() {

@@ -6,28 +6,8 @@ public import Events
 /// A function of the set of assertions: no clock, no randomness, no order of arrival. Only the
 /// offsets it cites depend on what came first.
 public struct Timeline: Sendable {
-    /// The subscription.
-    public let stream: StreamID
-    /// The lane of the log that holds its events; 0 where there are none.
-    public let lane: Int
-    /// Its paid periods, one each however often and in whatever form Apple told of them, by start;
-    /// those of one second in the order in which they replace each other (app-store.md §G-40).
-    public let purchases: [Purchase]
-    /// Its purchases that never expire (consumables and the like), by date: in no period
-    /// (app-store.md §G-35).
-    public let oneTimePurchases: [Purchase]
-    /// What Apple said about the next renewal, by as-of.
-    public let renewals: Assertions
-    /// What Apple announced, each however often it was sent; see `notifications`.
-    let announcements: [KeyedAssertion]
-    /// Whose it is, as the operator stated it, by the instant that the statement names; see
-    /// `StreamClaims`.
-    public let links: Assertions
-    /// The greatest as-of of anything Apple asserted, repetitions included; nil where nothing was.
-    ///
-    /// Nothing is known of the time after it. Links do not count: they are of the operator's clock,
-    /// and tell nothing about the subscription.
-    public let horizon: Instant?
+    // Held once, whatever number of views copies the timeline.
+    private let told: ToldHistory
     /// What its views count as access; see `under`.
     public internal(set) var policy = AccessPolicy.current
     /// What projections share, under that policy.
@@ -38,24 +18,46 @@ public struct Timeline: Sendable {
     /// Linear in the number of events but for sorting. Confirmations of events that the history
     /// does not hold are passed over.
     public init(_ history: StreamHistory) {
-        var gathered = GatheredAssertions(capacity: history.events.count)
-        for event in history.events {
-            gathered.take(
-                Assertion(
-                    offset: event.position.offset,
-                    asOf: event.fact.asOf,
-                    content: event.fact.content
-                ),
-                of: event.fact
-            )
-        }
-        for confirmation in history.confirmations {
-            guard let index = history.index(of: confirmation.position) else { continue }
-            gathered.take(
-                Assertion(confirmation, content: history.events[index].fact.content),
-                of: history.events[index].fact
-            )
-        }
+        told = ToldHistory(history)
+    }
+
+    /// The subscription.
+    public var stream: StreamID { told.stream }
+    /// The lane of the log that holds its events; 0 where there are none.
+    public var lane: Int { told.lane }
+    /// Its paid periods, one each however often and in whatever form Apple told of them, by start;
+    /// those of one second in the order in which they replace each other (app-store.md §G-40).
+    public var purchases: [Purchase] { told.purchases }
+    /// Its purchases that never expire (consumables and the like), by date: in no period
+    /// (app-store.md §G-35).
+    public var oneTimePurchases: [Purchase] { told.oneTimePurchases }
+    /// What Apple said about the next renewal, by as-of.
+    public var renewals: Assertions { told.renewals }
+    /// What Apple announced, each however often it was sent; see `notifications`.
+    var announcements: [KeyedAssertion] { told.announcements }
+    /// Whose it is, as the operator stated it, by the instant that the statement names; see
+    /// `StreamClaims`.
+    public var links: Assertions { told.links }
+    /// The greatest as-of of anything Apple asserted, repetitions included; nil where nothing was.
+    ///
+    /// Nothing is known of the time after it. Links do not count: they are of the operator's clock,
+    /// and tell nothing about the subscription.
+    public var horizon: Instant? { told.horizon }
+}
+
+/// What a timeline's events say, put together: the same under every policy.
+private final class ToldHistory: Sendable {
+    let stream: StreamID
+    let lane: Int
+    let purchases: [Purchase]
+    let oneTimePurchases: [Purchase]
+    let renewals: Assertions
+    let announcements: [KeyedAssertion]
+    let links: Assertions
+    let horizon: Instant?
+
+    init(_ history: StreamHistory) {
+        let gathered = GatheredAssertions(history)
         stream = history.stream
         lane = history.events.first?.position.lane ?? 0
         purchases = PurchaseGrouping(gathered.transactions).purchases
@@ -78,29 +80,69 @@ private struct GatheredAssertions {
     var links: [Assertion] = []
     var horizon: Instant?
 
-    init(capacity: Int) {
-        transactions.reserveCapacity(capacity)
+    init(_ history: StreamHistory) {
+        // Where they lie: a copy of an event costs more than all that is read of it.
+        history.events.withUnsafeBufferPointer { events in
+            reserve(events)
+            for index in events.indices { take(events[index]) }
+        }
+        for confirmation in history.confirmations {
+            guard let index = history.index(of: confirmation.position) else { continue }
+            let fact = history.events[index].fact
+            take(Assertion(confirmation, content: fact.content), of: fact)
+        }
     }
 
-    mutating func take(_ assertion: Assertion, of fact: Fact) {
-        if fact.kind == .link {
-            links.append(assertion)
-            return
+    private mutating func reserve(_ events: UnsafeBufferPointer<Event>) {
+        var (transactionCount, renewalCount, notificationCount) = (0, 0, 0)
+        for index in events.indices {
+            switch events[index].fact.kind {
+            case .transaction: transactionCount += 1
+            case .renewal: renewalCount += 1
+            case .notification: notificationCount += 1
+            case .link: break
+            }
         }
-        horizon = max(horizon ?? assertion.asOf, assertion.asOf)
+        transactions.reserveCapacity(transactionCount)
+        renewals.reserveCapacity(renewalCount)
+        notifications.reserveCapacity(notificationCount)
+    }
+
+    private mutating func take(_ event: borrowing Event) {
+        take(
+            Assertion(
+                offset: event.position.offset,
+                asOf: event.fact.asOf,
+                content: event.fact.content
+            ),
+            of: event.fact
+        )
+    }
+
+    private mutating func take(_ assertion: consuming Assertion, of fact: borrowing Fact) {
+        let asOf = assertion.asOf
         switch fact.kind {
         case .transaction:
             if fact.expiresDate == Instant(milliseconds: 0) {
-                oneTimeTransactions.append(KeyedAssertion(assertion, of: fact))
+                oneTimeTransactions.append(
+                    KeyedAssertion(assertion, of: fact, after: oneTimeTransactions.last?.productId)
+                )
             } else {
-                transactions.append(KeyedAssertion(assertion, of: fact))
+                transactions.append(
+                    KeyedAssertion(assertion, of: fact, after: transactions.last?.productId)
+                )
             }
         case .renewal:
             renewals.append(assertion)
         case .notification:
-            notifications.append(KeyedAssertion(assertion, of: fact))
-        case .link: break
+            notifications.append(
+                KeyedAssertion(assertion, of: fact, after: notifications.last?.productId)
+            )
+        case .link:
+            links.append(assertion)
+            return
         }
+        horizon = max(horizon ?? asOf, asOf)
     }
 }
 

@@ -132,9 +132,7 @@ public struct TransactionRow: Hashable, Sendable {
 
 extension TransactionRow {
     /// The row as a projection holds it, positions apart.
-    var values: [ColumnValue] { purchaseValues + moneyValues + courseValues }
-
-    private var purchaseValues: [ColumnValue] {
+    var values: [ColumnValue] {
         [
             ColumnValue(ids.storeTransactionId), .texts(ids.duplicateTransactionIds),
             ColumnValue(ids.webOrderLineItemId), .text(product.productId),
@@ -145,21 +143,11 @@ extension TransactionRow {
             .boolean(terms.isAutoRenewable), .boolean(terms.isTrialPeriod),
             .boolean(terms.isInIntroOfferPeriod), .boolean(stream.environment != .production),
             ColumnValue(terms.offerType), ColumnValue(terms.offerIdentifier),
-            ColumnValue(terms.offerDiscountType),
-        ]
-    }
-
-    private var moneyValues: [ColumnValue] {
-        [
-            ColumnValue(money.currency), ColumnValue(money.grossMilliunits),
-            ColumnValue(money.netMilliunits), ColumnValue(terms.country),
-            ColumnValue(terms.ownershipType), ColumnValue(terms.transactionReason),
-        ]
-    }
-
-    private var courseValues: [ColumnValue] {
-        [
-            ColumnValue(place.renewalNumber), .int32(Int32(clamping: place.consecutivePaidPeriods)),
+            ColumnValue(terms.offerDiscountType), ColumnValue(money.currency),
+            ColumnValue(money.grossMilliunits), ColumnValue(money.netMilliunits),
+            ColumnValue(terms.country), ColumnValue(terms.ownershipType),
+            ColumnValue(terms.transactionReason), ColumnValue(place.renewalNumber),
+            .int32(Int32(clamping: place.consecutivePaidPeriods)),
             .boolean(place.isTrialConversion), .boolean(place.isResubscribe),
             ColumnValue(place.gapSeconds), ColumnValue(place.planChange?.rawValue),
             ColumnValue(place.previousProductId), ColumnValue(timestamp: fate.refunded),

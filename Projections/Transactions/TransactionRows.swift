@@ -10,9 +10,12 @@ public struct TransactionRows: Sendable {
         let course = TransactionCourse(timeline, catalogues)
         var rows: [TransactionRow] = []
         rows.reserveCapacity(timeline.purchases.count + timeline.oneTimePurchases.count)
+        var before: TransactionCourse.Predecessor?
         var paidPeriods = 0
         for index in timeline.purchases.indices {
-            rows.append(course.row(ofSubscription: index, after: rows.last, &paidPeriods))
+            let row = course.row(ofSubscription: index, after: before, &paidPeriods)
+            before = TransactionCourse.Predecessor(row)
+            rows.append(row)
         }
         for index in timeline.oneTimePurchases.indices {
             rows.append(course.row(ofOneTime: index))
@@ -57,9 +60,22 @@ private struct TransactionCourse {
         (self.refunds, oneTimeRefunds) = (refunds, oneTime)
     }
 
+    /// What a row tells of the purchase before it.
+    struct Predecessor {
+        let productId: String
+        let renewalNumber: Int?
+        let isTrialPeriod: Bool
+
+        init(_ row: TransactionRow) {
+            productId = row.product.productId
+            renewalNumber = row.place.renewalNumber
+            isTrialPeriod = row.terms.isTrialPeriod
+        }
+    }
+
     func row(
         ofSubscription index: Int,
-        after before: TransactionRow?,
+        after before: Predecessor?,
         _ paidPeriods: inout Int
     ) -> TransactionRow {
         let purchase = timeline.purchases[index]
@@ -139,7 +155,7 @@ extension TransactionCourse {
         _ citations: inout Citations
     ) -> TransactionRow.Identifiers {
         // Ids are text, but Apple counts them up: the longer one is the later one.
-        let ids = purchase.transactionIds.sorted { left, right in
+        let ids = purchase.transactionIds.ordered { left, right in
             left.utf8.count != right.utf8.count
                 ? left.utf8.count < right.utf8.count : byBytes(left, right) ?? false
         }
@@ -235,7 +251,7 @@ extension TransactionCourse {
         _ kind: ActivePeriod.Kind,
         _ money: TransactionRow.Money,
         _ terms: TransactionRow.Terms,
-        after before: TransactionRow?,
+        after before: Predecessor?,
         _ paidPeriods: inout Int,
         _ citations: inout Citations
     ) -> TransactionRow.Place {
@@ -252,24 +268,24 @@ extension TransactionCourse {
             (purchase.purchaseDate.milliseconds - $0.milliseconds) / 1000
         }
         var change: PlanChangeClass?
-        if let before, !before.product.productId.isEmpty, !purchase.productId.isEmpty,
-            byBytes(before.product.productId, purchase.productId) != nil
+        if let before, !before.productId.isEmpty, !purchase.productId.isEmpty,
+            byBytes(before.productId, purchase.productId) != nil
         {
             change = catalogues.change(
-                from: before.product.productId,
+                from: before.productId,
                 to: purchase.productId,
                 at: purchase.purchaseDate
             )
             citations.cite(timeline.purchases[index - 1].datesOffset)
         }
         return TransactionRow.Place(
-            renewalNumber: (chained?.place.renewalNumber ?? 0) + 1,
+            renewalNumber: (chained?.renewalNumber ?? 0) + 1,
             consecutivePaidPeriods: isFree ? 0 : paidPeriods,
-            isTrialConversion: chained?.terms.isTrialPeriod == true && kind != .trial,
+            isTrialConversion: chained?.isTrialPeriod == true && kind != .trial,
             isResubscribe: isAgain,
             gapSeconds: isAgain ? gap : nil,
             planChange: change,
-            previousProductId: change == nil ? nil : before?.product.productId
+            previousProductId: change == nil ? nil : before?.productId
         )
     }
 }

@@ -207,7 +207,7 @@ extension Kind {
         case 4: kind = .link
         default: return nil
         }
-        guard kind.rawValue.utf8.elementsEqual(word) else { return nil }
+        guard kind.rawValue.withBytes({ ByteScan.areEqual($0, word) }) else { return nil }
         self = kind
     }
 }

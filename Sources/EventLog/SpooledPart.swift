@@ -16,6 +16,7 @@ struct SpooledPart {
     private struct Stream {
         let first: Int32
         var last: Int32
+        var recordCount: Int32
     }
 
     init(_ bytes: UnsafeRawBufferPointer) {
@@ -53,12 +54,13 @@ struct SpooledPart {
             if ByteScan.areEqual(record(streams[number].first).key, key) {
                 nexts[Int(streams[number].last)] = Int32(index)
                 streams[number].last = Int32(index)
+                streams[number].recordCount += 1
                 return
             }
             slot = (slot + 1) & mask
         }
         table[slot] = Int32(streams.count)
-        streams.append(Stream(first: Int32(index), last: Int32(index)))
+        streams.append(Stream(first: Int32(index), last: Int32(index), recordCount: 1))
     }
 
     private func record(_ index: Int32) -> SpoolRecord {
@@ -78,6 +80,7 @@ struct SpooledPart {
             originalTransactionId: String(decoding: first.originalTransactionId, as: UTF8.self)
         )
         var history = StreamHistory(stream: id, events: [], confirmations: [])
+        history.events.reserveCapacity(Int(stream.recordCount))
         var index = stream.first
         while index >= 0 {
             let record = self.record(index)
@@ -117,7 +120,9 @@ extension SpoolRecord {
 extension StreamHistory {
     /// Puts events into the order that folds and people want, whatever order they were read in.
     mutating func sortByPosition() {
-        let isInOrder = zip(events, events.dropFirst()).allSatisfy { $0.position < $1.position }
+        let isInOrder = events.indices.dropFirst().allSatisfy {
+            events[$0 - 1].position < events[$0].position
+        }
         if !isInOrder { events.sort { $0.position < $1.position } }
         if unreadable.count > 1 { unreadable.sort { $0.position < $1.position } }
     }

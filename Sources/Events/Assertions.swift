@@ -32,13 +32,31 @@ public struct Assertions: Sendable {
     /// The state of a field after all assertions, with the offset of the event that decides it;
     /// nil where nobody said anything.
     public func decision(on field: Field) -> (state: Knowledge.State, offset: Int64)? {
-        guard var best = sorted.lastIndex(where: { $0.fields.contains(field) }) else { return nil }
-        var index = best
-        while index > sorted.startIndex, sorted[index - 1].asOf == sorted[best].asOf {
-            index -= 1
-            guard sorted[index].fields.contains(field) else { continue }
-            if sorted[index].outranks(sorted[best], on: field) { best = index }
+        sorted.withUnsafeBufferPointer { sorted in
+            decider(of: field, in: sorted).map { (sorted[$0].state(of: field), sorted[$0].offset) }
         }
-        return (sorted[best].state(of: field), sorted[best].offset)
+    }
+
+    /// Whether a field has that text after all assertions.
+    public func say(_ field: Field, _ text: String) -> Bool {
+        sorted.withUnsafeBufferPointer { sorted in
+            decider(of: field, in: sorted).map { sorted[$0].content.says(field, text) } ?? false
+        }
+    }
+
+    // In the memory where they lie, for each copy of an assertion would be counted twice.
+    private func decider(
+        of field: Field,
+        in sorted: UnsafeBufferPointer<Assertion>
+    ) -> Int? {
+        var index = sorted.endIndex
+        var best: Int?
+        while index > sorted.startIndex {
+            index -= 1
+            if let best, sorted[index].asOf != sorted[best].asOf { break }
+            guard sorted[index].fields.contains(field) else { continue }
+            if best.map({ sorted[index].outranks(sorted[$0], on: field) }) ?? true { best = index }
+        }
+        return best
     }
 }

@@ -152,6 +152,16 @@ public struct Content: Hashable, Sendable {
         if case .text(let text)? = self[field] { text } else { nil }
     }
 
+    /// Whether a field carries exactly this text: the same as asking for it, without making one.
+    public func says(_ field: Field, _ text: String) -> Bool {
+        guard carried.contains(field), field.valueType == .text else { return false }
+        return canonicalBytes.withUnsafeBufferPointer { bytes in
+            guard let place = FieldPlace(of: field, in: bytes) else { return false }
+            let value = UnsafeRawBufferPointer(UnsafeBufferPointer(rebasing: bytes[place.value]))
+            return text.withBytes { ByteScan.areEqual(value, $0) }
+        }
+    }
+
     /// The integer of a field; nil where there is none.
     public func integer(_ field: Field) -> Int64? {
         if case .integer(let number)? = self[field] { number } else { nil }

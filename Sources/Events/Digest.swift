@@ -52,15 +52,16 @@ public struct Digest: Hashable, Sendable {
     }
 
     /// The SHA-256 of some bytes.
-    public static func of(_ bytes: [UInt8]) -> Digest {
-        bytes.withUnsafeBytes { buffer in
-            var hasher = SHA256()
-            hasher.update(bufferPointer: buffer)
-            guard let digest = hasher.finalize().withUnsafeBytes({ Digest(bytes: $0) }) else {
-                preconditionFailure("a SHA-256 digest has \(byteCount) bytes")
-            }
-            return digest
+    public static func of(_ bytes: [UInt8]) -> Digest { bytes.withUnsafeBytes { of($0) } }
+
+    /// The SHA-256 of some bytes.
+    package static func of(_ bytes: UnsafeRawBufferPointer) -> Digest {
+        var hasher = SHA256()
+        hasher.update(bufferPointer: bytes)
+        guard let digest = hasher.finalize().withUnsafeBytes({ Digest(bytes: $0) }) else {
+            preconditionFailure("a SHA-256 digest has \(byteCount) bytes")
         }
+        return digest
     }
 
     /// Sixty-four lower-case hexadecimal digits.

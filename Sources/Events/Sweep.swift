@@ -29,23 +29,25 @@ public struct Sweep: Sendable {
 
     /// The state of a field as of now.
     public func state(of field: Field) -> Knowledge.State {
-        winner(of: field)?.state(of: field) ?? .unknown
+        winner(of: field).map { assertions[$0].state(of: field) } ?? .unknown
     }
 
     /// The state of a field as asserted at exactly this as-of; unknown where it was not.
     public func fresh(_ field: Field) -> Knowledge.State {
-        guard let winner = winner(of: field), winner.asOf == asOf else { return .unknown }
-        return winner.state(of: field)
+        guard let winner = winner(of: field), assertions[winner].asOf == asOf else {
+            return .unknown
+        }
+        return assertions[winner].state(of: field)
     }
 
     /// The offset of the event that decides a field as of now; nil where nobody said anything.
     public func decider(of field: Field) -> Int64? {
-        winner(of: field)?.offset
+        winner(of: field).map { assertions[$0].offset }
     }
 
-    private func winner(of field: Field) -> Assertion? {
+    private func winner(of field: Field) -> Int? {
         let index = winners[Int(field.rawValue)]
-        return index < 0 ? nil : assertions[index]
+        return index < 0 ? nil : index
     }
 
     private mutating func take(_ index: Int) {
@@ -53,9 +55,13 @@ public struct Sweep: Sendable {
         while bits != 0 {
             let tag = bits.trailingZeroBitCount
             bits &= bits - 1
-            guard let field = Field(rawValue: UInt8(tag)) else { continue }
             let current = winners[tag]
-            if current < 0 || assertions[index].outranks(assertions[current], on: field) {
+            // The common case, at the price of a comparison: assertions come by their as-of.
+            if current < 0 || assertions[current].asOf < assertions[index].asOf {
+                winners[tag] = index
+            } else if let field = Field(rawValue: UInt8(tag)),
+                assertions[index].outranks(assertions[current], on: field)
+            {
                 winners[tag] = index
             }
         }
