@@ -14,19 +14,65 @@ enum LiveViews {
 
     /// Points a view at its new table.
     ///
-    /// Replaced, not dropped, so that grants and views upon it stay; only columns that changed,
-    /// other than by new ones at the end, make a new view necessary.
+    /// Replaced, not dropped, so that grants and views upon it stay: the columns that it has keep
+    /// their places, and new ones come after them. Only where one is gone, or of another type, the
+    /// view is made anew, with what was granted on the old one and its comment.
     static func point(_ name: String, to table: String) -> String {
-        """
-        DO $$
-        BEGIN
-            CREATE OR REPLACE VIEW projection.\(name) AS SELECT * FROM \(table);
-        EXCEPTION WHEN invalid_table_definition THEN
-            DROP VIEW projection.\(name);
-            CREATE VIEW projection.\(name) AS SELECT * FROM \(table);
-        END
-        $$;
-        GRANT SELECT ON projection.\(name) TO ledger_writer, ledger_reader
-        """
+        let view = ProjectionSchema.literal("projection." + name)
+        return """
+            DO $subledger$
+            DECLARE
+                columns text;
+                kept text[];
+                statement text;
+            BEGIN
+                SELECT string_agg(quote_ident(n.attname), ', ' ORDER BY o.attnum, n.attnum)
+                INTO columns
+                FROM pg_attribute n LEFT JOIN pg_attribute o
+                    ON o.attrelid = to_regclass(\(view)) AND o.attname = n.attname
+                        AND o.attnum > 0 AND NOT o.attisdropped
+                WHERE n.attrelid = \(ProjectionSchema.literal(table))::regclass
+                    AND n.attnum > 0 AND NOT n.attisdropped;
+                EXECUTE 'CREATE OR REPLACE VIEW projection.\(name) AS SELECT ' || columns
+                    || \(ProjectionSchema.literal(" FROM " + table));
+            EXCEPTION WHEN invalid_table_definition THEN
+                \(keep(view, name, table))
+                DROP VIEW projection.\(name);
+                CREATE VIEW projection.\(name) AS SELECT * FROM \(table);
+                FOREACH statement IN ARRAY coalesce(kept, '{}') LOOP
+                    EXECUTE statement;
+                END LOOP;
+            END
+            $subledger$;
+            GRANT SELECT ON projection.\(name) TO ledger_writer, ledger_reader
+            """
+    }
+
+    // The statements that say of a new view what was said of the old one: grants on it, grants on
+    // the columns that the new table has too, and the comment. The owner grants all of them.
+    private static func keep(_ view: String, _ name: String, _ table: String) -> String {
+        let grantee = "CASE a.grantee WHEN 0 THEN 'PUBLIC' ELSE a.grantee::regrole::text END"
+        let option = "CASE WHEN a.is_grantable THEN ' WITH GRANT OPTION' ELSE '' END"
+        return """
+            SELECT array_agg(said.statement) INTO kept FROM (
+                SELECT format('GRANT %s ON projection.\(name) TO %s%s', a.privilege_type,
+                    \(grantee), \(option)) AS statement
+                FROM pg_class c, aclexplode(c.relacl) a
+                WHERE c.oid = \(view)::regclass AND a.grantee <> c.relowner
+                UNION ALL
+                SELECT format('GRANT %s (%I) ON projection.\(name) TO %s%s', a.privilege_type,
+                    o.attname, \(grantee), \(option))
+                FROM pg_attribute o JOIN pg_attribute n
+                    ON n.attrelid = \(ProjectionSchema.literal(table))::regclass
+                        AND n.attname = o.attname AND n.attnum > 0,
+                    aclexplode(o.attacl) a
+                WHERE o.attrelid = \(view)::regclass AND NOT o.attisdropped
+                UNION ALL
+                SELECT format('COMMENT ON VIEW projection.\(name) IS %L', d.description)
+                FROM pg_description d
+                WHERE d.objoid = \(view)::regclass AND d.classoid = 'pg_class'::regclass
+                    AND d.objsubid = 0
+            ) said;
+            """
     }
 }

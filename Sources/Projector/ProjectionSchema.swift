@@ -5,9 +5,16 @@ enum ProjectionSchema {
         BEGIN;
         SET LOCAL client_min_messages = warning;
         SELECT pg_advisory_xact_lock(x'50726f6a'::bigint);
-        CREATE SCHEMA IF NOT EXISTS projection AUTHORIZATION ledger_owner;
-        GRANT USAGE ON SCHEMA projection TO ledger_writer, ledger_reader;
+        DO $$
+        BEGIN
+            -- IF NOT EXISTS would ask for the right to make schemas even where it is there.
+            IF to_regnamespace('projection') IS NULL THEN
+                CREATE SCHEMA projection AUTHORIZATION ledger_owner;
+            END IF;
+        END
+        $$;
         SET LOCAL ROLE ledger_owner;
+        GRANT USAGE ON SCHEMA projection TO ledger_writer, ledger_reader;
         \(ledgerProjection)
         \(refusedStream)
         \(lease)

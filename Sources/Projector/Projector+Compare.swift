@@ -16,11 +16,18 @@ extension Projector {
         /// Projections whose live table has the rows of a rebuild, but cites other events for some;
         /// looked for only where the catalogue is that of the live tables and all rows are equal.
         public let miscited: [String]
+        /// Subscriptions that only the live tables refuse, or only the new ones.
+        public let refusals: RefusalDifference
+        /// The new tables that have no live one to be compared with.
+        public let unmatched: [Rebuilt]
         /// Events of the log that were in no live table when they were compared.
         public let lag: Int64
 
         /// Whether the live tables are what a rebuild makes, and what is said of them is true.
-        public var isClean: Bool { difference.isEqual && misstated.isEmpty && miscited.isEmpty }
+        public var isClean: Bool {
+            difference.isEqual && misstated.isEmpty && miscited.isEmpty
+                && refusals.changedCount == 0
+        }
     }
 
     /// What becomes of tables that were compared.
@@ -49,7 +56,8 @@ extension Projector {
     ///   - samplesMax: Most subscriptions to show as samples.
     ///   - options: How to go about it.
     /// - Returns: The difference.
-    /// - Throws: `nothingLive`, `schemaTaken`, `logForked`, `databaseUnavailable`.
+    /// - Throws: `nothingLive`, `schemaTaken`, `logForked`, `databaseUnavailable`; `viewsInUse` where
+    ///   the new tables could never be promoted.
     public func compare(
         _ chosen: [any Projection]? = nil,
         then afterwards: Afterwards,
@@ -58,7 +66,9 @@ extension Projector {
         samplesMax: Int = ProjectionDifference.samplesDefault,
         _ options: RebuildOptions = RebuildOptions()
     ) async throws(ProjectorError) -> Comparison {
-        try await exclusively("rebuild --diff", options) { session in
+        let action =
+            "rebuild --" + (whatIf != nil ? "with" : catalogue == .ofLive ? "check" : "diff")
+        return try await exclusively(action, options) { session in
             let live = try await liveParts(of: chosen ?? projections, in: session)
             let newest = try await context(of: whatIf)
             // What was never built has nothing to be checked.
@@ -75,9 +85,13 @@ extension Projector {
                     plan.contexts[part.name] = newest.knowing(catalogue: part.catalogueVersion)
                 }
             }
-            if case .keep(let schema) = afterwards {
+            switch afterwards {
+            case .keep(let schema):
                 try await checkFree(schema, in: session)
                 plan.schema = schema
+            case .wait:
+                try await ViewDependents.check(plan.projections, doing: action, in: session)
+            case .drop: break
             }
             let comparing = Comparing(
                 projector: self,
@@ -100,69 +114,6 @@ extension Projector {
         case newest
         /// That of the live tables: whether these are what their fold makes.
         case ofLive
-    }
-
-    /// Drops tables that wait to be promoted.
-    ///
-    /// - Parameters:
-    ///   - chosen: Of which projections; nil for all.
-    ///   - options: How to go about it.
-    /// - Returns: Where they were: schema and name, joined by a point.
-    /// - Throws: `databaseUnavailable`.
-    public func discard(
-        _ chosen: [any Projection]? = nil,
-        _ options: RebuildOptions = RebuildOptions()
-    ) async throws(ProjectorError) -> [String] {
-        try await exclusively("rebuild --discard", options) { session in
-            let names = (chosen ?? projections).map(\.name)
-            let found = try await session.query(
-                """
-                SELECT DISTINCT build_schema || '.' || name FROM projection.ledger_projection
-                WHERE state = 'ready' AND ($1 OR name = ANY($2)) ORDER BY 1
-                """,
-                [.bool(chosen == nil), .textArray(names)]
-            ).map { try $0.text(0) }
-            let all = try await session.query(
-                "SELECT DISTINCT name FROM projection.ledger_projection WHERE state = 'ready'"
-            ).map { try $0.text(0) }
-            try await forgetWaiting(chosen == nil ? all : names, options, in: session)
-            return found
-        }
-    }
-
-    /// Drops the tables that are kept beside the live ones, in a schema of their own.
-    ///
-    /// - Parameters:
-    ///   - schema: The schema.
-    ///   - options: How to go about it.
-    /// - Throws: `schemaTaken` where it holds no such tables, `viewsInUse`, `databaseUnavailable`.
-    public func discard(
-        schema: String,
-        _ options: RebuildOptions = RebuildOptions()
-    ) async throws(ProjectorError) {
-        try await exclusively("rebuild --discard", options) { session in
-            let found = try await session.query(
-                """
-                SELECT FROM projection.ledger_projection
-                WHERE state IN ('beside', 'fixed') AND build_schema = $1 LIMIT 1
-                """,
-                [.text(schema)]
-            )
-            guard found.count == 1 else {
-                throw ProjectorError(
-                    .schemaTaken,
-                    "schema \(schema) holds no tables that a rebuild has kept; "
-                        + "`subledger projections` lists those there are"
-                )
-            }
-            guard try await LeftOvers.drop(schema, options, .ofHousekeeping, in: session) else {
-                throw ProjectorError(
-                    .viewsInUse,
-                    "the tables of schema \(schema) are still used; pg_stat_activity shows who "
-                        + "reads them. End that, drop the views upon them, and try again"
-                )
-            }
-        }
     }
 
     private func liveParts(
@@ -222,6 +173,10 @@ private struct Comparing: Sendable {
                 tables: rebuilt,
                 misstated: misstated(found.live, rebuilt, found.difference),
                 miscited: found.miscited,
+                refusals: found.refusals,
+                unmatched: rebuilt.filter { table in
+                    !found.live.contains { $0.name == table.name }
+                },
                 lag: found.live.map { (newest[$0.lane]?.offset ?? 0) - $0.head.offset }.max() ?? 0
             )
         } catch {
@@ -264,6 +219,7 @@ private struct Comparing: Sendable {
         let difference: ProjectionDifference
         let live: [ProjectionPart]
         let miscited: [String]
+        let refusals: RefusalDifference
     }
 
     // Whoever follows the live tables waits while the new ones are brought to the same commits and
@@ -291,9 +247,18 @@ private struct Comparing: Sendable {
             let miscited =
                 comparesCitations && difference.isEqual
                 ? try await TableDifference.miscited(pairs, in: reader) : []
+            let refusals = try await RefusalDifference.read(
+                refusingTables(tables, held),
+                in: reader
+            )
             await holder.close()
             await reader.close()
-            return Found(difference: difference, live: held, miscited: miscited)
+            return Found(
+                difference: difference,
+                live: held,
+                miscited: miscited,
+                refusals: refusals
+            )
         } catch {
             await holder.close()
             await reader.close()
@@ -313,6 +278,15 @@ private struct Comparing: Sendable {
                 oldVersion: part?.version,
                 new: tables.schema
             )
+        }
+    }
+
+    private func refusingTables(
+        _ tables: ShadowTables,
+        _ live: [ProjectionPart]
+    ) -> [(name: String, old: String, new: String)] {
+        plan.names.compactMap { name in
+            live.first { $0.name == name }.map { (name, $0.schema, tables.schema) }
         }
     }
 

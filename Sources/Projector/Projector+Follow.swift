@@ -204,10 +204,15 @@ extension Projector {
             )
         }
         if !old.isEmpty {
+            let gone = retired(among: old.map(\.name))
+            let way =
+                gone.isEmpty
+                ? "`subledger rebuild --diff` shows what a rebuild would change"
+                : "`subledger rebuild --discard \(gone.joined(separator: " "))` drops what this "
+                    + "program does not have"
             options.notice(
                 "not followed, because other folds made them: "
-                    + Projector.difference(of: old, from: projections)
-                    + "; `subledger rebuild --diff` shows what a rebuild would change"
+                    + Projector.difference(of: old, from: projections) + "; " + way
             )
         }
         let newest = try await current().catalogues.newestVersion

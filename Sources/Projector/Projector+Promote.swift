@@ -30,7 +30,14 @@ extension Projector {
         try await exclusively("rebuild --promote", options) { session in
             var promoted: [Rebuilt] = []
             var milliseconds = 0.0
-            for tables in try await ready(chosen, in: session) {
+            let ready = try await ready(chosen, in: session)
+            let names = ready.flatMap(\.names)
+            try await ViewDependents.check(
+                projections.filter { names.contains($0.name) },
+                doing: "rebuild --promote",
+                in: session
+            )
+            for tables in ready {
                 try await catchUp(tables, to: try await log.heads(), in: session)
                 milliseconds = max(milliseconds, try await promote(tables, in: session))
                 promoted += try await rebuilt(tables, [:], in: session)
@@ -111,6 +118,10 @@ extension Projector {
                     return milliseconds
                 }
             } catch {
+                // Somebody has put a view upon one since that was looked for.
+                if error.sqlState == "2BP01", let refusal = try await refusal(tables, session) {
+                    throw refusal
+                }
                 guard error.sqlState == "55P03" else { throw error }
                 // A report, or a step of `follow`, holds what must be locked.
                 try await Task.sleep(for: Projector.promotionPause)
@@ -124,6 +135,15 @@ extension Projector {
                 + "projection and does not end, or `follow` is always ahead; pg_stat_activity "
                 + "shows who. End it and run `subledger rebuild` again"
         )
+    }
+
+    private func refusal(
+        _ tables: ShadowTables,
+        _ session: PostgresSession
+    ) async throws -> ProjectorError? {
+        try await ViewDependents.all(upon: tables.names, in: session)
+            .min { $0.key < $1.key }
+            .map { ViewDependents.refusal($0.key, $0.value, doing: "rebuild") }
     }
 
     // The log was restored or forked: what the live tables say of it counts for nothing.

@@ -26,7 +26,8 @@ extension Projector {
     ///   - chosen: What to build; nil for all.
     ///   - options: How to go about it.
     /// - Returns: What became of each projection.
-    /// - Throws: `databaseUnavailable`, `viewsInUse`; the live tables are then as they were.
+    /// - Throws: `databaseUnavailable`; `viewsInUse`, at once where a view that has to be made anew
+    ///   has others upon it. The live tables are then as they were.
     public func rebuild(
         _ chosen: [any Projection]? = nil,
         _ options: RebuildOptions = RebuildOptions()
@@ -36,6 +37,7 @@ extension Projector {
                 projections: chosen ?? projections,
                 context: try await current()
             )
+            try await ViewDependents.check(plan.projections, doing: "rebuild", in: session)
             let heads = try await log.heads()
             let (build, folded) = try await fill(plan, options, in: session) { _ in heads }
             let tables = ShadowTables(schema: build.schema, names: plan.names)

@@ -18,6 +18,8 @@ extension Projector {
         public let sourceDigest: Digest
         /// Whether this program's fold makes the same, so that it may follow it.
         public let isCurrent: Bool
+        /// Whether this program has a projection of that name at all.
+        public let isKnown: Bool
         /// Newest version of the catalogue that the fold knew; 0 for none.
         public let catalogueVersion: Int
         /// The policy of a what-if; nil for the one that holds.
@@ -116,6 +118,7 @@ extension Projector {
             version: first.version,
             sourceDigest: first.sourceDigest,
             isCurrent: projections.contains { first.isMade(by: $0) },
+            isKnown: retired(among: [first.name]).isEmpty,
             catalogueVersion: first.catalogueVersion,
             policy: first.policy,
             positions: Dictionary(uniqueKeysWithValues: offsets),
@@ -140,7 +143,7 @@ extension Projector {
 
     // Live, and of a projection that there is in this program: nobody brings another one on.
     private func isLiveHere(_ table: Table) -> Bool {
-        table.state == .live && projections.contains { $0.name == table.name }
+        table.state == .live && table.isKnown
     }
 
     private static func restored(_ table: Table) -> ProjectorError {

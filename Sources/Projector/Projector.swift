@@ -68,15 +68,19 @@ public struct Projector: Sendable {
         var chosen: [any Projection] = []
         for name in names {
             guard let projection = projections.first(where: { $0.name == name }) else {
-                let known = projections.map(\.name).joined(separator: ", ")
-                throw ProjectorError(
-                    .unknownProjection,
-                    "there is no projection `\(name)`; there are: \(known)"
-                )
+                throw Projector.unknown(name, projections)
             }
             if !chosen.contains(where: { $0.name == name }) { chosen.append(projection) }
         }
         return chosen
+    }
+
+    static func unknown(_ name: String, _ projections: [any Projection]) -> ProjectorError {
+        let known = projections.map(\.name).joined(separator: ", ")
+        return ProjectorError(
+            .unknownProjection,
+            "there is no projection `\(name)`; there are: \(known)"
+        )
     }
 
     /// What folds may know now.

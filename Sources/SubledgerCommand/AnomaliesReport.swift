@@ -41,29 +41,32 @@ struct AnomaliesReport: AsyncParsableCommand {
 
     func run() async throws {
         let log = try await database.openLog()
-        let tally = try await tally(of: log)
+        let found = try await tally(of: log)
         let lanes = log.identity.lanes
         await log.close()
-        let document = Document(tally, lanes: lanes)
+        let document = Document(found.state, found.unreadable, lanes: lanes)
         if output.json { try Terminal.print(json: document) } else { document.printTable() }
+        found.unreadable.tell("report anomalies")
+        try found.unreadable.check()
     }
 
-    private func tally(of log: EventLog) async throws -> AnomalyTally {
+    private func tally(of log: EventLog) async throws -> Readable<AnomalyTally> {
         let catalogues = try await CatalogueStore(log: log).history(
             knownAt: knowledge.knownAt
         )
         let progress = SharedProgress("anomalies", isQuiet: output.quiet)
-        var tally = AnomalyTally(limit: limit)
+        var tally = Readable(AnomalyTally(limit: limit))
         for (lane, head) in try await knowledge.heads(of: log) {
             tally = try await log.foldStreams(lane: lane, upTo: head, into: tally) {
                 tally,
                 history in
-                tally.take(StreamAnomalies(Timeline(history), catalogues).found)
-                progress.report(tally.streams, "streams")
+                if tally.unreadable.take(history.stream, history.unreadable) { return }
+                tally.state.take(StreamAnomalies(Timeline(history), catalogues).found)
+                progress.report(tally.state.streams, "streams")
             }
         }
         progress.finish()
-        tally.trim()
+        tally.state.trim()
         return tally
     }
 }
@@ -98,6 +101,8 @@ private struct Document: Encodable {
     let streams: Int
     let counts: [String: Int]
     let anomalies: [Row]
+    let unreadableStreams: Int
+    let unreadable: JSONTree
 
     struct Row: Encodable {
         let originalTransactionId: String
@@ -111,7 +116,9 @@ private struct Document: Encodable {
         let positions: [PositionValue]
     }
 
-    init(_ tally: AnomalyTally, lanes: LaneCount) {
+    init(_ tally: AnomalyTally, _ unreadable: UnreadableStreams, lanes: LaneCount) {
+        unreadableStreams = unreadable.count
+        self.unreadable = unreadable.document(lanes: lanes)
         streams = tally.streams
         counts = Dictionary(
             uniqueKeysWithValues: StreamAnomaly.Kind.allCases.map {

@@ -1,6 +1,7 @@
 import EventLog
 import Events
 import Projections
+import Projector
 
 /// The JSON of `rebuild --diff`.
 struct DifferenceDocument: Encodable {
@@ -11,6 +12,7 @@ struct DifferenceDocument: Encodable {
     let money: [Money]
     let environments: [Effect]
     let projections: [Table]
+    let refusals: Refusals
     let samples: [JSONTree]
 
     struct Access: Encodable {
@@ -63,12 +65,28 @@ struct DifferenceDocument: Encodable {
         let name: String
         let oldVersion: JSONTree
         let newVersion: Int
+        /// Whether there is no live table to compare with; `rows` are then those of the new one.
+        let isNew: Bool
+        let rows: Int?
         let rowsChanged: Int
         let streamsChanged: Int
         let changes: [String: Count]
         let columns: [String: Int]
         let columnsAdded: [String]
         let columnsRemoved: [String]
+    }
+
+    /// What both sides refuse, and what only one does.
+    struct Refusals: Encodable {
+        let same: Int
+        let changedCount: Int
+        let changed: [JSONTree]
+
+        init(_ refusals: RefusalDifference, lanes: LaneCount) {
+            same = refusals.same
+            changedCount = refusals.changedCount
+            changed = refusals.changed.map { $0.document(lanes) }
+        }
     }
 
     struct Count: Encodable {
@@ -85,7 +103,10 @@ struct DifferenceDocument: Encodable {
         access = production.access
         money = production.money
         environments = difference.effects.map(Effect.init)
-        projections = zip(difference.tables, difference.totals).map(Table.init)
+        projections = zip(difference.tables, difference.totals).map { table, totals in
+            Table(table, totals, report)
+        }
+        refusals = Refusals(report.refusals, lanes: report.lanes)
         samples = report.samples.map {
             $0.document(in: difference.tables, lanes: report.lanes)
         }
@@ -93,10 +114,12 @@ struct DifferenceDocument: Encodable {
 }
 
 extension DifferenceDocument.Table {
-    init(_ table: ComparedTable, _ totals: TableTotals) {
+    init(_ table: ComparedTable, _ totals: TableTotals, _ report: DifferenceReport) {
         name = table.name
         oldVersion = JSONTree(table.oldVersion.map(Int64.init))
         newVersion = table.newVersion
+        isNew = report.newTables[table.name] != nil
+        rows = report.rows[table.name]
         rowsChanged = totals.rowsChanged
         streamsChanged = totals.streamsChanged
         changes = Dictionary(
@@ -107,8 +130,27 @@ extension DifferenceDocument.Table {
         columns = Dictionary(
             uniqueKeysWithValues: totals.changedColumns.map { ($0.column, $0.rows) }
         )
-        columnsAdded = table.columnsAdded
+        columnsAdded = isNew ? [] : table.columnsAdded
         columnsRemoved = table.columnsRemoved
+    }
+}
+
+extension RefusalDifference.Changed {
+    /// The refusals of both sides as JSON.
+    fileprivate func document(_ lanes: LaneCount) -> JSONTree {
+        func side(_ refusal: RefusalDifference.Refusal?) -> JSONTree {
+            guard let refusal else { return .null }
+            return .object([
+                "position": JSONTree(refusal.position, lanes: lanes),
+                "reason": .text(refusal.reason),
+            ])
+        }
+        return .object([
+            "projection": .text(projection),
+            "originalTransactionId": .text(stream.originalTransactionId),
+            "environment": .text(stream.environment.word),
+            "live": side(live), "rebuilt": side(rebuilt),
+        ])
     }
 }
 

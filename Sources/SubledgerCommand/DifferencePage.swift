@@ -137,6 +137,7 @@ struct DifferencePage {
 
     private var kinds: HTML {
         let rows = zip(difference.tables, difference.totals).flatMap { table, totals -> [HTML] in
+            if let rows = report.newTables[table.name] { return [newRow(table, rows)] }
             let changes = totals.changes
             let head: HTML = """
                 <th scope="row" rowspan="\(max(1, changes.count))">\(table.name)</th>\
@@ -162,8 +163,17 @@ struct DifferencePage {
             """
     }
 
+    private func newRow(_ table: ComparedTable, _ rows: Int) -> HTML {
+        """
+        <tr class="first"><th scope="row">\(table.name)</th><td>\(table.newVersion)</td>\
+        <td>new</td><td class="number">\(rows)</td><td></td></tr>
+        """
+    }
+
     private var columns: [HTML] {
-        difference.tables.filter { !$0.hasSameColumns }.map { table in
+        difference.tables.filter {
+            !$0.hasSameColumns && report.newTables[$0.name] == nil
+        }.map { table in
             let parts = [("new", table.columnsAdded), ("gone", table.columnsRemoved)]
             let words = parts.filter { !$0.1.isEmpty }
                 .map { "\($0.0): \($0.1.joined(separator: ", "))" }.joined(separator: "; ")

@@ -1,6 +1,7 @@
 import EventLog
 import Events
 import Projections
+import Projector
 import Subledger
 
 /// The difference between two builds with all that is printed beside it: whose the samples are, and
@@ -9,6 +10,35 @@ struct DifferenceReport {
     let difference: ProjectionDifference
     let samples: [ExplainedSample]
     let lanes: LaneCount
+    /// Rows of each new table, by its projection; none where only tables were compared.
+    private(set) var rows: [String: Int] = [:]
+    /// The same of those that have no live table to be compared with.
+    private(set) var newTables: [String: Int] = [:]
+    private(set) var refusals = RefusalDifference()
+
+    /// The report of a comparison; reads the history of each sample.
+    ///
+    /// - Parameters:
+    ///   - comparison: What was found; the new tables were made by the folds of this program.
+    ///   - policy: What counts as access on the new side.
+    ///   - ledger: Where the events are.
+    /// - Throws: `EventLogError`; `CatalogueError` where the catalogue cannot be read back.
+    init(
+        _ comparison: Projector.Comparison,
+        under policy: AccessPolicy,
+        in ledger: Ledger
+    ) async throws {
+        let positions = comparison.tables.map(\.positions).max { $0.count < $1.count } ?? [:]
+        try await self.init(
+            comparison.difference,
+            knownAt: positions.isEmpty ? .latest : .offsets(positions),
+            under: policy,
+            in: ledger
+        )
+        for table in comparison.tables { rows[table.name] = table.rows }
+        for table in comparison.unmatched { newTables[table.name] = table.rows }
+        refusals = comparison.refusals
+    }
 
     /// The report of a difference; reads the history of each sample.
     ///

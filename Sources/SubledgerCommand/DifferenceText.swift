@@ -63,6 +63,10 @@ struct DifferenceText {
         var table = TextTable(["projection", "version", "what", "rows", "subscriptions"])
         for (compared, totals) in zip(difference.tables, difference.totals) {
             var name = compared.name
+            if let rows = report.newTables[name] {
+                table.add([name, "\(compared.newVersion)", "new", "\(rows)", ""])
+                continue
+            }
             var versions = DifferenceWording.versions(compared)
             for (kind, count) in totals.changes {
                 table.add([name, versions, kind, "\(count.rows)", "\(count.streams)"])
@@ -74,7 +78,7 @@ struct DifferenceText {
     }
 
     private var columns: [String] {
-        difference.tables.flatMap { table in
+        difference.tables.filter { report.newTables[$0.name] == nil }.flatMap { table in
             table.columnsAdded.map { "\(table.name): column \($0) is new" }
                 + table.columnsRemoved.map { "\(table.name): column \($0) is gone" }
         }

@@ -26,21 +26,25 @@ struct DriftReportCommand: AsyncParsableCommand {
 
     func run() async throws {
         let log = try await database.openLog()
-        let report = try await report(of: log)
+        let found = try await report(of: log)
         await log.close()
-        let document = Document(report, lanes: log.identity.lanes)
+        let (report, unreadable) = (found.state, found.unreadable)
+        let document = Document(report, unreadable, lanes: log.identity.lanes)
         if output.json { try Terminal.print(json: document) } else { document.printTable() }
+        unreadable.tell("report drift")
+        try unreadable.check()
         guard report.checked == report.agreeing else { throw Exit.mismatch }
     }
 
-    private func report(of log: EventLog) async throws -> DriftReport {
+    private func report(of log: EventLog) async throws -> Readable<DriftReport> {
         let limit = limit
-        var report = DriftReport()
+        var report = Readable(DriftReport())
         for (lane, head) in try await knowledge.heads(of: log) {
             report = try await log.foldStreams(lane: lane, upTo: head, into: report) {
                 report,
                 history in
-                report.add(Drift.check(history), keeping: limit)
+                if report.unreadable.take(history.stream, history.unreadable) { return }
+                report.state.add(Drift.check(history), keeping: limit)
             }
         }
         return report
@@ -50,6 +54,8 @@ struct DriftReportCommand: AsyncParsableCommand {
         let checked: Int
         let agreeing: Int
         let drift: [Line]
+        let unreadableStreams: Int
+        let unreadable: JSONTree
 
         struct Line: Encodable {
             let position: PositionValue
@@ -61,7 +67,9 @@ struct DriftReportCommand: AsyncParsableCommand {
             let ours: String
         }
 
-        init(_ report: DriftReport, lanes: LaneCount) {
+        init(_ report: DriftReport, _ unreadable: UnreadableStreams, lanes: LaneCount) {
+            unreadableStreams = unreadable.count
+            self.unreadable = unreadable.document(lanes: lanes)
             checked = report.checked
             agreeing = report.agreeing
             drift = report.disagreements.map { found in

@@ -10,7 +10,8 @@ struct DueCommand: AsyncParsableCommand {
         discussion: """
             ends_soon: the charge waits, and the period ends within the time. failed: billing \
             grace or retry. overdue: the period has ended and Apple has not spoken since. Both for \
-            sixty days, as long as Apple may charge. Reads the whole log once; the lines come as \
+            sixty days, as long as Apple may charge. unreadable: an event of the subscription \
+            cannot be read, so that nothing is certain of it. Reads the whole log once; the lines come as \
             it goes.
             """
     )
@@ -39,44 +40,53 @@ struct DueCommand: AsyncParsableCommand {
         // The only clock of the question is read here, at the edge.
         let instant = at ?? .systemClock()
         if output.json { Terminal.put("[") }
-        try await printLines(log, at: instant)
+        let unreadable = try await printLines(log, at: instant)
         if output.json { Terminal.print("]") }
+        unreadable.tell("due")
         await log.close()
     }
 
     // One stream is in memory at a time, and each line leaves at once.
-    private func printLines(_ log: EventLog, at instant: Instant) async throws {
-        let (within, isJSON) = (within, output.json)
+    private func printLines(
+        _ log: EventLog,
+        at instant: Instant
+    ) async throws -> UnreadableStreams {
+        let (within, isJSON, lanes) = (within, output.json, log.identity.lanes)
         let wanted = environment
-        var isFirst = true
+        var isFirst = Readable(true)
         for (lane, head) in try await knowledge.heads(of: log) {
             isFirst = try await log.foldStreams(lane: lane, upTo: head, into: isFirst) {
                 isFirst,
                 history in
-                guard wanted.map({ $0 == history.stream.environment }) ?? true,
-                    let due = DueCharge(
-                        Timeline(history),
-                        at: instant,
-                        withinMilliseconds: within
-                    )
-                else { return }
-                let line = Line(due)
+                guard wanted.map({ $0 == history.stream.environment }) ?? true else { return }
+                let line: Line
+                if isFirst.unreadable.take(history.stream, history.unreadable) {
+                    line = Line(unreadable: history, lanes: lanes)
+                } else {
+                    let timeline = Timeline(history)
+                    let due = DueCharge(timeline, at: instant, withinMilliseconds: within)
+                    guard let due else { return }
+                    line = Line(due)
+                }
                 if isJSON {
-                    Terminal.put((isFirst ? "" : ",") + (try Terminal.text(json: line)))
+                    Terminal.put((isFirst.state ? "" : ",") + (try Terminal.text(json: line)))
                 } else {
                     Terminal.print(line.text)
                 }
-                isFirst = false
+                isFirst.state = false
             }
         }
+        return isFirst.unreadable
     }
 
     private struct Line: Encodable {
         let originalTransactionId: String
         let environment: String
         let reason: String
-        let accessEnd: Int64
+        let accessEnd: Int64?
         let autoRenewProductId: String?
+        /// The positions of the events that cannot be read, where that is the reason.
+        let unreadable: [PositionValue]?
 
         init(_ due: DueCharge) {
             originalTransactionId = due.stream.originalTransactionId
@@ -84,11 +94,21 @@ struct DueCommand: AsyncParsableCommand {
             reason = due.reason.rawValue
             accessEnd = due.accessEnd.milliseconds
             autoRenewProductId = due.autoRenewProductId
+            unreadable = nil
+        }
+
+        init(unreadable history: StreamHistory, lanes: LaneCount) {
+            originalTransactionId = history.stream.originalTransactionId
+            environment = history.stream.environment.word
+            reason = "unreadable"
+            accessEnd = nil
+            autoRenewProductId = nil
+            unreadable = history.unreadable.map { PositionValue($0.position, lanes: lanes) }
         }
 
         var text: String {
-            "\(originalTransactionId)  \(environment)  \(reason)  "
-                + Instant(milliseconds: accessEnd).clock
+            "\(originalTransactionId)  \(environment)  \(reason)"
+                + (accessEnd.map { "  " + Instant(milliseconds: $0).clock } ?? "")
                 + (autoRenewProductId.map { "  " + $0 } ?? "")
         }
     }

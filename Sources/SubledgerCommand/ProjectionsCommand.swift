@@ -45,7 +45,16 @@ struct ProjectionsCommand: AsyncParsableCommand {
             ])
         }
         Terminal.print(text.text)
-        if tables.contains(where: { $0.state == .live && !$0.isCurrent && $0.policy == nil }) {
+        let retired = tables.filter { $0.state == .live && !$0.isKnown }.map(\.name)
+        if !retired.isEmpty {
+            Terminal.write(
+                "nobody keeps up what this program does not have; `subledger rebuild --discard "
+                    + "\(retired.joined(separator: " "))` drops it"
+            )
+        }
+        if tables.contains(where: {
+            $0.state == .live && $0.isKnown && !$0.isCurrent && $0.policy == nil
+        }) {
             Terminal.write(
                 "other folds than those of this program made some live tables; "
                     + "`subledger rebuild --diff` shows what a rebuild would change"
@@ -55,6 +64,7 @@ struct ProjectionsCommand: AsyncParsableCommand {
 
     private func remark(_ table: Projector.Table) -> String {
         if table.policy != nil { return " (what-if)" }
+        guard table.isKnown else { return " (not known here)" }
         return table.isCurrent ? "" : " (other fold)"
     }
 
@@ -65,6 +75,7 @@ struct ProjectionsCommand: AsyncParsableCommand {
         let version: Int
         let sourceDigest: String
         let isCurrent: Bool
+        let isKnown: Bool
         let catalogueVersion: Int
         let policy: String?
         let positions: [String: Int64]
@@ -80,6 +91,7 @@ struct ProjectionsCommand: AsyncParsableCommand {
             version = table.version
             sourceDigest = table.sourceDigest.hex
             isCurrent = table.isCurrent
+            isKnown = table.isKnown
             catalogueVersion = table.catalogueVersion
             policy = table.policy
             positions = Dictionary(

@@ -27,7 +27,8 @@ struct RebuildCommand: AsyncParsableCommand {
                "catalogueVersion":1}
 
             Subscriptions with an event that a fold refuses have no row; they are in \
-            projection.refused_stream, and the exit code is 3.
+            projection.refused_stream, and the exit code is 3; of --check only where the live \
+            tables refuse others, or for other reasons.
             """
     )
 
@@ -43,7 +44,12 @@ struct RebuildCommand: AsyncParsableCommand {
     @Flag(help: "Compare the live tables with a rebuild of them; exit 3 on any difference.")
     var check = false
 
-    @Flag(help: "Drop the tables that wait, or those named; with --into, those of that schema.")
+    @Flag(
+        help: """
+            Drop the tables that wait, or those named; with --into, those of that schema. Of a \
+            projection that this program does not have any more, the live table.
+            """
+    )
     var discard = false
 
     @Option(help: ArgumentHelp("Keep the tables in this schema, beside.", valueName: "schema"))
@@ -133,7 +139,7 @@ struct RebuildCommand: AsyncParsableCommand {
         let run = RebuildRun(
             command: self,
             projector: projector,
-            chosen: projections.isEmpty ? nil : try projector.projections(named: projections),
+            chosen: projections.isEmpty ? nil : try projector.projections(named: known(projector)),
             whatIf: try await whatIf(log),
             options: options,
             progress: progress,
@@ -152,6 +158,13 @@ struct RebuildCommand: AsyncParsableCommand {
         if compares { return try await run.compare() }
         if promote { return try await run.promote() }
         return try await run.rebuild()
+    }
+
+    // What an older program has left can be dropped, and nothing else be done with it.
+    private func known(_ projector: Projector) -> [String] {
+        guard discard else { return projections }
+        let retired = projector.retired(among: projections)
+        return projections.filter { !retired.contains($0) }
     }
 
     private func whatIf(_ log: EventLog) async throws -> Projector.WhatIf? {
@@ -214,21 +227,32 @@ private struct RebuildRun {
     }
 
     func discard() async throws -> ExitCode {
-        var gone: [String] = []
-        if let schema = command.into {
-            try await projector.discard(schema: schema, options)
-            gone = [schema]
-        } else {
-            gone = try await projector.discard(chosen, options)
-        }
+        let gone = try await discarded()
         if command.output.json {
             try Terminal.print(json: ["discarded": gone])
         } else if gone.isEmpty {
-            Terminal.write("no tables wait to be promoted; nothing was dropped")
+            Terminal.write(
+                "no tables wait to be promoted; nothing was dropped"
+                    + (command.projections.isEmpty
+                        ? "" : ": live tables of projections that this program has stay")
+            )
         } else {
             Terminal.print("dropped \(gone.joined(separator: ", "))")
         }
         return .success
+    }
+
+    private func discarded() async throws -> [String] {
+        if let schema = command.into {
+            try await projector.discard(schema: schema, options)
+            return [schema]
+        }
+        let retired = projector.retired(among: command.projections)
+        let dropped = retired.isEmpty ? [] : try await projector.discard(retired: retired, options)
+        guard command.projections.isEmpty || retired.count < command.projections.count else {
+            return dropped
+        }
+        return try await dropped + projector.discard(chosen, options)
     }
 
     func compare() async throws -> ExitCode {
@@ -242,12 +266,13 @@ private struct RebuildRun {
         )
         progress.finish()
         try await show(comparison)
+        // What is refused as it was is no difference.
+        if command.check { return comparison.isClean ? .success : Exit.mismatch }
         let end = end(comparison.tables)
         if command.diff, command.promote {
             let promoted = try await promote()
             return end == .success ? promoted : end
         }
-        if command.check, !comparison.isClean { return Exit.mismatch }
         return end
     }
 
@@ -257,10 +282,8 @@ private struct RebuildRun {
     }
 
     private func show(_ comparison: Projector.Comparison) async throws {
-        let positions = comparison.tables.map(\.positions).max { $0.count < $1.count } ?? [:]
         let report = try await DifferenceReport(
-            comparison.difference,
-            knownAt: positions.isEmpty ? .latest : .offsets(positions),
+            comparison,
             under: whatIf?.context.policy ?? .current,
             in: Ledger(log: log, verifier: AppStoreVerifier(policy: VerificationPolicy()))
         )
@@ -290,6 +313,7 @@ private struct RebuildRun {
                     + "`subledger rebuild \(name)` sets it right"
             )
         }
+        for line in RefusalWording.lines(comparison.refusals) { Terminal.write("rebuild: \(line)") }
         guard !command.output.quiet else { return }
         if comparison.lag > 0 {
             Terminal.write(

@@ -54,23 +54,39 @@ struct WrongAnswersReport: AsyncParsableCommand {
 
     func run() async throws {
         let log = try await database.openLog()
-        let tally = try await tally(log)
+        let found = try await tally(log)
+        let lanes = log.identity.lanes
         await log.close()
-        if output.json { try Terminal.print(json: document(tally)) } else { print(tally) }
+        if output.json {
+            try Terminal.print(json: document(found.state, found.unreadable, lanes))
+        } else {
+            print(found.state)
+        }
+        found.unreadable.tell("report wrong-answers")
+        try found.unreadable.check()
     }
 
-    private func tally(_ log: EventLog) async throws -> WrongAnswerTally {
-        var tally = WrongAnswerTally(limit: limit, without: Set(without))
+    private func tally(_ log: EventLog) async throws -> Readable<WrongAnswerTally> {
+        var tally = Readable(WrongAnswerTally(limit: limit, without: Set(without)))
         for (lane, head) in try await log.heads().sorted(by: { $0.key < $1.key }) {
             tally = try await log.foldRecordedStreams(lane: lane, upTo: head, into: tally) {
-                $0.add($1)
+                tally,
+                history in
+                if tally.unreadable.take(history.stream, history.unreadable) { return }
+                tally.state.add(history)
             }
         }
         return tally
     }
 
-    private func document(_ tally: WrongAnswerTally) -> JSONTree {
+    private func document(
+        _ tally: WrongAnswerTally,
+        _ unreadable: UnreadableStreams,
+        _ lanes: LaneCount
+    ) -> JSONTree {
         .object([
+            "unreadableStreams": .number(Int64(unreadable.count)),
+            "unreadable": unreadable.document(lanes: lanes),
             "streams": .number(Int64(tally.streams)),
             "streamsWithAny": .number(Int64(tally.streamsWithAny)),
             "wronglyDeniedSeconds": .number(tally.seconds(.wronglyDenied)),

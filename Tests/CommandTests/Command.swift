@@ -124,6 +124,14 @@ extension ConnectionSettings {
         await session.close()
     }
 
+    /// The text that a query gives.
+    func text(_ sql: String) async throws -> String {
+        let session = try await PostgresSession.connect(self)
+        let rows = try await session.query(sql, [])
+        await session.close()
+        return try rows.single().text(0)
+    }
+
     /// The number that a query gives.
     func number(_ sql: String) async throws -> Int64 {
         let session = try await PostgresSession.connect(self)

@@ -1,4 +1,5 @@
 import Foundation
+import Postgres
 import TestSupport
 import Testing
 
@@ -54,9 +55,16 @@ struct Simulation: Sendable {
 
 /// Runs a body with a ledger that holds the shared simulation.
 func withSimulatedLedger(_ body: (Command) async throws -> Void) async throws {
+    try await withSimulatedLedger { command, _ in try await body(command) }
+}
+
+/// The same, with the way to its database.
+func withSimulatedLedger(
+    _ body: (Command, ConnectionSettings) async throws -> Void
+) async throws {
     let simulation = try await Simulation.shared
-    try await withLedger { command, _ in
+    try await withLedger { command, settings in
         try await command.expect(0, simulation.arguments + [simulation.payloads])
-        try await body(command)
+        try await body(command, settings)
     }
 }

@@ -83,7 +83,7 @@ struct FollowTests {
             #expect(waited.steps == 0)
             #expect(waited.lag > 0)
             try await session.execute("UPDATE projection.lease SET expires_at = clock_timestamp()")
-            let followed = try await projector.follow(.once("heir"))
+            let followed = try await projector.follow(.onceUnlessHeld("heir"))
             #expect(followed.steps == 1)
             await session.close()
             try await Self.expectEqualsRebuild(projector, settings, "lease")

@@ -1,0 +1,125 @@
+public import Events
+internal import Postgres
+
+/// Which subscriptions are refused by the live tables and not by new ones, or the other way round.
+///
+/// Of tables made from one log up to one commit: the same event must be refused for the same
+/// reason.
+public struct RefusalDifference: Sendable {
+    /// Refusals that both sides have: one for each projection and subscription.
+    public internal(set) var same = 0
+    /// Subscriptions that both sides refuse alike in some projection.
+    public internal(set) var sameStreams = 0
+    /// Refusals that only one side has, or each with other words or another event.
+    public internal(set) var changedCount = 0
+    /// The first of them, by projection and subscription; at most `changedMax`.
+    public internal(set) var changed: [Changed] = []
+
+    /// Most refusals that are named: what a person looks at.
+    public static let changedMax = 100
+
+    /// A refusal that is not the same on both sides.
+    public struct Changed: Sendable {
+        /// The projection's name.
+        public let projection: String
+        /// The subscription.
+        public let stream: StreamID
+        /// What the live table says; nil where it refuses nothing.
+        public let live: Refusal?
+        /// What the new one says; nil likewise.
+        public let rebuilt: Refusal?
+    }
+
+    /// Why a subscription has no row.
+    public struct Refusal: Sendable {
+        /// The event that the fold refused.
+        public let position: Position
+        /// Why, in the fold's words.
+        public let reason: String
+    }
+
+    /// None.
+    public init() {}
+}
+
+extension RefusalDifference {
+    /// Compares what is kept of two schemas' tables; what has no old one is left out.
+    static func read(
+        _ tables: [(name: String, old: String, new: String)],
+        in session: PostgresSession
+    ) async throws -> RefusalDifference {
+        let parameters: [PostgresValue] = [
+            .textArray(tables.map(\.name)), .textArray(tables.map(\.old)),
+            .textArray(tables.map(\.new)),
+        ]
+        let counts = try await session.query(countsSQL, parameters).single()
+        var difference = RefusalDifference()
+        difference.same = Int(try counts.int8(0))
+        difference.sameStreams = Int(try counts.int8(1))
+        difference.changedCount = Int(try counts.int8(2))
+        guard difference.changedCount > 0 else { return difference }
+        difference.changed = try await session.query(changedSQL, parameters).map { row in
+            let lane = Int(try row.int4(1))
+            return Changed(
+                projection: try row.text(0),
+                stream: StreamID(
+                    environment: Environment(try row.text(2)),
+                    originalTransactionId: try row.text(3)
+                ),
+                live: try refusal(row, 4, lane: lane),
+                rebuilt: try refusal(row, 6, lane: lane)
+            )
+        }
+        return difference
+    }
+
+    private static func refusal(
+        _ row: PostgresRow,
+        _ column: Int,
+        lane: Int
+    ) throws -> Refusal? {
+        guard let offset = try row.int8IfPresent(column) else { return nil }
+        return Refusal(
+            position: Position(lane: lane, offset: offset),
+            reason: try row.text(column + 1)
+        )
+    }
+
+    private static let countsSQL = """
+        \(sides)
+        SELECT count(*) FILTER (WHERE NOT differs),
+            count(DISTINCT (lane, environment, id)) FILTER (WHERE NOT differs),
+            count(*) FILTER (WHERE differs)
+        FROM both_sides
+        """
+
+    private static let changedSQL = """
+        \(sides)
+        SELECT name, lane, environment, id, live_offset, live_reason, new_offset, new_reason
+        FROM both_sides WHERE differs ORDER BY name, lane, environment, id LIMIT \(changedMax)
+        """
+
+    // The tables' names are unique, so that each refusal has at most one counterpart.
+    private static let sides = """
+        WITH compared AS (
+            SELECT * FROM unnest($1::text[], $2::text[], $3::text[]) AS t (name, live, new)
+        ), \(side("live")), \(side("new")), both_sides AS (
+            SELECT name, lane, environment, id, l.lane_offset AS live_offset,
+                l.reason AS live_reason, n.lane_offset AS new_offset, n.reason AS new_reason,
+                l.lane_offset IS DISTINCT FROM n.lane_offset
+                    OR l.reason IS DISTINCT FROM n.reason AS differs
+            FROM live_side l FULL JOIN new_side n USING (name, lane, environment, id)
+        )
+        """
+
+    private static func side(_ name: String) -> String {
+        """
+        \(name)_side AS (
+            SELECT r.name, r.lane, r.environment, r.original_transaction_id AS id, r.lane_offset,
+                r.reason
+            FROM compared c JOIN projection.refused_stream r
+                ON r.name = c.name AND r.build_schema = c.\(name)
+        )
+        """
+    }
+}

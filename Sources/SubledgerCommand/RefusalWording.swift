@@ -1,0 +1,43 @@
+import Events
+import Projections
+import Projector
+
+/// What a comparison says of refused subscriptions, for people.
+enum RefusalWording {
+    /// Most refusals that are printed one by one: `--json` names more.
+    private static let linesMax = 10
+
+    /// A sentence for each refusal that only one side has, and one for those that both have.
+    static func lines(_ refusals: RefusalDifference) -> [String] {
+        var lines = refusals.changed.prefix(linesMax).map(line)
+        if refusals.changedCount > linesMax {
+            lines.append(
+                "\(refusals.changedCount - linesMax) more refusals differ; --json names them"
+            )
+        }
+        if refusals.sameStreams > 0 {
+            lines.append(
+                subscriptions(refusals.sameStreams)
+                    + " refused, by the live tables as by a rebuild; "
+                    + "`SELECT * FROM projection.refused_stream` says which and why"
+            )
+        }
+        return lines
+    }
+
+    private static func line(_ changed: RefusalDifference.Changed) -> String {
+        let stream = "\(changed.stream.originalTransactionId) (\(changed.stream.environment))"
+        return "\(changed.projection): subscription \(stream) is "
+            + "\(words(changed.live)) by the live table, and "
+            + "\(words(changed.rebuilt)) by a rebuild"
+    }
+
+    private static func words(_ refusal: RefusalDifference.Refusal?) -> String {
+        guard let refusal else { return "not refused" }
+        return "refused at #\(refusal.position) (\(refusal.reason))"
+    }
+
+    private static func subscriptions(_ count: Int) -> String {
+        count == 1 ? "1 subscription is" : "\(count) subscriptions are"
+    }
+}

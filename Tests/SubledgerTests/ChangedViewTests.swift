@@ -1,0 +1,143 @@
+import EventLog
+import Events
+import Postgres
+import Projections
+import Projector
+import Subledger
+import TestSupport
+import Testing
+
+/// A fold whose new version has other columns: the view has to be made anew.
+@Suite(.enabled { await TestServer.isAvailable }, .timeLimit(.minutes(5)))
+struct ChangedViewTests {
+    @Test func `what others were granted on a view outlasts a change of its columns`() async throws
+    {
+        try await Self.withShape { ledger, settings in
+            let session = try await PostgresSession.connect(settings)
+            try await session.execute(
+                """
+                GRANT SELECT ON projection.shape TO pg_monitor WITH GRANT OPTION;
+                GRANT SELECT ON projection.shape TO PUBLIC;
+                GRANT SELECT (environment, first) ON projection.shape TO pg_read_all_stats;
+                COMMENT ON VIEW projection.shape IS 'For the controllers.'
+                """
+            )
+            _ = try await Self.projector(ledger, settings, .second).rebuild()
+            let kept = try await session.query(
+                """
+                SELECT has_table_privilege('pg_monitor', v, 'SELECT WITH GRANT OPTION'),
+                    has_column_privilege('pg_read_all_stats', v, 'environment', 'SELECT'),
+                    EXISTS (SELECT FROM aclexplode((SELECT relacl FROM pg_class WHERE oid = v))
+                        WHERE grantee = 0 AND privilege_type = 'SELECT'),
+                    EXISTS (SELECT FROM pg_attribute, aclexplode(attacl) WHERE attrelid = v
+                        AND attname = 'environment'),
+                    obj_description(v, 'pg_class') IS NOT DISTINCT FROM 'For the controllers.',
+                    has_table_privilege('ledger_reader', v, 'SELECT')
+                FROM (SELECT 'projection.shape'::regclass AS v) AS view
+                """
+            ).single()
+            for column in 0..<6 { #expect(try kept.bool(column), "column \(column)") }
+            await session.close()
+        }
+    }
+
+    @Test func `a view upon it is named before the work begins, not after it`() async throws {
+        try await Self.withShape { ledger, settings in
+            let session = try await PostgresSession.connect(settings)
+            try await session.execute(
+                "CREATE VIEW public.monthly AS SELECT count(*) FROM projection.shape"
+            )
+            let projector = Self.projector(ledger, settings, .second)
+            let folded = Counter()
+            var options = Projector.RebuildOptions()
+            options.progress = { _ in folded.increment() }
+            for compares in [false, true] {
+                let error = await #expect(throws: ProjectorError.self) {
+                    if compares {
+                        _ = try await projector.compare(then: .wait, options)
+                    } else {
+                        _ = try await projector.rebuild(nil, options)
+                    }
+                }
+                #expect(error?.code == .viewsInUse)
+                let message = error?.message ?? ""
+                #expect(
+                    message.contains("public.monthly") && message.contains("shape"),
+                    "\(message)"
+                )
+            }
+            #expect(folded.value == 0)
+            #expect(try await buildSchemas(settings).count == 1)
+            // What is not to be promoted stands in nobody's way.
+            _ = try await projector.compare(then: .drop)
+            // Neither does a column that comes after the others.
+            _ = try await Self.projector(ledger, settings, .longer).rebuild()
+            #expect(try await session.query("SELECT * FROM public.monthly").count == 1)
+            await session.close()
+        }
+    }
+
+    @Test func `a view that comes upon tables that wait is named by their promotion`() async throws
+    {
+        try await Self.withShape { ledger, settings in
+            let projector = Self.projector(ledger, settings, .second)
+            _ = try await projector.compare(then: .wait)
+            let session = try await PostgresSession.connect(settings)
+            try await session.execute(
+                """
+                CREATE FUNCTION public.all_of_it() RETURNS SETOF projection.shape
+                LANGUAGE sql AS 'SELECT * FROM projection.shape'
+                """
+            )
+            let error = await #expect(throws: ProjectorError.self) {
+                _ = try await projector.promote()
+            }
+            #expect(error?.code == .viewsInUse)
+            #expect(error?.message.contains("public.all_of_it") == true)
+            try await session.execute("DROP FUNCTION public.all_of_it")
+            await session.close()
+            #expect(try await projector.promote().tables.contains { $0.name == "shape" })
+        }
+    }
+
+    private static func withShape(
+        _ body: (Ledger, ConnectionSettings) async throws -> Void
+    ) async throws {
+        try await TestServer.shared.withDatabase(from: FilledLedger.plain) { settings in
+            let ledger = try await FilledLedger.open(settings)
+            _ = try await projector(ledger, settings, .first).rebuild()
+            try await body(ledger, settings)
+            await ledger.log.close()
+        }
+    }
+
+    private static func projector(
+        _ ledger: Ledger,
+        _ settings: ConnectionSettings,
+        _ shape: Shape
+    ) -> Projector {
+        Projector(log: ledger.log, settings: settings, projections: [shape])
+    }
+}
+
+/// A projection whose versions have other columns.
+private struct Shape: Projection {
+    let name = "shape"
+    let version: Int
+    let columns: [String]
+    var tableSQL: String {
+        switch columns.count {
+        case 1: table("\(columns[0]) bigint")
+        default: table("\(columns[0]) bigint", "\(columns[1]) bigint")
+        }
+    }
+
+    static let first = Shape(version: 1, columns: ["first"])
+    static let longer = Shape(version: 2, columns: ["first", "more"])
+    static let second = Shape(version: 3, columns: ["second"])
+
+    func rows(of timeline: Timeline, in context: FoldContext) -> [ProjectionRow] {
+        let position = Position(lane: 0, offset: 1)
+        return [ProjectionRow(values: columns.map { _ in .integer(1) }, positions: [position])]
+    }
+}
