@@ -43,6 +43,7 @@ struct MovementFold {
         spans = timeline.statusSpans
         settings = timeline.renewalSettings
         terms = timeline.purchases.map(PurchaseTerms.init)
+        rows.reserveCapacity(terms.count)
     }
 
     /// Adds a movement about a purchase with those terms.

@@ -157,9 +157,10 @@ extension Timeline {
             if product.isEmpty { product = purchase.productId }
             if byBytes(product, purchase.productId) != nil { return true }
         }
-        return renewals.sorted.contains { assertion in
-            assertion.content.names(.autoRenewProductId, otherThan: &product)
-                || assertion.content.names(.productId, otherThan: &product)
+        return renewals.sorted.indices.contains { index in
+            let content = renewals.sorted[index].content
+            return content.names(.autoRenewProductId, otherThan: &product)
+                || content.names(.productId, otherThan: &product)
         }
     }
 }
@@ -179,7 +180,7 @@ extension Content {
 extension Purchase {
     /// The date of its revocation as asserted last.
     var revocationDate: Instant? {
-        if case .value(.instant(let date)) = assertions.state(of: .revocationDate) {
+        if case .value(.instant(let date)) = state(of: .revocationDate) {
             date
         } else {
             nil
@@ -190,7 +191,7 @@ extension Purchase {
     // (app-store.md §G-9), and is no revocation before it.
     fileprivate func wasTakenBack(before next: Purchase) -> Bool {
         guard let date = revocationDate, date < next.purchaseDate else { return false }
-        let isTyped = assertions.state(of: .revocationType) > .none
+        let isTyped = state(of: .revocationType) > .none
         let lead = next.purchaseDate.milliseconds - date.milliseconds
         return isTyped || lead > Refunds.replacementWindow
     }

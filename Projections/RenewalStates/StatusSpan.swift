@@ -133,7 +133,7 @@ struct StatusSpans {
 extension Purchase {
     /// Whether the App Store made it, and not the customer (app-store.md §D.1).
     var isRenewal: Bool {
-        assertions.say(.transactionReason, "RENEWAL")
+        state(of: .transactionReason) == .value(.text("RENEWAL"))
     }
 }
 

@@ -47,7 +47,7 @@ extension Timeline {
     fileprivate func isContinuing(_ index: Int, after accessEnd: Instant?) -> Bool {
         let purchase = purchases[index]
         if let accessEnd, index > 0, accessEnd >= purchase.purchaseDate { return true }
-        if case .value(.text(let reason)) = purchase.assertions.state(of: .transactionReason) {
+        if case .value(.text(let reason)) = purchase.state(of: .transactionReason) {
             return reason == "RENEWAL"
         }
         guard index > 0, let accessEnd else { return false }

@@ -22,6 +22,14 @@ public final class Purchase: Sendable {
     public let datesOffset: Int64
     /// The times Apple moved its end, by as-of; nearly always none (app-store.md §G-7).
     public let extensions: [Extension]
+    // What most views ask for.
+    private let decisions: Decisions
+
+    private static let decidedFields = FieldSet([
+        .subscriptionGroupIdentifier, .inAppOwnershipType, .transactionReason, .quantity,
+        .storefront, .currency, .price, .isUpgraded, .offerType, .offerIdentifier,
+        .offerDiscountType, .revocationDate, .revocationType, .appAccountToken,
+    ])
 
     init(
         purchaseDate: Instant,
@@ -39,6 +47,7 @@ public final class Purchase: Sendable {
         self.assertions = assertions
         self.datesOffset = datesOffset
         self.extensions = extensions
+        decisions = Decisions(assertions, of: Purchase.decidedFields)
     }
 
     /// A move of a purchase's natural end.
@@ -61,9 +70,12 @@ public final class Purchase: Sendable {
     /// Every transaction id under which it was seen, by UTF-8 bytes (app-store.md §G-4).
     public var transactionIds: [String] {
         var ids: [String] = []
-        for assertion in assertions.sorted {
-            if let own = assertion.content.text(.transactionId), !own.isEmpty { ids.append(own) }
-            if !assertion.alias.isEmpty { ids.append(assertion.alias) }
+        ids.reserveCapacity(assertions.sorted.count)
+        for index in assertions.sorted.indices {
+            let own = assertions.sorted[index].content.text(.transactionId)
+            if let own, !own.isEmpty { ids.append(own) }
+            let alias = assertions.sorted[index].alias
+            if !alias.isEmpty { ids.append(alias) }
         }
         guard ids.count > 1 else { return ids }
         ids.sort { byBytes($0, $1) ?? false }
@@ -74,11 +86,11 @@ public final class Purchase: Sendable {
 
     /// Whether somebody else of the family pays for it (app-store.md §G-33).
     var isFamilyShared: Bool {
-        assertions.say(.inAppOwnershipType, "FAMILY_SHARED")
+        state(of: .inAppOwnershipType) == .value(.text("FAMILY_SHARED"))
     }
 
     /// Whether it is known to have been replaced by another one.
-    public var isUpgraded: Bool { assertions.state(of: .isUpgraded) == .value(.boolean(true)) }
+    public var isUpgraded: Bool { state(of: .isUpgraded) == .value(.boolean(true)) }
 
     /// The earliest as-of that called it upgraded, with the offset of the lowest such event.
     public var firstUpgradeMark: (asOf: Instant, offset: Int64)? {
@@ -93,6 +105,14 @@ public final class Purchase: Sendable {
 }
 
 extension Purchase {
+    /// The state of a field after all assertions.
+    func state(of field: Field) -> Knowledge.State { decision(on: field)?.state ?? .unknown }
+
+    private func decision(on field: Field) -> (state: Knowledge.State, offset: Int64)? {
+        Purchase.decidedFields.contains(field)
+            ? decisions.decision(on: field) : assertions.decision(on: field)
+    }
+
     /// The text of a field as asserted last, citing the event that decides it.
     func text(_ field: Field, citing citations: inout Citations) -> String? {
         if case .text(let text)? = value(field, &citations) { text } else { nil }
@@ -114,7 +134,7 @@ extension Purchase {
     }
 
     private func value(_ field: Field, _ citations: inout Citations) -> FieldValue? {
-        guard let decision = assertions.decision(on: field) else { return nil }
+        guard let decision = decision(on: field) else { return nil }
         citations.cite(decision.offset)
         if case .value(let value) = decision.state { return value }
         return nil

@@ -75,13 +75,13 @@ struct SpoolRecord {
 }
 
 extension SpoolRecord {
-    /// The event in the record, of that stream, or what of it cannot be read.
+    /// The event in the record, of that stream; throws where a part of it cannot be read.
     func event(
         of stream: StreamID,
         lane: Int,
         isComplete: Bool,
         bundleId: inout RepeatedText
-    ) -> Result<Event, ScannedRow.Unreadable> {
+    ) throws(ScannedRow.Unreadable) -> Event {
         let bundleByteCount = Int(number(SpoolRecord.bundleBytesAt, as: UInt32.self))
         let digestByteCount = Int(number(SpoolRecord.digestBytesAt, as: UInt32.self))
         let bundleAt = SpoolRecord.headerByteCount + keyByteCount
@@ -98,7 +98,7 @@ extension SpoolRecord {
             asOf: asOf
         )
         let position = Position(lane: lane, offset: offset)
-        return ScannedRow.event(parts, of: stream, at: position, &bundleId)
+        return try ScannedRow.event(parts, of: stream, at: position, &bundleId)
     }
 }
 

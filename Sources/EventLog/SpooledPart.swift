@@ -86,14 +86,17 @@ struct SpooledPart {
             let record = self.record(index)
             switch record.form {
             case .event:
-                switch record.event(
-                    of: id,
-                    lane: lane,
-                    isComplete: isComplete,
-                    bundleId: &bundleId
-                ) {
-                case .success(let event): history.events.append(event)
-                case .failure(let unreadable): history.unreadable.append(unreadable.event)
+                do throws(ScannedRow.Unreadable) {
+                    history.events.append(
+                        try record.event(
+                            of: id,
+                            lane: lane,
+                            isComplete: isComplete,
+                            bundleId: &bundleId
+                        )
+                    )
+                } catch {
+                    history.unreadable.append(error.event)
                 }
             case .confirmation: history.confirmations.append(record.confirmation(lane: lane))
             case nil: preconditionFailure("a record of the spool has no form")

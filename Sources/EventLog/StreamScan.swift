@@ -161,7 +161,11 @@ enum ScannedRow {
             expiresDate: Instant(milliseconds: try row.int8(6)),
             asOf: Instant(milliseconds: try row.int8(3))
         )
-        return event(parts, of: stream, at: position, &bundleId)
+        do throws(Unreadable) {
+            return .success(try event(parts, of: stream, at: position, &bundleId))
+        } catch {
+            return .failure(error)
+        }
     }
 
     /// What an event is made of, as it was read; valid only as long as the memory it lies in.
@@ -179,26 +183,27 @@ enum ScannedRow {
         let asOf: Instant
     }
 
-    /// The event made of these parts, or which of them cannot be read.
+    /// The event made of these parts; throws where one of them cannot be read.
     static func event(
         _ parts: Parts,
         of stream: StreamID,
         at position: Position,
         _ bundleId: inout RepeatedText
-    ) -> Result<Event, Unreadable> {
+    ) throws(Unreadable) -> Event {
         guard let kind = parts.kind else {
-            return .failure(Unreadable(position, "Its kind is none that this program knows."))
+            throw Unreadable(position, "Its kind is none that this program knows.")
         }
         guard let content = Content(canonicalBytes: [UInt8](parts.content)) else {
-            return .failure(
-                Unreadable(position, "Its content does not have the form that this program writes.")
+            throw Unreadable(
+                position,
+                "Its content does not have the form that this program writes."
             )
         }
         guard let bundle = parts.bundleId.map({ bundleId.text(of: $0) }) ?? "" else {
-            return .failure(Unreadable(position, "Its bundle_id is no UTF-8 text."))
+            throw Unreadable(position, "Its bundle_id is no UTF-8 text.")
         }
         guard let evidence = parts.evidence.map({ Digest(bytes: $0) }) ?? Digest.zero else {
-            return .failure(Unreadable(position, "Its evidence_digest does not have 32 bytes."))
+            throw Unreadable(position, "Its evidence_digest does not have 32 bytes.")
         }
         let fact = Fact(
             stream: stream,
@@ -209,8 +214,11 @@ enum ScannedRow {
             asOf: parts.asOf,
             content: content
         )
-        return .success(
-            Event(position: position, recordedAt: parts.recordedAt, fact: fact, evidence: evidence)
+        return Event(
+            position: position,
+            recordedAt: parts.recordedAt,
+            fact: fact,
+            evidence: evidence
         )
     }
 

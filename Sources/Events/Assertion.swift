@@ -32,7 +32,7 @@ public struct Assertion: Sendable {
 
     /// The state it asserts for one of its fields: a value, or that there is none.
     public func state(of field: Field) -> Knowledge.State {
-        content[field].map(Knowledge.State.value) ?? .none
+        content.state(of: field)
     }
 
     /// Whether this assertion decides a field against another one: the rule of all knowledge.

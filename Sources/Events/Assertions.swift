@@ -33,14 +33,9 @@ public struct Assertions: Sendable {
     /// nil where nobody said anything.
     public func decision(on field: Field) -> (state: Knowledge.State, offset: Int64)? {
         sorted.withUnsafeBufferPointer { sorted in
-            decider(of: field, in: sorted).map { (sorted[$0].state(of: field), sorted[$0].offset) }
-        }
-    }
-
-    /// Whether a field has that text after all assertions.
-    public func say(_ field: Field, _ text: String) -> Bool {
-        sorted.withUnsafeBufferPointer { sorted in
-            decider(of: field, in: sorted).map { sorted[$0].content.says(field, text) } ?? false
+            decider(of: field, in: sorted).map {
+                (sorted[$0].content.state(of: field), sorted[$0].offset)
+            }
         }
     }
 

@@ -39,13 +39,18 @@ package enum ByteScan {
     ) -> Bool {
         let count = left.count
         guard count == right.count else { return false }
+        func isSameWord(at position: Int) -> Bool {
+            left.loadUnaligned(fromByteOffset: position, as: UInt64.self)
+                == right.loadUnaligned(fromByteOffset: position, as: UInt64.self)
+        }
         var position = 0
-        while position + 8 <= count {
-            let word = left.loadUnaligned(fromByteOffset: position, as: UInt64.self)
-            guard word == right.loadUnaligned(fromByteOffset: position, as: UInt64.self) else {
-                return false
+        if count >= 8 {
+            while position + 8 <= count {
+                guard isSameWord(at: position) else { return false }
+                position += 8
             }
-            position += 8
+            // The last word may hold bytes that were looked at before.
+            return isSameWord(at: count - 8)
         }
         while position < count {
             guard left[position] == right[position] else { return false }

@@ -147,6 +147,11 @@ public struct Content: Hashable, Sendable {
         }
     }
 
+    /// What it says about a field that it speaks of: a value, or that there is none.
+    public func state(of field: Field) -> Knowledge.State {
+        self[field].map(Knowledge.State.value) ?? .none
+    }
+
     /// The text of a field; nil where there is none.
     public func text(_ field: Field) -> String? {
         if case .text(let text)? = self[field] { text } else { nil }

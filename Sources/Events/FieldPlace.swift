@@ -61,6 +61,26 @@ struct FieldPlace {
 }
 
 extension Content {
+    /// Calls `body` with what it says about each field of a set, by ascending tag, in one walk.
+    func forEachState(of fields: FieldSet, _ body: (Knowledge.State) -> Void) {
+        canonicalBytes.withUnsafeBufferPointer { bytes in
+            var place = FieldPlace(at: 2, in: bytes)
+            var bits = fields.rawValue
+            while bits != 0 {
+                let tag = UInt8(bits.trailingZeroBitCount)
+                bits &= bits - 1
+                while let lower = place, lower.tag < tag {
+                    place = FieldPlace(at: lower.whole.upperBound, in: bytes)
+                }
+                if let place, place.tag == tag, let field = Field(rawValue: tag) {
+                    body(.value(FieldValue(canonicalBytes: bytes[place.value], of: field)))
+                } else {
+                    body(.none)
+                }
+            }
+        }
+    }
+
     /// The fields that these bytes hold after version and format; nil unless they come by ascending
     /// tag, each with a value of its type.
     static func fields(in bytes: UnsafeBufferPointer<UInt8>) -> FieldSet? {

@@ -29,7 +29,7 @@ public struct Sweep: Sendable {
 
     /// The state of a field as of now.
     public func state(of field: Field) -> Knowledge.State {
-        winner(of: field).map { assertions[$0].state(of: field) } ?? .unknown
+        winner(of: field).map { assertions[$0].content.state(of: field) } ?? .unknown
     }
 
     /// The state of a field as asserted at exactly this as-of; unknown where it was not.
@@ -37,7 +37,7 @@ public struct Sweep: Sendable {
         guard let winner = winner(of: field), assertions[winner].asOf == asOf else {
             return .unknown
         }
-        return assertions[winner].state(of: field)
+        return assertions[winner].content.state(of: field)
     }
 
     /// The offset of the event that decides a field as of now; nil where nobody said anything.
