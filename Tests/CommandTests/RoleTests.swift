@@ -10,7 +10,7 @@ import Testing
     .enabled("the tests' own server lets every role in") {
         ProcessInfo.processInfo.environment["SUBLEDGER_TEST_DATABASE_URL"] == nil
     },
-    .timeLimit(.minutes(10))
+    .timeLimit(.minutes(15))
 )
 struct RoleTests {
     @Test func `every command runs with the role that it needs, and not with less`() async throws {
