@@ -68,8 +68,8 @@ extension EventLogError {
         case "42501":
             self.init(
                 .permissionDenied,
-                "\(action): \(error); grant the role that DESIGN names "
-                    + "(ledger_writer to append, ledger_reader to read)"
+                "\(action): \(error); grant the role that this needs (ledger_reader to read, "
+                    + "ledger_writer to append, ledger_owner and CREATE on the database to migrate)"
             )
         default:
             self.init(

@@ -154,4 +154,53 @@ struct ErrorGalleryTests {
             #expect(ending.errors.contains("active_periods"), "\(ending.errors)")
         }
     }
+
+    @Test func `a full folder for temporary files is 78, and TMPDIR is named`() async throws {
+        let probe = try await Program(path: "/usr/bin/env").run(
+            ["unshare", "-m", "mount", "-t", "tmpfs", "tmpfs", "/mnt"]
+        )
+        guard probe.code == 0 else {
+            print("SKIPPED: no file system can be mounted here: \(probe.errors)")
+            return
+        }
+        let simulation = try await Simulation.shared
+        try await withLedger { command, settings in
+            try await command.expect(0, simulation.arguments + [simulation.payloads])
+            let before = try await command.rebuiltDigest()
+            // More than the folder takes, at the offsets of a log that goes by a temporary file.
+            try await settings.meddle(ErrorGalleryTests.longLog)
+            let folder = try TestFolder()
+            // The file system is seen by the command alone, and ends with it.
+            let script = "mount -t tmpfs -o size=1m tmpfs \"$TMPDIR\" && exec \"$0\" \"$@\""
+            let ending = try await Program(path: "/usr/bin/env").run(
+                ["unshare", "-m", "sh", "-c", script, try Program("subledger").path]
+                    + ["rebuild", "--jobs", "2", "--quiet"],
+                environment: command.environment.merging(["TMPDIR": folder.path]) { $1 }
+            )
+            #expect(ending.code == 78, "\(ending.errors)")
+            #expect(ending.output.isEmpty)
+            for word in ["No space left", "TMPDIR", "[temporary-file]"] {
+                #expect(ending.errors.contains(word), "\(word): \(ending.errors)")
+            }
+            print("temporary-file: \(ending.errors)", terminator: "")
+            try await settings.meddle(
+                """
+                DELETE FROM ledger.event WHERE lane_offset > 90000;
+                DELETE FROM ledger.commit WHERE commit_no = 90000
+                """
+            )
+            try await RebuildFailureTests.expectWholeTables(command, settings, before)
+        }
+    }
+
+    private static let longLog = """
+        INSERT INTO ledger.event SELECT r.* FROM ledger.event e, generate_series(1, 2000) g,
+            jsonb_populate_record(e, jsonb_build_object('lane_offset', 98000 + g,
+                'as_of_ms', e.as_of_ms + g, 'content', '\\x' || repeat('00', 1024))) r
+        WHERE e.lane_offset = 1;
+        INSERT INTO ledger.commit SELECT r.* FROM ledger.commit c,
+            jsonb_populate_record(c, jsonb_build_object('commit_no', 90000,
+                'first_offset', 98001, 'count', 2000, 'confirmations', 0)) r
+        WHERE c.commit_no = 1
+        """
 }

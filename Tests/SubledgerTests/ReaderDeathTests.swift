@@ -11,7 +11,7 @@ import Testing
 
 /// One of several connections that read for a rebuild dies, while another folds ahead of it and
 /// waits for its rows to be received first.
-@Suite(.enabled { await TestServer.isAvailable }, .timeLimit(.minutes(5)))
+@Suite(.enabled { await TestServer.isAvailable }, .timeLimit(.minutes(15)))
 struct ReaderDeathTests {
     @Test(arguments: [1, 4])
     func `the death of one reader ends a rebuild with others ahead of it, and the next finishes`(
@@ -100,9 +100,10 @@ struct ReaderDeathTests {
     /// Lets the other reader go on, and kills the one that is held once that is ahead.
     private static func killReader(_ hold: Hold, _ settings: ConnectionSettings) async throws {
         let session = try await PostgresSession.connect(settings)
-        while !hold.areBothHeld { await Task.yield() }
-        let begun = try await readers(session)
-        #expect(begun.count == 2)
+        await hold.waitUntilBothAreHeld()
+        // Those that write are in a transaction too until they begin to copy.
+        var begun = try await readers(session)
+        while begun.count != 2 { begun = try await readers(session) }
         hold.releaseOther()
         // A part is read in a transaction of its own, so the other one has a later one by now.
         var held = begun
@@ -141,11 +142,19 @@ private final class Hold: Sendable {
     private let first: StreamID
     private let firstGate = DispatchSemaphore(value: 0)
     private let otherGate = DispatchSemaphore(value: 0)
-    private let state = Mutex((isFirstHeld: false, isOtherHeld: false, isFirstOver: false))
+    private let state = Mutex((isOtherHeld: false, isFirstOver: false))
+    private let holds: AsyncStream<Void>
+    private let hold: AsyncStream<Void>.Continuation
 
-    init(_ first: StreamID) { self.first = first }
+    init(_ first: StreamID) {
+        self.first = first
+        (holds, hold) = AsyncStream.makeStream()
+    }
 
-    var areBothHeld: Bool { state.withLock { $0.isFirstHeld && $0.isOtherHeld } }
+    func waitUntilBothAreHeld() async {
+        var held = holds.makeAsyncIterator()
+        for _ in 0..<2 { await held.next() }
+    }
 
     func releaseFirst() {
         state.withLock { $0.isFirstOver = true }
@@ -156,7 +165,7 @@ private final class Hold: Sendable {
 
     func pass(_ stream: StreamID) {
         if stream == first {
-            state.withLock { $0.isFirstHeld = true }
+            hold.yield()
             firstGate.wait()
             firstGate.signal()
             return
@@ -165,7 +174,9 @@ private final class Hold: Sendable {
             defer { if !state.isFirstOver { state.isOtherHeld = true } }
             return !state.isOtherHeld && !state.isFirstOver
         }
-        if isHeld { otherGate.wait() }
+        guard isHeld else { return }
+        hold.yield()
+        otherGate.wait()
     }
 }
 

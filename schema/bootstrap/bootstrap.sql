@@ -1,7 +1,6 @@
--- What must be there before the first migration: the schema, the three roles, the list of
--- migrations. Applied at every run of the migrator; changes nothing that is there.
-CREATE SCHEMA IF NOT EXISTS ledger;
-COMMENT ON SCHEMA ledger IS 'The log of App Store subscriptions: append-only, never rebuilt.';
+-- What must be there before the first migration: the three roles, the schema, the list of
+-- migrations. Applied at every run of the migrator; changes nothing that is there, and asks for no
+-- right that it does not use: schema/README.md says which role needs what.
 
 -- Roles belong to the whole cluster, so they may be there already.
 DO $$
@@ -17,12 +16,34 @@ BEGIN
             END;
         END IF;
         IF NOT pg_has_role(current_user, wanted, 'MEMBER') THEN
-            EXECUTE format('GRANT %I TO %I', wanted, current_user);
+            BEGIN
+                EXECUTE format('GRANT %I TO %I', wanted, current_user);
+            EXCEPTION WHEN insufficient_privilege THEN
+                -- Only what belongs to ledger_owner is changed here.
+                IF wanted = 'ledger_owner' THEN RAISE; END IF;
+            END;
         END IF;
     END LOOP;
 END
 $$;
-GRANT USAGE ON SCHEMA ledger TO ledger_owner, ledger_writer, ledger_reader;
+
+-- The schema is ledger_owner's, so that any member can migrate. CREATE SCHEMA IF NOT EXISTS would
+-- ask for the right to make schemas even where it is there.
+DO $$
+DECLARE
+    holder text := (SELECT nspowner::regrole::text FROM pg_namespace WHERE nspname = 'ledger');
+BEGIN
+    IF holder IS NULL THEN
+        CREATE SCHEMA ledger AUTHORIZATION ledger_owner;
+        COMMENT ON SCHEMA ledger IS 'The log of App Store subscriptions: append-only, never rebuilt.';
+        GRANT USAGE ON SCHEMA ledger TO ledger_writer, ledger_reader;
+    ELSIF holder <> 'ledger_owner'
+        AND (SELECT rolsuper FROM pg_roles WHERE rolname = current_user) THEN
+        -- Made by an earlier release, whose schema belonged to whoever migrated first.
+        ALTER SCHEMA ledger OWNER TO ledger_owner;
+    END IF;
+END
+$$;
 
 CREATE TABLE IF NOT EXISTS ledger.migration (
     version    int         NOT NULL,

@@ -6,7 +6,16 @@ LANGUAGE plpgsql
 AS $$
 DECLARE
     guarded regclass;
+    replaced regprocedure;
 BEGIN
+    -- They are replaced by every migration: whoever is a member of the owner may run the next.
+    FOR replaced IN
+        SELECT p.oid FROM pg_proc p
+        WHERE p.pronamespace = 'ledger'::regnamespace AND p.proowner <> 'ledger_owner'::regrole
+            AND pg_has_role(current_user, p.proowner, 'MEMBER')
+    LOOP
+        EXECUTE format('ALTER ROUTINE %s OWNER TO ledger_owner', replaced);
+    END LOOP;
     FOR guarded IN
         SELECT c.oid FROM pg_class c
         WHERE c.relnamespace = 'ledger'::regnamespace AND c.relkind IN ('r', 'p')

@@ -1,0 +1,134 @@
+import EventLog
+import Foundation
+import Postgres
+import TestSupport
+import Testing
+
+/// Roles that may log in and have exactly what schema/README.md says that a command needs.
+@Suite(
+    .enabled { await TestServer.isAvailable },
+    .enabled("the tests' own server lets every role in") {
+        ProcessInfo.processInfo.environment["SUBLEDGER_TEST_DATABASE_URL"] == nil
+    },
+    .timeLimit(.minutes(15))
+)
+struct RoleTests {
+    @Test func `every command runs with the role that it needs, and not with less`() async throws {
+        // The roles of the ledger belong to the cluster: they are there once one was migrated.
+        try await withLedger { _, _ in }
+        try await TestServer.shared.withDatabase { settings in
+            let roles = try await Roles(settings)
+            do {
+                try await Self.migrateAndIngest(roles)
+                try await Self.buildAndFollow(roles)
+                try await roles.drop()
+            } catch {
+                try await roles.drop()
+                throw error
+            }
+        }
+    }
+
+    @Test func `what an earlier release left to whoever migrated becomes the owner's`() async throws
+    {
+        try await withLedger { command, settings in
+            try await settings.meddle(
+                """
+                ALTER SCHEMA ledger OWNER TO CURRENT_USER;
+                ALTER FUNCTION ledger.lane_of(text) OWNER TO CURRENT_USER
+                """
+            )
+            try await command.expect(0, "migrate")
+            let left = try await settings.number(
+                """
+                SELECT (SELECT count(*) FROM pg_namespace WHERE nspname = 'ledger'
+                    AND nspowner <> 'ledger_owner'::regrole) + (SELECT count(*) FROM pg_proc
+                    WHERE pronamespace = 'ledger'::regnamespace
+                    AND proowner <> 'ledger_owner'::regrole)
+                """
+            )
+            #expect(left == 0)
+        }
+    }
+
+    private static func migrateAndIngest(_ roles: Roles) async throws {
+        let simulation = try await Simulation.shared
+        let ingest = simulation.arguments + [simulation.payloads]
+        try await roles.follower.expect(77, "migrate")
+        try await roles.builder.expect(0, "migrate")
+        // What one member of ledger_owner has made the next one migrates.
+        try await roles.follower.expect(0, "migrate")
+        try await roles.reader.expect(77, ingest)
+        try await roles.writer.expect(0, ingest)
+        try await roles.writer.expect(77, "migrate")
+        try await roles.reader.expect(0, "verify")
+    }
+
+    private static func buildAndFollow(_ roles: Roles) async throws {
+        for role in [roles.reader, roles.writer, roles.follower] {
+            try await role.expect(77, "rebuild", "--quiet")
+        }
+        try await roles.builder.expect(0, "rebuild", "--quiet")
+        try await roles.follower.expect(0, "follow", "--once", "--quiet")
+        try await roles.reader.expect(77, "follow", "--once", "--quiet")
+        try await roles.builder.expect(0, "rebuild", "--check", "--quiet")
+        try await roles.builder.expect(0, "rebuild", "--diff", "--quiet")
+        // What is built already can be promoted and dropped without the right to make schemas.
+        try await roles.follower.expect(0, "rebuild", "--promote", "--quiet")
+        try await roles.follower.expect(77, "rebuild", "--diff", "--quiet")
+        try await roles.builder.expect(0, "rebuild", "--into", "kept", "--quiet")
+        try await roles.follower.expect(0, "rebuild", "--discard", "--into", "kept", "--quiet")
+        for arguments in [
+            ["projections"], ["feed"], ["streams"], ["report", "drift"],
+            ["follow", "--wait-for", "1"], ["rejections"], ["catalog", "list"],
+        ] { try await roles.reader.expect(0, arguments) }
+        let session = try await PostgresSession.connect(roles.settings(roles.readerName))
+        let rows = try await session.query("SELECT count(*) FROM projection.movements")
+        #expect(try rows.single().int8(0) > 0)
+        await session.close()
+    }
+}
+
+/// Four roles that may log in, each with what its work needs.
+private struct Roles {
+    let builder: Command
+    let follower: Command
+    let writer: Command
+    let reader: Command
+    let readerName: String
+    private let names: [String]
+    private let own: ConnectionSettings
+
+    init(_ settings: ConnectionSettings) async throws {
+        own = settings
+        let process = ProcessInfo.processInfo.processIdentifier
+        names = ["builder", "follower", "writer", "reader"].map { "\($0)_\(process)" }
+        readerName = names[3]
+        let database = try #require(settings.database)
+        try await settings.meddle(
+            names.map { "CREATE ROLE \($0) LOGIN" }.joined(separator: ";") + """
+                ; GRANT ledger_owner TO \(names[0]), \(names[1]);
+                GRANT CREATE ON DATABASE \(database) TO \(names[0]);
+                GRANT ledger_writer TO \(names[2]);
+                GRANT ledger_reader TO \(names[3])
+                """
+        )
+        let commands = names.map { Command(Roles.settings(settings, as: $0)) }
+        (builder, follower, writer, reader) = (commands[0], commands[1], commands[2], commands[3])
+    }
+
+    func settings(_ role: String) -> ConnectionSettings { Roles.settings(own, as: role) }
+
+    // Of a parameter that is named twice the last mention counts.
+    private static func settings(
+        _ settings: ConnectionSettings,
+        as role: String
+    ) -> ConnectionSettings {
+        ConnectionSettings(settings.fullConnectionString + " user=\(role)")
+    }
+
+    func drop() async throws {
+        let list = names.joined(separator: ", ")
+        try await own.meddle("DROP OWNED BY \(list); DROP ROLE \(list)")
+    }
+}
