@@ -225,13 +225,9 @@ private struct Pages {
 private enum TemporaryFile {
     /// Opens one in `TMPDIR`, or else in /var/tmp, which is on a disk where /tmp often is memory.
     static func open() throws(EventLogError) -> Int32 {
-        let named = getenv("TMPDIR").map { String(cString: $0) } ?? ""
-        let folder = named.isEmpty ? "/var/tmp" : named
         var path = Array("\(folder)/subledger-XXXXXX".utf8CString)
         let file = mkstemp(&path)
-        guard file >= 0 else {
-            throw failure("A temporary file in \(folder) could not be made")
-        }
+        guard file >= 0 else { throw failure("made") }
         unlink(path)
         return file
     }
@@ -246,7 +242,7 @@ private enum TemporaryFile {
             let piece = UnsafeRawBufferPointer(rebasing: bytes[done...])
             let count = pwrite(file, piece.baseAddress, piece.count, off_t(place) + off_t(done))
             guard count > 0 || (count < 0 && errno == EINTR) else {
-                throw failure("The temporary file could not be written")
+                throw failure("written")
             }
             done += max(0, count)
         }
@@ -262,17 +258,23 @@ private enum TemporaryFile {
             let piece = UnsafeMutableRawBufferPointer(rebasing: bytes[done...])
             let count = pread(file, piece.baseAddress, piece.count, off_t(place) + off_t(done))
             guard count > 0 || (count < 0 && errno == EINTR) else {
-                throw failure("The temporary file could not be read back")
+                throw failure("read back")
             }
             done += max(0, count)
         }
     }
 
+    private static var folder: String {
+        let named = getenv("TMPDIR").map { String(cString: $0) } ?? ""
+        return named.isEmpty ? "/var/tmp" : named
+    }
+
     private static func failure(_ what: String) -> EventLogError {
-        EventLogError(
+        let reason = String(cString: strerror(errno))
+        return EventLogError(
             .temporaryFile,
-            "\(what): \(String(cString: strerror(errno))); it takes about as much space as the "
-                + "table ledger.event. Name a folder with more in TMPDIR"
+            "a temporary file in \(folder) could not be \(what): \(reason); it takes about as much "
+                + "space as the table ledger.event. Name a folder with more in TMPDIR"
         )
     }
 }

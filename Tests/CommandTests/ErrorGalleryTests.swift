@@ -179,7 +179,7 @@ struct ErrorGalleryTests {
             )
             #expect(ending.code == 78, "\(ending.errors)")
             #expect(ending.output.isEmpty)
-            for word in ["No space left", "TMPDIR", "[temporary-file]"] {
+            for word in ["No space left", folder.path, "TMPDIR", "[temporary-file]"] {
                 #expect(ending.errors.contains(word), "\(word): \(ending.errors)")
             }
             print("temporary-file: \(ending.errors)", terminator: "")

@@ -29,28 +29,6 @@ struct RoleTests {
         }
     }
 
-    @Test func `what an earlier release left to whoever migrated becomes the owner's`() async throws
-    {
-        try await withLedger { command, settings in
-            try await settings.meddle(
-                """
-                ALTER SCHEMA ledger OWNER TO CURRENT_USER;
-                ALTER FUNCTION ledger.lane_of(text) OWNER TO CURRENT_USER
-                """
-            )
-            try await command.expect(0, "migrate")
-            let left = try await settings.number(
-                """
-                SELECT (SELECT count(*) FROM pg_namespace WHERE nspname = 'ledger'
-                    AND nspowner <> 'ledger_owner'::regrole) + (SELECT count(*) FROM pg_proc
-                    WHERE pronamespace = 'ledger'::regnamespace
-                    AND proowner <> 'ledger_owner'::regrole)
-                """
-            )
-            #expect(left == 0)
-        }
-    }
-
     private static func migrateAndIngest(_ roles: Roles) async throws {
         let simulation = try await Simulation.shared
         let ingest = simulation.arguments + [simulation.payloads]

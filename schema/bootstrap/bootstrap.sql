@@ -30,17 +30,17 @@ $$;
 -- The schema is ledger_owner's, so that any member can migrate. CREATE SCHEMA IF NOT EXISTS would
 -- ask for the right to make schemas even where it is there.
 DO $$
-DECLARE
-    holder text := (SELECT nspowner::regrole::text FROM pg_namespace WHERE nspname = 'ledger');
 BEGIN
-    IF holder IS NULL THEN
+    IF to_regnamespace('ledger') IS NULL THEN
         CREATE SCHEMA ledger AUTHORIZATION ledger_owner;
         COMMENT ON SCHEMA ledger IS 'The log of App Store subscriptions: append-only, never rebuilt.';
+    END IF;
+    -- An administrator may have made it.
+    IF NOT has_schema_privilege('ledger_owner', 'ledger', 'CREATE')
+        OR NOT has_schema_privilege('ledger_writer', 'ledger', 'USAGE')
+        OR NOT has_schema_privilege('ledger_reader', 'ledger', 'USAGE') THEN
+        GRANT ALL ON SCHEMA ledger TO ledger_owner;
         GRANT USAGE ON SCHEMA ledger TO ledger_writer, ledger_reader;
-    ELSIF holder <> 'ledger_owner'
-        AND (SELECT rolsuper FROM pg_roles WHERE rolname = current_user) THEN
-        -- Made by an earlier release, whose schema belonged to whoever migrated first.
-        ALTER SCHEMA ledger OWNER TO ledger_owner;
     END IF;
 END
 $$;
