@@ -53,7 +53,7 @@ private struct RefundNotices {
         let announcements = timeline.announcements
         let isTold = announcements.indices.contains { index in
             let content = announcements[index].assertion.content
-            return RefundNotices.words.contains { content.says(.notificationType, $0.key) }
+            return RefundNotices.types.contains { content.says(.notificationType, $0) }
         }
         guard isTold else { return }
         for notice in timeline.notifications {
@@ -84,6 +84,8 @@ private struct RefundNotices {
         "REFUND_DECLINED": .refusal,
         "REFUND_REVERSED": .reversalNotice,
     ]
+
+    private static let types = words.map(\.key)
 
     private static func word(_ notificationType: String) -> RefundMachine.Word? {
         words.first { byBytes($0.key, notificationType) == nil }?.value
