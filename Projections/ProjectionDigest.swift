@@ -85,22 +85,28 @@ public struct ProjectionDigest: Sendable {
 
     // The term begins with the stream, so that equal rows of two streams do not cancel out.
     private static func limbs(of rows: [ProjectionRow], of stream: StreamID) -> Limbs {
-        let (environment, id) = (stream.environment.word, stream.originalTransactionId)
-        let byteCount = rows.reduce(8 + environment.utf8.count + id.utf8.count) {
-            $0 + $1.canonicalByteCount
-        }
+        var stem = ByteWriter()
+        stem.prefixed(stream.environment.word)
+        stem.prefixed(stream.originalTransactionId)
+        let byteCount = rows.reduce(stem.bytes.count) { $0 + $1.canonicalBytes.count }
         return withUnsafeTemporaryAllocation(byteCount: byteCount, alignment: 8) { memory in
-            var writer = CanonicalWriter(memory)
-            writer.prefixed(environment)
-            writer.prefixed(id)
-            for row in rows { writer.row(row) }
-            let written = memory[..<writer.byteCount]
-            return limbs(of: Digest.of(UnsafeRawBufferPointer(rebasing: written)))
+            var rest = memory
+            rest.take(stem.bytes)
+            for row in rows { rest.take(row.canonicalBytes) }
+            return limbs(of: Digest.of(UnsafeRawBufferPointer(memory)))
         }
     }
 
     private static func limbs(of digest: Digest) -> Limbs {
         let (fourth, third, second, first) = digest.bigEndianWords
         return Limbs(first: first, second: second, third: third, fourth: fourth)
+    }
+}
+
+extension UnsafeMutableRawBufferPointer {
+    /// Copies bytes to the front, and goes on behind them.
+    fileprivate mutating func take(_ bytes: [UInt8]) {
+        copyBytes(from: bytes)
+        self = UnsafeMutableRawBufferPointer(rebasing: self[bytes.count...])
     }
 }

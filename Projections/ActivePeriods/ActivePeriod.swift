@@ -78,13 +78,22 @@ public struct ActivePeriod: Hashable, Sendable {
 }
 
 extension ActivePeriod {
-    /// The row as a projection holds it, positions apart.
+    /// The row as a projection holds it.
+    func row(_ writer: inout RowWriter) -> ProjectionRow {
+        writer.text(productId)
+        writer.milliseconds(purchaseDate)
+        writer.milliseconds(expiresDate)
+        writer.milliseconds(validFrom)
+        writer.milliseconds(validTo)
+        writer.text(kind.rawValue)
+        writer.text(endReason.rawValue)
+        return writer.row(citing: positions)
+    }
+
+    /// The values of that row.
     package var values: [ColumnValue] {
-        [
-            .text(productId), .integer(purchaseDate.milliseconds),
-            .integer(expiresDate.milliseconds), .integer(validFrom.milliseconds),
-            .integer(validTo.milliseconds), .text(kind.rawValue), .text(endReason.rawValue),
-        ]
+        var writer = RowWriter()
+        return row(&writer).values
     }
 
     // Beyond the documented order the rest of the row decides, so that no order of arrival does.

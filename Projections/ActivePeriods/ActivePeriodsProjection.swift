@@ -37,8 +37,7 @@ struct ActivePeriodsProjection: Projection {
     }
 
     func rows(of timeline: Timeline, in context: FoldContext) -> [ProjectionRow] {
-        ActivePeriods(timeline.under(context.policy)).rows.map {
-            ProjectionRow(values: $0.values, positions: $0.positions)
-        }
+        var writer = RowWriter()
+        return ActivePeriods(timeline.under(context.policy)).rows.map { $0.row(&writer) }
     }
 }

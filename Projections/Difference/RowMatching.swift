@@ -96,21 +96,21 @@ struct RowKey {
     }
 
     /// The key of a row; nil where all its columns are NULL, which makes nothing the same thing.
-    init?(_ values: ProjectionRow, row: Int, _ parts: [Part]) {
-        var writer = ByteWriter()
+    init?(_ projected: ProjectionRow, row: Int, _ parts: [Part]) {
+        let values = projected.values
+        var writer = RowWriter()
         var tellsSomething = false
         for part in parts {
             switch part {
             case .column(let index):
-                let value = values.values[index]
-                if value != .null { tellsSomething = true }
-                writer.raw(value.canonicalBytes)
+                if values[index] != .null { tellsSomething = true }
+                writer.value(values[index])
             case .holds:
-                writer.integer(UInt8(part.isTrue(of: values) ? 1 : 0))
+                writer.boolean(part.isTrue(of: projected))
             }
         }
         guard tellsSomething else { return nil }
-        self.init(bytes: writer.bytes, row: row)
+        self.init(bytes: writer.row(citing: []).canonicalBytes, row: row)
     }
 
     /// By their bytes; equal ones keep their order.
@@ -156,7 +156,7 @@ struct RowKey {
 extension ProjectionRow {
     /// Whether two rows of one table are equal but for their causes.
     fileprivate func hasSameValues(as other: ProjectionRow) -> Bool {
-        zip(values, other.values).allSatisfy { $0.isSame(as: $1) }
+        canonicalBytes == other.canonicalBytes
     }
 }
 

@@ -86,15 +86,20 @@ public struct Movement: Hashable, Sendable {
 }
 
 extension Movement {
-    /// The row as a projection holds it, positions apart.
-    package var values: [ColumnValue] {
-        [
-            .text(word.rawValue), ColumnValue(appleEvent), .integer(occurred.milliseconds),
-            .text(productId), ColumnValue(previousProductId),
-            .integer(purchaseDate.milliseconds), ColumnValue(milliseconds: expiresDate),
-            ColumnValue(amountMilliunits), ColumnValue(currency), .boolean(isFamilyShared),
-            .boolean(isResubscribe),
-        ]
+    /// The row as a projection holds it.
+    func row(_ writer: inout RowWriter) -> ProjectionRow {
+        writer.text(word.rawValue)
+        writer.text(appleEvent)
+        writer.milliseconds(occurred)
+        writer.text(productId)
+        writer.text(previousProductId)
+        writer.milliseconds(purchaseDate)
+        writer.milliseconds(expiresDate)
+        writer.integer(amountMilliunits)
+        writer.text(currency)
+        writer.boolean(isFamilyShared)
+        writer.boolean(isResubscribe)
+        return writer.row(citing: positions)
     }
 
     func isBefore(_ other: Movement) -> Bool {

@@ -108,8 +108,9 @@ struct MovementFold {
     }
 }
 
-/// Under which terms a purchase was made.
-struct PurchaseTerms {
+/// Under which terms a purchase was made; a class, for several movements of a purchase hold on to
+/// the same ones.
+final class PurchaseTerms {
     /// Apple's `offerType`; nil at the standard price.
     let offerType: Int64?
     let offerIdentifier: String

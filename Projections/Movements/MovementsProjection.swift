@@ -40,8 +40,7 @@ struct MovementsProjection: Projection {
     }
 
     func rows(of timeline: Timeline, in context: FoldContext) -> [ProjectionRow] {
-        Movements(timeline, context.catalogues).rows.map {
-            ProjectionRow(values: $0.values, positions: $0.positions)
-        }
+        var writer = RowWriter()
+        return Movements(timeline, context.catalogues).rows.map { $0.row(&writer) }
     }
 }

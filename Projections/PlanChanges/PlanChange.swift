@@ -59,16 +59,21 @@ extension PlanChange {
     /// When it was first known, on Apple's clock.
     var firstKnown: Instant? { requested ?? effective }
 
-    /// The row as a projection holds it, positions apart.
-    var values: [ColumnValue] {
-        [
-            .text(fromProductId), .text(toProductId), ColumnValue(milliseconds: requested),
-            ColumnValue(milliseconds: effective), ColumnValue(milliseconds: withdrawn),
-            .text(state.rawValue), .text(timing.rawValue), .text(changeClass.rawValue),
-            hasSameDuration.map { .boolean($0) } ?? .null,
-            catalogueVersion.map { .int32(Int32(clamping: $0)) } ?? .null, ColumnValue(offerType),
-            .boolean(refundsPrevious),
-        ]
+    /// The row as a projection holds it.
+    func row(_ writer: inout RowWriter) -> ProjectionRow {
+        writer.text(fromProductId)
+        writer.text(toProductId)
+        writer.milliseconds(requested)
+        writer.milliseconds(effective)
+        writer.milliseconds(withdrawn)
+        writer.text(state.rawValue)
+        writer.text(timing.rawValue)
+        writer.text(changeClass.rawValue)
+        writer.boolean(hasSameDuration)
+        writer.int32(catalogueVersion)
+        writer.integer(offerType)
+        writer.boolean(refundsPrevious)
+        return writer.row(citing: positions)
     }
 
     // Beyond the documented order the later instants decide, so that no order of arrival does.

@@ -39,8 +39,7 @@ struct PlanChangesProjection: Projection {
     }
 
     func rows(of timeline: Timeline, in context: FoldContext) -> [ProjectionRow] {
-        PlanChanges(timeline, context.catalogues).rows.map {
-            ProjectionRow(values: $0.values, positions: $0.positions)
-        }
+        var writer = RowWriter()
+        return PlanChanges(timeline, context.catalogues).rows.map { $0.row(&writer) }
     }
 }

@@ -110,24 +110,26 @@ extension RefundCase {
 }
 
 extension RefundCase {
-    /// The row as a projection holds it, positions apart.
-    var values: [ColumnValue] {
-        [
-            .text(productId), .integer(purchaseDate.milliseconds),
-            ColumnValue(milliseconds: expiresDate), ColumnValue(kind?.rawValue),
-            ColumnValue(percentageMilli), ColumnValue(reason), ColumnValue(timing?.rawValue),
-            ColumnValue(milliseconds: requested), ColumnValue(milliseconds: declined),
-            ColumnValue(milliseconds: revoked), ColumnValue(milliseconds: announced),
-            ColumnValue(milliseconds: reversed), ColumnValue(reversal?.rawValue),
-            .text(state.rawValue), .boolean(isNet), ColumnValue(priceMilliunits),
-            ColumnValue(refundedMilliunits), ColumnValue(currency),
-        ]
-    }
-}
-
-extension ColumnValue {
-    /// A `bigint`, or NULL.
-    init(_ number: Int64?) {
-        self = number.map { .integer($0) } ?? .null
+    /// The row as a projection holds it.
+    func row(_ writer: inout RowWriter) -> ProjectionRow {
+        writer.text(productId)
+        writer.milliseconds(purchaseDate)
+        writer.milliseconds(expiresDate)
+        writer.text(kind?.rawValue)
+        writer.integer(percentageMilli)
+        writer.integer(reason)
+        writer.text(timing?.rawValue)
+        writer.milliseconds(requested)
+        writer.milliseconds(declined)
+        writer.milliseconds(revoked)
+        writer.milliseconds(announced)
+        writer.milliseconds(reversed)
+        writer.text(reversal?.rawValue)
+        writer.text(state.rawValue)
+        writer.boolean(isNet)
+        writer.integer(priceMilliunits)
+        writer.integer(refundedMilliunits)
+        writer.text(currency)
+        return writer.row(citing: positions)
     }
 }

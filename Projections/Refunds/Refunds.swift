@@ -50,8 +50,10 @@ private struct RefundNotices {
 
     init(_ timeline: Timeline) {
         // The common case, at the price of one look at each announcement.
-        let isTold = timeline.announcements.contains {
-            RefundNotices.word($0.assertion.content.text(.notificationType) ?? "") != nil
+        let announcements = timeline.announcements
+        let isTold = announcements.indices.contains { index in
+            let content = announcements[index].assertion.content
+            return RefundNotices.types.contains { content.says(.notificationType, $0) }
         }
         guard isTold else { return }
         for notice in timeline.notifications {
@@ -77,13 +79,16 @@ private struct RefundNotices {
         told.filter { $0.index == index && $0.isOneTime == isOneTime }.map(\.event)
     }
 
+    private static let words: KeyValuePairs<String, RefundMachine.Word> = [
+        "CONSUMPTION_REQUEST": .request,
+        "REFUND_DECLINED": .refusal,
+        "REFUND_REVERSED": .reversalNotice,
+    ]
+
+    private static let types = words.map(\.key)
+
     private static func word(_ notificationType: String) -> RefundMachine.Word? {
-        switch notificationType {
-        case "CONSUMPTION_REQUEST": .request
-        case "REFUND_DECLINED": .refusal
-        case "REFUND_REVERSED": .reversalNotice
-        default: nil
-        }
+        words.first { byBytes($0.key, notificationType) == nil }?.value
     }
 }
 

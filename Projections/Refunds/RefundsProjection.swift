@@ -47,6 +47,7 @@ struct RefundsProjection: Projection {
     }
 
     func rows(of timeline: Timeline, in context: FoldContext) -> [ProjectionRow] {
-        Refunds(timeline).rows.map { ProjectionRow(values: $0.values, positions: $0.positions) }
+        var writer = RowWriter()
+        return Refunds(timeline).rows.map { $0.row(&writer) }
     }
 }

@@ -39,7 +39,9 @@ struct BillingRetries {
     init?(_ timeline: Timeline, _ statements: [RenewalStatement]) {
         let isTold =
             statements.contains { $0.isInBillingRetry == true || $0.isBillingError }
-            || timeline.announcements.contains { BillingRetries.isInRetry($0) == true }
+            || timeline.announcements.indices.contains {
+                BillingRetries.isInRetry(timeline.announcements[$0].assertion) == true
+            }
         guard isTold else { return nil }
         var sayings: [Saying] = []
         for statement in statements {
@@ -57,7 +59,7 @@ struct BillingRetries {
             )
         }
         for keyed in timeline.announcements {
-            guard let isInRetry = BillingRetries.isInRetry(keyed) else { continue }
+            guard let isInRetry = BillingRetries.isInRetry(keyed.assertion) else { continue }
             sayings.append(
                 Saying(
                     asOf: keyed.assertion.asOf,
@@ -120,9 +122,8 @@ struct BillingRetries {
         return saying.asOf >= gap.expiresDate && gap.to.map { saying.asOf < $0 } ?? true
     }
 
-    private static func isInRetry(_ keyed: KeyedAssertion) -> Bool? {
-        guard keyed.assertion.fields.contains(.status),
-            let status = keyed.assertion.content.integer(.status)
+    private static func isInRetry(_ assertion: Assertion) -> Bool? {
+        guard assertion.fields.contains(.status), let status = assertion.content.integer(.status)
         else { return nil }
         switch SubscriptionStatus(rawValue: status) {
         case .billingRetry: return true

@@ -45,13 +45,15 @@ public struct RenewalState: Hashable, Sendable {
 }
 
 extension RenewalState {
-    /// The row as a projection holds it, positions apart.
-    package var values: [ColumnValue] {
-        [
-            .integer(validFrom.milliseconds), ColumnValue(milliseconds: validTo),
-            .text(status.description), .text(charge.rawValue),
-            isAutoRenewOn.map { .boolean($0) } ?? .null, ColumnValue(autoRenewProductId),
-            ColumnValue(priceConsent?.rawValue),
-        ]
+    /// The row as a projection holds it.
+    func row(_ writer: inout RowWriter) -> ProjectionRow {
+        writer.milliseconds(validFrom)
+        writer.milliseconds(validTo)
+        writer.text(status.description)
+        writer.text(charge.rawValue)
+        writer.boolean(isAutoRenewOn)
+        writer.text(autoRenewProductId)
+        writer.text(priceConsent?.rawValue)
+        return writer.row(citing: positions)
     }
 }

@@ -33,8 +33,7 @@ struct RenewalStatesProjection: Projection {
     }
 
     func rows(of timeline: Timeline, in context: FoldContext) -> [ProjectionRow] {
-        RenewalStates(timeline.under(context.policy)).rows.map {
-            ProjectionRow(values: $0.values, positions: $0.positions)
-        }
+        var writer = RowWriter()
+        return RenewalStates(timeline.under(context.policy)).rows.map { $0.row(&writer) }
     }
 }

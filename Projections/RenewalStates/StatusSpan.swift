@@ -26,25 +26,25 @@ struct StatusSpans {
         horizon = timeline.horizon ?? Instant(milliseconds: 0)
         let rows = ActivePeriods(timeline).rows
         spans.reserveCapacity(rows.count)
-        var last: (row: ActivePeriod, end: Instant)?
-        for row in rows {
+        var last: (row: Int, end: Instant)?
+        for row in rows.indices {
+            let (start, end) = (rows[row].validFrom, rows[row].validTo)
             if let last {
-                if last.end < row.validFrom { appendGap(after: last.row, last.end, to: row) }
-            } else if let charged = firstSaid(ofRenewalAt: row.validFrom) {
-                append(charged.asOf, row.validFrom, .active, charged.offset)
+                if last.end < start { appendGap(after: rows[last.row], last.end, to: rows[row]) }
+            } else if let charged = firstSaid(ofRenewalAt: start) {
+                append(charged.asOf, start, .active, charged.offset)
             }
-            let from = max(row.validFrom, last?.end ?? row.validFrom)
             append(
-                from,
-                row.validTo,
-                row.kind == .grace ? .gracePeriod : .active,
-                row.positions
+                max(start, last?.end ?? start),
+                end,
+                rows[row].kind == .grace ? .gracePeriod : .active,
+                rows[row].positions
             )
             // Of rows that end together the later one counts: it may be a renewal taken back
             // before it began.
-            if row.validTo >= last?.end ?? row.validTo { last = (row, row.validTo) }
+            if end >= last?.end ?? end { last = (row, end) }
         }
-        if let last, last.end <= horizon { appendGap(after: last.row, last.end, to: nil) }
+        if let last, last.end <= horizon { appendGap(after: rows[last.row], last.end, to: nil) }
     }
 
     private mutating func append(

@@ -7,19 +7,28 @@ struct KeyedAssertion {
     let expiresDate: Instant
     let productId: String
 
-    /// An assertion of that fact; `productBefore` is the product of the one before, which nearly
-    /// always is the same, and then is not made again.
-    init(
-        _ assertion: consuming Assertion,
-        of fact: borrowing Fact,
-        after productBefore: String?
-    ) {
-        purchaseDate = fact.purchaseDate
-        expiresDate = fact.expiresDate
-        if let productBefore, fact.content.says(.productId, productBefore) {
+    /// What a fact is about.
+    struct Key {
+        let kind: Kind
+        let purchaseDate: Instant
+        let expiresDate: Instant
+
+        init(_ fact: Fact) {
+            kind = fact.kind
+            purchaseDate = fact.purchaseDate
+            expiresDate = fact.expiresDate
+        }
+    }
+
+    /// An assertion of a fact with that key; `productBefore` is the product of the one before, which
+    /// nearly always is the same, and then is not made again.
+    init(_ assertion: consuming Assertion, _ key: Key, after productBefore: String?) {
+        purchaseDate = key.purchaseDate
+        expiresDate = key.expiresDate
+        if let productBefore, assertion.content.says(.productId, productBefore) {
             productId = productBefore
         } else {
-            productId = fact.content.text(.productId) ?? ""
+            productId = assertion.content.text(.productId) ?? ""
         }
         self.assertion = assertion
     }

@@ -39,9 +39,10 @@ public struct RenewalSnapshot: Sendable {
 }
 
 extension Timeline {
-    /// What was known about the next renewal, at each as-of at which Apple said something.
-    public var renewalSnapshots: [RenewalSnapshot] {
+    /// What `renewalSnapshots` keeps.
+    var foldedRenewalSnapshots: [RenewalSnapshot] {
         var snapshots: [RenewalSnapshot] = []
+        snapshots.reserveCapacity(renewals.sorted.count)
         var sweep = Sweep(renewals)
         while sweep.advance() {
             guard let asOf = sweep.asOf else { break }

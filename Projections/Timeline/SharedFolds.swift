@@ -11,6 +11,7 @@ final class SharedFolds: Sendable {
     struct Kept {
         var cuts: [Cut?]?
         var graces: GracePeriods??
+        var snapshots: [RenewalSnapshot]?
         var statements: [RenewalStatement]?
         var settings: [RenewalSetting]?
         var notifications: [ServerNotification]?
@@ -48,6 +49,11 @@ extension Timeline {
     /// The grace that Apple told of; nil where it told of none.
     var graces: GracePeriods? {
         folds.value({ $0.graces }, { $0.graces = $1 }, { GracePeriods(self) })
+    }
+
+    /// What was known about the next renewal, at each as-of at which Apple said something.
+    public var renewalSnapshots: [RenewalSnapshot] {
+        folds.value({ $0.snapshots }, { $0.snapshots = $1 }, { foldedRenewalSnapshots })
     }
 
     /// What was known about the renewal, at each as-of at which Apple spoke of it.

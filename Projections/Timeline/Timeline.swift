@@ -73,6 +73,8 @@ private final class ToldHistory: Sendable {
 
 /// The assertions of a history by what they are about.
 private struct GatheredAssertions {
+    typealias Key = KeyedAssertion.Key
+
     var transactions: [KeyedAssertion] = []
     var oneTimeTransactions: [KeyedAssertion] = []
     var renewals: [Assertion] = []
@@ -84,12 +86,21 @@ private struct GatheredAssertions {
         // Where they lie: a copy of an event costs more than all that is read of it.
         history.events.withUnsafeBufferPointer { events in
             reserve(events)
-            for index in events.indices { take(events[index]) }
+            for index in events.indices {
+                take(
+                    Assertion(
+                        offset: events[index].position.offset,
+                        asOf: events[index].fact.asOf,
+                        content: events[index].fact.content
+                    ),
+                    Key(events[index].fact)
+                )
+            }
         }
         for confirmation in history.confirmations {
             guard let index = history.index(of: confirmation.position) else { continue }
             let fact = history.events[index].fact
-            take(Assertion(confirmation, content: fact.content), of: fact)
+            take(Assertion(confirmation, content: fact.content), Key(fact))
         }
     }
 
@@ -108,35 +119,24 @@ private struct GatheredAssertions {
         notifications.reserveCapacity(notificationCount)
     }
 
-    private mutating func take(_ event: borrowing Event) {
-        take(
-            Assertion(
-                offset: event.position.offset,
-                asOf: event.fact.asOf,
-                content: event.fact.content
-            ),
-            of: event.fact
-        )
-    }
-
-    private mutating func take(_ assertion: consuming Assertion, of fact: borrowing Fact) {
+    private mutating func take(_ assertion: consuming Assertion, _ key: Key) {
         let asOf = assertion.asOf
-        switch fact.kind {
+        switch key.kind {
         case .transaction:
-            if fact.expiresDate == Instant(milliseconds: 0) {
+            if key.expiresDate == Instant(milliseconds: 0) {
                 oneTimeTransactions.append(
-                    KeyedAssertion(assertion, of: fact, after: oneTimeTransactions.last?.productId)
+                    KeyedAssertion(assertion, key, after: oneTimeTransactions.last?.productId)
                 )
             } else {
                 transactions.append(
-                    KeyedAssertion(assertion, of: fact, after: transactions.last?.productId)
+                    KeyedAssertion(assertion, key, after: transactions.last?.productId)
                 )
             }
         case .renewal:
             renewals.append(assertion)
         case .notification:
             notifications.append(
-                KeyedAssertion(assertion, of: fact, after: notifications.last?.productId)
+                KeyedAssertion(assertion, key, after: notifications.last?.productId)
             )
         case .link:
             links.append(assertion)

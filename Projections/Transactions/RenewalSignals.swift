@@ -36,7 +36,11 @@ struct RenewalSignals {
             let subject = statement.renewalDate.map(Failure.Subject.expiry) ?? .untold
             failures.append(Failure(asOf: statement.asOf, subject: subject, offset: offset))
         }
-        if timeline.announcements.contains(where: \.isOfBillingError) {
+        let announcements = timeline.announcements
+        let isErrorTold = announcements.indices.contains {
+            announcements[$0].assertion.content.isOfBillingError
+        }
+        if isErrorTold {
             for notice in timeline.notifications {
                 guard notice.status == .billingRetry || notice.status == .gracePeriod else {
                     continue
@@ -101,9 +105,9 @@ struct RenewalSignals {
     }
 }
 
-extension KeyedAssertion {
+extension Content {
     fileprivate var isOfBillingError: Bool {
-        guard let status = assertion.content.integer(.status).flatMap(SubscriptionStatus.init)
+        guard let status = integer(.status).flatMap(SubscriptionStatus.init)
         else { return false }
         return status == .billingRetry || status == .gracePeriod
     }

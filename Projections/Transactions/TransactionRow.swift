@@ -131,37 +131,63 @@ public struct TransactionRow: Hashable, Sendable {
 }
 
 extension TransactionRow {
-    /// The row as a projection holds it, positions apart.
-    var values: [ColumnValue] {
-        [
-            ColumnValue(ids.storeTransactionId), .texts(ids.duplicateTransactionIds),
-            ColumnValue(ids.webOrderLineItemId), .text(product.productId),
-            ColumnValue(product.duration?.description),
-            ColumnValue(product.subscriptionGroupIdentifier), ColumnValue(product.groupLevel),
-            .timestamp(time.start), ColumnValue(timestamp: time.end),
-            ColumnValue(timestamp: time.gracePeriodEnd), ColumnValue(timestamp: time.effectiveEnd),
-            .boolean(terms.isAutoRenewable), .boolean(terms.isTrialPeriod),
-            .boolean(terms.isInIntroOfferPeriod), .boolean(stream.environment != .production),
-            ColumnValue(terms.offerType), ColumnValue(terms.offerIdentifier),
-            ColumnValue(terms.offerDiscountType), ColumnValue(money.currency),
-            ColumnValue(money.grossMilliunits), ColumnValue(money.netMilliunits),
-            ColumnValue(terms.country), ColumnValue(terms.ownershipType),
-            ColumnValue(terms.transactionReason), ColumnValue(place.renewalNumber),
-            .int32(Int32(clamping: place.consecutivePaidPeriods)),
-            .boolean(place.isTrialConversion), .boolean(place.isResubscribe),
-            ColumnValue(place.gapSeconds), ColumnValue(place.planChange?.rawValue),
-            ColumnValue(place.previousProductId), ColumnValue(timestamp: fate.refunded),
-            ColumnValue(fate.revocationReason), ColumnValue(fate.revocationPercentage),
-            .boolean(fate.isUpgraded), ColumnValue(timestamp: fate.unsubscribeDetected),
-            ColumnValue(timestamp: fate.billingIssuesDetected), ColumnValue(ids.appAccountToken),
-            ColumnValue(terms.quantity),
-        ]
+    /// The row as a projection holds it.
+    func row(_ writer: inout RowWriter) -> ProjectionRow {
+        writePurchase(&writer)
+        writeMoney(&writer)
+        writePlace(&writer)
+        writeFate(&writer)
+        writer.text(ids.appAccountToken)
+        writer.integer(terms.quantity)
+        return writer.row(citing: positions)
     }
-}
 
-extension ColumnValue {
-    /// An `integer`, or NULL.
-    init(_ number: Int?) {
-        self = number.map { .int32(Int32(clamping: $0)) } ?? .null
+    private func writePurchase(_ writer: inout RowWriter) {
+        writer.text(ids.storeTransactionId)
+        writer.texts(ids.duplicateTransactionIds)
+        writer.text(ids.webOrderLineItemId)
+        writer.text(product.productId)
+        writer.text(product.duration?.description)
+        writer.text(product.subscriptionGroupIdentifier)
+        writer.int32(product.groupLevel)
+        writer.timestamp(time.start)
+        writer.timestamp(time.end)
+        writer.timestamp(time.gracePeriodEnd)
+        writer.timestamp(time.effectiveEnd)
+        writer.boolean(terms.isAutoRenewable)
+        writer.boolean(terms.isTrialPeriod)
+        writer.boolean(terms.isInIntroOfferPeriod)
+        writer.boolean(stream.environment != .production)
+        writer.integer(terms.offerType)
+        writer.text(terms.offerIdentifier)
+        writer.text(terms.offerDiscountType)
+    }
+
+    private func writeMoney(_ writer: inout RowWriter) {
+        writer.text(money.currency)
+        writer.integer(money.grossMilliunits)
+        writer.integer(money.netMilliunits)
+        writer.text(terms.country)
+        writer.text(terms.ownershipType)
+        writer.text(terms.transactionReason)
+    }
+
+    private func writePlace(_ writer: inout RowWriter) {
+        writer.int32(place.renewalNumber)
+        writer.int32(place.consecutivePaidPeriods)
+        writer.boolean(place.isTrialConversion)
+        writer.boolean(place.isResubscribe)
+        writer.integer(place.gapSeconds)
+        writer.text(place.planChange?.rawValue)
+        writer.text(place.previousProductId)
+    }
+
+    private func writeFate(_ writer: inout RowWriter) {
+        writer.timestamp(fate.refunded)
+        writer.integer(fate.revocationReason)
+        writer.integer(fate.revocationPercentage)
+        writer.boolean(fate.isUpgraded)
+        writer.timestamp(fate.unsubscribeDetected)
+        writer.timestamp(fate.billingIssuesDetected)
     }
 }

@@ -97,8 +97,9 @@ struct TransactionsProjection: Projection {
     ]
 
     func rows(of timeline: Timeline, in context: FoldContext) -> [ProjectionRow] {
-        TransactionRows(timeline.under(context.policy), context.catalogues).rows.map {
-            ProjectionRow(values: $0.values, positions: $0.positions)
+        var writer = RowWriter()
+        return TransactionRows(timeline.under(context.policy), context.catalogues).rows.map {
+            $0.row(&writer)
         }
     }
 }

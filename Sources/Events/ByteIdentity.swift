@@ -14,8 +14,9 @@ extension String {
     /// Inlined, for it is in all that compares and encodes texts by the million.
     @inlinable
     package func withBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
-        utf8.withContiguousStorageIfAvailable { body(UnsafeRawBufferPointer($0)) }
-            ?? Array(utf8).withUnsafeBytes(body)
+        let lent = utf8.withContiguousStorageIfAvailable { body(UnsafeRawBufferPointer($0)) }
+        if let lent { return lent }
+        return Array(utf8).withUnsafeBytes(body)
     }
 }
 

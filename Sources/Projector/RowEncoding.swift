@@ -5,35 +5,61 @@ internal import Projections
 extension CopyBinaryWriter {
     /// Writes the rows of a stream, with the columns that every table has.
     mutating func rows(_ rows: [ProjectionRow], of stream: StreamID, lane: Int) {
-        for (ordinal, row) in rows.enumerated() {
-            self.row(row, ordinal: ordinal + 1, of: stream, lane: lane)
-        }
+        guard !rows.isEmpty else { return }
+        let stem = Self.stem(of: stream, lane: lane)
+        for index in rows.indices { row(rows[index], ordinal: index + 1, after: stem) }
     }
 
     /// Writes one row of a stream.
     mutating func row(_ row: ProjectionRow, ordinal: Int, of stream: StreamID, lane: Int) {
-        let environment = stream.environment.word
-        let id = stream.originalTransactionId
-        let streamByteCount = Self.fixedByteCountMax * 4 + environment.utf8.count + id.utf8.count
-        let byteCountMax = row.values.reduce(streamByteCount + row.positionsByteCount) {
-            $0 + $1.byteCountMax
-        }
-        self.row(
-            fields: row.values.count + ProjectionRow.streamColumns.count + 1,
-            byteCountMax: byteCountMax
-        ) { writer in
-            writer.int4(Int32(lane))
-            writer.text(environment)
-            writer.text(id)
-            writer.int4(Int32(ordinal))
-            for value in row.values { writer.field(value) }
-            let positions = row.positions
-            writer.int8Array(count: positions.count) { positions[$0].offset }
+        self.row(row, ordinal: ordinal, after: Self.stem(of: stream, lane: lane))
+    }
+
+    // The fields with which every row of a stream begins, as COPY has them: each after its 32-bit
+    // byte count.
+    private static func stem(of stream: StreamID, lane: Int) -> [UInt8] {
+        var stem = ByteWriter()
+        stem.integer(UInt32(MemoryLayout<Int32>.size))
+        stem.integer(UInt32(bitPattern: Int32(lane)))
+        stem.prefixed(stream.environment.word)
+        stem.prefixed(stream.originalTransactionId)
+        return stem.bytes
+    }
+
+    private mutating func row(_ row: ProjectionRow, ordinal: Int, after stem: [UInt8]) {
+        let positions = row.positions
+        row.canonicalBytes.withUnsafeBytes { bytes in
+            var values = RowReader(bytes)
+            let byteCountMax =
+                stem.count + Self.fixedByteCountMax
+                + Self.valuesByteCountMax(values.valueCount, in: bytes) + row.positionsByteCount
+            self.row(
+                fields: values.valueCount + ProjectionRow.streamColumns.count + 1,
+                byteCountMax: byteCountMax
+            ) { writer in
+                // All stream columns but the last, which is the ordinal.
+                stem.withUnsafeBytes {
+                    writer.encoded($0, fields: ProjectionRow.streamColumns.count - 1)
+                }
+                writer.int4(Int32(ordinal))
+                while let value = values.next() { writer.field(value) }
+                writer.int8Array(count: positions.count) { positions[$0].offset }
+            }
         }
     }
 
     /// The bytes of a number's field, at most.
     fileprivate static let fixedByteCountMax = CopyRowWriter.lengthByteCount + 8
+
+    // A field has a length and may have the head of an array; an element of an array of numbers
+    // takes half as much again as in the row, and nothing takes more.
+    private static func valuesByteCountMax(
+        _ valueCount: Int,
+        in bytes: UnsafeRawBufferPointer
+    ) -> Int {
+        let headByteCount = CopyRowWriter.lengthByteCount + CopyRowWriter.arrayByteCount
+        return valueCount * headByteCount + bytes.count + bytes.count / 2
+    }
 }
 
 extension ProjectionRow {
@@ -43,35 +69,27 @@ extension ProjectionRow {
     }
 }
 
-extension ColumnValue {
-    /// The bytes of its field, at most.
-    fileprivate var byteCountMax: Int {
-        switch self {
-        case .null, .integer, .int32, .boolean, .timestamp: CopyBinaryWriter.fixedByteCountMax
-        case .text(let text): CopyRowWriter.lengthByteCount + text.utf8.count
-        case .integers(let numbers):
-            CopyRowWriter.lengthByteCount + CopyRowWriter.arrayByteCount
-                + numbers.count * CopyBinaryWriter.fixedByteCountMax
-        case .texts(let texts):
-            texts.reduce(CopyRowWriter.lengthByteCount + CopyRowWriter.arrayByteCount) {
-                $0 + CopyRowWriter.lengthByteCount + $1.utf8.count
-            }
-        }
-    }
-}
-
 extension CopyRowWriter {
     /// Writes a column's value as PostgreSQL takes it.
-    fileprivate mutating func field(_ value: ColumnValue) {
+    fileprivate mutating func field(_ value: RowReader.Value) {
         switch value {
         case .null: null()
         case .integer(let number): int8(number)
         case .int32(let number): int4(number)
-        case .text(let text): self.text(text)
         case .boolean(let flag): bool(flag)
         case .timestamp(let instant): timestamptz(microseconds: instant.milliseconds * 1000)
+        // A count of four bytes and the text: a field as it is.
+        case .text(let counted): encoded(counted, fields: 1)
+        case .integers, .texts: list(ColumnValue(value))
+        }
+    }
+
+    // Made values again, for there are few.
+    private mutating func list(_ value: ColumnValue) {
+        switch value {
         case .integers(let numbers): int8Array(count: numbers.count) { numbers[$0] }
         case .texts(let texts): textArray(texts)
+        default: preconditionFailure("A list of a row is neither of integers nor of texts.")
         }
     }
 }

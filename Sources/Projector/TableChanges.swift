@@ -40,7 +40,8 @@ struct TableChanges: Sendable {
             if oldRow != nil { delete(index + 1, of: stream) }
             if let newRow { inserted.row(newRow, ordinal: index + 1, of: stream, lane: lane) }
         }
-        if old.count != new.count || zip(old, new).contains(where: { $0.values != $1.values }) {
+        let isSameContent = old.elementsEqual(new) { $0.canonicalBytes == $1.canonicalBytes }
+        if !isSameContent {
             content.remove(old, of: stream)
             content.add(new, of: stream)
         }

@@ -29,6 +29,14 @@ import Testing
             }
             #expect(isSame, "seed \(seed)")
             #expect(sweepAgrees(Sweep(known), knowledge), "seed \(seed)")
+            let asked = FieldSet(rawValue: random.next())
+            let decisions = Decisions(known, of: asked)
+            let agrees = Field.allCases.allSatisfy { field in
+                let expected = asked.contains(field) ? known.decision(on: field) : nil
+                let found = decisions.decision(on: field)
+                return found?.state == expected?.state && found?.offset == expected?.offset
+            }
+            #expect(agrees, "seed \(seed)")
         }
     }
 
