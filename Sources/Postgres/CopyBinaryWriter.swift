@@ -89,8 +89,11 @@ public struct CopyBinaryWriter: Sendable {
 
     /// Takes what was written since the last call; rows may be cut.
     public mutating func takeBytes() -> [UInt8] {
-        defer { bytes = [] }
-        return bytes
+        var taken: [UInt8] = []
+        // The next chunk is about as long.
+        taken.reserveCapacity(bytes.count)
+        swap(&taken, &bytes)
+        return taken
     }
 
     /// Moves what was written into a buffer, keeping its own memory for the next rows.
