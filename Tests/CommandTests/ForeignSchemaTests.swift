@@ -1,0 +1,40 @@
+import TestSupport
+import Testing
+
+/// Schemas of the user's own with names as a rebuild gives them.
+@Suite(.enabled { await TestServer.isAvailable }, .timeLimit(.minutes(15)))
+struct ForeignSchemaTests {
+    @Test func `a table that no rebuild has made is not dropped`() async throws {
+        try await withSimulatedLedger { command, settings in
+            try await command.expect(0, "rebuild", "--quiet")
+            try await settings.meddle(
+                """
+                CREATE SCHEMA projection_2024 AUTHORIZATION ledger_owner;
+                SET ROLE ledger_owner;
+                CREATE TABLE projection_2024.budget AS SELECT 1 AS number
+                """
+            )
+            let ending = try await command.run("rebuild", "--discard")
+            #expect(ending.code == 0, "\(ending.errors)")
+            let left = "SELECT count(*) FROM pg_class WHERE relname = 'budget'"
+            #expect(try await settings.number(left) == 1, "\(ending.errors)")
+        }
+    }
+
+    @Test func `another role's schema of such a name does not stand in a rebuild's way`()
+        async throws
+    {
+        try await withSimulatedLedger { command, settings in
+            try await settings.meddle(
+                """
+                CREATE SCHEMA projection_2024;
+                CREATE TABLE projection_2024.budget AS SELECT 1 AS number
+                """
+            )
+            let ending = try await command.run("rebuild", "--quiet")
+            #expect(ending.code == 0, "\(ending.errors)")
+            let left = "SELECT count(*) FROM projection_2024.budget"
+            #expect(try await settings.number(left) == 1)
+        }
+    }
+}

@@ -1,0 +1,40 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// A subscription of which the live tables have rows, and that a rebuild cannot read any more.
+@Suite(.enabled { await TestServer.isAvailable }, .timeLimit(.minutes(15)))
+struct NewlyRefusedTests {
+    @Test(arguments: ["--check", "--diff"])
+    func `it is shown as a difference and named, and does not end the comparison`(
+        option: String
+    ) async throws {
+        try await withSimulatedLedger { command, settings in
+            try await command.expect(0, "rebuild", "--quiet")
+            let id = try await settings.text(
+                "SELECT original_transaction_id FROM projection.active_periods LIMIT 1"
+            )
+            let stream = "original_transaction_id = '\(id)'"
+            let offset = try await settings.number(
+                "SELECT min(lane_offset) FROM ledger.event WHERE \(stream)"
+            )
+            try await settings.meddle(
+                "UPDATE ledger.event SET content = '\\x7f' WHERE lane_offset = \(offset)"
+            )
+            let ending = try await command.run("rebuild", option, "--quiet")
+            #expect(ending.code == 3, "\(ending.errors)")
+            #expect(ending.output.contains("1 changed"), "\(ending.errors)")
+            for word in [id, "refused at #\(offset)"] {
+                #expect(ending.errors.contains(word), "\(word): \(ending.errors)")
+            }
+            let document = try await command.json(
+                CheckDocument.self,
+                exit: 3,
+                "rebuild",
+                option,
+                "--quiet"
+            )
+            #expect(!document.equal && document.refusals.changed.count == 6)
+        }
+    }
+}
