@@ -61,7 +61,7 @@ struct Build: Sendable {
             CREATE SCHEMA \(quoted) AUTHORIZATION ledger_owner;
             SET LOCAL ROLE ledger_owner;
             GRANT USAGE ON SCHEMA \(quoted) TO ledger_writer, ledger_reader;
-            COMMENT ON SCHEMA \(quoted) IS 'Tables of one rebuild; projection.ledger_projection says of which log, and what people read are the views in schema projection.'
+            COMMENT ON SCHEMA \(quoted) IS '\(ProjectionSchema.mark); projection.ledger_projection says of which log, and what people read are the views in schema projection.'
             """
         )
         let lanes = 0..<log.identity.lanes.value
@@ -167,8 +167,17 @@ struct Build: Sendable {
     // server then writes it only once.
     private func write(_ projection: any Projection, from channel: Channel<[UInt8]>) async throws {
         try await writing(from: channel) { session in
-            try await session.transaction { session throws(PostgresError) in
-                try fill(projection, from: channel, in: session)
+            do {
+                try await session.transaction { session throws(PostgresError) in
+                    try fill(projection, from: channel, in: session)
+                }
+            } catch let error as PostgresError where error.sqlState?.hasPrefix("22") == true {
+                throw ProjectorError(
+                    .database,
+                    "a row of \(projection.name) does not fit into its table: \(error) Its fold "
+                        + "must give a value for each of `columns`, of the column's type, and no "
+                        + "text with a zero character"
+                )
             }
             try await session.execute(
                 """

@@ -59,10 +59,19 @@ enum LeftOvers {
             guard ["55P03", "2BP01"].contains(error.sqlState) else { throw error }
             try await session.execute("ROLLBACK")
             if error.sqlState == "2BP01" {
-                options.notice("a table that nothing needs any more is left: \(error)")
+                // The detail names what depends on it, and no values.
+                options.notice(
+                    "a table that nothing needs any more is left: \(error) "
+                        + "\(error.detail ?? ""); drop that, and the next rebuild drops the table"
+                )
             }
             return false
         }
+    }
+
+    // Others may have schemas of such names; those of rebuilds say what they are.
+    private static func isOurs(_ schema: String) -> String {
+        "starts_with(obj_description(\(schema), 'pg_namespace'), '\(ProjectionSchema.mark)')"
     }
 
     private static let schemas = """
@@ -70,15 +79,16 @@ enum LeftOvers {
         GROUP BY build_schema HAVING bool_and(state = 'filling')
         UNION ALL
         SELECT nspname, false FROM pg_namespace
-        WHERE nspname ~ '^projection_[0-9]{1,9}$' AND nspname NOT IN
-            (SELECT build_schema FROM projection.ledger_projection) AND nspname NOT IN
-            (SELECT table_schema FROM information_schema.view_table_usage
+        WHERE nspname ~ '^projection_[0-9]{1,9}$' AND \(isOurs("pg_namespace.oid"))
+            AND nspname NOT IN (SELECT build_schema FROM projection.ledger_projection)
+            AND nspname NOT IN (SELECT table_schema FROM information_schema.view_table_usage
             WHERE view_schema = 'projection')
         """
 
     private static let tables = """
         SELECT n.nspname, c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-        WHERE c.relkind = 'r' AND n.nspname ~ '^projection_[0-9]{1,9}$' AND NOT EXISTS (
+        WHERE c.relkind = 'r' AND n.nspname ~ '^projection_[0-9]{1,9}$' AND \(isOurs("n.oid"))
+            AND NOT EXISTS (
             SELECT FROM projection.ledger_projection p
             WHERE p.build_schema = n.nspname AND p.name = c.relname) AND NOT EXISTS (
             SELECT FROM information_schema.view_table_usage u

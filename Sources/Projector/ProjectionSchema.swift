@@ -94,6 +94,9 @@ enum ProjectionSchema {
         COMMENT ON TABLE projection.lease IS 'Which process follows a lane; it may be taken over once it has expired.';
         """
 
+    /// How the comment of a schema begins whose tables a rebuild has made.
+    static let mark = "Tables of one rebuild"
+
     /// How long a drop may wait for a table, and new readers of that table behind it.
     enum DropPatience: String {
         /// Tables that were live a moment ago: those who read them come first.

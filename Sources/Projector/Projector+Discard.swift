@@ -26,7 +26,7 @@ extension Projector {
                 "SELECT DISTINCT name FROM projection.ledger_projection WHERE state = 'ready'"
             ).map { try $0.text(0) }
             try await forgetWaiting(chosen == nil ? all : names, options, in: session)
-            return found
+            return try await gone(found, options, in: session)
         }
     }
 
@@ -93,8 +93,24 @@ extension Projector {
                 }
             }
             _ = try await LeftOvers.drop(options, in: session)
-            return found
+            return try await gone(found, options, in: session)
         }
+    }
+
+    // Those among these tables that are not there any more; of the others it is told.
+    private func gone(
+        _ tables: [String],
+        _ options: RebuildOptions,
+        in session: PostgresSession
+    ) async throws -> [String] {
+        let left = try await session.query(
+            "SELECT t FROM unnest($1::text[]) t WHERE to_regclass(t) IS NOT NULL",
+            [.textArray(tables)]
+        ).map { try $0.text(0) }
+        for table in left {
+            options.notice("\(table) is given up, but still used; the next rebuild drops it")
+        }
+        return tables.filter { !left.contains($0) }
     }
 
     /// The names among these of projections that this program does not have.

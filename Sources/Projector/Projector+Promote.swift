@@ -39,7 +39,7 @@ extension Projector {
             )
             for tables in ready {
                 try await catchUp(tables, to: try await log.heads(), in: session)
-                milliseconds = max(milliseconds, try await promote(tables, in: session))
+                milliseconds = max(milliseconds, try await promote(tables, options, in: session))
                 promoted += try await rebuilt(tables, [:], in: session)
             }
             _ = try await LeftOvers.drop(options, in: session)
@@ -110,8 +110,13 @@ extension Projector {
     /// Points the views at tables, in one short transaction, and drops the tables they showed.
     ///
     /// - Returns: For how many milliseconds the locks were held.
-    func promote(_ tables: ShadowTables, in session: PostgresSession) async throws -> Double {
+    func promote(
+        _ tables: ShadowTables,
+        _ options: RebuildOptions,
+        in session: PostgresSession
+    ) async throws -> Double {
         let isOtherLog = try await isLiveOfOtherLog(tables, in: session)
+        var isTold = false
         for _ in 0..<Projector.promotionAttemptsMax {
             do throws(PostgresError) {
                 if let milliseconds = try await promoteAtOnce(tables, isOtherLog, in: session) {
@@ -124,6 +129,12 @@ extension Projector {
                 }
                 guard error.sqlState == "55P03" else { throw error }
                 // A report, or a step of `follow`, holds what must be locked.
+                if !isTold {
+                    options.notice(
+                        "the new tables wait until an open transaction lets go of the views"
+                    )
+                }
+                isTold = true
                 try await Task.sleep(for: Projector.promotionPause)
                 continue
             }

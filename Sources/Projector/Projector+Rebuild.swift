@@ -42,7 +42,7 @@ extension Projector {
             let (build, folded) = try await fill(plan, options, in: session) { _ in heads }
             let tables = ShadowTables(schema: build.schema, names: plan.names)
             try await catchUp(tables, to: try await log.heads(), in: session)
-            _ = try await promote(tables, in: session)
+            _ = try await promote(tables, options, in: session)
             try await forgetWaiting(plan.names, options, in: session)
             return try await rebuilt(tables, folded, in: session)
         }
@@ -281,7 +281,8 @@ extension Projector {
             throw ProjectorError(
                 .schemaTaken,
                 "\(schema) cannot be the name of a schema of tables: it must have from 1 to "
-                    + "\(Projector.schemaByteCountMax) bytes, and be none that others use"
+                    + "\(Projector.schemaByteCountMax) bytes, be none that others use, and not "
+                    + "begin with projection or pg_"
             )
         }
         let found = try await session.query(

@@ -69,7 +69,6 @@ enum ViewDependents {
             """
             SAVEPOINT shapes;
             SET LOCAL client_min_messages = warning;
-            CREATE SCHEMA \(probe) AUTHORIZATION ledger_owner;
             SET LOCAL ROLE ledger_owner
             """
         )
@@ -87,9 +86,9 @@ enum ViewDependents {
         return changed
     }
 
-    /// Where tables are made to look at their columns; never committed, and by one rebuild at a
-    /// time.
-    private static let probe = "projection_shapes"
+    /// Where tables are made to look at their columns, never committed: temporary ones, which take
+    /// no right to make schemas.
+    private static let probe = "pg_temp"
 
     private static let changedSQL = """
         SELECT EXISTS (

@@ -273,7 +273,7 @@ private struct SampleSection {
 
     private var newSide: HTML {
         guard let answer = sample.new else {
-            return side("New", sample.newVerdict, ["<li>too many events to explain here</li>"])
+            return side("New", sample.newVerdict, ["<li>\(sample.silence ?? "not told")</li>"])
         }
         let events = answer.explanation.because.map { event -> HTML in
             let type = [event.notificationType, event.subtype].compactMap { $0 }

@@ -84,8 +84,10 @@ struct ExplainedSample {
     /// The events that caused that row.
     let oldCauses: [Event]
     let evidence: [Digest: EvidenceSummary]
-    /// What this program's fold answers; nil for a history too long to explain.
+    /// What this program's fold answers; nil where it has none.
     let new: ExplanationAnswer?
+    /// Why there is no answer; nil where there is one.
+    let silence: String?
     /// The access of both sides, for a picture; nil where no table that tells it is compared.
     let oldSpans: [AccessSpan]?
     let newSpans: [AccessSpan]?
@@ -103,7 +105,9 @@ struct ExplainedSample {
         let log = ledger.log
         let lanes = log.identity.lanes
         let id = sample.stream.originalTransactionId
-        let history = try await log.recordedHistory(of: sample.stream)
+        let readable = try await ExplainedSample.history(of: sample.stream, in: log)
+        let history =
+            (readable ?? RecordedHistory(stream: sample.stream, events: [], repetitions: []))
             .cut(to: knownAt, lane: lanes.lane(of: id))
         let timeline = Timeline(history.latest).under(policy)
         difference = sample
@@ -120,9 +124,15 @@ struct ExplainedSample {
             lanes: lanes,
             histories: [history]
         )
-        let isShort = history.events.count <= ExplainedSample.eventsMax
+        if readable == nil {
+            silence = "an event of it cannot be read, and nothing is certain without it"
+        } else if history.events.count > ExplainedSample.eventsMax {
+            silence = "too many events to explain; see `subledger history`"
+        } else {
+            silence = nil
+        }
         new =
-            isShort
+            silence == nil
             ? try await ExplanationAnswer(
                 about: asked,
                 product: nil,
@@ -133,10 +143,23 @@ struct ExplainedSample {
             ) : nil
         // Where the tables that tell access do not differ, both sides say what the fold says.
         let spans =
-            tables.contains(where: \.tellsAccess)
+            readable != nil && tables.contains(where: \.tellsAccess)
             ? ActivePeriods(timeline).rows.compactMap(AccessSpan.init) : nil
         oldSpans = sample.oldSpans ?? spans
-        newSpans = sample.newSpans ?? spans
+        newSpans = readable == nil ? nil : sample.newSpans ?? spans
+    }
+
+    // Nil where an event cannot be read: that the new side refuses it is then what differs.
+    private static func history(
+        of stream: StreamID,
+        in log: EventLog
+    ) async throws(EventLogError) -> RecordedHistory? {
+        do throws(EventLogError) {
+            return try await log.recordedHistory(of: stream)
+        } catch {
+            guard error.code == .malformedLog else { throw error }
+            return nil
+        }
     }
 
     /// Whether the old side has access at the instant; nil where nothing tells.

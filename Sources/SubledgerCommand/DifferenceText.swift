@@ -129,7 +129,7 @@ struct DifferenceText {
             lines.append("          #\(event.position) \(event.fact.summary)")
         }
         guard let new = sample.new else {
-            return lines + ["  new     too many events to explain; see `subledger history`"]
+            return lines + ["  new     \(sample.silence ?? "not told")"]
         }
         lines.append("  new     " + DifferenceWording.answer(new.explanation.entitled))
         for event in new.explanation.because {

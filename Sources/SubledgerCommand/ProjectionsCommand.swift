@@ -48,8 +48,8 @@ struct ProjectionsCommand: AsyncParsableCommand {
         let retired = tables.filter { $0.state == .live && !$0.isKnown }.map(\.name)
         if !retired.isEmpty {
             Terminal.write(
-                "nobody keeps up what this program does not have; `subledger rebuild --discard "
-                    + "\(retired.joined(separator: " "))` drops it"
+                "this program does not keep up what it does not have; where no other does either, "
+                    + "`subledger rebuild --discard \(retired.joined(separator: " "))` drops it"
             )
         }
         if tables.contains(where: {

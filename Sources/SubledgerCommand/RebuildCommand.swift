@@ -103,6 +103,11 @@ struct RebuildCommand: AsyncParsableCommand {
                     + "--discard out"
             )
         }
+        if discard, into != nil, !projections.isEmpty {
+            throw ValidationError(
+                "--discard --into drops all tables of a schema; leave the names out"
+            )
+        }
         if into != nil, promote || check {
             throw ValidationError("--into keeps tables beside the live ones: they are not promoted")
         }

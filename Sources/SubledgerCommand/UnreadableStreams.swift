@@ -31,8 +31,8 @@ struct UnreadableStreams: Sendable {
         guard let first = named.first, let event = first.events.first else { return }
         let subscriptions = count == 1 ? "1 subscription" : "\(count) subscriptions"
         Terminal.write(
-            "\(command): \(subscriptions) could not be read and "
-                + (count == 1 ? "is" : "are") + " left out; the first is "
+            "\(command): \(subscriptions) could not be read, and nothing is certain of "
+                + (count == 1 ? "it" : "them") + "; the first is "
                 + "\(first.stream.originalTransactionId) (\(first.stream.environment)), event "
                 + "#\(event.position): \(event.reason) `subledger verify` tells whether the log is "
                 + "whole; a newer subledger may read what it wrote"
