@@ -32,12 +32,14 @@ extension EventLog {
     /// The same for a part of a lane, so that several connections can share one.
     ///
     /// Ranges of one call of `streamRanges` are best folded in their order: the first calls read
-    /// the lane together, later ones find it read.
+    /// the lane together, later ones find it read. `atEnd` is called after the last stream, on the
+    /// same thread, which it too may block.
     public func foldStreams<State: Sendable>(
         in range: StreamRange,
         upTo head: Head,
         into state: State,
-        _ fold: @escaping @Sendable (inout State, StreamHistory) throws -> Void
+        _ fold: @escaping @Sendable (inout State, StreamHistory) throws -> Void,
+        atEnd: @escaping @Sendable (inout State) throws -> Void = { _ in }
     ) async throws(EventLogError) -> State {
         try await reading("read lane \(range.lane)") { session in
             let box = FoldState(state)
@@ -46,9 +48,12 @@ extension EventLog {
                     if let (spool, part) = range.spooled, spool.head == head {
                         try EventLog.fill(spool, in: session)
                         try spool.foldPart(part) { try fold(&box.state, $0) }
-                        return
+                    } else {
+                        try EventLog.scan(range, upTo: head, in: session) {
+                            try fold(&box.state, $0)
+                        }
                     }
-                    try EventLog.scan(range, upTo: head, in: session) { try fold(&box.state, $0) }
+                    try atEnd(&box.state)
                 } catch {
                     throw Thrown(any: error)
                 }

@@ -22,6 +22,7 @@ extension EventLog {
     ///   - to: The last commit that counts.
     ///   - state: What the fold starts from.
     ///   - fold: Called once a stream; what it throws ends the scan.
+    ///   - atEnd: Called after the last stream, on the same thread, which it too may block.
     /// - Returns: The state after the last stream.
     /// - Throws: `databaseUnavailable`, or what `fold` threw.
     public func foldTouchedStreams<State: Sendable>(
@@ -29,13 +30,16 @@ extension EventLog {
         after from: Head,
         upTo to: Head,
         into state: State,
-        _ fold: @escaping @Sendable (inout State, TouchedStream) throws -> Void
+        _ fold: @escaping @Sendable (inout State, TouchedStream) throws -> Void,
+        atEnd: @escaping @Sendable (inout State) throws -> Void = { _ in }
     ) async throws(EventLogError) -> State {
         try await reading("read what is new in lane \(lane)") { session in
             let touched = TouchedScan(lane: lane, from: from, to: to)
             return try await session.transaction(.readOnlySnapshot) { session throws(Thrown) in
                 do {
-                    return try touched.fold(in: session, into: state, fold)
+                    var state = try touched.fold(in: session, into: state, fold)
+                    try atEnd(&state)
+                    return state
                 } catch {
                     throw Thrown(any: error)
                 }

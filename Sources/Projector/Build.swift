@@ -145,12 +145,14 @@ struct Build: Sendable {
                             total
                         )
                         do {
-                            let folded = try await log.foldStreams(
+                            // To its end on the reader's thread: it waits for others there.
+                            _ = try await log.foldStreams(
                                 in: range.range,
                                 upTo: range.head,
-                                into: folding
-                            ) { folding, history in try folding.take(history) }
-                            try folded.finish()
+                                into: folding,
+                                { folding, history in try folding.take(history) },
+                                atEnd: { folding in try folding.finish() }
+                            )
                         } catch {
                             // Others may wait for this part's rows to be received first.
                             channels.abandon(because: error)

@@ -65,9 +65,10 @@ struct CatchUp: Sendable {
                 lane: lane,
                 after: from,
                 upTo: to,
-                into: folding
-            ) { folding, touched in try folding.take(touched) }
-            try done.finish()
+                into: folding,
+                { folding, touched in try folding.take(touched) },
+                atEnd: { folding in try folding.finish() }
+            )
             channel.finish()
             var counts = done.counts
             counts.events = to.offset - from.offset
@@ -229,9 +230,8 @@ private struct ChangeFolding: Sendable {
     }
 
     /// Hands over what is left.
-    func finish() throws {
-        var last = self
-        try last.flush()
+    mutating func finish() throws {
+        try flush()
     }
 
     private mutating func flush() throws {

@@ -160,14 +160,13 @@ struct Folding: Sendable {
     }
 
     /// Hands over what is left.
-    func finish() throws {
-        var last = self
+    mutating func finish() throws {
         for index in projections.indices {
-            try last.flush(index, above: 0)
+            try flush(index, above: 0)
             channels.rows[index].finish(part: part)
         }
-        try last.flushRefusals(above: 0)
-        last.report()
+        try flushRefusals(above: 0)
+        report()
     }
 
     private mutating func report() {

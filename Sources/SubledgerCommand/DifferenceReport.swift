@@ -124,13 +124,7 @@ struct ExplainedSample {
             lanes: lanes,
             histories: [history]
         )
-        if readable == nil {
-            silence = "an event of it cannot be read, and nothing is certain without it"
-        } else if history.events.count > ExplainedSample.eventsMax {
-            silence = "too many events to explain; see `subledger history`"
-        } else {
-            silence = nil
-        }
+        silence = ExplainedSample.silence(on: readable == nil ? nil : history)
         new =
             silence == nil
             ? try await ExplanationAnswer(
@@ -147,6 +141,14 @@ struct ExplainedSample {
             ? ActivePeriods(timeline).rows.compactMap(AccessSpan.init) : nil
         oldSpans = sample.oldSpans ?? spans
         newSpans = readable == nil ? nil : sample.newSpans ?? spans
+    }
+
+    private static func silence(on history: RecordedHistory?) -> String? {
+        guard let history else {
+            return "an event of it cannot be read, and nothing is certain without it"
+        }
+        guard history.events.count > eventsMax else { return nil }
+        return "too many events to explain; see `subledger history`"
     }
 
     // Nil where an event cannot be read: that the new side refuses it is then what differs.

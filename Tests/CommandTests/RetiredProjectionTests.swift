@@ -67,6 +67,7 @@ struct RetiredProjectionTests {
             try await settings.meddle(
                 """
                 CREATE SCHEMA projection_900 AUTHORIZATION ledger_owner;
+                COMMENT ON SCHEMA projection_900 IS 'Tables of one rebuild; an older one';
                 SET ROLE ledger_owner;
                 CREATE TABLE projection_900.retired AS SELECT generate_series(1, 3) AS number;
                 CREATE VIEW projection.retired AS SELECT * FROM projection_900.retired;

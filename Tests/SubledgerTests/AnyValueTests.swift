@@ -149,25 +149,17 @@ private struct AnyValues: Projection {
                 )
             )
         }
-        if cause % 7 == 1 {
-            switch bad {
-            case "nul":
-                rows.append(
-                    ProjectionRow(
-                        .null,
-                        .null,
-                        .null,
-                        .null,
-                        .text("a\0b"),
-                        .null,
-                        .null,
-                        causedBy: []
-                    )
-                )
-            case "count": rows.append(ProjectionRow(.null, causedBy: []))
-            default: break
-            }
-        }
+        if cause % 7 == 1 { rows += badRows }
         return rows
+    }
+
+    private var badRows: [ProjectionRow] {
+        switch bad {
+        case "nul":
+            let values: [ColumnValue] = [.null, .null, .null, .null, .text("a\0b"), .null, .null]
+            return [ProjectionRow(values: values, positions: [])]
+        case "count": return [ProjectionRow(.null, causedBy: [])]
+        default: return []
+        }
     }
 }
