@@ -35,7 +35,7 @@ final class SpoolWriter {
         blocks.deallocate()
     }
 
-    /// Takes a row of `SpoolSQL.events`.
+    /// Takes a row of a reading of events.
     func takeEvent(_ row: borrowing CopyBinaryRow) throws {
         let offset = try row.int8(2)
         guard let environment = try row.bytes(0), let id = try row.bytes(1),
@@ -60,7 +60,7 @@ final class SpoolWriter {
         try append(draft)
     }
 
-    /// Takes a row of `SpoolSQL.confirmations`.
+    /// Takes a row of a reading of confirmations.
     func takeConfirmation(_ row: borrowing CopyBinaryRow) throws {
         let offset = try row.int8(2)
         guard let environment = try row.bytes(0), let id = try row.bytes(1),

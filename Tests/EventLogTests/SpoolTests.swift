@@ -1,5 +1,6 @@
 import EventLog
 import Events
+import Foundation
 import Postgres
 import TestSupport
 import Testing
@@ -83,6 +84,30 @@ struct SpoolTests {
             #expect(found.map(\.stream.originalTransactionId).sorted() == ids.sorted())
             #expect(found.map(\.events.count) == ids.map { _ in 2 })
             await spooling.close()
+        }
+    }
+
+    @Test(arguments: Variant.extremes)
+    func `a range is folded to its end on the thread that read it, which may block`(
+        variant: Variant
+    ) async throws {
+        let filled = TamperedLog(variant: variant)
+        try await filled.withCopy { settings in
+            for options in [EventLog.Options(), .spooling] {
+                let log = try await EventLog.open(settings, options)
+                let head = try #require(try await log.heads()[filled.lane])
+                for range in try await log.streamRanges(lane: filled.lane, upTo: head) {
+                    let threads = try await log.foldStreams(
+                        in: range,
+                        upTo: head,
+                        into: [ObjectIdentifier](),
+                        { threads, _ in threads.append(ObjectIdentifier(Thread.current)) },
+                        atEnd: { threads in threads.append(ObjectIdentifier(Thread.current)) }
+                    )
+                    #expect(threads.count > 1 && Set(threads).count == 1)
+                }
+                await log.close()
+            }
         }
     }
 
