@@ -15,7 +15,7 @@ import FoundationXML
 #endif
 
 /// What is printed of the difference of two builds: one document, a text and a page.
-@Suite(.enabled { await TestServer.isAvailable }, .timeLimit(.minutes(5)))
+@Suite(.enabled { await TestServer.isAvailable })
 struct DifferenceReportTests {
     @Test func `the document has the members that were promised`() async throws {
         try await withReport(of: DifferenceReportTests.wrongFold) { report in

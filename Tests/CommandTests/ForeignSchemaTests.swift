@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 
 /// Schemas of the user's own with names as a rebuild gives them.
-@Suite(.enabled { await TestServer.isAvailable }, .timeLimit(.minutes(15)))
+@Suite(.enabled { await TestServer.isAvailable })
 struct ForeignSchemaTests {
     @Test func `a table that no rebuild has made is not dropped`() async throws {
         try await withSimulatedLedger { command, settings in

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// The ways in: stdin, NDJSON, arrays, folders; and being stopped.
-@Suite(.enabled { await TestServer.isAvailable }, .timeLimit(.minutes(15)))
+@Suite(.enabled { await TestServer.isAvailable })
 struct IngestTests {
     @Test func `a simulated store is taken in whole and told as it was`() async throws {
         let simulation = try await Simulation.shared

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// A subscription of which the live tables have rows, and that a rebuild cannot read any more.
-@Suite(.enabled { await TestServer.isAvailable }, .timeLimit(.minutes(15)))
+@Suite(.enabled { await TestServer.isAvailable })
 struct NewlyRefusedTests {
     @Test(arguments: ["--check", "--diff"])
     func `it is shown as a difference and named, and does not end the comparison`(

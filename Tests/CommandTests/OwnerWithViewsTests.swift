@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// What a member of ledger_owner may do where others have put views upon those of projections.
-@Suite(.enabled { await TestServer.isAvailable }, .timeLimit(.minutes(15)))
+@Suite(.enabled { await TestServer.isAvailable })
 struct OwnerWithViewsTests {
     @Test func `a view of somebody's own asks no more rights of a promotion`() async throws {
         let role = "promoter_\(ProcessInfo.processInfo.processIdentifier)"

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// What `rebuild --check` and its neighbours say of tables that are not as they should be.
-@Suite(.enabled { await TestServer.isAvailable }, .timeLimit(.minutes(15)))
+@Suite(.enabled { await TestServer.isAvailable })
 struct RebuildCheckTests {
     @Test func `a subscription that is refused as before is told, and is no difference`()
         async throws

@@ -7,7 +7,7 @@ import Testing
 
 /// Rebuilds that fail on the way: the exit code says why, the live tables are whole, and the next
 /// rebuild finishes.
-@Suite(.enabled { await TestServer.isAvailable }, .timeLimit(.minutes(15)))
+@Suite(.enabled { await TestServer.isAvailable })
 struct RebuildFailureTests {
     private static let fourLanes = TestTemplate("command_four_lanes") {
         _ = try await Migrator.migrate($0, Migrator.Layout(lanes: LaneCount(4), partitions: 4))

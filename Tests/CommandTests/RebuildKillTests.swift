@@ -5,7 +5,7 @@ import Testing
 
 /// Kills what writes tables at random moments: the live ones stay whole, and the next start
 /// finishes.
-@Suite(.enabled { await TestServer.isAvailable }, .timeLimit(.minutes(15)))
+@Suite(.enabled { await TestServer.isAvailable })
 struct RebuildKillTests {
     private static let seed: UInt64 = 20_261_121
     private static let rounds = 30

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// The reason this ledger exists, with the commands only: a wrong fold, found, mended and promoted.
-@Suite(.enabled { await TestServer.isAvailable }, .timeLimit(.minutes(15)))
+@Suite(.enabled { await TestServer.isAvailable })
 struct RebuildStoryTests {
     @Test func `a wrong fold is mended beside the live tables, and exactly its victims are shown`()
         async throws

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The live table of a projection that this program does not have any more.
-@Suite(.enabled { await TestServer.isAvailable }, .timeLimit(.minutes(15)))
+@Suite(.enabled { await TestServer.isAvailable })
 struct RetiredProjectionTests {
     @Test func `it is listed, nobody waits for it, and it can be dropped`() async throws {
         try await Self.withRetiredTable { command, settings in

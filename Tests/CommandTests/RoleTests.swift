@@ -9,8 +9,7 @@ import Testing
     .enabled { await TestServer.isAvailable },
     .enabled("the tests' own server lets every role in") {
         ProcessInfo.processInfo.environment["SUBLEDGER_TEST_DATABASE_URL"] == nil
-    },
-    .timeLimit(.minutes(15))
+    }
 )
 struct RoleTests {
     @Test func `every command runs with the role that it needs, and not with less`() async throws {

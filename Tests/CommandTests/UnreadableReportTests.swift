@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Reports over a log with an event that this program cannot read.
-@Suite(.enabled { await TestServer.isAvailable }, .timeLimit(.minutes(15)))
+@Suite(.enabled { await TestServer.isAvailable })
 struct UnreadableReportTests {
     @Test(arguments: [
         ["report", "drift"], ["report", "anomalies"], ["report", "wrong-answers"], ["due"],

@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 
 /// Rows of a projection of one's own, with values of every kind, by spools of any threshold.
-@Suite(.enabled { await TestServer.isAvailable }, .timeLimit(.minutes(15)))
+@Suite(.enabled { await TestServer.isAvailable })
 struct AnyValueTests {
     @Test func `values of every kind and length arrive as they were written`() async throws {
         try await TestServer.shared.withDatabase(from: FilledLedger.plain) { settings in

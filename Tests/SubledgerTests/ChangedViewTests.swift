@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 
 /// A fold whose new version has other columns: the view has to be made anew.
-@Suite(.enabled { await TestServer.isAvailable }, .timeLimit(.minutes(15)))
+@Suite(.enabled { await TestServer.isAvailable })
 struct ChangedViewTests {
     @Test func `what others were granted on a view outlasts a change of its columns`() async throws
     {

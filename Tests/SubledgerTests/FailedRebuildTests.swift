@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 
 /// Rebuilds that do not get to their end, and readers that stand in their way.
-@Suite(.enabled { await TestServer.isAvailable }, .timeLimit(.minutes(15)))
+@Suite(.enabled { await TestServer.isAvailable })
 struct FailedRebuildTests {
     @Test(arguments: ["COPY \"projection_%", "COPY (%"])
     func `a rebuild whose backend is terminated leaves the live tables as they were`(

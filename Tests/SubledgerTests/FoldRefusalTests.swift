@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 
 /// An event that a fold refuses is told, and stands in nobody's way.
-@Suite(.enabled { await TestServer.isAvailable }, .timeLimit(.minutes(15)))
+@Suite(.enabled { await TestServer.isAvailable })
 struct FoldRefusalTests {
     @Test(arguments: [1, 4])
     func `a refused subscription is marked, and all others are done`(lanes: Int) async throws {

@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 
 /// What keeps several processes from undoing, repeating or overtaking each other's work.
-@Suite(.enabled { await TestServer.isAvailable }, .timeLimit(.minutes(15)))
+@Suite(.enabled { await TestServer.isAvailable })
 struct FollowGuardTests {
     @Test func `a step renews the lease of its lane`() async throws {
         try await FollowTests.withLedger(lanes: 1) { ledger, settings in

@@ -10,7 +10,7 @@ import TestSupport
 import Testing
 
 /// Promise 8: followed tables are those of a rebuild, byte for byte, always.
-@Suite(.enabled { await TestServer.isAvailable }, .timeLimit(.minutes(15)))
+@Suite(.enabled { await TestServer.isAvailable })
 struct FollowTests {
     @Test(arguments: [UInt64(1), 2, 3])
     func `tables that were followed batch by batch are those of a rebuild`(

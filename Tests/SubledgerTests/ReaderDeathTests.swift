@@ -11,7 +11,7 @@ import Testing
 
 /// One of several connections that read for a rebuild dies, while another folds ahead of it and
 /// waits for its rows to be received first.
-@Suite(.enabled { await TestServer.isAvailable }, .timeLimit(.minutes(15)))
+@Suite(.enabled { await TestServer.isAvailable })
 struct ReaderDeathTests {
     @Test(arguments: [1, 4])
     func `the death of one reader ends a rebuild with others ahead of it, and the next finishes`(

@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 
 /// What a rebuild makes, and what it leaves alone.
-@Suite(.enabled { await TestServer.isAvailable }, .timeLimit(.minutes(15)))
+@Suite(.enabled { await TestServer.isAvailable })
 struct RebuildTests {
     @Test(arguments: [FilledLedger.plain, FilledLedger.partitioned])
     func `the table holds the live fold of every stream`(template: TestTemplate) async throws {

@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 
 /// The difference of two real builds, one of them altered by hand.
-@Suite(.enabled { await TestServer.isAvailable }, .timeLimit(.minutes(15)))
+@Suite(.enabled { await TestServer.isAvailable })
 struct TableDifferenceTests {
     @Test(arguments: [FilledLedger.plain, FilledLedger.partitioned])
     func `two builds of one log are equal`(template: TestTemplate) async throws {

@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 
 /// Tables that wait to be promoted, and what becomes of them.
-@Suite(.enabled { await TestServer.isAvailable }, .timeLimit(.minutes(15)))
+@Suite(.enabled { await TestServer.isAvailable })
 struct WaitingTablesTests {
     @Test func `what waits is dropped, and what of it was promoted stays`() async throws {
         try await Self.withRebuiltLedger { projector, settings in
