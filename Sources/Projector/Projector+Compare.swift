@@ -20,13 +20,17 @@ extension Projector {
         public let refusals: RefusalDifference
         /// The new tables that have no live one to be compared with.
         public let unmatched: [Rebuilt]
+        /// What somebody has altered of the live tables and of their views.
+        public let alterations: [LiveAlteration]
+        /// Projections whose live table is gone, or so altered that no row can be compared.
+        public let uncomparable: [String]
         /// Events of the log that were in no live table when they were compared.
         public let lag: Int64
 
         /// Whether the live tables are what a rebuild makes, and what is said of them is true.
         public var isClean: Bool {
             difference.isEqual && misstated.isEmpty && miscited.isEmpty
-                && refusals.changedCount == 0
+                && refusals.changedCount == 0 && alterations.isEmpty
         }
     }
 
@@ -177,6 +181,10 @@ private struct Comparing: Sendable {
                 unmatched: rebuilt.filter { table in
                     !found.live.contains { $0.name == table.name }
                 },
+                alterations: found.alterations,
+                uncomparable: found.difference.tables.filter { table in
+                    table.oldVersion == nil && found.live.contains { $0.name == table.name }
+                }.map(\.name),
                 lag: found.live.map { (newest[$0.lane]?.offset ?? 0) - $0.head.offset }.max() ?? 0
             )
         } catch {
@@ -220,6 +228,7 @@ private struct Comparing: Sendable {
         let live: [ProjectionPart]
         let miscited: [String]
         let refusals: RefusalDifference
+        let alterations: [LiveAlteration]
     }
 
     // Whoever follows the live tables waits while the new ones are brought to the same commits and
@@ -251,13 +260,20 @@ private struct Comparing: Sendable {
                 refusingTables(tables, held),
                 in: reader
             )
+            let alterations = try await LiveAlteration.all(
+                of: held,
+                madeBy: plan.projections,
+                comparedWith: tables.schema,
+                in: reader
+            )
             await holder.close()
             await reader.close()
             return Found(
                 difference: difference,
                 live: held,
                 miscited: miscited,
-                refusals: refusals
+                refusals: refusals,
+                alterations: alterations
             )
         } catch {
             await holder.close()

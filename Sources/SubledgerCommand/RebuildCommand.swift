@@ -306,6 +306,9 @@ private struct RebuildRun {
                 ).text
             )
         }
+        for alteration in comparison.alterations {
+            Terminal.write("rebuild: \(alteration.message)")
+        }
         for name in comparison.misstated {
             Terminal.write(
                 "rebuild: \(name) has the rows of a rebuild, but ledger_projection says another "
