@@ -36,7 +36,7 @@ extension Projector {
 
     /// What becomes of tables that were compared.
     public enum Afterwards: Sendable, Hashable {
-        /// They are brought up to date and wait for `promote`.
+        /// They are brought up to date and wait for `promote`, in the place of those that waited.
         case wait
         /// They are kept beside the live ones, in a schema of that name.
         case keep(into: String)
@@ -156,9 +156,6 @@ private struct Comparing: Sendable {
     ) async throws -> Projector.Comparison {
         let log = projector.log
         let newest = try await log.heads()
-        if afterwards == .wait {
-            try await projector.forgetWaiting(plan.names, options, in: session)
-        }
         let (build, folded) = try await projector.fill(plan, options, in: session) { projection in
             let parts = live.filter { $0.name == projection.name }
             // A new projection has no live table, and is compared with no rows.
@@ -219,7 +216,13 @@ private struct Comparing: Sendable {
             try await projector.set(tables, to: .beside, in: session)
         case .wait:
             try await projector.catchUp(tables, to: try await projector.log.heads(), in: session)
-            try await projector.set(tables, to: .ready, in: session)
+            // Not before, so that what waited still waits where anything went wrong.
+            try await projector.forgetWaiting(
+                tables.names,
+                for: tables.schema,
+                options,
+                in: session
+            )
         }
     }
 
