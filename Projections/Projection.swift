@@ -101,11 +101,15 @@ public struct ProjectionRow: Hashable, Sendable {
     ///
     /// They depend on the order of arrival, and are in no digest.
     public let positions: [Position]
+    /// The first value, counted from 0, whose instant is beyond
+    /// `ColumnValue.timestampMilliseconds`; nil where all fit into a table.
+    package let unfitValue: Int?
 
     /// A row that was written.
-    init(canonicalBytes: [UInt8], positions: [Position]) {
+    init(canonicalBytes: [UInt8], positions: [Position], unfitValue: Int?) {
         self.canonicalBytes = canonicalBytes
         self.positions = positions
+        self.unfitValue = unfitValue
     }
 
     /// A row of these values: one for each of the projection's own columns, in their order.
@@ -147,7 +151,7 @@ public enum ColumnValue: Hashable, Sendable {
     case boolean(Bool)
     /// A `text`.
     case text(String)
-    /// A `timestamptz`.
+    /// A `timestamptz`: of an instant beyond `timestampMilliseconds` the subscription is refused.
     case timestamp(Instant)
     /// A `bigint[]` without NULLs.
     case integers([Int64])
@@ -156,6 +160,11 @@ public enum ColumnValue: Hashable, Sendable {
 }
 
 extension ColumnValue {
+    /// The instants that a `timestamptz` holds, in milliseconds since 1970: from 4713 BC, where
+    /// PostgreSQL begins, to 294247 AD, where 64 bits of microseconds end.
+    public static let timestampMilliseconds: ClosedRange<Int64> =
+        -210_866_803_200_000...9_223_372_036_854_775
+
     /// A `bigint` of milliseconds, or NULL.
     public init(milliseconds instant: Instant?) {
         self = instant.map { .integer($0.milliseconds) } ?? .null

@@ -10,6 +10,7 @@ struct RowWriter: ~Copyable {
     private var memory: UnsafeMutableRawBufferPointer
     private var byteCount = RowWriter.countByteCount
     private var valueCount: UInt32 = 0
+    private var unfitValue: Int?
 
     /// Bytes of a number of values, of elements or of bytes.
     static let countByteCount = MemoryLayout<UInt32>.size
@@ -27,9 +28,14 @@ struct RowWriter: ~Copyable {
     mutating func row(citing positions: [Position]) -> ProjectionRow {
         memory.storeBytes(of: valueCount.bigEndian, as: UInt32.self)
         let written = UnsafeRawBufferPointer(rebasing: memory[..<byteCount])
-        let row = ProjectionRow(canonicalBytes: [UInt8](written), positions: positions)
+        let row = ProjectionRow(
+            canonicalBytes: [UInt8](written),
+            positions: positions,
+            unfitValue: unfitValue
+        )
         byteCount = RowWriter.countByteCount
         valueCount = 0
+        unfitValue = nil
         return row
     }
 
@@ -79,6 +85,9 @@ extension RowWriter {
     /// Writes a `timestamptz`, or NULL.
     mutating func timestamp(_ instant: Instant?) {
         guard let instant else { return null() }
+        if !ColumnValue.timestampMilliseconds.contains(instant.milliseconds), unfitValue == nil {
+            unfitValue = Int(valueCount)
+        }
         begin(.timestamp, byteCount: 8)
         number(instant.milliseconds)
     }

@@ -47,8 +47,12 @@ struct Build: Sendable {
     private static func nextSchema(in session: PostgresSession) async throws -> String {
         let rows = try await session.query(
             """
-            SELECT coalesce(max(substr(nspname, 12)::int), 0) + 1 FROM pg_namespace
-            WHERE nspname ~ '^projection_[0-9]{1,9}$'
+            SELECT coalesce(max(substr(name, 12)::int), 0) + 1 FROM (
+                SELECT nspname::text FROM pg_namespace
+                -- Of a schema that somebody has dropped the tables are still listed.
+                UNION ALL SELECT build_schema FROM projection.ledger_projection
+            ) AS taken (name)
+            WHERE name ~ '^projection_[0-9]{1,9}$'
             """
         )
         return "projection_\(try rows[0].int4(0))"

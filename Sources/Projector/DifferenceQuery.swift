@@ -5,7 +5,7 @@ internal import Projections
 struct PairShape: Sendable {
     let pair: TableDifference.Pair
     let compared: ComparedTable
-    /// Whether there is an old table at all.
+    /// Whether there is an old table at all, with the columns that tell whose a row is.
     let hasOld: Bool
     /// The type as which the columns that both have are compared, in their order; nil for their own.
     let casts: [String?]
@@ -15,45 +15,21 @@ struct PairShape: Sendable {
         in session: isolated PostgresSession
     ) throws(PostgresError) {
         self.pair = pair
-        let old = try PairShape.columns(of: pair.oldTable, in: session)
-        let new = try PairShape.columns(of: pair.newTable, in: session)
-        hasOld = !old.isEmpty
-        let everywhere = ProjectionRow.streamColumns + ["positions"]
+        let old = try TableColumns(of: pair.oldTable, in: session)
+        let new = try TableColumns(of: pair.newTable, in: session)
+        hasOld = old.haveRows(comparableWith: new)
         compared = ComparedTable(
             name: pair.projection.name,
             oldVersion: hasOld ? pair.oldVersion : nil,
             newVersion: pair.projection.version,
-            oldColumns: old.map(\.name).filter { !everywhere.contains($0) },
-            newColumns: new.map(\.name).filter { !everywhere.contains($0) },
+            oldColumns: hasOld ? old.ownNames : [],
+            newColumns: new.ownNames,
             comparison: pair.projection.comparison
         )
         casts = compared.columns.map { name in
-            let types = (old + new).filter { $0.name == name }.map(\.type)
+            let types = (old.all + new.all).filter { $0.name == name }.map(\.type)
             return PairShape.cast(types)
         }
-    }
-
-    /// A column with its type.
-    private typealias Column = (name: String, type: PostgresType)
-
-    // The columns of a table in their order; none where there is no such table.
-    private static func columns(
-        of table: String,
-        in session: isolated PostgresSession
-    ) throws(PostgresError) -> [Column] {
-        let rows = try session.query(
-            """
-            SELECT attname::text, atttypid::bigint FROM pg_attribute
-            WHERE attrelid = to_regclass($1) AND attnum > 0 AND NOT attisdropped ORDER BY attnum
-            """,
-            [.text(table)]
-        )
-        var columns: [Column] = []
-        for row in rows {
-            let type = PostgresType(rawValue: UInt32(truncatingIfNeeded: try row.int8(1)))
-            columns.append((try row.text(0), type))
-        }
-        return columns
     }
 
     // The types that a projection's values have are compared as they are; another version of the

@@ -20,19 +20,23 @@ extension Projector {
         public let refusals: RefusalDifference
         /// The new tables that have no live one to be compared with.
         public let unmatched: [Rebuilt]
+        /// What somebody has altered of the live tables and of their views.
+        public let alterations: [LiveAlteration]
+        /// Projections whose live table is gone, or so altered that no row can be compared.
+        public let uncomparable: [String]
         /// Events of the log that were in no live table when they were compared.
         public let lag: Int64
 
         /// Whether the live tables are what a rebuild makes, and what is said of them is true.
         public var isClean: Bool {
             difference.isEqual && misstated.isEmpty && miscited.isEmpty
-                && refusals.changedCount == 0
+                && refusals.changedCount == 0 && alterations.isEmpty
         }
     }
 
     /// What becomes of tables that were compared.
     public enum Afterwards: Sendable, Hashable {
-        /// They are brought up to date and wait for `promote`.
+        /// They are brought up to date and wait for `promote`, in the place of those that waited.
         case wait
         /// They are kept beside the live ones, in a schema of that name.
         case keep(into: String)
@@ -152,9 +156,6 @@ private struct Comparing: Sendable {
     ) async throws -> Projector.Comparison {
         let log = projector.log
         let newest = try await log.heads()
-        if afterwards == .wait {
-            try await projector.forgetWaiting(plan.names, options, in: session)
-        }
         let (build, folded) = try await projector.fill(plan, options, in: session) { projection in
             let parts = live.filter { $0.name == projection.name }
             // A new projection has no live table, and is compared with no rows.
@@ -177,6 +178,10 @@ private struct Comparing: Sendable {
                 unmatched: rebuilt.filter { table in
                     !found.live.contains { $0.name == table.name }
                 },
+                alterations: found.alterations,
+                uncomparable: found.difference.tables.filter { table in
+                    table.oldVersion == nil && found.live.contains { $0.name == table.name }
+                }.map(\.name),
                 lag: found.live.map { (newest[$0.lane]?.offset ?? 0) - $0.head.offset }.max() ?? 0
             )
         } catch {
@@ -211,7 +216,13 @@ private struct Comparing: Sendable {
             try await projector.set(tables, to: .beside, in: session)
         case .wait:
             try await projector.catchUp(tables, to: try await projector.log.heads(), in: session)
-            try await projector.set(tables, to: .ready, in: session)
+            // Not before, so that what waited still waits where anything went wrong.
+            try await projector.forgetWaiting(
+                tables.names,
+                for: tables.schema,
+                options,
+                in: session
+            )
         }
     }
 
@@ -220,6 +231,7 @@ private struct Comparing: Sendable {
         let live: [ProjectionPart]
         let miscited: [String]
         let refusals: RefusalDifference
+        let alterations: [LiveAlteration]
     }
 
     // Whoever follows the live tables waits while the new ones are brought to the same commits and
@@ -251,13 +263,20 @@ private struct Comparing: Sendable {
                 refusingTables(tables, held),
                 in: reader
             )
+            let alterations = try await LiveAlteration.all(
+                of: held,
+                madeBy: plan.projections,
+                comparedWith: tables.schema,
+                in: reader
+            )
             await holder.close()
             await reader.close()
             return Found(
                 difference: difference,
                 live: held,
                 miscited: miscited,
-                refusals: refusals
+                refusals: refusals,
+                alterations: alterations
             )
         } catch {
             await holder.close()

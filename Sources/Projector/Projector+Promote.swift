@@ -47,9 +47,11 @@ extension Projector {
         }
     }
 
-    /// Tables of the same names that wait are superseded.
+    /// Tables of these names that wait are superseded: by those of a schema, which wait from now on,
+    /// or by live ones.
     func forgetWaiting(
         _ names: [String],
+        for schema: String? = nil,
         _ options: RebuildOptions,
         in session: PostgresSession
     ) async throws {
@@ -66,6 +68,9 @@ extension Projector {
                     [.textArray(names)]
                 )
             }
+            guard let schema else { return }
+            let tables = ShadowTables(schema: schema, names: names)
+            try Projector.set(tables, to: .ready, in: session)
         }
         _ = try await LeftOvers.drop(options, in: session)
     }

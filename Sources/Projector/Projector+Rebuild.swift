@@ -230,19 +230,25 @@ extension Projector {
         to state: ProjectionPart.State,
         in session: PostgresSession
     ) async throws {
-        let parameters: [PostgresValue] = [
-            .text(tables.schema), .textArray(tables.names), .text(state.rawValue),
-        ]
         try await session.transaction { session throws(PostgresError) in
             try session.execute("SET LOCAL ROLE ledger_owner")
-            try session.query(
-                """
-                UPDATE projection.ledger_projection SET state = $3
-                WHERE build_schema = $1 AND name = ANY($2)
-                """,
-                parameters
-            )
+            try Projector.set(tables, to: state, in: session)
         }
+    }
+
+    /// The same within a transaction of the role that owns them.
+    static func set(
+        _ tables: ShadowTables,
+        to state: ProjectionPart.State,
+        in session: isolated PostgresSession
+    ) throws(PostgresError) {
+        try session.query(
+            """
+            UPDATE projection.ledger_projection SET state = $3
+            WHERE build_schema = $1 AND name = ANY($2)
+            """,
+            [.text(tables.schema), .textArray(tables.names), .text(state.rawValue)]
+        )
     }
 
     /// What tables hold now.

@@ -54,29 +54,61 @@ extension Projector {
     ///
     /// - Throws: `databaseUnavailable`.
     public func tables() async throws(ProjectorError) -> [Table] {
+        try await reading("list the tables") { try await tables(in: $0) }
+    }
+
+    /// What somebody has altered of the live tables and of their views, but for the types of
+    /// columns, which only a comparison knows.
+    ///
+    /// - Throws: `databaseUnavailable`.
+    public func alterations() async throws(ProjectorError) -> [LiveAlteration] {
+        try await reading("look at the live tables") { session in
+            guard try await hasTables(in: session) else { return [] }
+            let live = try await session.query(ProjectionPart.select("state = 'live'"))
+                .map { try ProjectionPart($0) }
+            return try await session.transaction { session throws(PostgresError) in
+                try LiveAlteration.all(
+                    of: live,
+                    madeBy: projections,
+                    comparedWith: nil,
+                    in: session
+                )
+            }
+        }
+    }
+
+    private func reading<Value: Sendable>(
+        _ action: String,
+        _ body: (PostgresSession) async throws -> Value
+    ) async throws(ProjectorError) -> Value {
         do {
             let session = try await PostgresSession.connect(settings)
             do {
-                let tables = try await tables(in: session)
+                let value = try await body(session)
                 await session.close()
-                return tables
+                return value
             } catch {
                 await session.close()
                 throw error
             }
         } catch {
-            throw ProjectorError(error, doing: "list the tables")
+            throw ProjectorError(error, doing: action)
         }
     }
 
-    func tables(in session: PostgresSession) async throws -> [Table] {
+    // Whether there is the page that lists them, in its present form.
+    private func hasTables(in session: PostgresSession) async throws -> Bool {
         let known = try await session.query(
             """
             SELECT EXISTS (SELECT FROM pg_attribute WHERE attname = 'state'
                 AND attrelid = to_regclass('projection.ledger_projection'))
             """
         )
-        guard try known.single().bool(0) else { return [] }
+        return try known.single().bool(0)
+    }
+
+    func tables(in session: PostgresSession) async throws -> [Table] {
+        guard try await hasTables(in: session) else { return [] }
         let parts = try await session.query(ProjectionPart.select("true"))
             .map { try ProjectionPart($0) }
         let refused = try await refusedCounts(in: session)

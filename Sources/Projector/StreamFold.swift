@@ -30,23 +30,40 @@ struct StreamFold {
     let lane: Int
     private let timeline: Timeline
     private let unreadable: FoldRefusal?
+    private let firstPosition: Position?
 
     init(_ history: StreamHistory) {
         timeline = Timeline(history)
         stream = history.stream
-        lane = history.events.first?.position.lane ?? 0
+        firstPosition = history.events.first?.position
+        lane = firstPosition?.lane ?? 0
         unreadable = history.unreadable.first.map { FoldRefusal($0.position, $0.reason) }
     }
 
     /// The rows of a projection; refused where the history holds an event that cannot be read,
-    /// because without it nothing is certain.
+    /// because without it nothing is certain, or where a row has an instant that no table holds.
     func rows(of projection: any Projection, in context: FoldContext) -> FoldOutcome {
         if let unreadable { return .refused(unreadable) }
         do throws(FoldRefusal) {
-            return .rows(try projection.rows(of: timeline, in: context))
+            let rows = try projection.rows(of: timeline, in: context)
+            if let unfit = rows.first(where: { $0.unfitValue != nil }) {
+                return .refused(refusal(of: unfit, projection))
+            }
+            return .rows(rows)
         } catch {
             return .refused(error)
         }
+    }
+
+    private func refusal(of row: ProjectionRow, _ projection: any Projection) -> FoldRefusal {
+        let number = row.unfitValue ?? 0
+        let columns = projection.columns
+        let column = columns.indices.contains(number) ? columns[number] : "\(number + 1)"
+        return FoldRefusal(
+            row.positions.first ?? firstPosition ?? Position(lane: lane, offset: 0),
+            "the fold of \(projection.name) gives column \(column) an instant that no timestamptz "
+                + "holds: it must be from 4713 BC to 294247 AD"
+        )
     }
 }
 

@@ -5,8 +5,9 @@ internal import Projections
 enum ViewDependents {
     /// Refuses to build for a promotion that could not succeed, before hours of work.
     ///
-    /// A view whose columns are gone or of another type has to be made anew, which the server
-    /// refuses as long as anything depends on it.
+    /// A view whose columns are gone or of another type, or that belongs to another role, has to be
+    /// made anew: the server refuses that as long as anything depends on it, and takes its triggers
+    /// and rules away. What is no view at all is left to whoever made it.
     ///
     /// - Throws: `viewsInUse`, with the names of what depends on the views.
     static func check(
@@ -14,7 +15,11 @@ enum ViewDependents {
         doing action: String,
         in session: PostgresSession
     ) async throws {
-        let dependents = try await all(upon: projections.map(\.name), in: session)
+        let names = projections.map(\.name)
+        if let taken = try await session.query(takenSQL, [.textArray(names)]).first {
+            throw notAView(try taken.text(0), doing: action)
+        }
+        let dependents = try await all(upon: names, in: session)
         guard !dependents.isEmpty else { return }
         let touched = projections.filter { dependents[$0.name] != nil }
         let changed = try await session.transaction { session throws(PostgresError) in
@@ -48,19 +53,41 @@ enum ViewDependents {
         let more = dependents.count > shownMax ? " and \(dependents.count - shownMax) more" : ""
         return ProjectorError(
             .viewsInUse,
-            "\(action): the columns of \(name) change, so that the view projection.\(name) has to "
-                + "be made anew, and \(shown)\(more) "
+            "\(action): the view projection.\(name) has to be made anew, because its columns or its "
+                + "owner change, and \(shown)\(more) "
                 + (dependents.count == 1 ? "depends" : "depend")
-                + " on it. The live tables are as they were. Keep the definition "
-                + "(pg_get_viewdef), drop what depends, try again, and create it anew"
+                + " on it. The live tables are as they were. Keep the definition (pg_get_viewdef, "
+                + "pg_get_triggerdef, pg_get_ruledef), drop what depends, try again, and create it "
+                + "anew"
         )
+    }
+
+    private static func notAView(_ name: String, doing action: String) -> ProjectorError {
+        ProjectorError(
+            .viewsInUse,
+            "\(action): projection.\(name) is something else than the view that belongs there. The "
+                + "live tables are as they were. Rename or drop it, and try again"
+        )
+    }
+
+    /// What is part of a view and goes with it, for SQL: triggers and rules, but its own rule.
+    ///
+    /// - Parameter view: The view's oid, or its name as an SQL text.
+    /// - Returns: A query for the catalogues and oids of these parts.
+    static func attached(to view: String) -> String {
+        """
+        SELECT 'pg_trigger'::regclass AS catalogue, oid FROM pg_trigger
+            WHERE tgrelid = \(view)::regclass AND NOT tgisinternal
+        UNION ALL SELECT 'pg_rewrite'::regclass, oid FROM pg_rewrite
+            WHERE ev_class = \(view)::regclass AND rulename <> '_RETURN'
+        """
     }
 
     /// Most dependents that a message names.
     private static let shownMax = 10
 
-    // The projections whose tables do not have all columns that their views have. Their tables are
-    // made, in a schema that nobody sees, and taken back.
+    // The projections whose views belong to another role, or have columns that their tables do not
+    // have. The tables are made, in a schema that nobody sees, and taken back.
     private static func changedShapes(
         of projections: [any Projection],
         in session: isolated PostgresSession
@@ -92,6 +119,9 @@ enum ViewDependents {
 
     private static let changedSQL = """
         SELECT EXISTS (
+            SELECT FROM pg_class
+            WHERE oid = to_regclass($1) AND relowner <> 'ledger_owner'::regrole
+        ) OR EXISTS (
             SELECT FROM pg_attribute o LEFT JOIN pg_attribute n
                 ON n.attrelid = to_regclass($2) AND n.attname = o.attname AND n.attnum > 0
             WHERE o.attrelid = to_regclass($1) AND o.attnum > 0 AND (n.attname IS NULL
@@ -99,7 +129,12 @@ enum ViewDependents {
                 OR n.attcollation <> o.attcollation))
         """
 
-    // A rule stands for the view that it belongs to; the view's own rule is no dependent.
+    private static let takenSQL = """
+        SELECT relname::text FROM pg_class
+        WHERE relnamespace = to_regnamespace('projection') AND relkind <> 'v' AND relname = ANY($1)
+        """
+
+    // A rule stands for the view that it belongs to; a view's own rule is no dependent.
     private static let dependentsSQL = """
         SELECT DISTINCT v.relname::text COLLATE "C",
             CASE WHEN r.oid IS NULL THEN (own).type || ' ' || (own).identity
@@ -114,6 +149,12 @@ enum ViewDependents {
             pg_identify_object('pg_class'::regclass, r.ev_class, 0) ruled
         WHERE v.relnamespace = to_regnamespace('projection') AND v.relkind = 'v'
             AND v.relname = ANY($1) AND r.ev_class IS DISTINCT FROM v.oid
+        UNION
+        SELECT v.relname::text COLLATE "C", (part).type || ' ' || (part).identity COLLATE "C"
+        FROM pg_class v, LATERAL (\(attached(to: "v.oid"))) own (catalogue, oid),
+            pg_identify_object(own.catalogue, own.oid, 0) part
+        WHERE v.relnamespace = to_regnamespace('projection') AND v.relkind = 'v'
+            AND v.relname = ANY($1)
         ORDER BY 1, 2
         """
 }

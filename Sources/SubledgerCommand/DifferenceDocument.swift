@@ -13,6 +13,7 @@ struct DifferenceDocument: Encodable {
     let environments: [Effect]
     let projections: [Table]
     let refusals: Refusals
+    let alterations: [Alteration]
     let samples: [JSONTree]
 
     struct Access: Encodable {
@@ -89,6 +90,21 @@ struct DifferenceDocument: Encodable {
         }
     }
 
+    /// What somebody has altered of the live tables and their views.
+    struct Alteration: Encodable {
+        let projection: String
+        let relation: String
+        let kind: String
+        let message: String
+
+        init(_ alteration: LiveAlteration) {
+            projection = alteration.projection
+            relation = alteration.relation
+            kind = alteration.kind.rawValue
+            message = alteration.message
+        }
+    }
+
     struct Count: Encodable {
         let rows: Int
         let streams: Int
@@ -107,6 +123,7 @@ struct DifferenceDocument: Encodable {
             Table(table, totals, report)
         }
         refusals = Refusals(report.refusals, lanes: report.lanes)
+        alterations = report.alterations.map(Alteration.init)
         samples = report.samples.map {
             $0.document(in: difference.tables, lanes: report.lanes)
         }
@@ -130,7 +147,7 @@ extension DifferenceDocument.Table {
         columns = Dictionary(
             uniqueKeysWithValues: totals.changedColumns.map { ($0.column, $0.rows) }
         )
-        columnsAdded = isNew ? [] : table.columnsAdded
+        columnsAdded = report.isCompared(table) ? table.columnsAdded : []
         columnsRemoved = table.columnsRemoved
     }
 }

@@ -1,6 +1,7 @@
 import EventLog
 import Events
 import Projections
+import Projector
 
 /// A difference as one HTML file without any reference to another: to read, to print, to file.
 struct DifferencePage {
@@ -137,7 +138,10 @@ struct DifferencePage {
 
     private var kinds: HTML {
         let rows = zip(difference.tables, difference.totals).flatMap { table, totals -> [HTML] in
-            if let rows = report.newTables[table.name] { return [newRow(table, rows)] }
+            if let rows = report.newTables[table.name] { return [newRow(table, "new", rows: rows)] }
+            guard report.isCompared(table) else {
+                return [newRow(table, DifferenceWording.uncompared, rows: nil)]
+            }
             let changes = totals.changes
             let head: HTML = """
                 <th scope="row" rowspan="\(max(1, changes.count))">\(table.name)</th>\
@@ -163,22 +167,22 @@ struct DifferencePage {
             """
     }
 
-    private func newRow(_ table: ComparedTable, _ rows: Int) -> HTML {
+    private func newRow(_ table: ComparedTable, _ word: String, rows: Int?) -> HTML {
         """
         <tr class="first"><th scope="row">\(table.name)</th><td>\(table.newVersion)</td>\
-        <td>new</td><td class="number">\(rows)</td><td></td></tr>
+        <td>\(word)</td><td class="number">\(rows.map(String.init) ?? "")</td><td></td></tr>
         """
     }
 
     private var columns: [HTML] {
         difference.tables.filter {
-            !$0.hasSameColumns && report.newTables[$0.name] == nil
+            !$0.hasSameColumns && report.tellsColumns($0)
         }.map { table in
             let parts = [("new", table.columnsAdded), ("gone", table.columnsRemoved)]
             let words = parts.filter { !$0.1.isEmpty }
                 .map { "\($0.0): \($0.1.joined(separator: ", "))" }.joined(separator: "; ")
             return "<p class=\"columns\">Columns of <b>\(table.name)</b>: \(words)</p>"
-        }
+        } + report.alterations.map { "<p class=\"columns\">\($0.message)</p>" }
     }
 
     private var samples: HTML {

@@ -15,6 +15,9 @@ struct DifferenceReport {
     /// The same of those that have no live table to be compared with.
     private(set) var newTables: [String: Int] = [:]
     private(set) var refusals = RefusalDifference()
+    private(set) var alterations: [LiveAlteration] = []
+    /// Projections of whose live table no row could be compared.
+    private(set) var uncomparable: [String] = []
 
     /// The report of a comparison; reads the history of each sample.
     ///
@@ -38,6 +41,21 @@ struct DifferenceReport {
         for table in comparison.tables { rows[table.name] = table.rows }
         for table in comparison.unmatched { newTables[table.name] = table.rows }
         refusals = comparison.refusals
+        alterations = comparison.alterations
+        uncomparable = comparison.uncomparable
+    }
+
+    /// Whether both sides have rows of a table, so that its columns and rows say something.
+    func isCompared(_ table: ComparedTable) -> Bool {
+        newTables[table.name] == nil && !uncomparable.contains(table.name)
+    }
+
+    /// Whether other columns of a table are another version's, and nobody's who altered it.
+    func tellsColumns(_ table: ComparedTable) -> Bool {
+        isCompared(table)
+            && !alterations.contains {
+                $0.projection == table.name && $0.kind == .tableColumns
+            }
     }
 
     /// The report of a difference; reads the history of each sample.

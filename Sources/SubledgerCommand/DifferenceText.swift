@@ -67,6 +67,10 @@ struct DifferenceText {
                 table.add([name, "\(compared.newVersion)", "new", "\(rows)", ""])
                 continue
             }
+            guard report.isCompared(compared) else {
+                table.add([name, "\(compared.newVersion)", DifferenceWording.uncompared, "", ""])
+                continue
+            }
             var versions = DifferenceWording.versions(compared)
             for (kind, count) in totals.changes {
                 table.add([name, versions, kind, "\(count.rows)", "\(count.streams)"])
@@ -78,7 +82,7 @@ struct DifferenceText {
     }
 
     private var columns: [String] {
-        difference.tables.filter { report.newTables[$0.name] == nil }.flatMap { table in
+        difference.tables.filter(report.tellsColumns).flatMap { table in
             table.columnsAdded.map { "\(table.name): column \($0) is new" }
                 + table.columnsRemoved.map { "\(table.name): column \($0) is gone" }
         }

@@ -99,6 +99,9 @@ enum DifferenceWording {
         milliseconds < 1000 ? "\(milliseconds) ms" : Duration.words(milliseconds / 1000)
     }
 
+    /// In the place of changes, where rows of one side only could be read.
+    static let uncompared = "not compared"
+
     /// `1 → 2`, or one number where both are the same.
     static func versions(_ table: ComparedTable) -> String {
         guard let old = table.oldVersion else { return "new, \(table.newVersion)" }

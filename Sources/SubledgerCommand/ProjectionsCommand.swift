@@ -24,10 +24,12 @@ struct ProjectionsCommand: AsyncParsableCommand {
         var options = EventLog.Options()
         options.readersMax = 1
         let log = try await EventLog.open(settings, options)
-        let tables = try await Projector(log: log, settings: settings).tables()
+        let projector = Projector(log: log, settings: settings)
+        let tables = try await projector.tables()
+        let alterations = try await projector.alterations()
         await log.close()
         if output.json {
-            try Terminal.print(json: tables.map(Line.init))
+            try Terminal.print(json: tables.map { Line($0, alterations) })
             return
         }
         guard !tables.isEmpty else {
@@ -45,6 +47,7 @@ struct ProjectionsCommand: AsyncParsableCommand {
             ])
         }
         Terminal.print(text.text)
+        for alteration in alterations { Terminal.write(alteration.message) }
         let retired = tables.filter { $0.state == .live && !$0.isKnown }.map(\.name)
         if !retired.isEmpty {
             Terminal.write(
@@ -83,8 +86,9 @@ struct ProjectionsCommand: AsyncParsableCommand {
         let rows: Int
         let digest: String
         let refused: Int
+        let alterations: [DifferenceDocument.Alteration]
 
-        init(_ table: Projector.Table) {
+        init(_ table: Projector.Table, _ altered: [LiveAlteration]) {
             name = table.name
             state = table.state.rawValue
             schema = table.schema
@@ -101,6 +105,9 @@ struct ProjectionsCommand: AsyncParsableCommand {
             rows = table.rows
             digest = table.digest.hex
             refused = table.refused
+            alterations = altered.filter {
+                table.state == .live && $0.projection == table.name
+            }.map(DifferenceDocument.Alteration.init)
         }
     }
 }

@@ -217,18 +217,18 @@ private struct RebuildRun {
         return end(rebuilt)
     }
 
-    func promote() async throws -> ExitCode {
+    func promote(after compared: [Projector.Rebuilt] = []) async throws -> ExitCode {
         let promotion = try await projector.promote(chosen, options)
         progress.finish()
         if command.output.json {
             try Terminal.print(json: PromotionDocument(promotion))
-            return end(promotion.tables)
+            return end(promotion.tables, told: compared)
         }
         for table in promotion.tables {
             Terminal.print("\(table.name): live, \(table.rows) rows, digest \(table.digest)")
         }
         Terminal.print("locks were held for \(Int(promotion.lockMilliseconds.rounded(.up))) ms")
-        return end(promotion.tables)
+        return end(promotion.tables, told: compared)
     }
 
     func discard() async throws -> ExitCode {
@@ -273,9 +273,13 @@ private struct RebuildRun {
         try await show(comparison)
         // What is refused as it was is no difference.
         if command.check { return comparison.isClean ? .success : Exit.mismatch }
-        let end = end(comparison.tables)
+        let unmatched = comparison.unmatched.map(\.name)
+        let end = end(
+            comparison.tables,
+            told: comparison.tables.filter { !unmatched.contains($0.name) }
+        )
         if command.diff, command.promote {
-            let promoted = try await promote()
+            let promoted = try await promote(after: comparison.tables)
             return end == .success ? promoted : end
         }
         return end
@@ -305,6 +309,9 @@ private struct RebuildRun {
                     width: Terminal.width
                 ).text
             )
+        }
+        for alteration in comparison.alterations {
+            Terminal.write("rebuild: \(alteration.message)")
         }
         for name in comparison.misstated {
             Terminal.write(
@@ -345,9 +352,14 @@ private struct RebuildRun {
         }
     }
 
-    private func end(_ rebuilt: [Projector.Rebuilt]) -> ExitCode {
+    // Of tables of which as many refused subscriptions were told already nothing is told again.
+    private func end(
+        _ rebuilt: [Projector.Rebuilt],
+        told: [Projector.Rebuilt] = []
+    ) -> ExitCode {
         let refused = rebuilt.filter { $0.refused > 0 }
-        for table in refused {
+        for table in refused
+        where !told.contains(where: { ($0.name, $0.refused) == (table.name, table.refused) }) {
             Terminal.write(
                 "rebuild: \(table.name) has no row of \(table.refused) refused "
                     + "\(table.refused == 1 ? "subscription" : "subscriptions"); "

@@ -51,6 +51,25 @@ struct RebuildCheckTests {
         }
     }
 
+    @Test(arguments: [["--diff"], ["--diff", "--promote"]])
+    func `a subscription that is refused is told once`(options: [String]) async throws {
+        try await Self.withRefusal { command, settings in
+            // Of this table the comparison has nothing to say.
+            try await settings.meddle(
+                """
+                DROP VIEW projection.refunds;
+                DELETE FROM projection.ledger_projection WHERE name = 'refunds'
+                """
+            )
+            let ending = try await command.run(["rebuild", "--quiet"] + options)
+            #expect(ending.code == 3, "\(ending.errors)")
+            let lines = ending.errors.split(separator: "\n").filter { $0.contains("refused") }
+            #expect(lines.count == 2, "\(ending.errors)")
+            #expect(lines.first?.contains("1 subscription is refused") == true)
+            #expect(lines.last?.contains("refunds has no row of 1 refused") == true)
+        }
+    }
+
     @Test func `a projection without a live table is told to be new, and nothing else`()
         async throws
     {

@@ -65,6 +65,72 @@ struct AnyValueTests {
         }
     }
 
+    @Test(arguments: [Int64.max, .min, 9_223_372_036_854_776, -210_866_803_200_001])
+    func `an instant that no timestamp holds refuses its subscription, and nothing else`(
+        milliseconds: Int64
+    ) async throws {
+        try await FollowTests.withLedger(lanes: 4) { ledger, settings in
+            let deliveries = FollowTests.deliveries(seed: 21)
+            try await ledger.ingest(Array(deliveries.prefix(deliveries.count / 2)))
+            let projector = Projector(
+                log: ledger.log,
+                settings: settings,
+                projections: allProjections + [Far(milliseconds: milliseconds)]
+            )
+            let rebuilt = try await projector.rebuild()
+            let far = try #require(rebuilt.last)
+            #expect(far.refused > 0 && far.rows > 0)
+            #expect(rebuilt.dropLast().allSatisfy { $0.refused == 0 && $0.rows > 0 })
+            let refused = try await FollowTests.texts(
+                settings,
+                """
+                SELECT DISTINCT reason FROM projection.refused_stream WHERE name = 'far'
+                    AND original_transaction_id <> '' AND lane_offset > 0
+                """
+            )
+            #expect(refused.count == 1)
+            #expect(refused.first?.contains("far gives column at an instant") == true)
+
+            // Some become refused and others not any more: following says what a rebuild says.
+            try await ledger.ingest(Array(deliveries.suffix(from: deliveries.count / 2)))
+            _ = try await projector.follow(.once("test"))
+            let check = try await projector.compare(nil, then: .drop, catalogue: .ofLive)
+            #expect(check.isClean && check.refusals.same > 0)
+            let table = try #require(try await projector.tables().first { $0.name == "far" })
+            let counted = try await FollowTests.texts(
+                settings,
+                "SELECT count(*)::text FROM projection.far"
+            )
+            #expect(counted == ["\(table.rows)"])
+        }
+    }
+
+    @Test func `the first and the last instant that a timestamp holds arrive`() async throws {
+        try await TestServer.shared.withDatabase(from: FilledLedger.plain) { settings in
+            let ledger = try await FilledLedger.open(settings)
+            let range = ColumnValue.timestampMilliseconds
+            for milliseconds in [range.lowerBound, range.upperBound] {
+                let projector = Projector(
+                    log: ledger.log,
+                    settings: settings,
+                    projections: [Far(milliseconds: milliseconds)]
+                )
+                #expect(try await projector.rebuild().first?.refused == 0)
+                let check = try await projector.compare(nil, then: .drop, catalogue: .ofLive)
+                #expect(check.isClean)
+                let arrived = try await FollowTests.texts(
+                    settings,
+                    """
+                    SELECT DISTINCT (extract(epoch FROM at) * 1000)::bigint::text
+                    FROM projection.far WHERE at <> 'epoch'
+                    """
+                )
+                #expect(arrived == ["\(milliseconds)"])
+            }
+            await ledger.log.close()
+        }
+    }
+
     @Test(arguments: [1, 2, 4])
     func `lanes on both sides of the threshold give one digest`(jobs: Int) async throws {
         try await FollowTests.withLedger(lanes: 4) { ledger, settings in
@@ -86,6 +152,31 @@ struct AnyValueTests {
                 await log.close()
             }
             #expect(digests.count == 1)
+        }
+    }
+}
+
+/// A row for each period, one in two with an instant far away where there are an odd number.
+private struct Far: Projection {
+    let milliseconds: Int64
+    let name = "far"
+    let version = 1
+    let columns = ["number", "at", "also"]
+    var tableSQL: String { table("number bigint", "at timestamptz", "also timestamptz") }
+
+    func rows(of timeline: Timeline, in context: FoldContext) -> [ProjectionRow] {
+        let epoch = Instant(milliseconds: 0)
+        let isOdd = timeline.purchases.count % 2 == 1
+        return timeline.purchases.indices.map { number in
+            let isFar = isOdd && number == timeline.purchases.count / 2
+            let instant = isFar ? Instant(milliseconds: milliseconds) : epoch
+            let cause = timeline.purchases[number].firstOffset
+            return ProjectionRow(
+                .integer(Int64(number)),
+                .timestamp(instant),
+                .timestamp(instant),
+                causedBy: [Position(lane: timeline.lane, offset: cause)]
+            )
         }
     }
 }

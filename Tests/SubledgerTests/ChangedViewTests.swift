@@ -41,6 +41,111 @@ struct ChangedViewTests {
         }
     }
 
+    @Test func `comments on columns and options of a view outlast every rebuild`() async throws {
+        try await Self.withShape { ledger, settings in
+            let session = try await PostgresSession.connect(settings)
+            try await session.execute(
+                """
+                COMMENT ON COLUMN projection.shape.environment IS 'Where it''s sold.';
+                COMMENT ON COLUMN projection.shape.first IS 'Gone soon.';
+                ALTER VIEW projection.shape SET (security_barrier = on, security_invoker = true)
+                """
+            )
+            // Replaced as it is, with a column more, and made anew.
+            for shape in [Shape.first, .longer, .second] {
+                _ = try await Self.projector(ledger, settings, shape).rebuild()
+                let kept = try await session.query(
+                    """
+                    SELECT col_description(c.oid, a.attnum),
+                        array_to_string(c.reloptions, ' ')
+                    FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
+                    WHERE c.oid = 'projection.shape'::regclass AND a.attname = 'environment'
+                    """
+                ).single()
+                #expect(try kept.textIfPresent(0) == "Where it's sold.", "\(shape)")
+                let options = try kept.textIfPresent(1)
+                #expect(options == "security_barrier=on security_invoker=true", "\(shape)")
+            }
+            await session.close()
+        }
+    }
+
+    @Test(arguments: [
+        (
+            """
+            CREATE FUNCTION public.ignored() RETURNS trigger LANGUAGE plpgsql
+                AS 'BEGIN RETURN NULL; END';
+            CREATE TRIGGER wishes INSTEAD OF INSERT ON projection.shape
+                FOR EACH ROW EXECUTE FUNCTION public.ignored()
+            """, "DROP TRIGGER wishes ON projection.shape"
+        ),
+        (
+            "CREATE RULE wishes AS ON UPDATE TO projection.shape DO INSTEAD NOTHING",
+            "DROP RULE wishes ON projection.shape"
+        ),
+    ])
+    func `what somebody has put into a view is named before it would be lost`(
+        made: String,
+        dropped: String
+    ) async throws {
+        try await Self.withShape { ledger, settings in
+            let session = try await PostgresSession.connect(settings)
+            try await session.execute(made)
+            // A view that is only replaced keeps it.
+            _ = try await Self.projector(ledger, settings, .longer).rebuild()
+            let projector = Self.projector(ledger, settings, .second)
+            let early = await #expect(throws: ProjectorError.self) {
+                _ = try await projector.compare(then: .wait)
+            }
+            #expect(early?.code == .viewsInUse)
+            #expect(
+                early?.message.contains("wishes on projection.shape") == true,
+                "\(early as Any)"
+            )
+            #expect(try await buildSchemas(settings).count == 1)
+            try await session.execute(dropped)
+            _ = try await projector.compare(then: .wait)
+            try await session.execute(
+                made.replacing("CREATE FUNCTION", with: "CREATE OR REPLACE FUNCTION")
+            )
+            let late = await #expect(throws: ProjectorError.self) {
+                _ = try await projector.promote()
+            }
+            #expect(late?.message.contains("wishes on projection.shape") == true, "\(late as Any)")
+            try await session.execute(dropped)
+            _ = try await projector.promote()
+            await session.close()
+        }
+    }
+
+    @Test func `what comes into a view while a rebuild runs is named by its end`() async throws {
+        try await Self.withShape { ledger, settings in
+            let session = try await PostgresSession.connect(settings)
+            let asked = Counter()
+            // Asked for when the work begins, and again when it is done.
+            let projector = Projector(
+                log: ledger.log,
+                settings: settings,
+                projections: [Shape.second]
+            ) {
+                asked.increment()
+                if asked.value == 2 {
+                    try await session.execute(
+                        "CREATE RULE late AS ON UPDATE TO projection.shape DO INSTEAD NOTHING"
+                    )
+                }
+                return FoldContext()
+            }
+            let error = await #expect(throws: ProjectorError.self) {
+                _ = try await projector.rebuild()
+            }
+            #expect(error?.code == .viewsInUse && asked.value >= 2)
+            #expect(error?.message.contains("late on projection.shape") == true, "\(error as Any)")
+            #expect(try await session.query("SELECT first FROM projection.shape").count > 0)
+            await session.close()
+        }
+    }
+
     @Test func `a view upon it is named before the work begins, not after it`() async throws {
         try await Self.withShape { ledger, settings in
             let session = try await PostgresSession.connect(settings)

@@ -1,5 +1,6 @@
 import EventLog
 import Events
+import Foundation
 import Postgres
 import Projections
 import Projector
@@ -43,6 +44,52 @@ struct WaitingTablesTests {
             #expect(Set(promoted.tables.map(\.schema)).count == 2)
             #expect(try await projector.tables().allSatisfy { $0.state == .live })
             await #expect(throws: ProjectorError.self) { _ = try await projector.promote() }
+        }
+    }
+
+    @Test func `what waits is superseded by the next comparison, but by none that fails`()
+        async throws
+    {
+        try await TestServer.shared.withDatabase(from: FilledLedger.plain) { settings in
+            let ledger = try await FilledLedger.open(settings)
+            let projector = Projector(log: ledger.log, settings: settings)
+            _ = try await projector.rebuild()
+            _ = try await projector.compare(then: .wait)
+            let session = try await PostgresSession.connect(settings)
+            let role = "owner_\(ProcessInfo.processInfo.processIdentifier)"
+            try await session.execute("CREATE ROLE \(role); GRANT ledger_owner TO \(role)")
+            // One may not make a schema; the fold of the other gives rows that no table takes.
+            let given = settings.fullConnectionString
+            let option =
+                given.contains("://") ? "&options=-c%20role=\(role)" : " options='-c role=\(role)'"
+            let mayNot = ConnectionSettings(given + option)
+            let failing = [
+                Projector(log: ledger.log, settings: mayNot),
+                Projector(
+                    log: ledger.log,
+                    settings: settings,
+                    projections: allProjections + [Unfit()]
+                ),
+            ]
+            for (failing, code) in zip(failing, [ProjectorError.Code.permissionDenied, .database]) {
+                let error = await #expect(throws: ProjectorError.self) {
+                    _ = try await failing.compare(then: .wait)
+                }
+                #expect(error?.code == code, "\(error as Any)")
+                let waiting = try await projector.tables().filter { $0.state == .ready }
+                #expect(waiting.map(\.name) == allProjections.map(\.name))
+                #expect(Set(waiting.map(\.schema)) == ["projection_2"])
+            }
+            try await session.execute("DROP OWNED BY \(role); DROP ROLE \(role)")
+            await session.close()
+
+            _ = try await projector.compare(then: .wait)
+            let waiting = try await projector.tables().filter { $0.state == .ready }
+            #expect(waiting.map(\.name) == allProjections.map(\.name))
+            #expect(!waiting.contains { $0.schema == "projection_2" })
+            #expect(try await buildSchemas(settings).count == 2)
+            #expect(try await projector.promote().tables.count == allProjections.count)
+            await ledger.log.close()
         }
     }
 
@@ -100,5 +147,17 @@ struct WaitingTablesTests {
             try await body(projector, settings)
             await ledger.log.close()
         }
+    }
+}
+
+/// A fold that gives fewer values than its table has columns.
+private struct Unfit: Projection {
+    let name = "unfit"
+    let version = 1
+    let columns = ["one", "other"]
+    var tableSQL: String { table("one bigint", "other bigint") }
+
+    func rows(of timeline: Timeline, in context: FoldContext) -> [ProjectionRow] {
+        [ProjectionRow(.integer(1), causedBy: [])]
     }
 }

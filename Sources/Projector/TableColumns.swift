@@ -1,0 +1,59 @@
+internal import Postgres
+internal import Projections
+
+/// The columns of a table, as the server knows them, in their order; none where there is no such
+/// table.
+struct TableColumns: Sendable {
+    let all: [Column]
+
+    /// A column.
+    struct Column: Sendable {
+        let name: String
+        let type: PostgresType
+        /// The type in SQL, with all that a row has to keep to.
+        let words: String
+    }
+
+    /// Reads the columns of a table, which is named as SQL does.
+    init(of table: String, in session: isolated PostgresSession) throws(PostgresError) {
+        var columns: [Column] = []
+        for row in try session.query(TableColumns.select, [.text(table)]) {
+            columns.append(
+                Column(
+                    name: try row.text(0),
+                    type: PostgresType(rawValue: UInt32(truncatingIfNeeded: try row.int8(1))),
+                    words: try row.text(2)
+                )
+            )
+        }
+        all = columns
+    }
+
+    /// The column of that name.
+    func named(_ name: String) -> Column? { all.first { $0.name == name } }
+
+    /// The names of the columns that every table has: whose row it is, and what caused it.
+    static let everywhere = ProjectionRow.streamColumns + ["positions"]
+
+    /// The names of all others, in their order.
+    var ownNames: [String] {
+        all.map(\.name).filter { !TableColumns.everywhere.contains($0) }
+    }
+
+    /// Whether rows of both tables can be found and read side by side.
+    func haveRows(comparableWith other: TableColumns) -> Bool {
+        TableColumns.everywhere.allSatisfy { name in
+            named(name).map { $0.type == other.named(name)?.type } ?? false
+        }
+    }
+
+    private static let select = """
+        SELECT a.attname::text, a.atttypid::bigint, format_type(a.atttypid, a.atttypmod)
+            || coalesce(' COLLATE ' || quote_ident(c.collname), '')
+            || CASE WHEN a.attnotnull THEN ' NOT NULL' ELSE '' END
+        FROM pg_attribute a LEFT JOIN pg_collation c
+            ON c.oid = a.attcollation AND c.collname <> 'default'
+        WHERE a.attrelid = to_regclass($1) AND a.attnum > 0 AND NOT a.attisdropped
+        ORDER BY a.attnum
+        """
+}
