@@ -7,6 +7,8 @@ public import Postgres
 public final class EventLog: Sendable {
     /// What can never change about this ledger.
     public let identity: LedgerIdentity
+    /// Connections for reading, at most.
+    public let readersMax: Int
     let pool: PostgresPool
     let spooledEventsMin: Int64
     private let appenders: [Appender]
@@ -58,6 +60,7 @@ public final class EventLog: Sendable {
     ) {
         self.pool = pool
         self.identity = identity
+        readersMax = options.readersMax
         spooledEventsMin = options.spooledEventsMin
         appenders = (0..<max(1, options.writers)).map { _ in
             Appender(settings: settings, identity: identity, clock: options.clock)

@@ -185,10 +185,11 @@ struct Build: Sendable {
                         + "text with a zero character"
                 )
             }
+            guard !channel.wasAbandoned else { return }
             try await session.execute(
                 """
                 SET default_statistics_target = \(Build.statisticsTarget);
-                ANALYZE \(ProjectionSchema.quoted(schema)).\(projection.name)
+                ANALYZE \(ProjectionSchema.table(projection.name, in: schema))
                 """
             )
         }
@@ -231,7 +232,7 @@ struct Build: Sendable {
         in session: isolated PostgresSession
     ) throws(PostgresError) {
         let quoted = ProjectionSchema.quoted(schema)
-        let table = "\(quoted).\(projection.name)"
+        let table = ProjectionSchema.table(projection.name, in: schema)
         try session.execute(
             "SET LOCAL ROLE ledger_owner; "
                 + projection.tableSQL.replacing("{{schema}}", with: quoted)

@@ -1,9 +1,12 @@
+internal import Events
 internal import Postgres
+internal import Projections
 
 /// Who follows a lane, so that several processes share the lanes rather than the work.
 ///
-/// A lease only saves work: what a step writes is exact without it. One that is not renewed
-/// expires, on the server's clock, and the lane is taken over.
+/// Of each program: one with other folds follows other tables, and must not wait for this one's. A
+/// lease only saves work: what a step writes is exact without it. One that is not renewed expires,
+/// on the server's clock, and the lane is taken over.
 struct Lease: Sendable {
     /// The process, in words that `projection.lease` shows.
     let holder: String
@@ -11,8 +14,8 @@ struct Lease: Sendable {
     let seconds: Double
 
     private static let take = """
-        INSERT INTO projection.lease (lane, holder, expires_at)
-        VALUES ($1, $2, clock_timestamp() + $3 * interval '1 millisecond')
+        INSERT INTO projection.lease (lane, source_digest, holder, expires_at)
+        VALUES ($1, $4, $2, clock_timestamp() + $3 * interval '1 millisecond')
         ON CONFLICT ON CONSTRAINT lease_pkey DO UPDATE
             SET holder = excluded.holder, expires_at = excluded.expires_at
             WHERE lease.holder = excluded.holder OR lease.expires_at <= clock_timestamp()
@@ -23,7 +26,10 @@ struct Lease: Sendable {
     func take(lane: Int, in session: PostgresSession) async throws -> Bool {
         let taken = try await session.query(
             Lease.take,
-            [.int4(Int32(lane)), .text(holder), .int8(Int64(seconds * 1000))]
+            [
+                .int4(Int32(lane)), .text(holder), .int8(Int64(seconds * 1000)),
+                .bytea(FoldSource.digest.bytes),
+            ]
         )
         return taken.count == 1
     }

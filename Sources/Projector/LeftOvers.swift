@@ -17,9 +17,7 @@ enum LeftOvers {
             if isGone, try row.bool(1) { killed.append(schema) }
         }
         for row in try await session.query(tables) {
-            let table =
-                ProjectionSchema.quoted(try row.text(0)) + "."
-                + ProjectionSchema.quoted(try row.text(1))
+            let table = ProjectionSchema.table(try row.text(1), in: try row.text(0))
             _ = try await execute(
                 """
                 BEGIN;
@@ -42,7 +40,18 @@ enum LeftOvers {
         _ patience: ProjectionSchema.DropPatience = .ofReaders,
         in session: PostgresSession
     ) async throws -> Bool {
-        try await execute(ProjectionSchema.drop(schema, patience), options, in: session)
+        let tables = try await session.query(
+            """
+            SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+            WHERE n.nspname = $1 AND c.relkind = 'r'
+            """,
+            [.text(schema)]
+        ).map { try $0.text(0) }
+        return try await execute(
+            ProjectionSchema.drop(schema, with: tables, patience),
+            options,
+            in: session
+        )
     }
 
     // False where somebody still reads it, or has put a view upon it: it is left to the next

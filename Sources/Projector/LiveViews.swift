@@ -17,7 +17,8 @@ enum LiveViews {
     /// Replaced, not dropped, so that grants and views upon it stay: the columns that it has keep
     /// their places, and new ones come after them. Only where one is gone, or of another type, or
     /// the view is another role's, it is made anew, with what was granted on the old one and its
-    /// comments; refused as where others depend on it if somebody's triggers or rules would go. Its options are said again in either case, because a replacement forgets them.
+    /// comments; refused as where others depend on it if somebody's triggers or rules would go. Its
+    /// options are said again in either case, because a replacement forgets them.
     static func point(_ name: String, to table: String) -> String {
         let view = ProjectionSchema.literal("projection." + name)
         return """

@@ -15,6 +15,8 @@ enum ProjectionSchema {
         $$;
         SET LOCAL ROLE ledger_owner;
         GRANT USAGE ON SCHEMA projection TO ledger_writer, ledger_reader;
+        \(dropWithout("state", "ledger_projection"))
+        \(dropWithout("source_digest", "lease"))
         \(ledgerProjection)
         \(refusedStream)
         \(lease)
@@ -23,19 +25,23 @@ enum ProjectionSchema {
         COMMIT
         """
 
-    // The page of the first releases said of each view only, not lane by lane; a rebuild makes all
-    // anew that it said.
-    private static let ledgerProjection = """
+    // What the first releases kept without these columns; a rebuild makes all anew that it said.
+    private static func dropWithout(_ column: String, _ table: String) -> String {
+        """
         DO $$
         BEGIN
-            IF to_regclass('projection.ledger_projection') IS NOT NULL AND NOT EXISTS (
-                SELECT FROM pg_attribute WHERE attname = 'state'
-                    AND attrelid = to_regclass('projection.ledger_projection'))
+            IF to_regclass('projection.\(table)') IS NOT NULL AND NOT EXISTS (
+                SELECT FROM pg_attribute WHERE attname = '\(column)'
+                    AND attrelid = to_regclass('projection.\(table)'))
             THEN
-                DROP TABLE projection.ledger_projection;
+                DROP TABLE projection.\(table);
             END IF;
         END
         $$;
+        """
+    }
+
+    private static let ledgerProjection = """
         CREATE TABLE IF NOT EXISTS projection.ledger_projection (
             lane              int              NOT NULL,
             build_schema      text COLLATE "C" NOT NULL,
@@ -86,12 +92,14 @@ enum ProjectionSchema {
 
     private static let lease = """
         CREATE TABLE IF NOT EXISTS projection.lease (
-            lane       int              NOT NULL,
-            holder     text COLLATE "C" NOT NULL,
-            expires_at timestamptz      NOT NULL,
-            CONSTRAINT lease_pkey PRIMARY KEY (lane)
+            lane          int              NOT NULL,
+            source_digest bytea            NOT NULL,
+            holder        text COLLATE "C" NOT NULL,
+            expires_at    timestamptz      NOT NULL,
+            CONSTRAINT lease_pkey PRIMARY KEY (lane, source_digest)
         );
         COMMENT ON TABLE projection.lease IS 'Which process follows a lane; it may be taken over once it has expired.';
+        COMMENT ON COLUMN projection.lease.source_digest IS 'SHA-256 of the source of the folds whose tables it follows.';
         """
 
     /// How the comment of a schema begins whose tables a rebuild has made.
@@ -106,27 +114,16 @@ enum ProjectionSchema {
         case ofHousekeeping = "5s"
     }
 
-    /// Drops a schema of tables and all that is said about it; refused where somebody reads one for
-    /// longer than the patience lasts.
-    static func drop(_ schema: String, _ patience: DropPatience) -> String {
+    /// Drops a schema with these tables, which are all it has, and what is said about it; refused
+    /// where somebody reads one for longer than the patience lasts.
+    static func drop(_ schema: String, with tables: [String], _ patience: DropPatience) -> String {
+        // Not CASCADE, which would take other people's views away.
         """
         BEGIN;
         SET LOCAL ROLE ledger_owner;
         SET LOCAL client_min_messages = warning;
         SET LOCAL lock_timeout = '\(patience.rawValue)';
-        DO $subledger$
-        DECLARE
-            found regclass;
-        BEGIN
-            -- Not CASCADE, which would take other people's views away.
-            FOR found IN SELECT c.oid::regclass FROM pg_class c
-                JOIN pg_namespace n ON n.oid = c.relnamespace
-                WHERE n.nspname = \(literal(schema)) AND c.relkind = 'r'
-            LOOP
-                EXECUTE 'DROP TABLE ' || found;
-            END LOOP;
-        END
-        $subledger$;
+        \(tables.map { "DROP TABLE \(table($0, in: schema));" }.joined(separator: "\n"))
         DROP SCHEMA IF EXISTS \(quoted(schema));
         DELETE FROM projection.refused_stream WHERE build_schema = \(literal(schema));
         DELETE FROM projection.ledger_projection WHERE build_schema = \(literal(schema));

@@ -14,7 +14,7 @@ extension Projector {
         to heads: [Int: EventLog.Head],
         in session: PostgresSession
     ) async throws {
-        let context = try await current()
+        let context = try await self.context()
         try await catchUp(tables, by: { followed($0, context) }, in: session) { heads[$0.lane] }
     }
 

@@ -165,7 +165,7 @@ private struct Comparing: Sendable {
             )
         }
         let tables = ShadowTables(schema: build.schema, names: plan.names)
-        do {
+        return try await projector.orDrop(tables.schema, options, in: session) {
             let found = try await compareAtOneCommit(tables, samplesMax, in: session)
             let rebuilt = try await projector.rebuilt(tables, folded, in: session)
             try await finish(tables, afterwards, options, in: session)
@@ -184,22 +184,6 @@ private struct Comparing: Sendable {
                 }.map(\.name),
                 lag: found.live.map { (newest[$0.lane]?.offset ?? 0) - $0.head.offset }.max() ?? 0
             )
-        } catch {
-            await drop(build.schema, options, in: session)
-            throw error
-        }
-    }
-
-    private func drop(
-        _ schema: String,
-        _ options: Projector.RebuildOptions,
-        in session: PostgresSession
-    ) async {
-        do {
-            _ = try await LeftOvers.drop(schema, options, .ofHousekeeping, in: session)
-        } catch {
-            // What went wrong before tells more, and the next rebuild drops the schema.
-            return
         }
     }
 
@@ -245,6 +229,8 @@ private struct Comparing: Sendable {
         let holder = try await PostgresSession.connect(projector.settings)
         let reader = try await PostgresSession.connect(projector.settings)
         do {
+            // It waits in a transaction while the tables are brought to where it holds them.
+            try await holder.execute(LiveViews.patience)
             try await holder.execute("BEGIN; SET LOCAL ROLE ledger_owner")
             let held = try await liveNow(in: holder, "FOR SHARE")
             try await catchUp(tables, to: held, in: session)

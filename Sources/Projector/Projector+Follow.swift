@@ -93,7 +93,7 @@ extension Projector {
         try await session.execute("SET ROLE ledger_owner")
         let lease = Lease(holder: options.holder, seconds: options.leaseSeconds)
         let end = options.isOnce ? try await log.heads() : nil
-        var context = try await current()
+        var context = try await self.context()
         while !options.isStopped() {
             var heads = try await log.heads()
             if let end { heads = end }
@@ -123,7 +123,7 @@ extension Projector {
             let found = try await followableParts(lane: lane, in: session)
             // A rebuild may have used a catalogue that was imported meanwhile.
             if found.contains(where: { $0.catalogueVersion > context.catalogues.newestVersion }) {
-                context = try await current()
+                context = try await self.context()
             }
             let parts = found.compactMap { followed($0, context) }
             try await checkNotAhead(parts, of: head, lane: lane)
@@ -215,7 +215,7 @@ extension Projector {
                     + Projector.difference(of: old, from: projections) + "; " + way
             )
         }
-        let newest = try await current().catalogues.newestVersion
+        let newest = try await context().catalogues.newestVersion
         if let table = live.first(where: { $0.catalogueVersion < newest }) {
             options.notice(
                 "the live tables know the catalogue up to version \(table.catalogueVersion), and "

@@ -6,7 +6,7 @@ public import Projections
 extension Projector {
     /// How a rebuild goes about it.
     public struct RebuildOptions: Sendable {
-        /// Connections that read and fold at the same time, from 1 to `jobsMax`.
+        /// Connections that read and fold at the same time, from 1 to the log's `readersMax`.
         public var jobs = 1
         /// Told the number of events folded so far, now and then.
         public var progress: @Sendable (Int) -> Void = { _ in }
@@ -35,14 +35,16 @@ extension Projector {
         try await exclusively("rebuild", options) { session in
             let plan = BuildPlan(
                 projections: chosen ?? projections,
-                context: try await current()
+                context: try await context()
             )
             try await ViewDependents.check(plan.projections, doing: "rebuild", in: session)
             let heads = try await log.heads()
             let (build, folded) = try await fill(plan, options, in: session) { _ in heads }
             let tables = ShadowTables(schema: build.schema, names: plan.names)
-            try await catchUp(tables, to: try await log.heads(), in: session)
-            _ = try await promote(tables, options, in: session)
+            try await orDrop(tables.schema, options, in: session) {
+                try await catchUp(tables, to: try await log.heads(), in: session)
+                _ = try await promote(tables, options, in: session)
+            }
             try await forgetWaiting(plan.names, options, in: session)
             return try await rebuilt(tables, folded, in: session)
         }
@@ -50,15 +52,14 @@ extension Projector {
 
     /// Builds tables that are kept under a schema of their own, beside the live ones.
     ///
-    /// `follow` keeps them up to date as it does the live ones, but for those made with another
-    /// policy, or up to a given place of the log. Nothing but `discard` drops them.
+    /// `follow` keeps them up to date as it does the live ones, but for those up to a given place of
+    /// the log. Nothing but `discard` drops them.
     ///
     /// - Parameters:
     ///   - chosen: What to build; nil for all.
     ///   - schema: The schema's name, of at most 63 bytes; it must not exist.
     ///   - knownAt: Up to where the log is read; the whole commits that begin up to there.
     ///   - isFollowed: Whether `follow` brings the tables on; nil for those up to the end only.
-    ///   - whatIf: The policy of a what-if; nil for the one that holds.
     ///   - options: How to go about it.
     /// - Returns: What became of each projection.
     /// - Throws: `schemaTaken`, `databaseUnavailable`.
@@ -67,15 +68,13 @@ extension Projector {
         into schema: String,
         upTo knownAt: KnownAt = .latest,
         isFollowed: Bool? = nil,
-        whatIf: WhatIf? = nil,
         _ options: RebuildOptions = RebuildOptions()
     ) async throws(ProjectorError) -> [Rebuilt] {
         try await exclusively("rebuild --into \(schema)", options) { session in
             try await checkFree(schema, in: session)
             let plan = BuildPlan(
                 projections: chosen ?? projections,
-                context: try await context(of: whatIf),
-                policy: whatIf?.text,
+                context: try await context(),
                 schema: schema
             )
             let heads = try await wholeHeads(knownAt)
@@ -160,7 +159,8 @@ extension Projector {
         }
     }
 
-    /// Makes tables and fills them, each up to the heads that `heads` names for its projection.
+    /// Makes tables and fills them, each up to the heads that `heads` names for its projection; half
+    /// filled ones are dropped.
     func fill(
         _ plan: BuildPlan,
         _ options: RebuildOptions,
@@ -171,22 +171,44 @@ extension Projector {
         var folded: [String: Folded] = [:]
         // One pass over the log for all that end at the same heads: nearly always one in all.
         var remaining = plan.projections
-        while let first = remaining.first {
-            let end = heads(first)
-            let together = remaining.filter { heads($0) == end }
-            remaining.removeAll { heads($0) == end }
-            let part = try await build.load(
-                together,
-                upTo: end,
-                jobs: min(max(1, options.jobs), Projector.jobsMax),
-                progress: options.progress
-            )
-            try await record(part, of: together, upTo: end, in: build, session)
-            for projection in together {
-                folded[projection.name] = part
+        try await orDrop(build.schema, options, in: session) {
+            while let first = remaining.first {
+                let end = heads(first)
+                let together = remaining.filter { heads($0) == end }
+                remaining.removeAll { heads($0) == end }
+                let part = try await build.load(
+                    together,
+                    upTo: end,
+                    jobs: min(max(1, options.jobs), log.readersMax),
+                    progress: options.progress
+                )
+                try await record(part, of: together, upTo: end, in: build, session)
+                for projection in together {
+                    folded[projection.name] = part
+                }
             }
         }
         return (build, folded)
+    }
+
+    /// Does something with tables that nobody reads yet, which are dropped where it fails: they may
+    /// be what fills the disk.
+    func orDrop<Value>(
+        _ schema: String,
+        _ options: RebuildOptions,
+        in session: PostgresSession,
+        _ body: () async throws -> Value
+    ) async throws -> Value {
+        do {
+            return try await body()
+        } catch {
+            do {
+                _ = try await LeftOvers.drop(schema, options, .ofHousekeeping, in: session)
+            } catch _ {
+                // What went wrong first tells more, and the next rebuild drops the schema.
+            }
+            throw error
+        }
     }
 
     private func record(

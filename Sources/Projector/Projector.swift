@@ -13,10 +13,9 @@ public struct Projector: Sendable {
     let log: EventLog
     let settings: ConnectionSettings
     let projections: [any Projection]
+    /// What folds may know now, asked for anew wherever something begins or goes on: a catalogue may
+    /// have been imported.
     let context: @Sendable () async throws -> FoldContext
-
-    /// Most connections that a rebuild reads with: as many as a log's pool of readers has.
-    public static let jobsMax = EventLog.Options().readersMax
 
     /// A projector for a log, writing to the same database.
     ///
@@ -83,15 +82,10 @@ public struct Projector: Sendable {
         )
     }
 
-    /// What folds may know now.
-    ///
-    /// Asked for anew wherever something begins or goes on: a catalogue may have been imported.
-    func current() async throws -> FoldContext { try await context() }
-
     /// What folds may know by a policy; by the one that holds where there is none.
     func context(of whatIf: WhatIf?) async throws -> FoldContext {
         if let whatIf { return whatIf.context }
-        return try await current()
+        return try await context()
     }
 }
 

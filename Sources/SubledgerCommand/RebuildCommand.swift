@@ -79,15 +79,20 @@ struct RebuildCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("Write what differs as a page with pictures.", valueName: "file"))
     var html: String?
 
-    @Option(help: "Connections that read and fold at the same time. Default: one a processor.")
+    @Option(
+        help: ArgumentHelp(
+            "Connections that read and fold at the same time, from 1 to \(jobsMax).",
+            discussion: "Default: one a processor."
+        )
+    )
     var jobs: Int?
 
     @OptionGroup var database: DatabaseOptions
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
-        if let jobs, !(1...Projector.jobsMax).contains(jobs) {
-            throw ValidationError("--jobs must be from 1 to \(Projector.jobsMax), not \(jobs)")
+        if let jobs, !(1...RebuildCommand.jobsMax).contains(jobs) {
+            throw ValidationError("--jobs must be from 1 to \(RebuildCommand.jobsMax), not \(jobs)")
         }
         if let samples, !(0...ProjectionDifference.samplesLimit).contains(samples) {
             throw ValidationError(
@@ -122,14 +127,25 @@ struct RebuildCommand: AsyncParsableCommand {
         }
     }
 
+    /// Each has a connection and some megabytes, and keeps a processor busy here and another in the
+    /// server; the tables are written by one connection each all the same.
+    private static let jobsMax = 16
+
     private var compares: Bool { diff || check || with != nil }
 
     func run() async throws {
         let settings = try await database.settings()
-        let log = try await EventLog.open(settings)
+        var logOptions = EventLog.Options()
+        logOptions.readersMax = max(logOptions.readersMax, connections)
+        let log = try await EventLog.open(settings, logOptions)
         let end = try await run(settings, log)
         await log.close()
         guard end == .success else { throw end }
+    }
+
+    // Connections that read and fold.
+    private var connections: Int {
+        jobs ?? min(ProcessInfo.processInfo.activeProcessorCount, RebuildCommand.jobsMax)
     }
 
     private func run(_ settings: ConnectionSettings, _ log: EventLog) async throws -> ExitCode {
@@ -138,7 +154,7 @@ struct RebuildCommand: AsyncParsableCommand {
         }
         let progress = SharedProgress("rebuild", isQuiet: output.quiet)
         var options = Projector.RebuildOptions()
-        options.jobs = jobs ?? ProcessInfo.processInfo.activeProcessorCount
+        options.jobs = connections
         options.progress = { progress.report($0, "events") }
         options.notice = { Terminal.write("rebuild: \($0)") }
         let run = RebuildRun(
