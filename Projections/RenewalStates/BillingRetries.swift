@@ -24,6 +24,8 @@ struct BillingRetries {
         let isInRetry: Bool
         let isBillingError: Bool
         let isAutoRenewOff: Bool
+        /// Whether it leaves open how the expiry will end: it has happened, and was not charged yet.
+        let isUndecided: Bool
         let offset: Int64
     }
 
@@ -54,6 +56,8 @@ struct BillingRetries {
                     isInRetry: isInRetry,
                     isBillingError: statement.isBillingError,
                     isAutoRenewOff: statement.isAutoRenewOn == false,
+                    isUndecided: !isInRetry && statement.isAutoRenewOn == true
+                        && statement.expirationIntent == nil,
                     offset: offset
                 )
             )
@@ -67,6 +71,7 @@ struct BillingRetries {
                     isInRetry: isInRetry,
                     isBillingError: false,
                     isAutoRenewOff: false,
+                    isUndecided: false,
                     offset: keyed.assertion.offset
                 )
             )
@@ -83,7 +88,7 @@ struct BillingRetries {
         citing citations: inout Citations
     ) -> (end: Instant?, isRetry: Bool) {
         let limit = Instant(milliseconds: gap.expiresDate.milliseconds + BillingRetries.retryMax)
-        let about = sayings.filter { isAbout(gap, $0) }
+        let about = sayings.filter { isAbout(gap, $0) }.drop(while: \.isUndecided)
         guard let first = about.first else { return (nil, false) }
         if !first.isInRetry {
             // The two halves of one notification may be signed some milliseconds apart.

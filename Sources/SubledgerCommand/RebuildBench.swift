@@ -17,7 +17,8 @@ extension BenchCommand {
                 connection and with one a core, of all projections, the same compared with the \
                 live tables and promoted, `follow` over the last twentieth of the log, and plain \
                 SQL with window functions as the alternative (which knows no refund and no grace). \
-                Ratios are taken within a round, and medians printed. Use a release build.
+                Ratios are taken within a round, and medians printed; MiB are the greatest memory \
+                of this process in any round. Use a release build.
                 """
         )
 

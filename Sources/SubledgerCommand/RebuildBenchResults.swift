@@ -41,36 +41,40 @@ struct RebuildBenchResults {
     let events: Int
     /// Connections that read and fold: one a core.
     let jobs: Int
-    /// Greatest memory of this process while it read or rebuilt.
-    private(set) var peakMemoryMiB = 0
     /// Longest time that a promotion held its locks.
     private(set) var promoteLockMilliseconds = 0.0
     /// Events that `follow` had to catch up with.
     private(set) var followedEvents: Int64 = 0
 
     private var seconds: [Measurement: [Double]] = [:]
+    // Greatest memory of this process in any round.
+    private var memoryMiB: [Measurement: Int] = [:]
 
     init(events: Int) {
         self.events = events
         jobs = ProcessInfo.processInfo.activeProcessorCount
     }
 
-    mutating func record(_ what: Measurement, _ value: Double) {
-        seconds[what, default: []].append(value)
+    /// Does something, and keeps how long it took and what memory this process had meanwhile.
+    mutating func record<R>(_ what: Measurement, _ body: () async throws -> R) async throws -> R {
+        PeakMemory.reset()
+        let begin = ContinuousClock.now
+        let result = try await body()
+        seconds[what, default: []].append((ContinuousClock.now - begin) / .seconds(1))
+        memoryMiB[what] = max(memoryMiB[what, default: 0], PeakMemory.mebibytes)
+        return result
     }
 
-    mutating func recordFollow(of events: Int64, _ value: Double) {
+    mutating func noteFollowed(_ events: Int64) {
         followedEvents = events
-        record(.follow, value)
     }
 
     mutating func notePromotion(_ milliseconds: Double) {
         promoteLockMilliseconds = max(promoteLockMilliseconds, milliseconds)
     }
 
-    mutating func note(_ mebibytes: Int) {
-        peakMemoryMiB = max(peakMemoryMiB, mebibytes)
-    }
+    /// Greatest memory of this process in anything that was measured.
+    var peakMemoryMiB: Int { memoryMiB.values.max() ?? 0 }
 
     var summary: Summary {
         let measured = Measurement.allCases.compactMap { what in
@@ -89,7 +93,8 @@ struct RebuildBenchResults {
             followedEvents: followedEvents,
             followEventsPerSecond: rate(.follow),
             promoteLockMilliseconds: promoteLockMilliseconds,
-            seconds: Dictionary(uniqueKeysWithValues: measured)
+            seconds: Dictionary(uniqueKeysWithValues: measured),
+            memoryMiB: Dictionary(uniqueKeysWithValues: memoryMiB.map { ($0.rawValue, $1) })
         )
     }
 
@@ -108,17 +113,20 @@ struct RebuildBenchResults {
         let followEventsPerSecond: Int
         let promoteLockMilliseconds: Double
         let seconds: [String: Double]
+        let memoryMiB: [String: Int]
     }
 
     var table: String {
-        var table = TextTable(["measurement", "seconds", "events/s", "of the read limit", "of SQL"])
+        var table = TextTable([
+            "measurement", "seconds", "events/s", "of the read limit", "of SQL", "MiB",
+        ])
         for what in Measurement.allCases {
             guard let values = seconds[what] else { continue }
             let middle = median(values)
             table.add([
                 what.title, RebuildBenchResults.text(middle), "\(rate(what))",
                 RebuildBenchResults.text(ratio(what, .readLimit)),
-                RebuildBenchResults.text(ratio(what, .plainSQL)),
+                RebuildBenchResults.text(ratio(what, .plainSQL)), "\(memoryMiB[what, default: 0])",
             ])
         }
         return table.text

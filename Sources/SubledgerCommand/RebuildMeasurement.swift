@@ -40,14 +40,7 @@ struct RebuildBench {
         let projector = Projector(log: log, settings: settings)
         var options = Projector.RebuildOptions()
         options.jobs = results.jobs
-        PeakMemory.reset()
-        results.record(
-            .diff,
-            try await RebuildBench.seconds {
-                _ = try await projector.compare(then: .wait, options)
-            }
-        )
-        results.note(PeakMemory.mebibytes)
+        try await results.record(.diff) { _ = try await projector.compare(then: .wait, options) }
         results.notePromotion(try await projector.promote().lockMilliseconds)
         await log.close()
     }
@@ -71,11 +64,8 @@ struct RebuildBench {
         )
         var following = Projector.FollowOptions(holder: "bench")
         following.isOnce = true
-        PeakMemory.reset()
-        let begin = ContinuousClock.now
-        let done = try await projector.follow(following)
-        results.recordFollow(of: done.events, (ContinuousClock.now - begin) / .seconds(1))
-        results.note(PeakMemory.mebibytes)
+        let done = try await results.record(.follow) { try await projector.follow(following) }
+        results.noteFollowed(done.events)
         try await projector.discard(schema: "bench")
         await log.close()
     }
@@ -83,30 +73,19 @@ struct RebuildBench {
     private func measureReading(into results: inout RebuildBenchResults) async throws {
         let session = try await PostgresSession.connect(settings)
         try await session.execute("CHECKPOINT")
-        results.record(
-            .readLimit,
-            try await RebuildBench.seconds {
-                try await session.execute("COPY ledger.event TO '/dev/null' (FORMAT BINARY)")
-            }
-        )
-        results.record(
-            .drainedRead,
-            try await RebuildBench.seconds {
-                _ = try await session.copyOut(
-                    "COPY ledger.event TO STDOUT (FORMAT BINARY)",
-                    into: 0
-                ) { (count, bytes) throws(PostgresError) in count += bytes.count }
-            }
-        )
+        try await results.record(.readLimit) {
+            try await session.execute("COPY ledger.event TO '/dev/null' (FORMAT BINARY)")
+        }
+        try await results.record(.drainedRead) {
+            _ = try await session.copyOut(
+                "COPY ledger.event TO STDOUT (FORMAT BINARY)",
+                into: 0
+            ) { (count, bytes) throws(PostgresError) in count += bytes.count }
+        }
         await session.close()
         let log = try await EventLog.open(settings)
-        PeakMemory.reset()
         let jobs = results.jobs
-        results.record(
-            .scan,
-            try await RebuildBench.seconds { try await RebuildBench.scan(log, jobs: jobs) }
-        )
-        results.note(PeakMemory.mebibytes)
+        try await results.record(.scan) { try await RebuildBench.scan(log, jobs: jobs) }
         await log.close()
     }
 
@@ -116,32 +95,18 @@ struct RebuildBench {
         let periods = try projector.projections(named: ["active_periods"])
         var options = Projector.RebuildOptions()
         options.jobs = results.jobs
-        PeakMemory.reset()
-        results.record(
-            .activePeriodsOneJob,
-            try await RebuildBench.seconds { _ = try await projector.rebuild(periods) }
-        )
-        results.record(
-            .activePeriods,
-            try await RebuildBench.seconds { _ = try await projector.rebuild(periods, options) }
-        )
-        results.record(
-            .all,
-            try await RebuildBench.seconds { _ = try await projector.rebuild(nil, options) }
-        )
-        results.note(PeakMemory.mebibytes)
+        try await results.record(.activePeriodsOneJob) { _ = try await projector.rebuild(periods) }
+        try await results.record(.activePeriods) {
+            _ = try await projector.rebuild(periods, options)
+        }
+        try await results.record(.all) { _ = try await projector.rebuild(nil, options) }
         await log.close()
     }
 
     private func measurePlainSQL(into results: inout RebuildBenchResults) async throws {
         let session = try await PostgresSession.connect(settings)
         try await session.execute(RebuildBench.plainSettings)
-        results.record(
-            .plainSQL,
-            try await RebuildBench.seconds {
-                try await session.execute(RebuildBench.plainSQL)
-            }
-        )
+        try await results.record(.plainSQL) { try await session.execute(RebuildBench.plainSQL) }
         try await session.execute("DROP SCHEMA plain CASCADE")
         await session.close()
     }
@@ -211,31 +176,4 @@ struct RebuildBench {
         CREATE INDEX ON plain.active_periods (original_transaction_id);
         CREATE INDEX ON plain.active_periods (valid_to_ms);
         """
-
-    private static func seconds(_ body: () async throws -> Void) async throws -> Double {
-        let start = ContinuousClock.now
-        try await body()
-        return (ContinuousClock.now - start) / .seconds(1)
-    }
-}
-
-/// The greatest memory this process has had, as the kernel counts it.
-enum PeakMemory {
-    /// Begins to count anew, where the kernel can (Linux).
-    static func reset() {
-        guard let handle = FileHandle(forWritingAtPath: "/proc/self/clear_refs") else { return }
-        handle.write(Data("5".utf8))
-        handle.closeFile()
-    }
-
-    /// The greatest resident memory since; zero where the kernel does not tell.
-    static var mebibytes: Int {
-        guard let status = FileManager.default.contents(atPath: "/proc/self/status") else {
-            return 0
-        }
-        let line = String(decoding: status, as: UTF8.self).split(separator: "\n")
-            .first { $0.hasPrefix("VmHWM:") }
-        let kibibytes = line?.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0
-        return kibibytes / 1024
-    }
 }

@@ -195,6 +195,30 @@ import Testing
         )
     }
 
+    @Test func `what is said between the expiry and the first charge leaves both open`() throws {
+        let between = """
+            @03-20 purchase monthly 03-20..04-20 woli=1
+            @04-20T00:00:03 renewal of=04-20 auto=1
+
+            """
+        try expect(
+            between + """
+                @04-20T00:04 renewal of=04-20 auto=1 retry
+                --- renewal_states
+                active waiting 03-20..04-20 on
+                billing_retry failed 04-20.. on
+                """
+        )
+        try expect(
+            between + """
+                @04-20T00:04 renewal of=04-20 auto=1 intent=5
+                --- renewal_states
+                active waiting 03-20..04-20 on
+                expired closed 04-20.. on
+                """
+        )
+    }
+
     @Test func `a retry told before the expiry begins with it`() throws {
         try expect(
             """
