@@ -108,7 +108,7 @@ struct PositionValue: Encodable, CustomStringConvertible {
     private let position: Position
     private let lanes: LaneCount
 
-    var description: String { position.description }
+    var description: String { position.text(lanes: lanes) }
 
     init(_ position: Position, lanes: LaneCount) {
         self.position = position
@@ -120,7 +120,7 @@ struct PositionValue: Encodable, CustomStringConvertible {
         if lanes == .one {
             try container.encode(position.offset)
         } else {
-            try container.encode("\(position.lane):\(position.offset)")
+            try container.encode(position.text(lanes: lanes))
         }
     }
 }
