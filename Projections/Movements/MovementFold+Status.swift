@@ -168,14 +168,12 @@ extension MovementFold {
     /// change that replaced it.
     mutating func takeRefunds() {
         for row in Refunds(timeline).rows {
-            let purchases =
-                row.expiresDate == nil ? timeline.oneTimePurchases : timeline.purchases
-            let about = purchases.first { purchase in
-                purchase.purchaseDate == row.purchaseDate
-                    && (row.expiresDate.map { $0 == purchase.expiresDate } ?? true)
-                    && byBytes(purchase.productId, row.productId) == nil
-            }
-            guard let about else { continue }
+            let about =
+                switch row.subject {
+                case .subscription(let index): timeline.purchases[index]
+                case .oneTime(let index): timeline.oneTimePurchases[index]
+                }
+            let terms = PurchaseTerms(about)
             var citations = Citations()
             citations.cite(row.positions)
             let isFamily = row.kind == .familyRevoke
@@ -184,7 +182,8 @@ extension MovementFold {
             let steps: [(Movement.Word, Instant?, Int64?)] = [
                 (
                     isFamily ? .familyRevoke : .exitRefund, isMoney ? row.revoked : nil,
-                    amount.map { -$0 }
+                    // The least number of all has no opposite.
+                    amount.map { -max($0, -.max) }
                 ),
                 (.refundReversed, isMoney ? row.reversed : nil, amount),
                 (.refundRequested, row.requested, nil),
@@ -196,7 +195,7 @@ extension MovementFold {
                     word,
                     at: occurred,
                     about: about,
-                    PurchaseTerms(about),
+                    terms,
                     appleEvent: word == .exitRefund ? AppleEvent.refund : nil,
                     amount: amount,
                     citing: citations

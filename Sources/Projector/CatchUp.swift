@@ -25,7 +25,7 @@ struct CatchUp: Sendable {
 
     /// What a step has read.
     struct Counts: Sendable {
-        /// Events and repetitions' commits that are new in the tables.
+        /// Events that are new in the tables.
         var events: Int64 = 0
         /// Streams that were folded.
         var streams = 0
@@ -100,6 +100,10 @@ struct CatchUp: Sendable {
         in session: isolated PostgresSession
     ) throws(PostgresError) -> StepEnd? {
         try session.execute("SET LOCAL ROLE ledger_owner")
+        // Somebody who works on a table that nobody is served from is not waited for.
+        if !waits, !parts.contains(where: { $0.part.state == .live }) {
+            try session.execute("SET LOCAL lock_timeout = '200ms'")
+        }
         guard var current = try lock(waits: waits, in: session) else { return .overtaken }
         while let changes = channel.receive() {
             for (index, change) in changes.enumerated() {

@@ -40,19 +40,37 @@ enum LeftOvers {
         _ patience: ProjectionSchema.DropPatience = .ofReaders,
         in session: PostgresSession
     ) async throws -> Bool {
-        let tables = try await session.query(
-            """
-            SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-            WHERE n.nspname = $1 AND c.relkind = 'r'
-            """,
-            [.text(schema)]
-        ).map { try $0.text(0) }
+        var tables: [String] = []
+        var others: [String] = []
+        for row in try await session.query(relations, [.text(schema)]) {
+            if try row.bool(1) {
+                tables.append(try row.text(0))
+            } else {
+                others.append(try row.text(0))
+            }
+        }
+        if !others.isEmpty {
+            options.notice(
+                "schema \(schema) is kept, because it also holds what no rebuild has made: "
+                    + others.joined(separator: ", ")
+            )
+        }
         return try await execute(
-            ProjectionSchema.drop(schema, with: tables, patience),
+            ProjectionSchema.drop(schema, with: tables, isKept: !others.isEmpty, patience),
             options,
             in: session
         )
     }
+
+    // What a schema holds, and whether a rebuild has made it: all tables of a schema that carries a
+    // rebuild's number, and of others those that are listed.
+    private static let relations = """
+        SELECT c.relname, c.relkind = 'r' AND (n.nspname ~ '^projection_[0-9]{1,9}$' OR EXISTS (
+            SELECT FROM projection.ledger_projection p
+            WHERE p.build_schema = n.nspname AND p.name = c.relname))
+        FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+        WHERE n.nspname = $1 AND c.relkind IN ('r', 'p', 'v', 'm', 'f', 'S') ORDER BY 1
+        """
 
     // False where somebody still reads it, or has put a view upon it: it is left to the next
     // rebuild, rather than making new readers queue behind the drop or taking the view away.

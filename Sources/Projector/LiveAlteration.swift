@@ -119,6 +119,7 @@ extension LiveAlteration {
         LEFT JOIN pg_class t
             ON t.oid = to_regclass(format('%I.%I', l.schema, l.name)) AND t.relkind = 'r'
         LEFT JOIN pg_class v ON v.oid = to_regclass(format('projection.%I', l.name))
+        ORDER BY l.name COLLATE "C"
         """
 
     private static func definition(_ prefix: String) -> String {

@@ -114,9 +114,14 @@ enum ProjectionSchema {
         case ofHousekeeping = "5s"
     }
 
-    /// Drops a schema with these tables, which are all it has, and what is said about it; refused
-    /// where somebody reads one for longer than the patience lasts.
-    static func drop(_ schema: String, with tables: [String], _ patience: DropPatience) -> String {
+    /// Drops these tables of a schema and what is said about them, and the schema too where it is not
+    /// to be kept; refused where somebody reads one for longer than the patience lasts.
+    static func drop(
+        _ schema: String,
+        with tables: [String],
+        isKept: Bool,
+        _ patience: DropPatience
+    ) -> String {
         // Not CASCADE, which would take other people's views away.
         """
         BEGIN;
@@ -124,7 +129,7 @@ enum ProjectionSchema {
         SET LOCAL client_min_messages = warning;
         SET LOCAL lock_timeout = '\(patience.rawValue)';
         \(tables.map { "DROP TABLE \(table($0, in: schema));" }.joined(separator: "\n"))
-        DROP SCHEMA IF EXISTS \(quoted(schema));
+        \(isKept ? "" : "DROP SCHEMA IF EXISTS \(quoted(schema));")
         DELETE FROM projection.refused_stream WHERE build_schema = \(literal(schema));
         DELETE FROM projection.ledger_projection WHERE build_schema = \(literal(schema));
         COMMIT

@@ -85,6 +85,9 @@ extension Projector {
                 policy: whatIf?.text
             )
             if catalogue == .ofLive {
+                if let behind = Projector.behind(live.map(\.catalogueVersion), newest) {
+                    options.notice(behind)
+                }
                 for part in live {
                     plan.contexts[part.name] = newest.knowing(catalogue: part.catalogueVersion)
                 }

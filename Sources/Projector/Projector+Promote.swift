@@ -120,7 +120,12 @@ extension Projector {
         _ options: RebuildOptions,
         in session: PostgresSession
     ) async throws -> Double {
-        let isOtherLog = try await isLiveOfOtherLog(tables, in: session)
+        let live = try await session.query(
+            ProjectionPart.select("state = 'live' AND name = ANY($1)"),
+            [.textArray(tables.names)]
+        ).map { try ProjectionPart($0) }
+        try await tell(ofChangesFrom: live, to: tables, options, in: session)
+        let isOtherLog = try await isOfOtherLog(live)
         var isTold = false
         for _ in 0..<Projector.promotionAttemptsMax {
             do throws(PostgresError) {
@@ -163,19 +168,49 @@ extension Projector {
     }
 
     // The log was restored or forked: what the live tables say of it counts for nothing.
-    private func isLiveOfOtherLog(
-        _ tables: ShadowTables,
-        in session: PostgresSession
-    ) async throws -> Bool {
-        let live = try await session.query(
-            ProjectionPart.select("state = 'live' AND name = ANY($1)"),
-            [.textArray(tables.names)]
-        ).map { try ProjectionPart($0) }
+    private func isOfOtherLog(_ live: [ProjectionPart]) async throws -> Bool {
         for part in live {
             let known = try await log.head(lane: part.lane, commit: part.head.commit)
             if known?.digest != part.head.digest { return true }
         }
         return false
+    }
+
+    // What makes new tables differ besides the log: a person may have forgotten the one, and not
+    // want the other.
+    private func tell(
+        ofChangesFrom live: [ProjectionPart],
+        to tables: ShadowTables,
+        _ options: RebuildOptions,
+        in session: PostgresSession
+    ) async throws {
+        let new = try await parts(of: tables, session)
+        var (catalogues, versions) = ([String](), [String]())
+        for name in tables.names {
+            guard let old = live.first(where: { $0.name == name }),
+                let new = new.first(where: { $0.name == name })
+            else { continue }
+            if old.catalogueVersion != new.catalogueVersion {
+                catalogues.append(
+                    "\(name) \(new.catalogueVersion), before \(old.catalogueVersion)"
+                )
+            }
+            if old.version > new.version {
+                versions.append("\(name) of version \(old.version), here \(new.version)")
+            }
+        }
+        if !catalogues.isEmpty {
+            options.notice(
+                "the new tables know another version of the catalogue: "
+                    + catalogues.joined(separator: ", ")
+            )
+        }
+        if !versions.isEmpty {
+            options.notice(
+                "the live tables that are replaced are of newer folds, so that this may be an old "
+                    + "program: \(versions.joined(separator: ", "))"
+            )
+        }
     }
 
     // Nil where the live tables are further than the new ones: readers must not see less than they

@@ -314,14 +314,20 @@ extension Projector {
             )
         }
         let found = try await session.query(
-            "SELECT FROM pg_namespace WHERE nspname = $1",
+            """
+            SELECT EXISTS (SELECT FROM projection.ledger_projection WHERE build_schema = nspname)
+            FROM pg_namespace WHERE nspname = $1
+            """,
             [.text(schema)]
         )
-        guard found.count == 0 else {
+        if let isKept = try found.first?.bool(0) {
             throw ProjectorError(
                 .schemaTaken,
-                "schema \(schema) exists already; choose another name, or drop it with "
-                    + "`subledger rebuild --discard --into \(schema)` if it is one of these"
+                "schema \(schema) exists already; choose another name"
+                    + (isKept
+                        ? ", or drop its tables with `subledger rebuild --discard --into \(schema)`"
+                        : "; it is not listed among those that rebuilds have kept, so that only "
+                            + "its owner can say whether it may be dropped")
             )
         }
     }

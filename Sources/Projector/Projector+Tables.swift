@@ -194,31 +194,48 @@ extension Projector {
     ///   - pollInterval: How long to wait between looks.
     ///   - isGivenUp: Asked between looks whether to stop waiting.
     /// - Returns: Whether they are there.
-    /// - Throws: `nothingLive`, `databaseUnavailable`.
+    /// - Throws: `nothingLive`, `logForked`, `databaseUnavailable`.
     public func wait(
         for positions: [Int: Int64],
         pollInterval: Duration = .milliseconds(50),
         isGivenUp: () -> Bool
     ) async throws(ProjectorError) -> Bool {
-        while true {
-            let live = try await tables().filter { isLiveHere($0) }
-            guard !live.isEmpty else {
-                throw ProjectorError(
-                    .nothingLive,
-                    "there are no tables to wait for yet; `subledger rebuild` makes them"
-                )
+        try await reading("wait for the live tables") { session in
+            while true {
+                let live = try await tables(in: session).filter { isLiveHere($0) }
+                guard !live.isEmpty else {
+                    throw ProjectorError(
+                        .nothingLive,
+                        "there are no tables to wait for yet; `subledger rebuild` makes them"
+                    )
+                }
+                if let ahead = live.first(where: { $0.lag < 0 }) { throw Projector.restored(ahead) }
+                let isThere = live.allSatisfy { table in
+                    positions.allSatisfy { lane, offset in table.positions[lane] ?? 0 >= offset }
+                }
+                if isThere {
+                    try await checkLog(of: live, in: session)
+                    return true
+                }
+                if isGivenUp() { return false }
+                do {
+                    try await Task.sleep(for: pollInterval)
+                } catch {
+                    return false
+                }
             }
-            if let ahead = live.first(where: { $0.lag < 0 }) { throw Projector.restored(ahead) }
-            let isThere = live.allSatisfy { table in
-                positions.allSatisfy { lane, offset in table.positions[lane] ?? 0 >= offset }
-            }
-            if isThere { return true }
-            if isGivenUp() { return false }
-            do {
-                try await Task.sleep(for: pollInterval)
-            } catch {
-                return false
-            }
+        }
+    }
+
+    // That the tables are far enough proves nothing where another log is beneath them.
+    private func checkLog(of live: [Table], in session: PostgresSession) async throws {
+        let parts = try await session.query(
+            ProjectionPart.select("state = 'live' AND name = ANY($1) AND commit_no > 0"),
+            [.textArray(live.map(\.name))]
+        ).map { try ProjectionPart($0) }
+        var checked: Set<EventLog.Head> = []
+        for part in parts where checked.insert(part.head).inserted {
+            try await check(part.head, lane: part.lane)
         }
     }
 }

@@ -89,6 +89,16 @@ public struct Projector: Sendable {
     }
 }
 
+extension Projector {
+    /// What to say where live tables know less of the catalogue than there is; nil where all know it.
+    static func behind(_ versions: [Int], _ newest: FoldContext) -> String? {
+        let imported = newest.catalogues.newestVersion
+        guard let oldest = versions.min(), oldest < imported else { return nil }
+        return "the live tables know the catalogue up to version \(oldest), and version "
+            + "\(imported) was imported since; `subledger rebuild --diff` shows what it changes"
+    }
+}
+
 extension FoldContext {
     /// The same, as it was when that version of the catalogue was the newest.
     func knowing(catalogue version: Int) -> FoldContext {

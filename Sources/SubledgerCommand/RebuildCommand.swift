@@ -20,8 +20,8 @@ struct RebuildCommand: AsyncParsableCommand {
             After a fold was mended: `--diff` builds the new tables up to where the live ones \
             stand and shows what is otherwise, for whom and by which events; they wait, and \
             `--promote` brings them up to date and puts them live. `--check` only proves that the \
-            live tables are what a rebuild makes, and ends with 3 where they are not. `--with` \
-            judges another policy before it is adopted:
+            live tables and their views are what a rebuild makes, and ends with 3 where they are \
+            not. `--with` judges another policy before it is adopted:
 
               {"graceCounts":false,"familyCounts":true,"reversalIsRetroactive":true,
                "catalogueVersion":1}

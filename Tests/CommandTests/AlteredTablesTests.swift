@@ -30,6 +30,9 @@ struct AlteredTablesTests {
             // Which types the columns have only a rebuild knows.
             #expect(listing.code == 0 && tells == !alteration.isOfType, "\(listing.errors)")
 
+            let listed = try await command.json([Listed].self, "projections")
+            #expect(listed.filter { !$0.alterations.isEmpty }.count == (tells ? 1 : 0))
+
             if let next = alteration.next {
                 let refusal = try await command.run("rebuild", "refunds", "--quiet")
                 #expect(refusal.code == 69, "\(refusal.errors)")
@@ -164,6 +167,10 @@ struct Alteration: Sendable, CustomTestStringConvertible {
             isOfType: isOfType
         )
     }
+}
+
+private struct Listed: Decodable {
+    let alterations: [Altered.Line]
 }
 
 private struct Altered: Decodable {

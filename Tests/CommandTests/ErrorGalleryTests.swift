@@ -141,17 +141,34 @@ struct ErrorGalleryTests {
     @Test func `a rebuild that the database refuses is told as its refusal`() async throws {
         try await withLedger { command, settings in
             try await command.expect(0, "rebuild")
-            try await settings.meddle(
-                "DROP VIEW projection.active_periods; CREATE TABLE projection.active_periods ()"
-            )
+            let page = "ALTER TABLE projection.ledger_projection"
+            try await settings.meddle("\(page) OWNER TO CURRENT_USER")
             let foreign = try await command.run("rebuild")
             #expect(foreign.code == 77, "\(foreign.errors)")
             #expect(foreign.errors.contains("GRANT ledger_owner"), "\(foreign.errors)")
-            try await settings.meddle("ALTER TABLE projection.active_periods OWNER TO ledger_owner")
+            try await settings.meddle(
+                "\(page) OWNER TO ledger_owner; \(page) ADD CONSTRAINT no_more CHECK (false) NOT VALID"
+            )
             let ending = try await command.run("rebuild")
             #expect(ending.code == 70, "\(ending.errors)")
             #expect(ending.errors.contains("rebuild: "))
-            #expect(ending.errors.contains("active_periods"), "\(ending.errors)")
+            #expect(ending.errors.contains("no_more"), "\(ending.errors)")
+        }
+    }
+
+    @Test func `what has the name of a view is 69, and left to whoever made it`() async throws {
+        try await withLedger { command, settings in
+            try await command.expect(0, "rebuild")
+            try await settings.meddle(
+                "DROP VIEW projection.active_periods; CREATE TABLE projection.active_periods ()"
+            )
+            for option in [[], ["--diff"]] {
+                let ending = try await command.run(["rebuild"] + option)
+                #expect(ending.code == 69, "\(ending.errors)")
+                for word in ["projection.active_periods is something else", "Rename or drop"] {
+                    #expect(ending.errors.contains(word), "\(ending.errors)")
+                }
+            }
         }
     }
 
