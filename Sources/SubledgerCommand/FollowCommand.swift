@@ -140,15 +140,11 @@ struct FollowCommand: AsyncParsableCommand {
         return done.refused > 0 ? Exit.mismatch : .success
     }
 
-    // Events up to the heads that are not yet in every table that this program follows.
+    // Events up to the heads that are not yet in every live table that this program follows.
     private static func lag(_ projector: Projector, _ heads: [Int: Int64]) async throws -> Int64 {
-        let followed: [Projector.Table.State] = [.live, .ready, .beside]
-        let lags = try await projector.tables()
-            .filter { $0.isCurrent && followed.contains($0.state) }
-            .map { table in
-                heads.reduce(0) { $0 + max(0, $1.value - (table.positions[$1.key] ?? 0)) }
-            }
-        return lags.max() ?? 0
+        try await projector.tables().filter { $0.isCurrent && $0.state == .live }.map { table in
+            heads.reduce(0) { $0 + max(0, $1.value - (table.positions[$1.key] ?? 0)) }
+        }.max() ?? 0
     }
 
     private func print(
