@@ -113,7 +113,7 @@ struct ShowCustomerCommand: AsyncParsableCommand {
         if output.json {
             try Terminal.print(json: document)
         } else {
-            CustomerDocument.printTables(customer, at: at)
+            CustomerDocument.printTables(customer, at: at, lanes: ledger.log.identity.lanes)
         }
     }
 

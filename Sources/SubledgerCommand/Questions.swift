@@ -35,7 +35,7 @@ struct PeriodsCommand: AsyncParsableCommand {
                 json: PeriodsDocument(stream, rows, active, lanes: log.identity.lanes)
             )
         } else {
-            PeriodsDocument.printTable(stream, rows, active)
+            PeriodsDocument.printTable(stream, rows, active, lanes: log.identity.lanes)
         }
     }
 }
@@ -85,14 +85,15 @@ struct PeriodsDocument: Encodable {
     static func printTable(
         _ stream: StreamID,
         _ rows: [ActivePeriod],
-        _ active: [Range<Instant>]
+        _ active: [Range<Instant>],
+        lanes: LaneCount
     ) {
         Terminal.print("\(stream.originalTransactionId) · \(stream.environment) · UTC")
         var table = TextTable(["from", "to", "kind", "ended", "product", "because of"])
         for row in rows {
             table.add([
                 row.validFrom.clock, row.validTo.clock, row.kind.rawValue, row.endReason.rawValue,
-                row.productId, row.positions.map { "#\($0)" }.joined(separator: " "),
+                row.productId, row.positions.marks(lanes: lanes),
             ])
         }
         Terminal.print(table.text)
