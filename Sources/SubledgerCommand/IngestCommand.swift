@@ -118,17 +118,14 @@ struct IngestCommand: AsyncParsableCommand {
         if report.rejected > report.rejections.count {
             Terminal.write("… and \(report.rejected - report.rejections.count) more")
         }
+        let place = PositionVector(report.positions).text(lanes: lanes)
         Terminal.print(
             "\(report.payloads) payloads: \(report.appended) facts appended, "
                 + "\(report.duplicates) known already, \(report.rejected) payloads refused; "
                 + "\(report.streams) streams"
                 + (skipped > 0 ? "; \(skipped) other files passed over" : "")
+                + (place.isEmpty ? "" : "; in the log up to \(place)")
         )
-        if !report.positions.isEmpty {
-            Terminal.print(
-                "in the log up to \(PositionVector(report.positions).text(lanes: lanes))"
-            )
-        }
         if report.wasStopped {
             Terminal.write("stopped; all that is counted is in, run it again for the rest")
         }

@@ -7,6 +7,16 @@ import Synchronization
 enum StandardStream {
     private static let isReaderGone = Atomic<Bool>(false)
 
+    /// Keeps the numbers of streams that the caller has closed: else the next connection to the
+    /// database would get one, and an answer be written into it.
+    static func reserve() {
+        for (descriptor, mode) in [(0, O_WRONLY), (1, O_RDONLY), (2, O_RDONLY)] {
+            guard fcntl(Int32(descriptor), F_GETFD) < 0 else { continue }
+            // The lowest number that is free; using it fails as it would if it were closed.
+            _ = open("/dev/null", mode)
+        }
+    }
+
     /// Writes bytes to stdout.
     ///
     /// Once the reader has closed its end nothing more is written, and the command ends as it would
