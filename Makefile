@@ -42,8 +42,9 @@ snapshot: dependencies ## Write anew what is kept beside the sources: the schema
 format: ## Lay the sources out.
 	swift format -i -r -p $(SOURCES)
 
-clean-database: ## Stop this folder's private PostgreSQL and delete its data.
-	-$(SUBLEDGER) database stop
+# The data goes only after the server has: whatever SUBLEDGER_HOME says, both are of this folder.
+clean-database: build ## Stop this folder's private PostgreSQL and delete its data.
+	SUBLEDGER_HOME=.subledger $(SUBLEDGER) database stop
 	rm -rf .subledger
 
 # Installs what is missing: libpq to build with, a PostgreSQL server to run.

@@ -36,6 +36,9 @@ public struct IngestReport: Sendable {
     public private(set) var notices: [Remark] = []
     /// How many such notices there were.
     public private(set) var noticeCount = 0
+    /// Up to where the log says what the payloads say: by lane the offset of the last event that
+    /// was appended, or that a duplicate repeats.
+    public private(set) var positions: [Int: Int64] = [:]
     /// Whether it was stopped before the end.
     public internal(set) var wasStopped = false
 
@@ -100,6 +103,8 @@ public struct IngestReport: Sendable {
         for outcome in ingestion.outcomes {
             if outcome.isNew { appended += 1 } else { duplicates += 1 }
             if outcome.isRestore { restored += 1 }
+            let position = outcome.position
+            positions[position.lane] = max(positions[position.lane] ?? 0, position.offset)
         }
         for fact in ingestion.facts where !fact.stream.originalTransactionId.isEmpty {
             guard streamHashes.count < IngestReport.streamsMax else { return }

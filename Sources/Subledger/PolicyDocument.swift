@@ -1,3 +1,4 @@
+internal import AppStore
 import Foundation
 public import Projections
 
@@ -27,7 +28,7 @@ public struct PolicyDocument: Codable, Hashable, Sendable {
     ///
     /// - Parameter json: One JSON object, in UTF-8.
     /// - Throws: `notAPolicy` for anything else, `unknownMember` for a member it does not have,
-    ///   `malformed` for a value of another type, `tooLarge` above `byteCountMax`.
+    ///   `duplicateMember` for one that stands there twice, `malformed` for a value of another type, `tooLarge` above `byteCountMax`.
     public init(json: [UInt8]) throws(PolicyError) {
         guard json.count <= PolicyDocument.byteCountMax else {
             throw PolicyError(
@@ -35,6 +36,17 @@ public struct PolicyDocument: Codable, Hashable, Sendable {
                 "the policy has \(json.count) bytes; at most \(PolicyDocument.byteCountMax) are "
                     + "read, and a policy needs a hundred"
             )
+        }
+        do throws(JSON.Failure) {
+            _ = try JSON(json)
+        } catch {
+            if error.reason == .duplicateName {
+                throw PolicyError(
+                    .duplicateMember,
+                    "the policy names a member a second time at byte \(error.offset): which one was "
+                        + "meant cannot be known; name each once"
+                )
+            }
         }
         do {
             self = try JSONDecoder().decode(PolicyDocument.self, from: Data(json))

@@ -11,6 +11,8 @@ public struct PolicyError: Error, Hashable, Sendable {
         case notAPolicy = "not-a-policy"
         /// It has a member that no policy has.
         case unknownMember = "unknown-member"
+        /// It has a member twice: which one was meant cannot be known.
+        case duplicateMember = "duplicate-member"
         /// A member has a value of another type.
         case malformed
         /// It is larger than any policy.

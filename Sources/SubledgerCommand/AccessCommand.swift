@@ -84,7 +84,7 @@ extension AccessCommand {
         if json, !quiet {
             try Terminal.print(json: AccessDocument(answer, lanes: lanes))
         } else if !quiet {
-            answer.print()
+            answer.print(lanes: lanes)
         }
         return answer.hasAccess
     }

@@ -31,7 +31,7 @@ struct AccessVerdict {
     }
 
     /// The answer for people.
-    func print() {
+    func print(lanes: LaneCount) {
         Terminal.print("\(id) · \(environment) · \(instant.clock) UTC")
         let end = until.map { ", until \($0.clock)" } ?? ""
         Terminal.print("access  \(hasAccess ? "yes\(end)" : "no")")
@@ -45,7 +45,7 @@ struct AccessVerdict {
                         row.productId,
                         row.kind.rawValue + (access.isFamilyShared ? ", family" : ""),
                         row.validFrom.clock, row.validTo.clock,
-                        row.positions.map { "#\($0)" }.joined(separator: " "),
+                        row.positions.marks(lanes: lanes),
                     ])
                 }
             }

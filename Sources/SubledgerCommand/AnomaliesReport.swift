@@ -46,7 +46,7 @@ struct AnomaliesReport: AsyncParsableCommand {
         await log.close()
         let document = Document(found.state, found.unreadable, lanes: lanes)
         if output.json { try Terminal.print(json: document) } else { document.printTable() }
-        found.unreadable.tell("report anomalies")
+        found.unreadable.tell("report anomalies", lanes: lanes)
         try found.unreadable.check()
     }
 

@@ -43,7 +43,9 @@ struct BlameCommand: AsyncParsableCommand {
                 ])
             )
         } else {
-            Terminal.print(blames.map { $0.text(at: instant) }.joined(separator: "\n\n"))
+            Terminal.print(
+                blames.map { $0.text(at: instant, lanes: asked.lanes) }.joined(separator: "\n\n")
+            )
         }
     }
 }
@@ -60,11 +62,11 @@ private struct Blame {
         }
     }
 
-    func text(at instant: Instant) -> String {
+    func text(at instant: Instant, lanes: LaneCount) -> String {
         var table = TextTable(["position", "what", "value", "event", "as of", "recorded"])
         for (field, event) in fields {
             table.add([
-                "#\(field.position)", field.name, field.value.words,
+                field.position.mark(lanes: lanes), field.name, field.value.words,
                 event.map { "\($0.fact.kind.rawValue) \($0.fact.summary)" } ?? "",
                 event?.fact.asOf.clock ?? "", event?.recordedAt.clock ?? "",
             ])

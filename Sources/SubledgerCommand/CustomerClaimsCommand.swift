@@ -115,7 +115,7 @@ struct ClaimLine: Encodable {
         reason = link.reason.isEmpty ? nil : link.reason
         isContested = link.isContested
         contests = link.contests
-        positionText = "#\(start)"
+        positionText = start.mark(lanes: lanes)
     }
 
     private init(_ token: TokenClaim, of claims: StreamClaims, lanes: LaneCount) {
@@ -132,7 +132,7 @@ struct ClaimLine: Encodable {
         reason = nil
         isContested = false
         contests = nil
-        positionText = "#\(start)"
+        positionText = start.mark(lanes: lanes)
     }
 
     /// The claim for people.

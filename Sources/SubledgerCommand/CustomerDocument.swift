@@ -53,16 +53,16 @@ struct CustomerDocument: Encodable {
     }
 
     /// The same for people.
-    static func printTables(_ customer: Customer, at: Instant?) {
+    static func printTables(_ customer: Customer, at: Instant?, lanes: LaneCount) {
         let names = (customer.customerId.map { ["customer \($0)"] } ?? []) + customer.tokens
         Terminal.print(
             ([customer.name, "\(customer.environment)"] + names + ["UTC"]).joined(separator: " · ")
         )
-        for stream in customer.streams { stream.printTable() }
+        for stream in customer.streams { stream.printTable(lanes: lanes) }
         if !customer.related.isEmpty {
             Terminal.print("\nof others now, once theirs or claimed by them in vain:")
         }
-        for stream in customer.related { stream.printTable() }
+        for stream in customer.related { stream.printTable(lanes: lanes) }
         for ambiguity in customer.ambiguous {
             Terminal.print(
                 "\n\(ambiguity.stream.originalTransactionId) leads to several customers and stays "
@@ -113,7 +113,10 @@ extension CustomerStream {
             .reduce(into: []) { if !$0.contains($1), !$1.isEmpty { $0.append($1) } }
     }
 
-    fileprivate func printTable() {
+    fileprivate func printTable(lanes: LaneCount) {
+        func mark(_ offset: Int64) -> String {
+            Position(lane: claims.lane, offset: offset).mark(lanes: lanes)
+        }
         Terminal.print("\n\(stream.originalTransactionId)  \(productIds.joined(separator: ", "))")
         var table = TextTable(["from", "to", "whose", "because of"])
         for ownership in claims.owners {
@@ -125,14 +128,14 @@ extension CustomerStream {
                 }
             table.add([
                 ownership.from?.clock ?? "always", ownership.to?.clock ?? "–", owner,
-                ownership.offset.map { "#\(Position(lane: claims.lane, offset: $0))" } ?? "",
+                ownership.offset.map(mark) ?? "",
             ])
         }
         Terminal.print(table.text)
         for claim in claims.contested {
             Terminal.print(
                 " CONTESTED: \(claim.customer) since \(claim.from.clock), held by "
-                    + "\(claim.contests ?? "") (#\(Position(lane: claims.lane, offset: claim.offset)))"
+                    + "\(claim.contests ?? "") (\(mark(claim.offset)))"
             )
         }
         if claims.hasMutatedToken {

@@ -65,18 +65,18 @@ struct CustomerOptions: ParsableArguments {
         let customer = try await ledger.customer(id, in: asked, knownAt: knownAt)
         guard customer.streams.isEmpty, customer.related.isEmpty else { return customer }
         let known = try await ledger.environments(ofCustomer: id)
-        throw nothingKnown(in: known)
+        throw nothingKnown(in: known, lanes: ledger.log.identity.lanes)
     }
 
-    private func nothingKnown(in environments: [Environment]) -> Failure {
+    private func nothingKnown(in environments: [Environment], lanes: LaneCount) -> Failure {
         let known = environments.map(\.word).joined(separator: ", ")
         let message =
             if environments.isEmpty {
                 "no subscription has \(id) as its customer, app account token or transaction; "
                     + "`subledger streams` lists those that are known"
             } else if environments.contains(where: { $0.word == environment }) {
-                "nothing was known of \(id) as of --known-at \(knownAt); leave it out for what is "
-                    + "known now"
+                "nothing was known of \(id) as of --known-at \(knownAt.text(lanes: lanes)); leave it "
+                    + "out for what is known now"
             } else {
                 "\(id) is not known in \(environment), but in \(known); say so with --environment"
             }

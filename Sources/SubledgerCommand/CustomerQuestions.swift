@@ -113,7 +113,7 @@ struct ShowCustomerCommand: AsyncParsableCommand {
         if output.json {
             try Terminal.print(json: document)
         } else {
-            CustomerDocument.printTables(customer, at: at)
+            CustomerDocument.printTables(customer, at: at, lanes: ledger.log.identity.lanes)
         }
     }
 
@@ -141,29 +141,5 @@ struct ShowCustomerCommand: AsyncParsableCommand {
             )
         }
         return try await ledger.customer(id, in: first, knownAt: knownAt)
-    }
-}
-
-extension Clock {
-    /// Refuses a vector of positions that this ledger does not have, for a question that may touch
-    /// every lane.
-    static func check(_ knownAt: KnownAt, in log: EventLog) async throws {
-        guard case .offsets(let offsets) = knownAt else { return }
-        let heads = try await log.heads()
-        for lane in 0..<log.identity.lanes.value {
-            let head = heads[lane]?.offset ?? 0
-            guard let offset = offsets[lane] else {
-                throw ValidationError(
-                    "--known-at names no offset of lane \(lane), and subscriptions of a customer "
-                        + "may lie in any: name all \(log.identity.lanes.value), or an instant"
-                )
-            }
-            guard (0...head).contains(offset) else {
-                throw ValidationError(
-                    "--known-at names offset \(offset), but lane \(lane) ends at \(head); an "
-                        + "instant is written 2026-03-03T09:00:00Z"
-                )
-            }
-        }
     }
 }

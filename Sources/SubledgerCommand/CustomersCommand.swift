@@ -174,11 +174,11 @@ struct StatementDocument: Encodable {
         case .appended(let positions):
             outcome = "appended"
             self.positions = positions.map { PositionValue($0, lanes: lanes) }
-            positionTexts = positions.map { "#\($0)" }
+            positionTexts = positions.map { $0.mark(lanes: lanes) }
         case .duplicate(let position):
             outcome = "duplicate"
             positions = [PositionValue(position, lanes: lanes)]
-            positionTexts = ["#\(position)"]
+            positionTexts = [position.mark(lanes: lanes)]
         case .unknownStream:
             throw Failure(
                 Exit.notFound,
@@ -193,14 +193,18 @@ struct StatementDocument: Encodable {
                     + "\(link.stream.originalTransactionId)`"
             )
         case .held(let hold):
-            throw StatementDocument.refusal(link, hold)
+            throw StatementDocument.refusal(link, hold, lanes)
         }
     }
 
-    private static func refusal(_ link: CustomerLink, _ hold: LinkOutcome.Hold) -> Failure {
+    private static func refusal(
+        _ link: CustomerLink,
+        _ hold: LinkOutcome.Hold,
+        _ lanes: LaneCount
+    ) -> Failure {
         let fact =
             "\(link.stream.originalTransactionId) belongs to customer \(hold.customer) since "
-            + "\(hold.since) (event #\(hold.position)); nothing was appended. "
+            + "\(hold.since) (event \(hold.position.mark(lanes: lanes))); nothing was appended. "
         return Failure(
             Exit.badInput,
             hold.since < link.statedAt

@@ -27,7 +27,8 @@ struct DemoCommand: AsyncParsableCommand {
     var seed: UInt64 = 1
 
     @OptionGroup var database: DatabaseOptions
-    @OptionGroup var output: OutputOptions
+    @Flag(name: .shortAndLong, help: "No progress on stderr.")
+    var quiet = false
 
     private static let databaseName = "subledger_demo"
 
@@ -84,7 +85,7 @@ struct DemoCommand: AsyncParsableCommand {
         let deliveries = Array(simulator.sampleHistory(count: subscriptions))
             .disordered(seed: seed)
         var rest = deliveries.enumerated().makeIterator()
-        var progress = Progress("ingest", isQuiet: output.quiet)
+        var progress = Progress("ingest", isQuiet: quiet)
         let report = try await ledger.ingest(
             next: {
                 rest.next().map { index, delivery in
@@ -123,7 +124,7 @@ struct DemoCommand: AsyncParsableCommand {
             let history = try await ledger.log.recordedHistory(of: stream)
             let periods = ActivePeriods(Timeline(history.latest))
             Terminal.print("\n── \(story)")
-            PeriodsDocument.printTable(stream, periods.rows, periods.active)
+            PeriodsDocument.printTable(stream, periods.rows, periods.active, lanes: .one)
             Terminal.print("")
             let answer = try await ExplanationAnswer(
                 about: AskedCustomer(

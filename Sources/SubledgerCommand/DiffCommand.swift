@@ -81,7 +81,7 @@ private struct KnowledgeDifference {
                 lines.append("− period  \(KnowledgeDifference.text(row))")
             }
             if let row = change.after {
-                let positions = row.positions.map { "#\($0)" }.joined(separator: " ")
+                let positions = row.positions.marks(lanes: lanes)
                 lines.append(
                     "+ period  \(KnowledgeDifference.text(row))  (\(change.role.rawValue), "
                         + "\(positions))"
@@ -99,7 +99,7 @@ private struct KnowledgeDifference {
     func document(of id: String, _ known: (KnownAt, KnownAt)) -> JSONTree {
         .object([
             "customer": .text(id),
-            "known": .array([.text("\(known.0)"), .text("\(known.1)")]),
+            "known": .array([.text(known.0.text(lanes: lanes)), .text(known.1.text(lanes: lanes))]),
             "lostAccess": intervals(lostAccess),
             "gainedAccess": intervals(gainedAccess),
             "periods": .array(

@@ -31,7 +31,7 @@ struct DriftReportCommand: AsyncParsableCommand {
         let (report, unreadable) = (found.state, found.unreadable)
         let document = Document(report, unreadable, lanes: log.identity.lanes)
         if output.json { try Terminal.print(json: document) } else { document.printTable() }
-        unreadable.tell("report drift")
+        unreadable.tell("report drift", lanes: log.identity.lanes)
         try unreadable.check()
         guard report.checked == report.agreeing else { throw Exit.mismatch }
     }

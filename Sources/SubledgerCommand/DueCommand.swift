@@ -42,7 +42,7 @@ struct DueCommand: AsyncParsableCommand {
         if output.json { Terminal.put("[") }
         let unreadable = try await printLines(log, at: instant)
         if output.json { Terminal.print("]") }
-        unreadable.tell("due")
+        unreadable.tell("due", lanes: log.identity.lanes)
         await log.close()
     }
 

@@ -44,7 +44,7 @@ struct EligibilityCommand: AsyncParsableCommand {
                 json: EligibilityDocument(groups, question, at: instant, lanes: known.lanes)
             )
         } else {
-            EligibilityDocument.print(groups, question, at: instant)
+            EligibilityDocument.print(groups, question, at: instant, lanes: known.lanes)
         }
     }
 }

@@ -74,7 +74,8 @@ struct EligibilityDocument: Encodable {
     static func print(
         _ groups: [GroupEligibility],
         _ question: CustomerOptions,
-        at instant: Instant
+        at instant: Instant,
+        lanes: LaneCount
     ) {
         Terminal.print("\(question.id) · \(question.environment) · \(instant.clock) UTC")
         var table = TextTable(["group", "offer", "eligible", "rule", "because of"])
@@ -86,7 +87,7 @@ struct EligibilityDocument: Encodable {
             for (index, (offer, ruling)) in rulings.enumerated() {
                 table.add([
                     index == 0 ? "\(group.group)" : "", offer, ruling.isEligible ? "yes" : "no",
-                    ruling.rule, ruling.blocking.map(text) ?? "",
+                    ruling.rule, ruling.blocking.map { text($0, lanes) } ?? "",
                 ])
             }
             table.add(["", "offer code", "as \(group.subscriber.rawValue)", "", ""])
@@ -94,8 +95,8 @@ struct EligibilityDocument: Encodable {
         Terminal.print(table.text)
     }
 
-    private static func text(_ blocking: BlockingTransaction) -> String {
-        let positions = blocking.positions.map { "#\($0)" }.joined(separator: " ")
+    private static func text(_ blocking: BlockingTransaction, _ lanes: LaneCount) -> String {
+        let positions = blocking.positions.marks(lanes: lanes)
         return "\(blocking.productId) \(blocking.purchaseDate.clock) → "
             + "\(blocking.expiresDate.clock) (\(blocking.stream.originalTransactionId) \(positions))"
     }

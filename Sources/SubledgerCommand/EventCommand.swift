@@ -42,16 +42,18 @@ struct EventCommand: AsyncParsableCommand {
         guard let stored else {
             throw Failure(
                 Exit.notFound,
-                "the log has no event \(position); `subledger verify` tells where each lane ends"
+                "the log has no event \(position.text(lanes: log.identity.lanes)); `subledger verify` "
+                    + "tells where each lane ends"
             )
         }
         if raw {
-            Terminal.put(bytes: try stored.payload())
+            Terminal.put(bytes: try stored.payload(log.identity.lanes))
         } else if output.json {
             let document = proof ? stored.proof : stored.document
             try Terminal.print(json: document(log.identity.lanes))
         } else {
-            Terminal.print(proof ? stored.proofText : stored.text)
+            let text = proof ? stored.proofText : stored.text
+            Terminal.print(text(log.identity.lanes))
         }
     }
 
@@ -68,18 +70,18 @@ struct EventCommand: AsyncParsableCommand {
 
 extension StoredEvent {
     /// The payload as it arrived; a failure where it is not there or not what it was.
-    fileprivate func payload() throws -> [UInt8] {
+    fileprivate func payload(_ lanes: LaneCount) throws -> [UInt8] {
         switch evidence {
         case .whole(let evidence): return evidence.payload
         case .missing:
             throw Failure(
                 Exit.mismatch,
-                "the payload of event \(event.position) is missing; run `subledger verify`"
+                "the payload of event \(event.position.text(lanes: lanes)) is missing; run `subledger verify`"
             )
         case .damaged(let reason):
             throw Failure(
                 Exit.mismatch,
-                "the payload of event \(event.position) is not what it was: \(reason); run "
+                "the payload of event \(event.position.text(lanes: lanes)) is not what it was: \(reason); run "
                     + "`subledger verify`"
             )
         }
@@ -137,9 +139,9 @@ extension StoredEvent {
         ])
     }
 
-    fileprivate var text: String {
+    fileprivate func text(_ lanes: LaneCount) -> String {
         let fact = event.fact
-        var table = TextTable(["event", "\(event.position)"])
+        var table = TextTable(["event", event.position.text(lanes: lanes)])
         let lines = [
             ("subscription", "\(fact.stream.originalTransactionId) · \(fact.stream.environment)"),
             ("kind", fact.kind.rawValue), ("says", fact.summary), ("as of", fact.asOf.clock),
@@ -158,8 +160,8 @@ extension StoredEvent {
         return table.text
     }
 
-    fileprivate var proofText: String {
-        var table = TextTable(["event", "\(event.position)"])
+    fileprivate func proofText(_ lanes: LaneCount) -> String {
+        var table = TextTable(["event", event.position.text(lanes: lanes)])
         let columns = commit.commit
         let lines = [
             ("event digest", digest?.hex ?? "cannot be computed: the payload is not there"),

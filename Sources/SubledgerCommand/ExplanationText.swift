@@ -33,7 +33,6 @@ struct ExplanationText {
     }
 
     private var verdicts: [String] {
-        let lanes = answer.customer.lanes
         let time = answer.then.time.map { ", " + $0.clock } ?? ""
         return [
             "  ENTITLED  \(word(explanation.entitled))  as known now   "
@@ -82,6 +81,8 @@ struct ExplanationText {
         return picture.lines + note + [""]
     }
 
+    private var lanes: LaneCount { answer.customer.lanes }
+
     private var because: [String] {
         guard !explanation.because.isEmpty else { return ["   nothing was known"] }
         var table = TextTable(["", "position", "effective", "what", "did", "period", "recorded"])
@@ -90,7 +91,7 @@ struct ExplanationText {
                 .joined(separator: "/")
             let source = answer.evidence[event.evidence]?.source ?? "?"
             table.add([
-                " \(index + 1)", "#\(event.position)", event.occurredAt.clock,
+                " \(index + 1)", event.position.mark(lanes: lanes), event.occurredAt.clock,
                 type.isEmpty ? "(no notification)" : type, event.role.rawValue,
                 span(event.period),
                 "\(event.recordedAt.clock), \(Duration.words(event.lagSeconds)) late, \(source)",
@@ -104,7 +105,7 @@ struct ExplanationText {
         guard !explanation.changesIf.isEmpty else {
             return "  changes if  nothing: none of these events decides it alone"
         }
-        let positions = explanation.changesIf.map { "#\($0)" }.joined(separator: ", ")
+        let positions = explanation.changesIf.marks(lanes: lanes, separator: ", ")
         return "  changes if  \(positions) were missing: then \(opposite)"
     }
 
@@ -123,9 +124,9 @@ struct ExplanationText {
             "subledger history \($0.stream.originalTransactionId) \(environment)"
         }
         if let last = explanation.because.last {
-            commands.append("subledger event \(last.position) --raw")
+            commands.append("subledger event \(last.position.text(lanes: lanes)) --raw")
         }
-        let known = answer.then.text(lanes: answer.customer.lanes)
+        let known = answer.then.text(lanes: lanes)
         commands.append(
             "subledger explain \(answer.customer.id) \(environment) --at \(explanation.at) "
                 + "--known-at \(known)"

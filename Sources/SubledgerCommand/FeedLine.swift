@@ -54,7 +54,7 @@ struct FeedLine {
         if lanes == .one {
             line.number(position.offset)
         } else {
-            line.text("\(position.lane):\(position.offset)")
+            line.text(position.text(lanes: lanes))
         }
     }
 

@@ -5,6 +5,7 @@ import Foundation
 import Projections
 import Projector
 import Subledger
+import Synchronization
 
 struct FollowCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -16,8 +17,13 @@ struct FollowCommand: AsyncParsableCommand {
             one process's at a time, and is taken over when that one is gone. Rows and the place \
             up to which they go are written by one transaction, so nothing enters twice.
 
+            Exit 3 where a fold refused a subscription: it has no row, and \
+            projection.refused_stream says why; all others are followed. Exit 130 where --once \
+            was interrupted before everything was in.
+
             --wait-for follows nothing: it waits until the live tables hold what you have \
-            written, and ends with 75 where that takes longer than --timeout.
+            written, and ends with 75 where that takes longer than --timeout. `ingest` and `feed` \
+            print the positions that it takes.
             """
     )
 
@@ -29,9 +35,9 @@ struct FollowCommand: AsyncParsableCommand {
             "Only wait until the live tables hold these events: an offset, or lane:offset pairs.",
             valueName: "position"
         ),
-        transform: Clock.knownAt
+        transform: AwaitedPositions.init
     )
-    var waitFor: KnownAt?
+    var waitFor: AwaitedPositions?
 
     @Option(help: "With --wait-for, for how many seconds. Default: 30.")
     var timeout: Double?
@@ -60,6 +66,9 @@ struct FollowCommand: AsyncParsableCommand {
     /// nobody takes over.
     private static let leases = 1.0...3600
 
+    /// Who waits longer than a day should rather ask again.
+    private static let timeouts = 0.0...86_400
+
     func validate() throws {
         if let pollInterval, !FollowCommand.pollIntervals.contains(pollInterval) {
             throw ValidationError("--poll-interval must be from 0.05 to 3600, not \(pollInterval)")
@@ -71,11 +80,13 @@ struct FollowCommand: AsyncParsableCommand {
             guard timeout == nil else { throw ValidationError("--timeout is for --wait-for") }
             return
         }
-        guard !once, lease == nil else {
-            throw ValidationError("--wait-for follows nothing: leave --once and --lease out")
+        guard !once, lease == nil, pollInterval == nil else {
+            throw ValidationError(
+                "--wait-for follows nothing: leave --once, --lease and --poll-interval out"
+            )
         }
-        if let timeout, timeout < 0 {
-            throw ValidationError("--timeout must be at least 0, not \(timeout)")
+        if let timeout, !FollowCommand.timeouts.contains(timeout) {
+            throw ValidationError("--timeout must be from 0 to 86400, not \(timeout)")
         }
     }
 
@@ -92,13 +103,13 @@ struct FollowCommand: AsyncParsableCommand {
         if let waitFor {
             end = try await wait(for: waitFor, projector, log)
         } else {
-            end = try await follow(projector)
+            end = try await follow(projector, log)
         }
         await log.close()
         guard end == .success else { throw end }
     }
 
-    private func follow(_ projector: Projector) async throws -> ExitCode {
+    private func follow(_ projector: Projector, _ log: EventLog) async throws -> ExitCode {
         let holder =
             "\(ProcessInfo.processInfo.hostName) \(ProcessInfo.processInfo.processIdentifier) "
             + UUID().uuidString
@@ -110,13 +121,44 @@ struct FollowCommand: AsyncParsableCommand {
         let progress = FollowProgress(isQuiet: output.quiet)
         options.progress = { progress.report($0) }
         options.notice = { Terminal.write("follow: \($0)") }
+        let heads = try await log.heads().mapValues(\.offset)
         let done = try await projector.follow(options)
         progress.finish()
-        try print(done, positions: try await projector.livePositions())
+        var lag = done.lag
+        // Stopped in the middle of a look it has not counted the lanes that it did not come to.
+        if !progress.isThere { lag = max(lag, try await FollowCommand.lag(projector, heads)) }
+        try print(
+            done,
+            lag: lag,
+            positions: PositionVector(try await projector.livePositions()),
+            lanes: log.identity.lanes
+        )
+        if once, !progress.isThere {
+            Terminal.write("follow: interrupted; \(lag) events are left, run it again for them")
+            return Exit.interrupted
+        }
         return done.refused > 0 ? Exit.mismatch : .success
     }
 
-    private func print(_ done: Projector.Following, positions: [Int: Int64]) throws {
+    // Events up to the heads that are not yet in every live table that this program follows.
+    private static func lag(_ projector: Projector, _ heads: [Int: Int64]) async throws -> Int64 {
+        try await projector.tables().filter { $0.isCurrent && $0.state == .live }.map { table in
+            heads.reduce(0) { $0 + max(0, $1.value - (table.positions[$1.key] ?? 0)) }
+        }.max() ?? 0
+    }
+
+    private func print(
+        _ done: Projector.Following,
+        lag: Int64,
+        positions: PositionVector,
+        lanes: LaneCount
+    ) throws {
+        if done.refused > 0 {
+            Terminal.write(
+                "follow: \(done.refused) streams were refused; `SELECT * FROM "
+                    + "projection.refused_stream` says which and why"
+            )
+        }
         if output.json {
             try Terminal.print(
                 json: Document(
@@ -124,25 +166,17 @@ struct FollowCommand: AsyncParsableCommand {
                     streams: done.streams,
                     steps: done.steps,
                     refused: done.refused,
-                    lag: done.lag,
-                    positions: Dictionary(
-                        uniqueKeysWithValues: positions.map { ("\($0.key)", $0.value) }
-                    )
+                    lag: lag,
+                    positions: positions.document
                 )
             )
             return
         }
-        let place = KnownAt.offsets(positions).description
+        let place = positions.text(lanes: lanes)
         Terminal.print(
             "\(done.events) events of \(done.streams) streams in \(done.steps) steps; the live "
-                + "tables hold the log up to \(place.isEmpty ? "its beginning" : place), lag \(done.lag)"
+                + "tables hold the log up to \(place.isEmpty ? "its beginning" : place), lag \(lag)"
         )
-        if done.refused > 0 {
-            Terminal.write(
-                "follow: \(done.refused) streams were refused; `SELECT * FROM "
-                    + "projection.refused_stream` says which and why"
-            )
-        }
     }
 
     private struct Document: Encodable {
@@ -155,30 +189,28 @@ struct FollowCommand: AsyncParsableCommand {
     }
 
     private func wait(
-        for position: KnownAt,
+        for awaited: AwaitedPositions,
         _ projector: Projector,
         _ log: EventLog
     ) async throws -> ExitCode {
-        guard case .offsets(let offsets) = position else {
-            throw Failure(
-                .validationFailure,
-                "--wait-for takes a position, as `ingest` and `feed` print it, not an instant"
-            )
-        }
-        let heads = try await log.heads()
-        for (lane, offset) in offsets where offset > heads[lane]?.offset ?? 0 {
-            throw Failure(
-                .validationFailure,
-                "offset \(offset) is not known: lane \(lane) ends at \(heads[lane]?.offset ?? 0)"
-            )
-        }
+        try await awaited.check(in: log)
         let seconds = timeout ?? FollowCommand.timeoutDefault
         let end = ContinuousClock.now + .seconds(seconds)
-        let isThere = try await projector.wait(for: offsets) {
+        let isThere = try await projector.wait(for: awaited.vector.offsets) {
             Interrupt.isRequested || ContinuousClock.now >= end
+        }
+        if output.json {
+            try Terminal.print(
+                json: WaitDocument(
+                    waitedFor: awaited.vector.document,
+                    isThere: isThere,
+                    positions: PositionVector(try await projector.livePositions()).document
+                )
+            )
         }
         if isThere { return .success }
         if Interrupt.isRequested { return Exit.interrupted }
+        let position = awaited.vector.text(lanes: log.identity.lanes)
         throw Failure(
             Exit.tryAgain,
             "the live tables do not hold \(position) after \(seconds) s; `subledger projections` "
@@ -186,19 +218,33 @@ struct FollowCommand: AsyncParsableCommand {
         )
     }
 
+    /// The JSON of `--wait-for`: what was waited for, whether it is there, and up to where the live
+    /// tables hold the log.
+    private struct WaitDocument: Encodable {
+        let waitedFor: [String: Int64]
+        let isThere: Bool
+        let positions: [String: Int64]
+    }
+
     /// Longer than a step takes, shorter than a person waits.
     private static let timeoutDefault = 30.0
 }
 
-/// Says on stderr how far following has come.
+/// Says on stderr how far following has come, and knows whether it ever came to the end.
 private final class FollowProgress: Sendable {
     private let progress: SharedProgress
+    private let hasArrived = Atomic<Bool>(false)
 
     init(isQuiet: Bool) {
         progress = SharedProgress("follow", isQuiet: isQuiet)
     }
 
+    /// Whether the last whole look at the log left nothing to do.
+    var isThere: Bool { hasArrived.load(ordering: .relaxed) }
+
     func report(_ following: Projector.Following) {
+        // A look that a signal cut short has not seen every lane.
+        hasArrived.store(following.lag == 0 && !Interrupt.isRequested, ordering: .relaxed)
         progress.report(Int(following.events), "events, lag \(following.lag)")
     }
 

@@ -51,7 +51,12 @@ struct HistoryCommand: AsyncParsableCommand {
                 json: HistoryDocument(history, evidence, effects, lanes: log.identity.lanes)
             )
         } else {
-            HistoryDocument.printTable(history, evidence, effects)
+            HistoryDocument.printTable(
+                history,
+                evidence,
+                effects,
+                lanes: log.identity.lanes
+            )
         }
     }
 }
@@ -154,7 +159,8 @@ struct HistoryDocument: Encodable {
     static func printTable(
         _ history: StreamHistory,
         _ evidence: [Digest: EvidenceSummary],
-        _ effects: [Position: [PeriodChange]] = [:]
+        _ effects: [Position: [PeriodChange]] = [:],
+        lanes: LaneCount
     ) {
         Terminal.print(
             "\(history.stream.originalTransactionId) · \(history.stream.environment) · UTC"
@@ -166,7 +172,8 @@ struct HistoryDocument: Encodable {
         for event in history.events {
             let summary = evidence[event.evidence]
             table.add([
-                "#\(event.position)", event.fact.effective.clock, event.fact.asOf.clock,
+                event.position.mark(lanes: lanes), event.fact.effective.clock,
+                event.fact.asOf.clock,
                 event.recordedAt.clock, lag(event), summary?.trust ?? "?", summary?.source ?? "?",
                 event.fact.kind.rawValue, event.fact.summary,
                 effects[event.position].map(HistoryDocument.effect) ?? "",

@@ -1,6 +1,7 @@
 import AppStore
 import ArgumentParser
 import EventLog
+import Events
 import Foundation
 import Subledger
 
@@ -13,7 +14,8 @@ struct IngestCommand: AsyncParsableCommand {
             receipts (DER or base64), responses of the App Store Server API and of verifyReceipt; \
             JSON arrays and NDJSON of them are taken apart. A payload that cannot be verified is \
             refused whole with its reason; the others are in, and the exit code is 65. Taking in \
-            the same payloads again, in any order, appends nothing.
+            the same payloads again, in any order, appends nothing. The positions that it prints \
+            are those for `follow --wait-for`: up to there the log holds what the payloads say.
 
             verifyReceipt responses and version 1 notifications are not signed: of them only what \
             the app receipt inside proves is taken, unless the shared secret proves the \
@@ -67,7 +69,7 @@ struct IngestCommand: AsyncParsableCommand {
             isQuiet: output.quiet
         )
         await ledger.log.close()
-        try print(report, skipped: skipped)
+        try print(report, skipped: skipped, lanes: ledger.log.identity.lanes)
         if report.wasStopped { throw Exit.interrupted }
         if report.rejected > 0 { throw Exit.badInput }
     }
@@ -93,7 +95,7 @@ struct IngestCommand: AsyncParsableCommand {
         return (report, walk.skipped)
     }
 
-    private func print(_ report: IngestReport, skipped: Int) throws {
+    private func print(_ report: IngestReport, skipped: Int, lanes: LaneCount) throws {
         if output.json {
             try Terminal.print(json: Summary(report, skipped: skipped))
             return
@@ -116,11 +118,13 @@ struct IngestCommand: AsyncParsableCommand {
         if report.rejected > report.rejections.count {
             Terminal.write("… and \(report.rejected - report.rejections.count) more")
         }
+        let place = PositionVector(report.positions).text(lanes: lanes)
         Terminal.print(
             "\(report.payloads) payloads: \(report.appended) facts appended, "
                 + "\(report.duplicates) known already, \(report.rejected) payloads refused; "
                 + "\(report.streams) streams"
                 + (skipped > 0 ? "; \(skipped) other files passed over" : "")
+                + (place.isEmpty ? "" : "; in the log up to \(place)")
         )
         if report.wasStopped {
             Terminal.write("stopped; all that is counted is in, run it again for the rest")
@@ -135,6 +139,7 @@ struct IngestCommand: AsyncParsableCommand {
         let rejected: Int
         let streams: Int
         let skipped: Int
+        let positions: [String: Int64]
         let rejections: [Line]
         let notices: [Remark]
 
@@ -158,6 +163,7 @@ struct IngestCommand: AsyncParsableCommand {
             rejected = report.rejected
             streams = report.streams
             self.skipped = skipped
+            positions = PositionVector(report.positions).document
             notices = report.notices.map {
                 Remark(
                     path: $0.path,

@@ -17,8 +17,11 @@ enum Interrupt {
     /// Says that the command asks `isRequested` from now on; without it a signal ends the process.
     static func heed() { isHeeded.store(true, ordering: .relaxed) }
 
-    /// Begins to listen for SIGINT and SIGTERM; a broken pipe ends the process as usual.
+    /// Begins to listen for SIGINT and SIGTERM.
+    ///
+    /// A broken pipe does not end the process from now on: `StandardStream` and `LineOutput` see it.
     static func install() {
+        signal(SIGPIPE, SIG_IGN)
         for number in [SIGINT, SIGTERM] {
             signal(number) { number in
                 // Only atomics and _exit are allowed in a signal handler.

@@ -23,7 +23,7 @@ enum JSONTree: Encodable {
     init(_ position: Position, lanes: LaneCount) {
         self =
             lanes == .one
-            ? .number(position.offset) : .text("\(position.lane):\(position.offset)")
+            ? .number(position.offset) : .text(position.text(lanes: lanes))
     }
 
     /// The value of a field; instants in milliseconds.

@@ -21,11 +21,6 @@ struct LineOutput {
     /// How long a reader that takes nothing is waited for before it is asked again whether to stop.
     private static let waitMilliseconds: Int32 = 100
 
-    /// Takes over broken pipes from the default of the system, which ends the process.
-    init() {
-        signal(SIGPIPE, SIG_IGN)
-    }
-
     /// Adds a line, end included, and writes what is held once it is much.
     mutating func add(_ write: (inout [UInt8]) -> Void) throws {
         write(&buffer)

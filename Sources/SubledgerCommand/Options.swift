@@ -125,19 +125,12 @@ extension StreamOptions {
     ) async throws {
         guard case .offsets(let offsets) = knownAt else { return }
         let lane = log.identity.lanes.lane(of: originalTransactionId)
-        guard let offset = offsets[lane] else {
-            throw ValidationError(
-                "--known-at names no offset of lane \(lane), which holds \(originalTransactionId): "
-                    + "write \(lane):OFFSET"
-            )
-        }
-        let head = try await log.heads()[lane]?.offset ?? 0
-        guard (0...head).contains(offset) else {
-            throw ValidationError(
-                "offset \(offset) is not known: lane \(lane) ends at \(head); an instant "
-                    + "is written 2026-03-03T09:00:00Z"
-            )
-        }
+        try await PositionVector(offsets).check(
+            "--known-at",
+            naming: [lane],
+            because: ", which holds \(originalTransactionId)",
+            in: log
+        )
     }
 }
 

@@ -9,10 +9,16 @@ struct ProjectionsCommand: AsyncParsableCommand {
         commandName: "projections",
         abstract: "Every table of a projection: which fold made it, and how far it goes.",
         discussion: """
-            live: behind the view of schema projection. ready: made by `rebuild --diff`, and \
-            waiting for `rebuild --promote`. beside, fixed: kept by \
-            `rebuild --into`, the latter as of --to. filling: being \
-            rebuilt; where no rebuild runs, one was killed, and the next drops it.
+            The states are:
+
+              live     behind the view of schema projection
+              ready    made by `rebuild --diff`, waiting for `rebuild --promote`
+              beside   kept by `rebuild --into`
+              fixed    kept by `rebuild --into` as of --to
+              filling  being rebuilt; where no rebuild runs, one was killed, and the next drops it
+
+            `follow` brings live, ready and beside on, but none that another policy made (what-if, \
+            kept by `rebuild --with --into`), and none of another fold.
             """
     )
 
@@ -98,9 +104,7 @@ struct ProjectionsCommand: AsyncParsableCommand {
             isKnown = table.isKnown
             catalogueVersion = table.catalogueVersion
             policy = table.policy
-            positions = Dictionary(
-                uniqueKeysWithValues: table.positions.map { ("\($0.key)", $0.value) }
-            )
+            positions = PositionVector(table.positions).document
             lag = table.lag
             rows = table.rows
             digest = table.digest.hex

@@ -35,7 +35,7 @@ struct PeriodsCommand: AsyncParsableCommand {
                 json: PeriodsDocument(stream, rows, active, lanes: log.identity.lanes)
             )
         } else {
-            PeriodsDocument.printTable(stream, rows, active)
+            PeriodsDocument.printTable(stream, rows, active, lanes: log.identity.lanes)
         }
     }
 }
@@ -85,14 +85,15 @@ struct PeriodsDocument: Encodable {
     static func printTable(
         _ stream: StreamID,
         _ rows: [ActivePeriod],
-        _ active: [Range<Instant>]
+        _ active: [Range<Instant>],
+        lanes: LaneCount
     ) {
         Terminal.print("\(stream.originalTransactionId) · \(stream.environment) · UTC")
         var table = TextTable(["from", "to", "kind", "ended", "product", "because of"])
         for row in rows {
             table.add([
                 row.validFrom.clock, row.validTo.clock, row.kind.rawValue, row.endReason.rawValue,
-                row.productId, row.positions.map { "#\($0)" }.joined(separator: " "),
+                row.productId, row.positions.marks(lanes: lanes),
             ])
         }
         Terminal.print(table.text)
@@ -108,7 +109,7 @@ struct PositionValue: Encodable, CustomStringConvertible {
     private let position: Position
     private let lanes: LaneCount
 
-    var description: String { position.description }
+    var description: String { position.text(lanes: lanes) }
 
     init(_ position: Position, lanes: LaneCount) {
         self.position = position
@@ -120,7 +121,7 @@ struct PositionValue: Encodable, CustomStringConvertible {
         if lanes == .one {
             try container.encode(position.offset)
         } else {
-            try container.encode("\(position.lane):\(position.offset)")
+            try container.encode(position.text(lanes: lanes))
         }
     }
 }

@@ -15,8 +15,9 @@ struct RebuildBenchLog {
     static let streamEventsMax = 400
     static let streamEventsMean = 25
 
-    /// Events of one commit and of one COPY.
-    private static let commitEvents = 10_000
+    /// Events of one commit and of one COPY: of a short log less, so that its last twentieth, which
+    /// `follow` is measured with, has whole commits.
+    private var commitEvents: Int { min(10_000, max(1, events / 40)) }
 
     /// A renewal brings a transaction, a renewal snapshot and a notification.
     private static let eventsPerRenewal = 3
@@ -75,7 +76,7 @@ struct RebuildBenchLog {
                     while due.count <= next { due.append([]) }
                     due[next].append(stream)
                 }
-                if writer.pending >= Self.commitEvents { try await writer.commit(session) }
+                if writer.pending >= commitEvents { try await writer.commit(session) }
             }
             due[week] = []
             week += 1

@@ -52,7 +52,16 @@ struct RebuildCommand: AsyncParsableCommand {
     )
     var discard = false
 
-    @Option(help: ArgumentHelp("Keep the tables in this schema, beside.", valueName: "schema"))
+    @Option(
+        help: ArgumentHelp(
+            "Keep the tables in this schema, beside.",
+            discussion: """
+                `follow` brings them on with the live ones, but for those of --to and --with; \
+                `projections` shows which is which.
+                """,
+            valueName: "schema"
+        )
+    )
     var into: String?
 
     @Option(
@@ -67,7 +76,8 @@ struct RebuildCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Show what another policy changes. The tables are dropped, or kept with --into.",
+            "Show what another policy changes: a file, or - for stdin.",
+            discussion: "The tables are dropped, or kept with --into; `follow` leaves them there.",
             valueName: "policy.json"
         )
     )
@@ -116,11 +126,23 @@ struct RebuildCommand: AsyncParsableCommand {
         if into != nil, promote || check {
             throw ValidationError("--into keeps tables beside the live ones: they are not promoted")
         }
-        guard to == nil || into != nil && !diff && with == nil else {
+        if to != nil, diff || with != nil {
             throw ValidationError(
-                "--to is for --into: live tables go up to the end of the log, and are compared "
-                    + "where they stand"
+                "--to does not go with --diff and --with, which compare where the live tables "
+                    + "stand: leave it out, or build tables as of --to with --into alone"
             )
+        }
+        guard to == nil || into != nil else {
+            throw ValidationError("--to is for --into: live tables go up to the end of the log")
+        }
+        if let into, !RebuildCommand.canName(into) {
+            throw ValidationError(
+                "--into names no schema: it takes letters, digits and signs, no control characters "
+                    + "and more than spaces"
+            )
+        }
+        if html == "-" {
+            throw ValidationError("--html needs a file: stdout has the difference itself")
         }
         guard compares || html == nil && samples == nil else {
             throw ValidationError("--html and --samples are for --diff, --check and --with")
@@ -130,6 +152,12 @@ struct RebuildCommand: AsyncParsableCommand {
     /// Each has a connection and some megabytes, and keeps a processor busy here and another in the
     /// server; the tables are written by one connection each all the same.
     private static let jobsMax = 16
+
+    // PostgreSQL would take the others too, and nobody could see them in a list.
+    private static func canName(_ schema: String) -> Bool {
+        !schema.allSatisfy(\.isWhitespace)
+            && !schema.unicodeScalars.contains { $0.properties.generalCategory == .control }
+    }
 
     private var compares: Bool { diff || check || with != nil }
 
@@ -166,15 +194,7 @@ struct RebuildCommand: AsyncParsableCommand {
             progress: progress,
             log: log
         )
-        if let html,
-            FileManager.default.fileExists(atPath: html)
-                ? !FileManager.default.isWritableFile(atPath: html)
-                : !FileManager.default.isWritableFile(
-                    atPath: URL(fileURLWithPath: html).deletingLastPathComponent().path
-                )
-        {
-            throw Failure(Exit.inputMissing, "\(html) cannot be written")
-        }
+        if let html { try OutputFile(html).check() }
         if discard { return try await run.discard() }
         if compares { return try await run.compare() }
         if promote { return try await run.promote() }
@@ -191,209 +211,33 @@ struct RebuildCommand: AsyncParsableCommand {
     private func whatIf(_ log: EventLog) async throws -> Projector.WhatIf? {
         guard let with else { return nil }
         let catalogues = try await CatalogueStore(log: log).history()
-        guard let bytes = FileManager.default.contents(atPath: with) else {
-            throw Failure(Exit.inputMissing, "the policy \(with) cannot be read")
-        }
+        let bytes = try RebuildCommand.policyBytes(of: with)
         do throws(PolicyError) {
-            let document = try PolicyDocument(json: [UInt8](bytes))
+            let document = try PolicyDocument(json: bytes)
             return Projector.WhatIf(
                 context: try document.context(catalogues),
                 text: document.canonicalText
             )
         } catch {
-            throw Failure(Exit.badInput, "\(with): \(error.message)")
-        }
-    }
-}
-
-/// One run of `rebuild`, with all it needs.
-private struct RebuildRun {
-    let command: RebuildCommand
-    let projector: Projector
-    let chosen: [any Projection]?
-    let whatIf: Projector.WhatIf?
-    let options: Projector.RebuildOptions
-    let progress: SharedProgress
-    let log: EventLog
-
-    func rebuild() async throws -> ExitCode {
-        let rebuilt: [Projector.Rebuilt]
-        if let schema = command.into {
-            rebuilt = try await projector.build(
-                chosen,
-                into: schema,
-                upTo: command.to ?? .latest,
-                options
-            )
-        } else {
-            rebuilt = try await projector.rebuild(chosen, options)
-        }
-        progress.finish()
-        try print(rebuilt)
-        return end(rebuilt)
-    }
-
-    func promote(after compared: [Projector.Rebuilt] = []) async throws -> ExitCode {
-        let promotion = try await projector.promote(chosen, options)
-        progress.finish()
-        if command.output.json {
-            try Terminal.print(json: PromotionDocument(promotion))
-            return end(promotion.tables, told: compared)
-        }
-        for table in promotion.tables {
-            Terminal.print("\(table.name): live, \(table.rows) rows, digest \(table.digest)")
-        }
-        Terminal.print("locks were held for \(Int(promotion.lockMilliseconds.rounded(.up))) ms")
-        return end(promotion.tables, told: compared)
-    }
-
-    func discard() async throws -> ExitCode {
-        let gone = try await discarded()
-        if command.output.json {
-            try Terminal.print(json: ["discarded": gone])
-        } else if gone.isEmpty {
-            Terminal.write(
-                "no tables wait to be promoted; nothing was dropped"
-                    + (command.projections.isEmpty
-                        ? "" : ": live tables of projections that this program has stay")
-            )
-        } else {
-            Terminal.print("dropped \(gone.joined(separator: ", "))")
-        }
-        return .success
-    }
-
-    private func discarded() async throws -> [String] {
-        if let schema = command.into {
-            try await projector.discard(schema: schema, options)
-            return [schema]
-        }
-        let retired = projector.retired(among: command.projections)
-        let dropped = retired.isEmpty ? [] : try await projector.discard(retired: retired, options)
-        guard command.projections.isEmpty || retired.count < command.projections.count else {
-            return dropped
-        }
-        return try await dropped + projector.discard(chosen, options)
-    }
-
-    func compare() async throws -> ExitCode {
-        let comparison = try await projector.compare(
-            chosen,
-            then: afterwards,
-            whatIf: whatIf,
-            catalogue: command.check ? .ofLive : .newest,
-            samplesMax: command.samples ?? ProjectionDifference.samplesDefault,
-            options
-        )
-        progress.finish()
-        try await show(comparison)
-        // What is refused as it was is no difference.
-        if command.check { return comparison.isClean ? .success : Exit.mismatch }
-        let unmatched = comparison.unmatched.map(\.name)
-        let end = end(
-            comparison.tables,
-            told: comparison.tables.filter { !unmatched.contains($0.name) }
-        )
-        if command.diff, command.promote {
-            let promoted = try await promote(after: comparison.tables)
-            return end == .success ? promoted : end
-        }
-        return end
-    }
-
-    private var afterwards: Projector.Afterwards {
-        if let schema = command.into { return .keep(into: schema) }
-        return command.check || whatIf != nil ? .drop : .wait
-    }
-
-    private func show(_ comparison: Projector.Comparison) async throws {
-        let report = try await DifferenceReport(
-            comparison,
-            under: whatIf?.context.policy ?? .current,
-            in: Ledger(log: log, verifier: AppStoreVerifier(policy: VerificationPolicy()))
-        )
-        if let path = command.html {
-            try RebuildRun.write(DifferencePage(report).text, to: path)
-        }
-        if command.output.json {
-            try Terminal.print(json: DifferenceDocument(report))
-        } else {
-            Terminal.print(
-                DifferenceText(
-                    report,
-                    style: Terminal.pictureStyle(isASCII: false),
-                    width: Terminal.width
-                ).text
-            )
-        }
-        for alteration in comparison.alterations {
-            Terminal.write("rebuild: \(alteration.message)")
-        }
-        for name in comparison.misstated {
-            Terminal.write(
-                "rebuild: \(name) has the rows of a rebuild, but ledger_projection says another "
-                    + "digest; `subledger rebuild \(name)` sets it right"
-            )
-        }
-        for name in comparison.miscited {
-            Terminal.write(
-                "rebuild: \(name) has the rows of a rebuild, but cites other events for some; "
-                    + "`subledger rebuild \(name)` sets it right"
-            )
-        }
-        for line in RefusalWording.lines(comparison.refusals) { Terminal.write("rebuild: \(line)") }
-        guard !command.output.quiet else { return }
-        if comparison.lag > 0 {
-            Terminal.write(
-                "rebuild: compared where the live tables stand, \(comparison.lag) events before "
-                    + "the end of the log"
-            )
-        }
-        if afterwards == .wait, !command.promote {
-            Terminal.write(
-                "rebuild: the new tables wait: `subledger rebuild --promote` puts them live, "
-                    + "`subledger rebuild --discard` drops them"
+            throw Failure(
+                Exit.badInput,
+                "\(with == "-" ? "the policy of stdin" : with): \(error.message)"
             )
         }
     }
 
-    private static func write(_ text: String, to path: String) throws {
+    private static func policyBytes(of path: String) throws -> [UInt8] {
         do {
-            try Data(text.utf8).write(to: URL(fileURLWithPath: path), options: .atomic)
+            let handle =
+                path == "-"
+                ? FileHandle.standardInput
+                : try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
+            // One byte more than is allowed tells that there is more.
+            return [UInt8](try handle.read(upToCount: PolicyDocument.byteCountMax + 1) ?? Data())
         } catch {
             throw Failure(
                 Exit.inputMissing,
-                "\(path) cannot be written: \(error.localizedDescription)"
-            )
-        }
-    }
-
-    // Of tables of which as many refused subscriptions were told already nothing is told again.
-    private func end(
-        _ rebuilt: [Projector.Rebuilt],
-        told: [Projector.Rebuilt] = []
-    ) -> ExitCode {
-        let refused = rebuilt.filter { $0.refused > 0 }
-        for table in refused
-        where !told.contains(where: { ($0.name, $0.refused) == (table.name, table.refused) }) {
-            Terminal.write(
-                "rebuild: \(table.name) has no row of \(table.refused) refused "
-                    + "\(table.refused == 1 ? "subscription" : "subscriptions"); "
-                    + "`SELECT * FROM projection.refused_stream` says which and why"
-            )
-        }
-        return refused.isEmpty ? .success : Exit.mismatch
-    }
-
-    private func print(_ rebuilt: [Projector.Rebuilt]) throws {
-        if command.output.json {
-            try Terminal.print(json: rebuilt.map(RebuiltDocument.init))
-            return
-        }
-        for projection in rebuilt {
-            Terminal.print(
-                "\(projection.name): \(projection.rows) rows from \(projection.events) events of "
-                    + "\(projection.streams) streams, digest \(projection.digest)"
+                "the policy \(path) cannot be read: is it a file, and yours to read?"
             )
         }
     }

@@ -51,8 +51,11 @@ struct RebuildBench {
     private func measureFollow(into results: inout RebuildBenchResults) async throws {
         let log = try await EventLog.open(settings)
         let projector = Projector(log: log, settings: settings)
-        let positions = try await log.heads().mapValues {
-            Int64(Double($0.offset) * (1 - RebuildBench.followedShare))
+        let positions = try await followedPositions(log)
+        guard positions.values.contains(where: { $0 > 0 }) else {
+            Terminal.write("follow is not measured: the log has one commit, and steps are whole ones")
+            await log.close()
+            return
         }
         var options = Projector.RebuildOptions()
         options.jobs = results.jobs
@@ -68,6 +71,20 @@ struct RebuildBench {
         results.noteFollowed(done.events)
         try await projector.discard(schema: "bench")
         await log.close()
+    }
+
+    // Tables stand at commits: in a log of few the last share may begin none, and its last one is
+    // followed all the same.
+    private func followedPositions(_ log: EventLog) async throws -> [Int: Int64] {
+        var positions: [Int: Int64] = [:]
+        for (lane, head) in try await log.heads() {
+            guard let last = try await log.newestCommit(lane: lane) else { continue }
+            positions[lane] = min(
+                Int64(Double(head.offset) * (1 - RebuildBench.followedShare)),
+                last.commit.firstOffset - 1
+            )
+        }
+        return positions
     }
 
     private func measureReading(into results: inout RebuildBenchResults) async throws {

@@ -22,9 +22,7 @@ struct RebuiltDocument: Encodable {
         streams = rebuilt.streams
         refused = rebuilt.refused
         digest = rebuilt.digest.hex
-        positions = Dictionary(
-            uniqueKeysWithValues: rebuilt.positions.map { ("\($0.key)", $0.value) }
-        )
+        positions = PositionVector(rebuilt.positions).document
     }
 }
 

@@ -99,7 +99,7 @@ struct RejectionsCommand: AsyncParsableCommand {
                     + "the rest; look at the original"
             )
         }
-        FileHandle.standardOutput.write(Data(bytes))
+        Terminal.put(bytes: Array(bytes))
     }
 
     private func printTable(_ rejections: [KeptRejection], of count: Int64) {

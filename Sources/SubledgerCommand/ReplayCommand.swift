@@ -40,7 +40,7 @@ struct ReplayCommand: AsyncParsableCommand {
         }
         Terminal.print("\(stream.originalTransactionId) · \(stream.environment) · UTC")
         for frame in replay.frames {
-            Terminal.print(frame.text)
+            Terminal.print(frame.text(lanes: log.identity.lanes))
             if step, isatty(0) == 1, readLine() == nil { return }
         }
     }
@@ -114,10 +114,10 @@ private struct Replay {
 }
 
 extension Replay.Frame {
-    fileprivate var text: String {
+    fileprivate func text(lanes: LaneCount) -> String {
         let effect = changes.isEmpty ? "· nothing" : changes.map(\.words).joined(separator: ", ")
         var lines = [
-            "#\(event.position)  recorded \(event.recordedAt.clock)  as of "
+            "\(event.position.mark(lanes: lanes))  recorded \(event.recordedAt.clock)  as of "
                 + "\(event.fact.asOf.clock)  \(event.fact.kind.rawValue) \(event.fact.summary)",
             "    \(effect)",
         ]

@@ -29,7 +29,11 @@ struct StateCommand: AsyncParsableCommand {
         let states = RenewalStates(Timeline(history))
         let rows = at.map { states.state(at: $0).map { [$0] } ?? [] } ?? states.rows
         let document = StateDocument(stream, rows, lanes: log.identity.lanes)
-        if output.json { try Terminal.print(json: document) } else { document.printTable(rows) }
+        if output.json {
+            try Terminal.print(json: document)
+        } else {
+            document.printTable(rows, lanes: log.identity.lanes)
+        }
     }
 }
 
@@ -68,7 +72,7 @@ struct StateDocument: Encodable {
     }
 
     /// The same for people.
-    func printTable(_ rows: [RenewalState]) {
+    func printTable(_ rows: [RenewalState], lanes: LaneCount) {
         Terminal.print("\(originalTransactionId) · \(environment) · UTC")
         var table = TextTable([
             "from", "to", "status", "charge", "auto-renew", "next product", "price", "because of",
@@ -79,7 +83,7 @@ struct StateDocument: Encodable {
                 row.status.description, row.charge.rawValue,
                 row.isAutoRenewOn.map { $0 ? "on" : "off" } ?? "", row.autoRenewProductId ?? "",
                 row.priceConsent?.rawValue ?? "",
-                row.positions.map { "#\($0)" }.joined(separator: " "),
+                row.positions.marks(lanes: lanes),
             ])
         }
         Terminal.print(rows.isEmpty ? "nothing is known of that time" : table.text)

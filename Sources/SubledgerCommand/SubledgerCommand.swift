@@ -31,6 +31,7 @@ struct SubledgerCommand: AsyncParsableCommand {
     )
 
     static func main() async {
+        StandardStream.reserve()
         Interrupt.install()
         do {
             var command = try parseAsRoot()

@@ -6,22 +6,22 @@ import Synchronization
 enum Terminal {
     /// Writes a line to stderr.
     static func write(_ line: String) {
-        FileHandle.standardError.write(Data((line + "\n").utf8))
+        StandardStream.writeErrors(Array((line + "\n").utf8))
     }
 
     /// Writes a line to stdout.
     static func print(_ line: String) {
-        FileHandle.standardOutput.write(Data((line + "\n").utf8))
+        put(line + "\n")
     }
 
     /// Writes text to stdout as it is.
     static func put(_ text: String) {
-        FileHandle.standardOutput.write(Data(text.utf8))
+        put(bytes: Array(text.utf8))
     }
 
     /// Writes bytes to stdout as they are.
     static func put(bytes: [UInt8]) {
-        FileHandle.standardOutput.write(Data(bytes))
+        StandardStream.writeOutput(bytes)
     }
 
     /// Prints a value as one JSON document.
@@ -87,7 +87,7 @@ struct Progress {
         let rate = seconds > 0 ? Int(Double(count) / seconds) : 0
         let line = "\(label): \(count) \(noun), \(rate)/s"
         if isTerminal {
-            FileHandle.standardError.write(Data("\r\u{1B}[K\(line)".utf8))
+            StandardStream.writeErrors(Array("\r\u{1B}[K\(line)".utf8))
             hasLine = true
         } else {
             Terminal.write(line)
@@ -97,7 +97,7 @@ struct Progress {
     /// Clears the line.
     mutating func finish() {
         guard hasLine else { return }
-        FileHandle.standardError.write(Data("\r\u{1B}[K".utf8))
+        StandardStream.writeErrors(Array("\r\u{1B}[K".utf8))
         hasLine = false
     }
 }

@@ -27,14 +27,14 @@ struct UnreadableStreams: Sendable {
     }
 
     /// Says on stderr how many there are, and which is the first.
-    func tell(_ command: String) {
+    func tell(_ command: String, lanes: LaneCount) {
         guard let first = named.first, let event = first.events.first else { return }
         let subscriptions = count == 1 ? "1 subscription" : "\(count) subscriptions"
         Terminal.write(
             "\(command): \(subscriptions) could not be read, and nothing is certain of "
                 + (count == 1 ? "it" : "them") + "; the first is "
                 + "\(first.stream.originalTransactionId) (\(first.stream.environment)), event "
-                + "#\(event.position): \(event.reason) `subledger verify` tells whether the log is "
+                + "\(event.position.mark(lanes: lanes)): \(event.reason) `subledger verify` tells whether the log is "
                 + "whole; a newer subledger may read what it wrote"
         )
     }

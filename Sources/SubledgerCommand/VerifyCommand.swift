@@ -91,7 +91,7 @@ struct VerifyCommand: AsyncParsableCommand {
             )
         } else {
             print(findings.chain)
-            findings.proof.map(print)
+            findings.proof.map { print($0, lanes: findings.lanes) }
         }
         if !findings.chain.isOK || findings.proof?.isOK == false { throw Exit.mismatch }
     }
@@ -122,7 +122,7 @@ struct VerifyCommand: AsyncParsableCommand {
         return report
     }
 
-    private func print(_ report: SignatureReport) {
+    private func print(_ report: SignatureReport, lanes: LaneCount) {
         let trusts = Verification.Trust.allCases.compactMap { trust in
             report.byTrust[trust].map { "\($0) \(trust.rawValue)" }
         }
@@ -135,7 +135,7 @@ struct VerifyCommand: AsyncParsableCommand {
         }
         let evidence = failure.evidence.map { ", evidence \($0)" } ?? ""
         Terminal.print(
-            "NOT PROVEN: event \(failure.position)\(evidence): \(failure.message) "
+            "NOT PROVEN: event \(failure.position.text(lanes: lanes))\(evidence): \(failure.message) "
                 + "[\(failure.reason)]"
         )
         Terminal.print("\(verified) before it prove their events")

@@ -62,7 +62,7 @@ struct WrongAnswersReport: AsyncParsableCommand {
         } else {
             print(found.state)
         }
-        found.unreadable.tell("report wrong-answers")
+        found.unreadable.tell("report wrong-answers", lanes: lanes)
         try found.unreadable.check()
     }
 

@@ -8,6 +8,7 @@ struct IngestDocument: Decodable {
     let rejected: Int
     let streams: Int
     let skipped: Int
+    let positions: [String: Int64]
     let rejections: [Rejected]
     let notices: [Notice]
 
@@ -93,6 +94,7 @@ struct PeriodsDocument: Decodable, Hashable {
 struct StreamLine: Decodable {
     let originalTransactionId: String
     let environment: String
+    let lane: Int
     let events: Int64
     let productIds: [String]
 }

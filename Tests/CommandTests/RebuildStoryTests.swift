@@ -81,6 +81,7 @@ struct RebuildStoryTests {
             (["--with", "p.json", "--promote"], "never live"),
             (["--into", "next", "--check"], "not promoted"),
             (["--to", "17"], "--to is for --into"),
+            (["--into", "next", "--to", "17", "--diff"], "--to does not go with --diff"),
             (["--html", "page.html"], "are for --diff"),
             (["--diff", "--samples=-1"], "from 0 to"),
         ] {

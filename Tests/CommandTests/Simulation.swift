@@ -68,3 +68,18 @@ func withSimulatedLedger(
         try await body(command, settings)
     }
 }
+
+/// Runs a body with a ledger of so many lanes that holds the shared simulation.
+func withSimulatedLedger(
+    lanes: Int,
+    _ body: (Command) async throws -> Void
+) async throws {
+    guard lanes > 1 else { return try await withSimulatedLedger(body) }
+    let simulation = try await Simulation.shared
+    try await TestServer.shared.withDatabase { settings in
+        let command = Command(settings)
+        try await command.expect(0, "migrate", "--lanes", "\(lanes)")
+        try await command.expect(0, simulation.arguments + [simulation.payloads])
+        try await body(command)
+    }
+}

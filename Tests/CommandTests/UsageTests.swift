@@ -17,7 +17,7 @@ import Testing
         ["database", "status"],
         ["database", "stop"], ["catalog"], ["catalog", "import"], ["catalog", "list"],
         ["catalog", "show"], ["catalog", "diff"], ["refunds"], ["changes"],
-        ["report", "anomalies"], ["feed"],
+        ["report", "anomalies"], ["feed"], ["follow"], ["projections"],
     ]
     private let command = Command(environment: ["DATABASE_URL": "host=/nowhere"])
 
@@ -58,6 +58,14 @@ import Testing
         ["catalog", "show", "--version", "one"], ["feed", "--after", "17"],
         ["feed", "--after", "0:1:0123456789ABCDEF"], ["feed", "--limit", "0"],
         ["feed", "--poll-interval", "1"], ["feed", "--follow", "--poll-interval", "0"],
+        ["follow", "--wait-for", "1", "--timeout", "nan"],
+        ["follow", "--wait-for", "1", "--timeout", "inf"],
+        ["follow", "--wait-for", "1", "--timeout", "1e300"],
+        ["follow", "--wait-for", "1", "--timeout=-1"],
+        ["follow", "--wait-for", "1", "--poll-interval", "1"], ["follow", "--timeout", "1"],
+        ["follow", "--wait-for", "2026-03-03T09:00:00Z"], ["follow", "--wait-for", "1,2"],
+        ["rebuild", "--into", " \t"], ["rebuild", "--into", "a\u{1b}[2J"],
+        ["rebuild", "--into", ""], ["rebuild", "--diff", "--html", "-"], ["demo", "--json"],
     ])
     func `a usage error is 64, and stdout stays empty`(arguments: [String]) async throws {
         let ending = try await command.run(arguments)

@@ -1,0 +1,52 @@
+import ArgumentParser
+import Foundation
+
+/// A file that a command writes beside its answer.
+struct OutputFile {
+    private let path: String
+
+    init(_ path: String) {
+        self.path = path
+    }
+
+    /// Refuses a place that cannot be written, before anything long is begun.
+    ///
+    /// Throws a `Failure` with the system's reason.
+    func check() throws {
+        var status = stat()
+        if stat(path, &status) == 0 {
+            guard status.st_mode & S_IFMT != S_IFDIR else { throw failure(EISDIR) }
+            guard access(path, W_OK) == 0 else { throw failure(errno) }
+            // A device is written as it is; a file is made anew beside, and put in its place.
+            guard status.st_mode & S_IFMT == S_IFREG else { return }
+        }
+        let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
+        guard stat(folder, &status) == 0 else { throw failure(errno) }
+        guard access(folder, W_OK | X_OK) == 0 else { throw failure(errno) }
+    }
+
+    /// Writes a text: whole, or the file is as it was.
+    ///
+    /// Throws a `Failure` with the system's reason.
+    func write(_ text: String) throws {
+        try check()
+        var status = stat()
+        let isDevice = stat(path, &status) == 0 && status.st_mode & S_IFMT != S_IFREG
+        let place = isDevice ? path : path + ".\(ProcessInfo.processInfo.processIdentifier).part"
+        let descriptor = open(place, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o666)
+        guard descriptor >= 0 else { throw failure(errno) }
+        var problem = StandardStream.write(Array(text.utf8), to: descriptor)
+        if close(descriptor) != 0, problem == nil { problem = errno }
+        if !isDevice, problem == nil, rename(place, path) != 0 { problem = errno }
+        guard let problem else { return }
+        if !isDevice { unlink(place) }
+        throw failure(problem)
+    }
+
+    private func failure(_ number: Int32) -> Failure {
+        Failure(
+            Exit.internalError,
+            "\(path) cannot be written: \(String(cString: strerror(number))); name another place"
+        )
+    }
+}

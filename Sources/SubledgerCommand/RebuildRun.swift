@@ -1,0 +1,214 @@
+import AppStore
+import ArgumentParser
+import EventLog
+import Events
+import Projections
+import Projector
+import Subledger
+
+/// One run of `rebuild`, with all it needs.
+struct RebuildRun {
+    let command: RebuildCommand
+    let projector: Projector
+    let chosen: [any Projection]?
+    let whatIf: Projector.WhatIf?
+    let options: Projector.RebuildOptions
+    let progress: SharedProgress
+    let log: EventLog
+
+    func rebuild() async throws -> ExitCode {
+        let rebuilt: [Projector.Rebuilt]
+        if let schema = command.into {
+            if let to = command.to { try await Clock.check(to, "--to", in: log) }
+            rebuilt = try await projector.build(
+                chosen,
+                into: schema,
+                upTo: command.to ?? .latest,
+                options
+            )
+        } else {
+            rebuilt = try await projector.rebuild(chosen, options)
+        }
+        progress.finish()
+        try print(rebuilt)
+        return end(rebuilt)
+    }
+
+    func promote(after compared: [Projector.Rebuilt] = []) async throws -> ExitCode {
+        let promotion = try await projector.promote(chosen, options)
+        progress.finish()
+        if command.output.json {
+            try Terminal.print(json: PromotionDocument(promotion))
+            return end(promotion.tables, told: compared)
+        }
+        for table in promotion.tables {
+            Terminal.print("\(table.name): live, \(table.rows) rows, digest \(table.digest)")
+        }
+        Terminal.print("locks were held for \(Int(promotion.lockMilliseconds.rounded(.up))) ms")
+        return end(promotion.tables, told: compared)
+    }
+
+    func discard() async throws -> ExitCode {
+        let gone = try await discarded()
+        if command.output.json {
+            try Terminal.print(json: ["discarded": gone])
+        } else if gone.isEmpty {
+            Terminal.write(
+                "no tables wait to be promoted; nothing was dropped"
+                    + (command.projections.isEmpty
+                        ? "" : ": live tables of projections that this program has stay")
+            )
+        } else {
+            Terminal.print("dropped \(gone.joined(separator: ", "))")
+        }
+        return .success
+    }
+
+    private func discarded() async throws -> [String] {
+        let halves = try await projector.tables().filter { $0.state == .filling }
+        if let schema = command.into {
+            if let refusal = await refusal(ofDiscarding: schema) {
+                // What a rebuild that was killed has left there any rebuild drops at its beginning.
+                let isGone = try await gone(halves).contains { $0.schema == schema }
+                guard refusal.code == .schemaTaken, isGone else { throw refusal }
+            }
+            return [schema]
+        }
+        let retired = projector.retired(among: command.projections)
+        var dropped = retired.isEmpty ? [] : try await projector.discard(retired: retired, options)
+        if command.projections.isEmpty || retired.count < command.projections.count {
+            dropped += try await projector.discard(chosen, options)
+        }
+        return try await dropped + gone(halves).map { "\($0.schema).\($0.name)" }
+    }
+
+    private func refusal(ofDiscarding schema: String) async -> ProjectorError? {
+        do {
+            try await projector.discard(schema: schema, options)
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    // Those of half filled tables whose schema is not there any more.
+    private func gone(_ tables: [Projector.Table]) async throws -> [Projector.Table] {
+        guard !tables.isEmpty else { return [] }
+        let left = Set(try await projector.tables().map(\.schema))
+        return tables.filter { !left.contains($0.schema) }
+    }
+
+    func compare() async throws -> ExitCode {
+        let comparison = try await projector.compare(
+            chosen,
+            then: afterwards,
+            whatIf: whatIf,
+            catalogue: command.check ? .ofLive : .newest,
+            samplesMax: command.samples ?? ProjectionDifference.samplesDefault,
+            options
+        )
+        progress.finish()
+        try await show(comparison)
+        // What is refused as it was is no difference.
+        if command.check { return comparison.isClean ? .success : Exit.mismatch }
+        let unmatched = comparison.unmatched.map(\.name)
+        let end = end(
+            comparison.tables,
+            told: comparison.tables.filter { !unmatched.contains($0.name) }
+        )
+        if command.diff, command.promote {
+            let promoted = try await promote(after: comparison.tables)
+            return end == .success ? promoted : end
+        }
+        return end
+    }
+
+    private var afterwards: Projector.Afterwards {
+        if let schema = command.into { return .keep(into: schema) }
+        return command.check || whatIf != nil ? .drop : .wait
+    }
+
+    private func show(_ comparison: Projector.Comparison) async throws {
+        let report = try await DifferenceReport(
+            comparison,
+            under: whatIf?.context.policy ?? .current,
+            in: Ledger(log: log, verifier: AppStoreVerifier(policy: VerificationPolicy()))
+        )
+        if let path = command.html {
+            try OutputFile(path).write(DifferencePage(report).text)
+        }
+        if command.output.json {
+            try Terminal.print(json: DifferenceDocument(report))
+        } else {
+            Terminal.print(
+                DifferenceText(
+                    report,
+                    style: Terminal.pictureStyle(isASCII: false),
+                    width: Terminal.width
+                ).text
+            )
+        }
+        for alteration in comparison.alterations {
+            Terminal.write("rebuild: \(alteration.message)")
+        }
+        for name in comparison.misstated {
+            Terminal.write(
+                "rebuild: \(name) has the rows of a rebuild, but ledger_projection says another "
+                    + "digest; `subledger rebuild \(name)` sets it right"
+            )
+        }
+        for name in comparison.miscited {
+            Terminal.write(
+                "rebuild: \(name) has the rows of a rebuild, but cites other events for some; "
+                    + "`subledger rebuild \(name)` sets it right"
+            )
+        }
+        for line in RefusalWording.lines(
+            comparison.refusals,
+            lanes: log.identity.lanes
+        ) { Terminal.write("rebuild: \(line)") }
+        guard !command.output.quiet else { return }
+        if comparison.lag > 0 {
+            Terminal.write(
+                "rebuild: compared where the live tables stand, \(comparison.lag) events before "
+                    + "the end of the log"
+            )
+        }
+        if afterwards == .wait, !command.promote {
+            Terminal.write(
+                "rebuild: the new tables wait: `subledger rebuild --promote` puts them live, "
+                    + "`subledger rebuild --discard` drops them"
+            )
+        }
+    }
+
+    // Of tables of which as many refused subscriptions were told already nothing is told again.
+    private func end(
+        _ rebuilt: [Projector.Rebuilt],
+        told: [Projector.Rebuilt] = []
+    ) -> ExitCode {
+        let refused = rebuilt.filter { $0.refused > 0 }
+        for table in refused
+        where !told.contains(where: { ($0.name, $0.refused) == (table.name, table.refused) }) {
+            Terminal.write(
+                "rebuild: \(table.name) has no row of \(table.refused) refused "
+                    + "\(table.refused == 1 ? "subscription" : "subscriptions"); "
+                    + "`SELECT * FROM projection.refused_stream` says which and why"
+            )
+        }
+        return refused.isEmpty ? .success : Exit.mismatch
+    }
+
+    private func print(_ rebuilt: [Projector.Rebuilt]) throws {
+        if command.output.json {
+            try Terminal.print(json: rebuilt.map(RebuiltDocument.init))
+            return
+        }
+        for projection in rebuilt {
+            Terminal.print(
+                "\(projection.name): \(projection.rows) rows from \(projection.events) events of "
+                    + "\(projection.streams) streams, digest \(projection.digest)"
+            )
+        }
+    }
+}

@@ -1,0 +1,128 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Where a command's answer cannot go.
+@Suite(.enabled { await TestServer.isAvailable })
+struct OutputTests {
+    @Test func `a full disk behind stdout is 70 with the reason, for every command`() async throws {
+        try await withSimulatedLedger { command in
+            let stream = try #require(try await command.json([StreamLine].self, "streams").first)
+            let id = "\(stream.originalTransactionId) --environment \(stream.environment)"
+            for arguments in [
+                "feed", "rebuild --json", "rebuild", "follow --once --json", "projections",
+                "verify", "streams", "streams --json", "history \(id)", "periods \(id) --json",
+            ] {
+                let ending = try await shell("'$P' \(arguments) > /dev/full", command)
+                #expect(ending.code == 70, "\(arguments): \(ending.errors)")
+                #expect(
+                    ending.errors.contains("stdout cannot be written: No space left on device"),
+                    "\(arguments): \(ending.errors)"
+                )
+            }
+            let closed = try await shell("'$P' rebuild --json >&-", command)
+            #expect(closed.code == 70 && closed.errors.contains("stdout cannot be written"))
+            try await command.expect(0, "rebuild", "--check", "--quiet")
+        }
+    }
+
+    @Test func `a reader that went away changes neither the work nor its exit code`() async throws {
+        try await withSimulatedLedger { command, settings in
+            for arguments in [
+                "rebuild --json", "rebuild --promote --diff", "streams", "verify", "feed",
+            ] {
+                let ending = try await runUnread(arguments, command)
+                #expect(ending.code == 0 && !ending.wasKilled, "\(arguments): \(ending.errors)")
+                #expect(!ending.errors.contains("cannot be written"), "\(ending.errors)")
+            }
+            try await command.expect(0, "rebuild", "--check", "--quiet")
+            try await settings.meddle(
+                "UPDATE ledger.commit SET digest = sha256('x') WHERE commit_no = 1"
+            )
+            #expect(try await runUnread("verify", command).code == 3)
+        }
+    }
+
+    @Test func `stderr that cannot be written changes nothing`() async throws {
+        try await withSimulatedLedger { command in
+            for place in ["/dev/full", "&-"] {
+                let ending = try await shell("'$P' rebuild --json 2>\(place)", command)
+                #expect(ending.code == 0 && ending.output.hasPrefix("["), "\(place)")
+            }
+            let ending = try await shell("'$P' history nobody 2> /dev/full", command)
+            #expect(ending.code == 4 && ending.output.isEmpty)
+        }
+    }
+
+    @Test func `a page that cannot be written is 70 with the reason, and nothing is lost`()
+        async throws
+    {
+        try await withSimulatedLedger { command in
+            let folder = try TestFolder()
+            try await command.expect(0, "rebuild", "--quiet")
+            for (path, reason) in [
+                (folder.path, "Is a directory"), ("/dev/full", "No space left on device"),
+                (folder.path(of: "none/page.html"), "No such file or directory"),
+                ("/proc/page.html", ""),
+            ] {
+                let ending = try await command.run("rebuild", "--check", "--quiet", "--html", path)
+                #expect(ending.code == 70, "\(path): \(ending.errors)")
+                #expect(ending.output.isEmpty, "\(path)")
+                #expect(ending.errors.contains("\(path) cannot be written: \(reason)"))
+            }
+            let full = try FileManager.default.attributesOfItem(atPath: "/dev/full")
+            #expect(full[.type] as? FileAttributeType == .typeCharacterSpecial)
+            let page = try folder.write("page.html", Array("old".utf8))
+            try await command.expect(0, "rebuild", "--check", "--quiet", "--html", page)
+            #expect(try String(contentsOfFile: page, encoding: .utf8).hasSuffix("</html>\n"))
+            let files = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+            #expect(files == ["page.html"])
+        }
+    }
+
+    @Test func `a policy comes from stdin too, and names each member once`() async throws {
+        try await withSimulatedLedger { command in
+            let folder = try TestFolder()
+            let policy = try folder.write("policy.json", Array("{\"graceCounts\":false}".utf8))
+            let doubled = try folder.write(
+                "doubled.json",
+                Array("{\"graceCounts\":false,\"graceCounts\":true}".utf8)
+            )
+            try await command.expect(0, "rebuild", "--quiet")
+            let named = try await command.expect(0, "rebuild", "--quiet", "--with", policy)
+            let ending = try await command.run(
+                ["rebuild", "--quiet", "--with", "-"],
+                inputFile: policy
+            )
+            #expect(ending.code == 0 && ending.output == named, "\(ending.errors)")
+            for arguments in [[doubled], ["-"]] {
+                let refused = try await command.run(
+                    ["rebuild", "--quiet", "--with"] + arguments,
+                    inputFile: doubled
+                )
+                #expect(refused.code == 65 && refused.output.isEmpty, "\(refused.errors)")
+                #expect(refused.errors.contains("a second time"), "\(refused.errors)")
+            }
+            let missing = try await command.run("rebuild", "--quiet", "--with", folder.path)
+            #expect(missing.code == 66, "\(missing.errors)")
+        }
+    }
+
+    // The reader is gone before the first byte: it opens the pipe, ends, and is waited for.
+    private func runUnread(_ arguments: String, _ command: Command) async throws -> Program.Ending {
+        let folder = try TestFolder()
+        let pipe = folder.path(of: "pipe")
+        return try await shell(
+            "mkfifo '\(pipe)'; true < '\(pipe)' & exec 3> '\(pipe)'; wait; '$P' \(arguments) >&3",
+            command
+        )
+    }
+
+    private func shell(_ script: String, _ command: Command) async throws -> Program.Ending {
+        let path = try Program("subledger").path
+        return try await Program(path: "/bin/sh").run(
+            ["-c", script.replacing("$P", with: path)],
+            environment: command.environment
+        )
+    }
+}
