@@ -16,6 +16,12 @@ enum DifferenceStyle {
         h3 { font-size: 15px; margin: 0 0 6px; } h4 { font-size: 13px; margin: 0 0 2px; }
         small, .quiet, .verdict, .legend { color: var(--quiet); }
         h3 small { font-weight: normal; margin-left: 6px; }
+        .subject { display: grid; grid-template-columns: max-content 1fr; gap: 2px 14px;
+          margin: 12px 0 0; font-size: 13px; } .subject dt { color: var(--quiet); }
+        .subject dd { margin: 0; grid-column: 2; overflow-wrap: anywhere; }
+        .scroll { overflow-x: auto; } .next code { white-space: normal; overflow-wrap: anywhere; }
+        .effects { margin: 0 0 6px; padding: 0; list-style: none; font-size: 13px; }
+        .next { margin: 10px 0 0; font-size: 13px; color: var(--quiet); }
         .cards { display: flex; flex-wrap: wrap; gap: 12px; margin: 16px 0 0; }
         .card { background: var(--card); border: 1px solid var(--line); border-radius: 8px;
           padding: 10px 14px; min-width: 150px; }

@@ -21,10 +21,15 @@ struct RebuildCommand: AsyncParsableCommand {
             stand and shows what is otherwise, for whom and by which events; they wait, and \
             `--promote` brings them up to date and puts them live. `--check` only proves that the \
             live tables are what a rebuild makes, and ends with 3 where they are not. `--with` \
-            judges another policy before it is adopted:
+            judges another policy before it is adopted (`explain` and the other questions answer by \
+            the adopted one all the same):
 
               {"graceCounts":false,"familyCounts":true,"reversalIsRetroactive":true,
                "catalogueVersion":1}
+
+            Money is told of one table, so that no sum counts twice: of `movements` where amounts \
+            differ there, else of the first other table in which they do. What further tables say \
+            of it stands beside, and is not to be added.
 
             Subscriptions with an event that a fold refuses have no row; they are in \
             projection.refused_stream, and the exit code is 3; of --check only where the live \
@@ -207,7 +212,7 @@ struct RebuildCommand: AsyncParsableCommand {
 }
 
 /// One run of `rebuild`, with all it needs.
-private struct RebuildRun {
+struct RebuildRun {
     let command: RebuildCommand
     let projector: Projector
     let chosen: [any Projection]?
@@ -231,20 +236,6 @@ private struct RebuildRun {
         progress.finish()
         try print(rebuilt)
         return end(rebuilt)
-    }
-
-    func promote(after compared: [Projector.Rebuilt] = []) async throws -> ExitCode {
-        let promotion = try await projector.promote(chosen, options)
-        progress.finish()
-        if command.output.json {
-            try Terminal.print(json: PromotionDocument(promotion))
-            return end(promotion.tables, told: compared)
-        }
-        for table in promotion.tables {
-            Terminal.print("\(table.name): live, \(table.rows) rows, digest \(table.digest)")
-        }
-        Terminal.print("locks were held for \(Int(promotion.lockMilliseconds.rounded(.up))) ms")
-        return end(promotion.tables, told: compared)
     }
 
     func discard() async throws -> ExitCode {
@@ -286,7 +277,11 @@ private struct RebuildRun {
             options
         )
         progress.finish()
-        try await show(comparison)
+        let report = try await report(comparison)
+        // Both results are one document.
+        let isOneDocument = command.diff && command.promote && command.output.json
+        if !isOneDocument { try show(report, promotion: nil) }
+        tell(comparison)
         // What is refused as it was is no difference.
         if command.check { return comparison.isClean ? .success : Exit.mismatch }
         let unmatched = comparison.unmatched.map(\.name)
@@ -294,82 +289,21 @@ private struct RebuildRun {
             comparison.tables,
             told: comparison.tables.filter { !unmatched.contains($0.name) }
         )
-        if command.diff, command.promote {
-            let promoted = try await promote(after: comparison.tables)
-            return end == .success ? promoted : end
-        }
-        return end
+        guard command.diff, command.promote else { return end }
+        let promoted =
+            isOneDocument
+            ? try await promote(with: report, after: comparison.tables)
+            : try await promote(after: comparison.tables)
+        return end == .success ? promoted : end
     }
 
-    private var afterwards: Projector.Afterwards {
+    var afterwards: Projector.Afterwards {
         if let schema = command.into { return .keep(into: schema) }
         return command.check || whatIf != nil ? .drop : .wait
     }
 
-    private func show(_ comparison: Projector.Comparison) async throws {
-        let report = try await DifferenceReport(
-            comparison,
-            under: whatIf?.context.policy ?? .current,
-            in: Ledger(log: log, verifier: AppStoreVerifier(policy: VerificationPolicy()))
-        )
-        if let path = command.html {
-            try RebuildRun.write(DifferencePage(report).text, to: path)
-        }
-        if command.output.json {
-            try Terminal.print(json: DifferenceDocument(report))
-        } else {
-            Terminal.print(
-                DifferenceText(
-                    report,
-                    style: Terminal.pictureStyle(isASCII: false),
-                    width: Terminal.width
-                ).text
-            )
-        }
-        for alteration in comparison.alterations {
-            Terminal.write("rebuild: \(alteration.message)")
-        }
-        for name in comparison.misstated {
-            Terminal.write(
-                "rebuild: \(name) has the rows of a rebuild, but ledger_projection says another "
-                    + "digest; `subledger rebuild \(name)` sets it right"
-            )
-        }
-        for name in comparison.miscited {
-            Terminal.write(
-                "rebuild: \(name) has the rows of a rebuild, but cites other events for some; "
-                    + "`subledger rebuild \(name)` sets it right"
-            )
-        }
-        for line in RefusalWording.lines(comparison.refusals) { Terminal.write("rebuild: \(line)") }
-        guard !command.output.quiet else { return }
-        if comparison.lag > 0 {
-            Terminal.write(
-                "rebuild: compared where the live tables stand, \(comparison.lag) events before "
-                    + "the end of the log"
-            )
-        }
-        if afterwards == .wait, !command.promote {
-            Terminal.write(
-                "rebuild: the new tables wait: `subledger rebuild --promote` puts them live, "
-                    + "`subledger rebuild --discard` drops them"
-            )
-        }
-    }
-
-    private static func write(_ text: String, to path: String) throws {
-        do {
-            try Data(text.utf8).write(to: URL(fileURLWithPath: path), options: .atomic)
-        } catch {
-            throw Failure(
-                Exit.inputMissing,
-                "\(path) cannot be written: \(error.localizedDescription)"
-            )
-        }
-    }
-
     // Of tables of which as many refused subscriptions were told already nothing is told again.
-    private func end(
+    func end(
         _ rebuilt: [Projector.Rebuilt],
         told: [Projector.Rebuilt] = []
     ) -> ExitCode {
