@@ -247,6 +247,9 @@ private struct SampleSection {
         let effects = sample.effects(in: tables).map { effect -> HTML in
             "<li>\(effect.name) \(effect.words)</li>"
         }
+        let drawn = picture.map { picture -> HTML in
+            "<div class=\"scroll picture\">\(picture.svg)</div>"
+        }
         let outside = picture?.outside.map { words -> HTML in
             "<p class=\"quiet\">\(words)</p>"
         }
@@ -255,7 +258,7 @@ private struct SampleSection {
             <h3>\(sample.difference.stream.originalTransactionId) \
             <small>\(subtitle)</small></h3>
             <ul class="effects">\(effects)</ul>
-            \(picture.map { [$0.svg] } ?? [])
+            \(drawn.map { [$0] } ?? [])
             \(outside.map { [$0] } ?? [])
             \(changes)
             \(sides)

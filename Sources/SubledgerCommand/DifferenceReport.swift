@@ -100,7 +100,7 @@ struct ExplainedSample {
     let difference: StreamDifference
     /// Whose it is: the linked customer, else the app account token; nil where nobody said.
     let customer: String?
-    /// The instant that is explained: the first at which the sides differ.
+    /// The instant that is explained: the first at which access differs, else that of the row.
     let instant: Instant
     /// What both sides are asked about.
     let matter: Matter
@@ -141,9 +141,11 @@ struct ExplainedSample {
         let timeline = Timeline(history.latest).under(policy)
         difference = sample
         customer = StreamClaims(timeline).currentOwner?.name
+        let matter = Matter(sample, in: tables)
+        self.matter = matter
         instant =
-            sample.firstInstant ?? history.events.last?.fact.asOf ?? Instant(milliseconds: 0)
-        matter = Matter(sample, at: instant, in: tables)
+            matter.instant(in: tables) ?? sample.firstInstant ?? history.events.last?.fact.asOf
+            ?? Instant(milliseconds: 0)
         oldRow =
             matter.row ?? (matter.isAccess ? sample.oldRow(at: instant, in: tables) : nil)
         oldCauses = history.events(oldRow?.old?.positions)

@@ -11,18 +11,17 @@ extension ExplainedSample {
         /// Nothing: the same rows stand in another order.
         case order
 
-        /// Access where it differs, else the first row about the instant.
-        init(_ sample: StreamDifference, at instant: Instant, in tables: [ComparedTable]) {
+        /// Access where it differs, else the first row of a table that a command tells of, else
+        /// the first row: of a plan change the purchases that tell of it again say less.
+        init(_ sample: StreamDifference, in tables: [ComparedTable]) {
             guard sample.access.gained.isEmpty, sample.access.lost.isEmpty else {
                 self = .access
                 return
             }
-            let row = sample.changes.first { change in
-                [change.old, change.new].contains { row in
-                    row.flatMap(tables[change.table].instant(of:)) == instant
-                }
+            let told = sample.changes.first {
+                ExplainedSample.command[tables[$0.table].name] != nil
             }
-            self = (row ?? sample.changes.first).map(Matter.row) ?? .order
+            self = (told ?? sample.changes.first).map(Matter.row) ?? .order
         }
 
         /// Whether it is access.
@@ -31,6 +30,13 @@ extension ExplainedSample {
         /// The row; nil where it is none.
         var row: StreamDifference.Change? {
             if case .row(let change) = self { change } else { nil }
+        }
+
+        /// The instant that the row is about; nil where it tells none, or there is none.
+        func instant(in tables: [ComparedTable]) -> Instant? {
+            row.flatMap { change in
+                (change.old ?? change.new).flatMap(tables[change.table].instant(of:))
+            }
         }
 
         /// Its machine word.
@@ -113,16 +119,17 @@ extension ExplainedSample {
         switch matter {
         case .access: return command("explain", " --at \(instant)")
         case .row(let change):
-            switch tables[change.table].name {
-            case "active_periods": return command("periods")
-            case "plan_changes": return command("changes")
-            case "refunds": return command("refunds")
-            case "renewal_states": return command("state")
-            default: return command("history")
-            }
+            let name = tables[change.table].name
+            return command(ExplainedSample.command[name] ?? "history")
         case .order: return command("history")
         }
     }
+
+    /// The commands that tell what some projections do.
+    private static let command = [
+        "active_periods": "periods", "plan_changes": "changes", "refunds": "refunds",
+        "renewal_states": "state",
+    ]
 
     /// What is gained and lost, for people: access, then money by the table that tells it.
     func effects(in tables: [ComparedTable]) -> [(name: String, words: String)] {
