@@ -59,7 +59,7 @@ struct DifferencePage {
         if let policy = subject.policy { facts.append(("policy", [policy])) }
         if let schema = subject.keptIn { facts.append(("kept in", ["schema \(schema)"])) }
         facts.append(("up to", subject.positions(lanes: report.lanes)))
-        facts.append(("folds", [ComparedBuilds.folds(tables)]))
+        facts.append(("fold version", [ComparedBuilds.folds(tables)]))
         facts.append(("catalogue", [subject.catalogueWords(tables)]))
         facts.append(("ledger", [subject.ledger]))
         facts.append(("made", ["\(subject.madeAt.clock) UTC"]))

@@ -18,10 +18,12 @@ extension ExplainedSample {
                 self = .access
                 return
             }
-            let told = sample.changes.first {
+            let told = sample.changes.filter {
                 ExplainedSample.command[tables[$0.table].name] != nil
             }
-            self = (told ?? sample.changes.first).map(Matter.row) ?? .order
+            // A wish that never took effect has no instant; another one of its table may.
+            let dated = told.first { Matter.row($0).instant(in: tables) != nil }
+            self = (dated ?? told.first ?? sample.changes.first).map(Matter.row) ?? .order
         }
 
         /// Whether it is access.
@@ -167,12 +169,12 @@ extension AccessDifference {
             $0.overlaps(axis)
                 && ($0.lowerBound < axis.lowerBound || axis.upperBound < $0.upperBound)
         }
-        let all = spans.count == 1 ? "the span that differs" : "\(spans.count) spans that differ"
+        if spans.count == 1, cut == 1 { return "the span that differs goes on beyond the picture" }
         let parts = [
-            outside > 0 ? "\(outside) of \(all) lie outside of the picture" : nil,
-            cut > 0 ? "\(cut) of \(all) go on beyond it" : nil,
+            outside > 0 ? "\(outside) lie outside of the picture" : nil,
+            cut > 0 ? "\(cut) go on beyond the picture" : nil,
         ]
         let words = parts.compactMap { $0 }.joined(separator: ", ")
-        return words.isEmpty ? nil : words
+        return words.isEmpty ? nil : "of \(spans.count) spans that differ \(words)"
     }
 }

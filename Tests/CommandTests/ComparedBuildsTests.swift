@@ -9,11 +9,19 @@ struct ComparedBuildsTests {
     @Test func `a report of another policy says which, where it is kept and as of where`()
         async throws
     {
-        try await withSimulatedLedger { command, settings in
+        let simulation = try await Simulation.shared
+        try await withLedger { command, settings in
             let folder = try TestFolder()
             let page = folder.path(of: "page.html")
             let policy = try folder.write("policy.json", Data("{\"graceCounts\":false}".utf8))
+            let first = simulation.payloads + "/notification.ndjson"
+            try await command.expect(0, simulation.arguments + [first])
             try await command.expect(0, "rebuild", "--quiet")
+            let verified = try await command.json(VerifyDocument.self, "verify")
+            // What comes in later is in neither side.
+            try await command.expect(0, simulation.arguments + [simulation.payloads])
+            let grown = try await command.json(VerifyDocument.self, "verify")
+            #expect(grown.events > verified.events)
             let text = try await command.expect(
                 0,
                 ["rebuild", "--with", policy, "--into", "next", "--html", page, "--quiet"]
@@ -31,7 +39,6 @@ struct ComparedBuildsTests {
             let ledger = try await settings.text(
                 "SELECT ledger_id::text FROM ledger.ledger_config"
             )
-            let verified = try await command.json(VerifyDocument.self, "verify")
             let head = try #require(verified.heads.first)
             let comparison = document.comparison
             #expect(comparison.kind == "with" && comparison.schema == "again")
@@ -54,7 +61,7 @@ struct ComparedBuildsTests {
             let html = try String(contentsOfFile: page, encoding: .utf8)
             for word in [
                 "rebuild --with", words.replacing("\"", with: "&quot;"), "schema next", position,
-                ledger, "by the adopted policy", "<dt>folds</dt><dd>1</dd>",
+                ledger, "by the adopted policy", "<dt>fold version</dt><dd>1</dd>",
                 "<dt>catalogue</dt><dd>none</dd>", "<dt>made</dt><dd>20",
             ] { #expect(html.contains(word), "\(word)") }
         }

@@ -139,9 +139,9 @@ struct DifferenceReportTests {
         try await withReport(of: sql) { report in
             let text = DifferenceText(report, style: .unicode, width: 100).text
             #expect(text.contains(#/more rows; --json has the first 50 of \d\d/#), "\(text)")
-            #expect(text.contains(" of 2 spans that differ lie outside of the picture"))
+            #expect(text.contains("of 2 spans that differ 1 lie outside of the picture"))
             let page = DifferencePage(report).text
-            #expect(page.contains(" of 2 spans that differ lie outside of the picture"))
+            #expect(page.contains("of 2 spans that differ 1 lie outside of the picture"))
             // The total stands in words, not only in what the picture is called.
             let sample = try #require(report.samples.first)
             let words = try #require(sample.effects(in: report.difference.tables).first)
@@ -162,8 +162,12 @@ struct DifferenceReportTests {
         let access = AccessDifference(from: [], to: [time(1, 2), time(5, 7), time(8, 20)])
         #expect(access.outside(time(0, 20)) == nil)
         #expect(
-            access.outside(time(3, 9)) == "1 of 3 spans that differ lie outside of the picture, "
-                + "1 of 3 spans that differ go on beyond it"
+            access.outside(time(3, 9))
+                == "of 3 spans that differ 1 lie outside of the picture, 1 go on beyond the picture"
+        )
+        let endless = AccessDifference(from: [time(1, 9)], to: [])
+        #expect(
+            endless.outside(time(0, 5)) == "the span that differs goes on beyond the picture"
         )
     }
 
