@@ -44,6 +44,7 @@ public struct ComparedTable: Sendable {
         let amount: Int
         let currency: Int
         let isJournal: Bool
+        let isGivenBack: Bool
     }
 
     /// The comparison of two tables with these columns.
@@ -86,6 +87,9 @@ public struct ComparedTable: Sendable {
 
     /// Whether both tables have the same columns; another order of them is no difference.
     public var hasSameColumns: Bool { columnsAdded.isEmpty && columnsRemoved.isEmpty }
+
+    /// Whether it tells of money.
+    public var tellsMoney: Bool { money != nil }
 
     /// Whether it tells when there was access.
     public var tellsAccess: Bool { access != nil }
@@ -130,13 +134,21 @@ extension ComparedTable.Money {
         guard let money, let amount = columns.firstIndex(of: money.amount),
             let currency = columns.firstIndex(of: money.currency)
         else { return nil }
-        self.init(amount: amount, currency: currency, isJournal: money.isJournal)
+        self.init(
+            amount: amount,
+            currency: currency,
+            isJournal: money.isJournal,
+            isGivenBack: money.isGivenBack
+        )
     }
 }
 
 extension [ComparedTable] {
-    /// The table whose money counts: a journal before others.
-    var moneyTable: Int? {
-        firstIndex { $0.money?.isJournal == true } ?? firstIndex { $0.money != nil }
+    /// The tables that tell of money, a journal before others: of those whose money differs the
+    /// first one counts.
+    var moneyTables: [Int] {
+        let telling = indices.filter { self[$0].money != nil }
+        return telling.filter { self[$0].money?.isJournal == true }
+            + telling.filter { self[$0].money?.isJournal == false }
     }
 }

@@ -8,9 +8,22 @@ public struct EnvironmentEffect: Sendable {
     public private(set) var streamsChanged = 0
     /// How long they have access on one side only.
     public private(set) var access = AccessTotals()
+
+    // By the tables' ranks, then by currency; what gained and lost nothing is left out.
+    private var allMoney: [MoneyTotals] = []
+
     /// How much more and less money there is, by currency; what gained and lost nothing is left
     /// out.
-    public private(set) var money: [MoneyTotals] = []
+    ///
+    /// Of one table alone, that no money counts twice: the journal where it differs in money, else
+    /// the first table that does.
+    public var money: [MoneyTotals] { allMoney.filter { $0.rank == allMoney.first?.rank } }
+
+    /// The same of the other tables, by table; they tell of that money again, and are never to be
+    /// added to `money` nor to each other.
+    public var otherMoney: [MoneyTotals] {
+        allMoney.filter { $0.rank != allMoney.first?.rank }
+    }
 
     init(_ environment: Environment) {
         self.environment = environment
@@ -26,22 +39,22 @@ public struct EnvironmentEffect: Sendable {
     mutating func add(_ comparison: StreamComparison) {
         streamsChanged += 1
         access.add(comparison.access)
-        for amount in comparison.money { add(MoneyTotals(amount)) }
+        for amount in comparison.allMoney { add(MoneyTotals(amount)) }
     }
 
     mutating func add(_ other: EnvironmentEffect) {
         streamsChanged += other.streamsChanged
         access.add(other.access)
-        for total in other.money { add(total) }
+        for total in other.allMoney { add(total) }
     }
 
     private mutating func add(_ total: MoneyTotals) {
-        let index = money.firstIndex { !areInOrder($0.currency, total.currency) } ?? money.endIndex
-        if index == money.endIndex || areInOrder(total.currency, money[index].currency) {
-            money.insert(total, at: index)
+        let index = allMoney.firstIndex { !$0.isBefore(total) } ?? allMoney.endIndex
+        if index == allMoney.endIndex || total.isBefore(allMoney[index]) {
+            allMoney.insert(total, at: index)
         } else {
-            money[index].gained = money[index].gained.addingUpToMax(total.gained)
-            money[index].lost = money[index].lost.addingUpToMax(total.lost)
+            allMoney[index].gained = allMoney[index].gained.addingUpToMax(total.gained)
+            allMoney[index].lost = allMoney[index].lost.addingUpToMax(total.lost)
         }
     }
 }
@@ -65,26 +78,37 @@ public struct AccessTotals: Hashable, Sendable {
     }
 }
 
-/// How much more and less money there is in one currency, in milliunits.
+/// How much more and less money there is in one table and currency, in milliunits.
 ///
 /// Of one subscription what is more and what is less is set against each other first: a charge
 /// that is found under another date changes nothing.
 public struct MoneyTotals: Hashable, Sendable {
+    /// The index of the table that tells it.
+    public let table: Int
     /// ISO 4217; nil where no row said.
     public let currency: String?
     /// Summed over the subscriptions that have more on the new side.
     public internal(set) var gained: Int64
     /// Summed over the subscriptions that have less on the new side, not negative.
     public internal(set) var lost: Int64
+
+    // The table's place among those that tell of money.
+    fileprivate let rank: Int
 }
 
 extension MoneyTotals {
+    fileprivate func isBefore(_ other: MoneyTotals) -> Bool {
+        rank == other.rank ? areInOrder(currency, other.currency) : rank < other.rank
+    }
+
     fileprivate init(_ amount: StreamDifference.Money) {
         self.init(
+            table: amount.table,
             currency: amount.currency,
             gained: max(0, amount.milliunits),
             // The least number has no counterpart.
-            lost: amount.milliunits < 0 ? Int64(clamping: amount.milliunits.magnitude) : 0
+            lost: amount.milliunits < 0 ? Int64(clamping: amount.milliunits.magnitude) : 0,
+            rank: amount.rank
         )
     }
 }

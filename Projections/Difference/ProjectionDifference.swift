@@ -20,10 +20,10 @@ public struct ProjectionDifference: Sendable {
     /// The effect on access and money, by environment: Production first, the others by their words;
     /// those without a subscription that differs are left out.
     public private(set) var effects: [EnvironmentEffect] = []
-    /// The subscriptions that differ most: by length of access, then money, then id.
+    /// The subscriptions that differ most: by length of access, then money, then rows, then id.
     public private(set) var samples: [StreamDifference] = []
 
-    private let moneyTable: Int?
+    private let moneyTables: [Int]
 
     /// Samples where nobody asks for another number: a page that somebody reads to its end.
     public static let samplesDefault = 10
@@ -40,7 +40,7 @@ public struct ProjectionDifference: Sendable {
         self.tables = tables
         self.samplesMax = min(max(0, samplesMax), ProjectionDifference.samplesLimit)
         totals = tables.map(TableTotals.init)
-        moneyTable = tables.moneyTable
+        moneyTables = tables.moneyTables
     }
 
     /// Whether both sides have the same columns and rows.
@@ -60,7 +60,7 @@ public struct ProjectionDifference: Sendable {
 
     /// Adds the rows of one subscription, which was not added before.
     public mutating func add(_ rows: StreamRows) {
-        let comparison = StreamComparison(rows, in: tables, moneyTable: moneyTable)
+        let comparison = StreamComparison(rows, in: tables, moneyTables: moneyTables)
         guard !comparison.isEmpty else { return }
         streamsChanged += 1
         for changed in comparison.tables { totals[changed.sides.table].add(changed) }
@@ -70,7 +70,8 @@ public struct ProjectionDifference: Sendable {
         let rank = SampleRank(
             rows.stream,
             access: comparison.access.gained.length.addingUpToMax(comparison.access.lost.length),
-            money: comparison.money
+            money: comparison.money,
+            rows: comparison.rowsChanged
         )
         keep(rank) { StreamDifference(comparison) }
     }
@@ -106,24 +107,32 @@ public struct ProjectionDifference: Sendable {
 private struct SampleRank {
     let access: Int64
     let money: Int64
+    let rows: Int
     let stream: StreamID
 
-    init(_ stream: StreamID, access: Int64, money: [StreamDifference.Money]) {
+    init(_ stream: StreamID, access: Int64, money: [StreamDifference.Money], rows: Int) {
         self.access = access
         // Of several currencies: the sum of what cannot be summed still is an order.
         self.money = money.reduce(0) {
             $0.addingUpToMax(Int64(clamping: $1.milliunits.magnitude))
         }
+        self.rows = rows
         self.stream = stream
     }
 
     init(_ sample: StreamDifference) {
-        self.init(sample.stream, access: sample.accessMilliseconds, money: sample.money)
+        self.init(
+            sample.stream,
+            access: sample.accessMilliseconds,
+            money: sample.money,
+            rows: sample.rowsChanged
+        )
     }
 
     func isBefore(_ other: SampleRank) -> Bool {
         if access != other.access { return access > other.access }
         if money != other.money { return money > other.money }
+        if rows != other.rows { return rows > other.rows }
         if let isFirst = byBytes(stream.environment.word, other.stream.environment.word) {
             return isFirst
         }

@@ -80,20 +80,29 @@ public struct RowComparison: Sendable {
 
     /// The columns of an amount of money.
     public struct MoneyColumns: Hashable, Sendable {
-        /// Milliunits, negative where given back; NULL counts as nothing.
+        /// Milliunits, negative where given back unless `isGivenBack`; NULL counts as nothing.
         public let amount: String
         /// ISO 4217.
         public let currency: String
         /// Whether the rows are a journal of all money that moved.
         ///
-        /// Where one is compared it alone counts, for others tell of the same money again.
+        /// Where its money differs it alone counts, for others tell of the same money again.
         public let isJournal: Bool
+        /// Whether the amounts are what was given back, without a minus: more of them is less
+        /// money.
+        public let isGivenBack: Bool
 
         /// These columns.
-        public init(amount: String, currency: String, isJournal: Bool) {
+        public init(
+            amount: String,
+            currency: String,
+            isJournal: Bool,
+            isGivenBack: Bool = false
+        ) {
             self.amount = amount
             self.currency = currency
             self.isJournal = isJournal
+            self.isGivenBack = isGivenBack
         }
     }
 }

@@ -9,9 +9,10 @@ struct StreamComparison {
     let access: AccessDifference
     let oldSpans: [AccessSpan]?
     let newSpans: [AccessSpan]?
-    let money: [StreamDifference.Money]
+    /// By the tables' ranks, then by currency; at most two currencies or so in each table.
+    let allMoney: [StreamDifference.Money]
 
-    init(_ rows: StreamRows, in tables: [ComparedTable], moneyTable: Int?) {
+    init(_ rows: StreamRows, in tables: [ComparedTable], moneyTables: [Int]) {
         self.rows = rows
         self.tables = rows.tables.sorted { $0.table < $1.table }
             .map { ChangedRows($0, in: tables[$0.table]) }
@@ -26,9 +27,23 @@ struct StreamComparison {
             access = AccessDifference(from: [], to: [])
             (oldSpans, newSpans) = (nil, nil)
         }
-        let paid = rows.tables.first { $0.table == moneyTable }
-        money = paid.flatMap { MoneySums($0, tables[$0.table].money) }?.differences ?? []
+        allMoney = moneyTables.enumerated().flatMap { rank, table in
+            let sides = rows.tables.first { $0.table == table }
+            return sides.flatMap { MoneySums($0, tables[table].money) }?
+                .differences(table: table, rank: rank) ?? []
+        }
     }
+
+    /// The money of the first table in which it differs.
+    var money: [StreamDifference.Money] { allMoney.filter { $0.rank == allMoney.first?.rank } }
+
+    /// The money of the other tables.
+    var otherMoney: [StreamDifference.Money] {
+        allMoney.filter { $0.rank != allMoney.first?.rank }
+    }
+
+    /// How many rows changed, in all tables.
+    var rowsChanged: Int { tables.reduce(0) { $0 + $1.rows.count } }
 
     /// Whether the two sides say the same.
     var isEmpty: Bool { tables.isEmpty }
@@ -110,8 +125,9 @@ private struct MoneySums {
 
     init?(_ sides: StreamRows.Sides, _ columns: ComparedTable.Money?) {
         guard let columns else { return nil }
-        for row in sides.new { add(row, columns, sign: 1) }
-        for row in sides.old { add(row, columns, sign: -1) }
+        let sign: Int128 = columns.isGivenBack ? -1 : 1
+        for row in sides.new { add(row, columns, sign: sign) }
+        for row in sides.old { add(row, columns, sign: -sign) }
     }
 
     private mutating func add(_ row: ProjectionRow, _ columns: ComparedTable.Money, sign: Int128) {
@@ -125,11 +141,13 @@ private struct MoneySums {
         sums[index].milliunits += sign * Int128(amount)
     }
 
-    var differences: [StreamDifference.Money] {
+    func differences(table: Int, rank: Int) -> [StreamDifference.Money] {
         sums.filter { $0.milliunits != 0 }.map {
             StreamDifference.Money(
+                table: table,
                 currency: $0.currency,
-                milliunits: Int64(clamping: $0.milliunits)
+                milliunits: Int64(clamping: $0.milliunits),
+                rank: rank
             )
         }
     }

@@ -10,8 +10,11 @@ public struct StreamDifference: Sendable {
     public let oldSpans: [AccessSpan]?
     /// The same on the new side.
     public let newSpans: [AccessSpan]?
-    /// By how much the money of the subscription is more or less, by currency.
+    /// By how much the money of the subscription is more or less, by currency: of the first table
+    /// in which it is, a journal before others.
     public let money: [Money]
+    /// The same of the other tables, which tell of that money again: never to be added to `money`.
+    public let otherMoney: [Money]
     /// The rows that changed, in the order of tables, then removed, changed and added ones, each by
     /// their instant.
     public let changes: [Change]
@@ -40,10 +43,15 @@ public struct StreamDifference: Sendable {
 
     /// The difference of an amount of money.
     public struct Money: Hashable, Sendable {
+        /// The index of the table that tells it.
+        public let table: Int
         /// ISO 4217; nil where no row said.
         public let currency: String?
         /// New less old, never 0.
         public let milliunits: Int64
+
+        // The table's place among those that tell of money, the one that counts first.
+        let rank: Int
     }
 
     /// The times with access on the old side, ascending, touching ones merged; nil where the tables
@@ -58,9 +66,12 @@ public struct StreamDifference: Sendable {
         access.gained.length.addingUpToMax(access.lost.length)
     }
 
+    /// How many rows changed.
+    public var rowsChanged: Int { changes.count + changesOmitted }
+
     /// What happened to a table's rows as a whole, for a stream whose rows only stand in another
     /// order: nothing that `changes` could show.
-    public var isOnlyReordered: Bool { changes.isEmpty && changesOmitted == 0 }
+    public var isOnlyReordered: Bool { rowsChanged == 0 }
 }
 
 extension [Range<Instant>] {
@@ -75,16 +86,15 @@ extension StreamDifference {
         oldSpans = comparison.oldSpans
         newSpans = comparison.newSpans
         money = comparison.money
+        otherMoney = comparison.otherMoney
         var changes: [Change] = []
-        var count = 0
         for changed in comparison.tables {
-            count += changed.rows.count
             for row in changed.rowsInOrder.prefix(StreamDifference.changesMax - changes.count) {
                 changes.append(changed.change(row))
             }
         }
         self.changes = changes
-        changesOmitted = count - changes.count
+        changesOmitted = comparison.rowsChanged - changes.count
         firstInstant =
             [access.lost.first, access.gained.first].compactMap { $0?.lowerBound }.min()
             ?? comparison.tables.compactMap(\.firstInstant).min()

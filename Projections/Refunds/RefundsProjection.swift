@@ -42,6 +42,12 @@ struct RefundsProjection: Projection {
                 ),
                 .init("product-changed", "product_id"),
             ],
+            money: .init(
+                amount: "refunded_milliunits",
+                currency: "currency",
+                isJournal: false,
+                isGivenBack: true
+            ),
             instant: "purchase_date_ms"
         )
     }

@@ -5,16 +5,23 @@ import Projector
 
 /// The JSON of `rebuild --diff`.
 struct DifferenceDocument: Encodable {
+    /// What the comparison was of; left out where only tables were compared.
+    let comparison: JSONTree?
     let equal: Bool
     let streamsCompared: Int
     let streamsChanged: Int
     let access: Access
+    /// Of one table, that no sum counts twice.
     let money: [Money]
+    /// Of the other tables, which tell of that money again.
+    let otherMoney: [Money]
     let environments: [Effect]
     let projections: [Table]
     let refusals: Refusals
     let alterations: [Alteration]
     let samples: [JSONTree]
+    /// What was promoted after the comparison; left out where nothing was.
+    var promotion: PromotionDocument?
 
     struct Access: Encodable {
         let gainedHours: Double
@@ -36,9 +43,17 @@ struct DifferenceDocument: Encodable {
     }
 
     struct Money: Encodable {
+        let projection: String
         let currency: JSONTree
         let gainedMilliunits: Int64
         let lostMilliunits: Int64
+
+        init(_ total: MoneyTotals, in tables: [ComparedTable]) {
+            projection = tables[total.table].name
+            currency = JSONTree(total.currency)
+            gainedMilliunits = total.gained
+            lostMilliunits = total.lost
+        }
     }
 
     /// What is changed in one environment: `access` and `money` are Production's alone.
@@ -47,18 +62,14 @@ struct DifferenceDocument: Encodable {
         let streamsChanged: Int
         let access: Access
         let money: [Money]
+        let otherMoney: [Money]
 
-        init(_ effect: EnvironmentEffect) {
+        init(_ effect: EnvironmentEffect, in tables: [ComparedTable]) {
             environment = effect.environment.word
             streamsChanged = effect.streamsChanged
             access = Access(effect.access)
-            money = effect.money.map {
-                Money(
-                    currency: JSONTree($0.currency),
-                    gainedMilliunits: $0.gained,
-                    lostMilliunits: $0.lost
-                )
-            }
+            money = effect.money.map { Money($0, in: tables) }
+            otherMoney = effect.otherMoney.map { Money($0, in: tables) }
         }
     }
 
@@ -66,6 +77,9 @@ struct DifferenceDocument: Encodable {
         let name: String
         let oldVersion: JSONTree
         let newVersion: Int
+        /// Versions of the catalogue; 0 for none, null where it is not known.
+        let oldCatalogueVersion: JSONTree
+        let newCatalogueVersion: JSONTree
         /// Whether there is no live table to compare with; `rows` are then those of the new one.
         let isNew: Bool
         let rows: Int?
@@ -115,10 +129,12 @@ struct DifferenceDocument: Encodable {
         equal = difference.isEqual
         streamsCompared = difference.streamsCompared
         streamsChanged = difference.streamsChanged
-        let production = Effect(difference.production)
+        comparison = report.subject?.document
+        let production = Effect(difference.production, in: difference.tables)
         access = production.access
         money = production.money
-        environments = difference.effects.map(Effect.init)
+        otherMoney = production.otherMoney
+        environments = difference.effects.map { Effect($0, in: difference.tables) }
         projections = zip(difference.tables, difference.totals).map { table, totals in
             Table(table, totals, report)
         }
@@ -135,6 +151,9 @@ extension DifferenceDocument.Table {
         name = table.name
         oldVersion = JSONTree(table.oldVersion.map(Int64.init))
         newVersion = table.newVersion
+        let catalogues = report.subject?.catalogues[table.name]
+        oldCatalogueVersion = JSONTree(catalogues?.old.map(Int64.init))
+        newCatalogueVersion = JSONTree((catalogues?.new).map(Int64.init))
         isNew = report.newTables[table.name] != nil
         rows = report.rows[table.name]
         rowsChanged = totals.rowsChanged
@@ -149,6 +168,37 @@ extension DifferenceDocument.Table {
         )
         columnsAdded = report.isCompared(table) ? table.columnsAdded : []
         columnsRemoved = table.columnsRemoved
+    }
+}
+
+extension ComparedBuilds {
+    /// What the comparison was of, as JSON.
+    fileprivate var document: JSONTree {
+        .object([
+            "kind": .text(kind.word),
+            "policy": JSONTree(policy),
+            "schema": JSONTree(keptIn),
+            "ledgerId": .text(ledger),
+            "madeAt": .number(madeAt.milliseconds),
+            "upTo": .array(
+                standings.map { standing in
+                    .object([
+                        "projections": .array(standing.projections.map(JSONTree.text)),
+                        "heads": .array(standing.heads.map(\.document)),
+                    ])
+                }
+            ),
+        ])
+    }
+}
+
+extension CommitMark {
+    // As `verify` has it.
+    fileprivate var document: JSONTree {
+        .object([
+            "lane": .number(Int64(commit.lane)), "offset": .number(offset),
+            "commit": .number(commit.number), "digest": .text(digest.hex),
+        ])
     }
 }
 
@@ -183,13 +233,8 @@ extension ExplainedSample {
                 "gainedMs": .number(difference.access.gained.length),
                 "lostMs": .number(difference.access.lost.length),
             ]),
-            "money": .array(
-                difference.money.map {
-                    .object([
-                        "currency": JSONTree($0.currency), "milliunits": .number($0.milliunits),
-                    ])
-                }
-            ),
+            "money": money(difference.money, tables),
+            "otherMoney": money(difference.otherMoney, tables),
             "old": .object([
                 "active": active(oldSpans),
                 "rows": rows(tables, lanes) { $0.old },
@@ -200,9 +245,22 @@ extension ExplainedSample {
             ]),
             "changesOmitted": .number(Int64(difference.changesOmitted)),
             "explain": .object([
+                "about": .text(matter.word),
                 "old": oldExplanation(tables, lanes), "new": new?.document ?? .null,
+                "newRow": matter.row.map { newExplanation($0, tables, lanes) } ?? .null,
             ]),
         ])
+    }
+
+    private func money(_ money: [StreamDifference.Money], _ tables: [ComparedTable]) -> JSONTree {
+        .array(
+            money.map {
+                .object([
+                    "projection": .text(tables[$0.table].name),
+                    "currency": JSONTree($0.currency), "milliunits": .number($0.milliunits),
+                ])
+            }
+        )
     }
 
     private func active(_ spans: [AccessSpan]?) -> JSONTree {
@@ -255,19 +313,35 @@ extension ExplainedSample {
             "row": oldRow.flatMap { change in
                 change.old.map { row(change, $0, tables[change.table], lanes) }
             } ?? .null,
-            "because": .array(
-                oldCauses.map { event in
-                    .object([
-                        "position": JSONTree(event.position, lanes: lanes),
-                        "effective": JSONTree(iso: event.fact.effective),
-                        "recordedAt": JSONTree(iso: event.recordedAt),
-                        "kind": .text(event.fact.kind.rawValue),
-                        "what": .text(event.fact.summary),
-                        "source": JSONTree(evidence[event.evidence]?.source),
-                        "trust": JSONTree(evidence[event.evidence]?.trust),
-                    ])
-                }
-            ),
+            "because": because(oldCauses, lanes),
         ])
+    }
+
+    // Where the matter is a row: `new` is about access, which is the same on both sides.
+    private func newExplanation(
+        _ change: StreamDifference.Change,
+        _ tables: [ComparedTable],
+        _ lanes: LaneCount
+    ) -> JSONTree {
+        .object([
+            "row": change.new.map { row(change, $0, tables[change.table], lanes) } ?? .null,
+            "because": because(newCauses, lanes),
+        ])
+    }
+
+    private func because(_ events: [Event], _ lanes: LaneCount) -> JSONTree {
+        .array(
+            events.map { event in
+                .object([
+                    "position": JSONTree(event.position, lanes: lanes),
+                    "effective": JSONTree(iso: event.fact.effective),
+                    "recordedAt": JSONTree(iso: event.recordedAt),
+                    "kind": .text(event.fact.kind.rawValue),
+                    "what": .text(event.fact.summary),
+                    "source": JSONTree(evidence[event.evidence]?.source),
+                    "trust": JSONTree(evidence[event.evidence]?.trust),
+                ])
+            }
+        )
     }
 }

@@ -33,6 +33,7 @@ struct DifferencePage {
         <main>
         <h1>Difference of two builds</h1>
         <p class="verdict">\(verdict)</p>
+        \(subject)
         \(cards)
         <h2>What changed</h2>
         \(kinds)
@@ -49,6 +50,24 @@ struct DifferencePage {
         difference.isEqual
             ? "Both say the same."
             : "The live tables are “old”, the ones beside them “new”. Instants are UTC."
+    }
+
+    private var subject: [HTML] {
+        guard let subject = report.subject else { return [] }
+        let tables = difference.tables
+        var facts: [(name: String, values: [String])] = [("comparison", [subject.title])]
+        if let policy = subject.policy { facts.append(("policy", [policy])) }
+        if let schema = subject.keptIn { facts.append(("kept in", ["schema \(schema)"])) }
+        facts.append(("up to", subject.positions(lanes: report.lanes)))
+        facts.append(("fold version", [ComparedBuilds.folds(tables)]))
+        facts.append(("catalogue", [subject.catalogueWords(tables)]))
+        facts.append(("ledger", [subject.ledger]))
+        facts.append(("made", ["\(subject.madeAt.clock) UTC"]))
+        let items = facts.map { fact -> HTML in
+            let values = fact.values.map { value -> HTML in "<dd>\(value)</dd>" }
+            return "<dt>\(fact.name)</dt>\(values)"
+        }
+        return ["<dl class=\"subject\">\(HTML.joined(items))</dl>"]
     }
 
     private var cards: HTML {
@@ -91,20 +110,26 @@ struct DifferencePage {
                 effect.access.lost,
                 DifferenceWording.hours
             )
-            let amounts = effect.money.map { total in
-                row(name, total.currency ?? "no currency", total.gained, total.lost) {
-                    Amount.text($0, nil)
-                }
-            }
+            let amounts =
+                effect.money.map { row(name, $0, "") }
+                + effect.otherMoney.map { row(name, $0, DifferenceWording.notAdded) }
             return effect.environment == .production ? amounts : [access] + amounts
         }
         let isReal = effects.allSatisfy { $0.environment == .production }
         return """
             <h2>\(isReal ? "Money" : "Money, and other environments")</h2>
-            <table class="money"><thead><tr><th>environment</th><th>of</th>\
+            <div class="scroll"><table class="money"><thead><tr><th>environment</th><th>of</th>\
             <th class="number">gained</th><th class="number">lost</th></tr></thead>\
-            <tbody>\(HTML.joined(rows))</tbody></table>
+            <tbody>\(HTML.joined(rows))</tbody></table></div>
             """
+    }
+
+    private func row(_ environment: String, _ total: MoneyTotals, _ note: String) -> HTML {
+        let money = DifferenceWording.money(of: difference.tables[total.table])
+        let currency = total.currency ?? "no currency"
+        return row(environment, "\(money), \(currency)\(note)", total.gained, total.lost) {
+            Amount.text($0, nil)
+        }
     }
 
     private func row(
@@ -161,9 +186,9 @@ struct DifferencePage {
             }
         }
         return """
-            <table class="kinds"><thead><tr><th>projection</th><th>version</th><th>change</th>\
+            <div class="scroll"><table class="kinds"><thead><tr><th>projection</th><th>version</th><th>change</th>\
             <th class="number">rows</th><th class="number">subscriptions</th></tr></thead>
-            <tbody>\(HTML.joined(rows))</tbody></table>
+            <tbody>\(HTML.joined(rows))</tbody></table></div>
             """
     }
 
@@ -190,6 +215,9 @@ struct DifferencePage {
         let shown = report.samples.map { SampleSection($0, in: difference.tables).html }
         let rest = difference.streamsChanged - report.samples.count
         let more: HTML = rest > 0 ? "<p class=\"quiet\">and \(rest) more subscriptions</p>" : ""
+        let policy: HTML =
+            report.subject?.policy == nil
+            ? "" : "<p class=\"quiet\">\(DifferenceWording.adoptedPolicy)</p>"
         return """
             <h2>Whom it concerns most</h2>
             <p class="legend"><span class="key full"></span> access \
@@ -198,6 +226,7 @@ struct DifferencePage {
             <span class="key lost"></span> − lost \
             <span class="key asked"></span> the instant explained</p>
             \(HTML.joined(shown))
+            \(policy)
             \(more)
             """
     }
@@ -214,29 +243,39 @@ private struct SampleSection {
     }
 
     var html: HTML {
-        let picture = DifferencePicture(sample).map { [$0.svg] } ?? []
+        let picture = DifferencePicture(sample)
+        let effects = sample.effects(in: tables).map { effect -> HTML in
+            "<li>\(effect.name) \(effect.words)</li>"
+        }
+        let drawn = picture.map { picture -> HTML in
+            "<div class=\"scroll picture\">\(picture.svg)</div>"
+        }
+        let outside = picture?.outside.map { words -> HTML in
+            "<p class=\"quiet\">\(words)</p>"
+        }
         return """
             <article>
             <h3>\(sample.difference.stream.originalTransactionId) \
             <small>\(subtitle)</small></h3>
-            \(picture)
+            <ul class="effects">\(effects)</ul>
+            \(drawn.map { [$0] } ?? [])
+            \(outside.map { [$0] } ?? [])
             \(changes)
-            <div class="sides">
-            \(oldSide)
-            \(newSide)
-            </div>
+            \(sides)
+            <p class="next">next <code>\(sample.nextCommand(in: tables))</code></p>
             </article>
             """
     }
 
     private var subtitle: String {
         let environment = sample.difference.stream.environment.word
-        let money = sample.difference.money.map {
-            ($0.milliunits > 0 ? "+" : "") + Amount.text($0.milliunits, $0.currency)
-        }
-        return
-            ([environment] + [sample.customer.map { "customer \($0)" }].compactMap { $0 } + money)
+        return ([environment] + [sample.customer.map { "customer \($0)" }].compactMap { $0 })
             .joined(separator: " · ")
+    }
+
+    private var sides: [HTML] {
+        if case .order = sample.matter { return [] }
+        return ["<div class=\"sides\">\(oldSide)\(newSide)</div>"]
     }
 
     private var changes: HTML {
@@ -257,27 +296,22 @@ private struct SampleSection {
         let omitted = sample.difference.changesOmitted
         let more: HTML = omitted > 0 ? "<p class=\"quiet\">and \(omitted) more rows</p>" : ""
         return """
-            <table><thead><tr><th>row</th><th>old</th><th>new</th></tr></thead>
-            <tbody>\(HTML.joined(rows))</tbody></table>\(more)
+            <div class="scroll"><table class="rows"><thead><tr><th>row</th><th>old</th><th>new</th></tr></thead>
+            <tbody>\(HTML.joined(rows))</tbody></table></div>\(more)
             """
     }
 
     private var oldSide: HTML {
-        let events = sample.oldCauses.map { event -> HTML in
-            let source = sample.evidence[event.evidence]?.source ?? "?"
-            return item(
-                event.position,
-                event.fact.effective,
-                event.fact.summary,
-                "recorded \(event.recordedAt.clock), \(source)"
-            )
-        }
-        return side("Old", sample.oldVerdict, events)
+        side("Old", sample.oldVerdict(in: tables), sample.oldCauses.map(item))
     }
 
     private var newSide: HTML {
+        let verdict = sample.newVerdict(in: tables)
+        if !sample.matter.isAccess, sample.newSilence == nil || sample.new != nil {
+            return side("New", verdict, sample.newCauses.map(item))
+        }
         guard let answer = sample.new else {
-            return side("New", sample.newVerdict, ["<li>\(sample.silence ?? "not told")</li>"])
+            return side("New", verdict, ["<li>\(sample.newSilence ?? "not told")</li>"])
         }
         let events = answer.explanation.because.map { event -> HTML in
             let type = [event.notificationType, event.subtype].compactMap { $0 }
@@ -290,7 +324,17 @@ private struct SampleSection {
                 "recorded \(event.recordedAt.clock), \(source)"
             )
         }
-        return side("New", DifferenceWording.answer(answer.explanation.entitled), events)
+        return side("New", verdict, events)
+    }
+
+    private func item(_ event: Event) -> HTML {
+        let source = sample.evidence[event.evidence]?.source ?? "?"
+        return item(
+            event.position,
+            event.fact.effective,
+            event.fact.summary,
+            "recorded \(event.recordedAt.clock), \(source)"
+        )
     }
 
     private func item(

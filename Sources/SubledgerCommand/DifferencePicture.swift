@@ -73,6 +73,9 @@ struct DifferencePicture {
             """
     }
 
+    /// How many of the spans that differ are not in the picture, in words; nil where all are.
+    var outside: String? { difference.outside(axis.start..<axis.end) }
+
     private var description: String {
         "Access of \(sample.difference.stream.originalTransactionId): "
             + "\(DifferenceWording.length(difference.gained.length)) gained, "

@@ -10,6 +10,8 @@ struct DifferenceReport {
     let difference: ProjectionDifference
     let samples: [ExplainedSample]
     let lanes: LaneCount
+    /// What the comparison was of; nil where only tables were compared.
+    private(set) var subject: ComparedBuilds?
     /// Rows of each new table, by its projection; none where only tables were compared.
     private(set) var rows: [String: Int] = [:]
     /// The same of those that have no live table to be compared with.
@@ -23,11 +25,13 @@ struct DifferenceReport {
     ///
     /// - Parameters:
     ///   - comparison: What was found; the new tables were made by the folds of this program.
+    ///   - subject: What it was of.
     ///   - policy: What counts as access on the new side.
     ///   - ledger: Where the events are.
     /// - Throws: `EventLogError`; `CatalogueError` where the catalogue cannot be read back.
     init(
         _ comparison: Projector.Comparison,
+        _ subject: ComparedBuilds,
         under policy: AccessPolicy,
         in ledger: Ledger
     ) async throws {
@@ -38,6 +42,7 @@ struct DifferenceReport {
             under: policy,
             in: ledger
         )
+        self.subject = subject
         for table in comparison.tables { rows[table.name] = table.rows }
         for table in comparison.unmatched { newTables[table.name] = table.rows }
         refusals = comparison.refusals
@@ -95,12 +100,18 @@ struct ExplainedSample {
     let difference: StreamDifference
     /// Whose it is: the linked customer, else the app account token; nil where nobody said.
     let customer: String?
-    /// The instant that is explained: the first at which the sides differ.
+    /// The instant that is explained: the first at which access differs, else that of the row.
     let instant: Instant
-    /// The old row that counted at the instant; nil where the old side has none that changed.
+    /// What both sides are asked about.
+    let matter: Matter
+    /// The row of the old side that is explained: the one that counted at the instant, or that of
+    /// the matter; nil where the old side has none that changed.
     let oldRow: StreamDifference.Change?
     /// The events that caused that row.
     let oldCauses: [Event]
+    /// The events that caused the new row of the matter; empty where the matter is access, which
+    /// `new` explains.
+    let newCauses: [Event]
     let evidence: [Digest: EvidenceSummary]
     /// What this program's fold answers; nil where it has none.
     let new: ExplanationAnswer?
@@ -130,11 +141,15 @@ struct ExplainedSample {
         let timeline = Timeline(history.latest).under(policy)
         difference = sample
         customer = StreamClaims(timeline).currentOwner?.name
+        let matter = Matter(sample, in: tables)
+        self.matter = matter
         instant =
-            sample.firstInstant ?? history.events.last?.fact.asOf ?? Instant(milliseconds: 0)
-        oldRow = sample.oldRow(at: instant, in: tables)
-        let positions = Set(oldRow?.old?.positions ?? [])
-        oldCauses = history.events.filter { positions.contains($0.position) }
+            matter.instant(in: tables) ?? sample.firstInstant ?? history.events.last?.fact.asOf
+            ?? Instant(milliseconds: 0)
+        oldRow =
+            matter.row ?? (matter.isAccess ? sample.oldRow(at: instant, in: tables) : nil)
+        oldCauses = history.events(oldRow?.old?.positions)
+        newCauses = history.events(matter.row?.new?.positions)
         evidence = try await log.evidenceSummaries(of: history.latest)
         let asked = AskedCustomer(
             id: id,
@@ -184,20 +199,13 @@ struct ExplainedSample {
 
     /// Whether the old side has access at the instant; nil where nothing tells.
     var oldAccess: Bool? { oldSpans.map { $0.contains { $0.time.contains(instant) } } }
+}
 
-    /// What the old side says of the instant, for people; nil where nothing tells.
-    var oldVerdict: String? { oldSpans.map(verdict) }
-
-    /// The same of the new side.
-    var newVerdict: String? { newSpans.map(verdict) }
-
-    private func verdict(_ spans: [AccessSpan]) -> String {
-        let active = AccessDifference(from: [], to: spans.map(\.time)).gained
-        if let interval = active.first(where: { $0.contains(instant) }) {
-            return "access until \(interval.upperBound.clock)"
-        }
-        let last = active.last { $0.upperBound <= instant }
-        return last.map { "no access since \($0.upperBound.clock)" } ?? "no access yet"
+extension RecordedHistory {
+    /// The events at some positions, in the order of the log.
+    fileprivate func events(_ positions: [Position]?) -> [Event] {
+        let positions = Set(positions ?? [])
+        return events.filter { positions.contains($0.position) }
     }
 }
 

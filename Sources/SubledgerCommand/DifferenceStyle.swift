@@ -16,6 +16,12 @@ enum DifferenceStyle {
         h3 { font-size: 15px; margin: 0 0 6px; } h4 { font-size: 13px; margin: 0 0 2px; }
         small, .quiet, .verdict, .legend { color: var(--quiet); }
         h3 small { font-weight: normal; margin-left: 6px; }
+        .subject { display: grid; grid-template-columns: max-content 1fr; gap: 2px 14px;
+          margin: 12px 0 0; font-size: 13px; } .subject dt { color: var(--quiet); }
+        .subject dd { margin: 0; grid-column: 2; overflow-wrap: anywhere; }
+        .scroll { overflow-x: auto; } .next code { white-space: normal; overflow-wrap: anywhere; }
+        .effects { margin: 0 0 6px; padding: 0; list-style: none; font-size: 13px; }
+        .next { margin: 10px 0 0; font-size: 13px; color: var(--quiet); }
         .cards { display: flex; flex-wrap: wrap; gap: 12px; margin: 16px 0 0; }
         .card { background: var(--card); border: 1px solid var(--line); border-radius: 8px;
           padding: 10px 14px; min-width: 150px; }
@@ -56,6 +62,15 @@ enum DifferenceStyle {
         .key.grace { background: repeating-linear-gradient(135deg, var(--grace) 0 3px,
           var(--quiet) 3px 4px); }
         .key.asked { width: 0; border-left: 2px dashed var(--asked); }
+        @media screen and (max-width: 600px) { main { padding: 16px 12px 32px; }
+          th, td { padding-right: 6px; } .number { padding-right: 6px; }
+          .kinds { font-size: 12px; } .kinds td { overflow-wrap: normal; }
+          .picture svg { min-width: 640px; } .rows thead { display: none; }
+          .rows tr, .rows th, .rows td { display: block; width: auto; padding-right: 0; }
+          .rows tbody tr > * { border-top: 0; }
+          .rows tbody tr > :first-child { border-top: 1px solid var(--line); }
+          .rows td::before { color: var(--quiet); content: "new "; }
+          .rows th + td::before { content: "old "; } }
         @media print { :root { color-scheme: light; --ink: #000; --quiet: #444; --paper: #fff;
           --card: #fff; --line: #bbb; --full: #5b7fa6; --grace: #9db4cc; --gained: #1f883d;
           --lost: #cf222e; --asked: #9a6700; }

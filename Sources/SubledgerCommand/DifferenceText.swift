@@ -17,10 +17,13 @@ struct DifferenceText {
 
     /// All lines, without a line break at the end.
     var text: String {
-        var lines = [title, ""]
+        var lines = [title] + subject + [""]
         for effect in shownEffects { lines += self.lines(effect) }
         lines += [kinds, ""] + columns
         for sample in report.samples { lines += self.lines(sample) + [""] }
+        if report.subject?.policy != nil, !report.samples.isEmpty {
+            lines.append(DifferenceWording.adoptedPolicy)
+        }
         if difference.streamsChanged > report.samples.count {
             lines.append("and \(difference.streamsChanged - report.samples.count) more")
         }
@@ -42,6 +45,18 @@ struct DifferenceText {
         return "\(difference.streamsCompared) subscriptions compared, \(verdict)"
     }
 
+    private var subject: [String] {
+        guard let subject = report.subject else { return [] }
+        var lines = ["  \(subject.title)"]
+        if let policy = subject.policy { lines.append("  policy     \(policy)") }
+        if let schema = subject.keptIn { lines.append("  kept in    schema \(schema)") }
+        lines += subject.positions(lanes: report.lanes).map { "  up to      \($0)" }
+        if subject.changesCatalogue {
+            lines.append("  catalogue  \(subject.catalogueWords(difference.tables))")
+        }
+        return lines
+    }
+
     // Production is told even where nothing of it differs.
     private var shownEffects: [EnvironmentEffect] {
         [difference.production] + difference.effects.filter { $0.environment != .production }
@@ -49,14 +64,32 @@ struct DifferenceText {
 
     private func lines(_ effect: EnvironmentEffect) -> [String] {
         let place = effect.environment == .production ? "" : "\(effect.environment): "
-        let access =
-            "  \(place)access  +\(DifferenceWording.hours(effect.access.gained)) gained, "
-            + "−\(DifferenceWording.hours(effect.access.lost)) lost"
-        let money = effect.money.map {
-            "  \(place)money   +\(Amount.text($0.gained, $0.currency)) gained, "
-                + "−\(Amount.text($0.lost, $0.currency)) lost"
+        var effects: [(name: String, words: String)] = []
+        if difference.comparesAccess {
+            effects.append(
+                (
+                    "access",
+                    "+\(DifferenceWording.hours(effect.access.gained)) gained, "
+                        + "−\(DifferenceWording.hours(effect.access.lost)) lost"
+                )
+            )
         }
-        return (difference.comparesAccess ? [access] : []) + money
+        effects += effect.money.map { self.money($0, "") }
+        effects += effect.otherMoney.map { self.money($0, DifferenceWording.notAdded) }
+        return DifferenceText.aligned(effects).map { "  \(place)\($0)" }
+    }
+
+    private func money(_ total: MoneyTotals, _ note: String) -> (name: String, words: String) {
+        (
+            DifferenceWording.money(of: difference.tables[total.table]),
+            "+\(Amount.text(total.gained, total.currency)) gained, "
+                + "−\(Amount.text(total.lost, total.currency)) lost\(note)"
+        )
+    }
+
+    private static func aligned(_ effects: [(name: String, words: String)]) -> [String] {
+        let width = effects.map(\.name.count).max() ?? 0
+        return effects.map { $0.name.padded(to: width) + "  " + $0.words }
     }
 
     private var kinds: String {
@@ -95,24 +128,27 @@ struct DifferenceText {
             "\(stream.originalTransactionId) · \(stream.environment)\(who) · "
                 + "\(sample.instant.clock) UTC"
         ]
-        let access = sample.difference.access
-        let parts = [("+", access.gained, "gained"), ("−", access.lost, "lost")]
-            .filter { !$0.1.isEmpty }
-            .map { "\($0.0)\(DifferenceWording.length($0.1.length)) \($0.2)" }
-        if !parts.isEmpty { lines.append("  access  " + parts.joined(separator: ", ")) }
+        lines += DifferenceText.aligned(sample.effects(in: difference.tables)).map { "  \($0)" }
         for change in sample.difference.changes.prefix(DifferenceText.changesMax) {
             lines += self.lines(change)
         }
-        let left =
-            sample.difference.changes.count + sample.difference.changesOmitted
-            - DifferenceText.changesMax
-        if left > 0 { lines.append("  … \(left) more rows; --json has them") }
+        lines += left(sample.difference)
         if sample.difference.isOnlyReordered { lines.append("  the same rows in another order") }
         if let old = sample.oldSpans, let new = sample.newSpans {
             lines += SpanPicture(old: old, new: new, style: style, width: width)
-                .lines(around: sample.instant)
+                .lines(sample.difference.access, around: sample.instant)
         }
         return lines + because(sample)
+    }
+
+    // JSON has no more rows of a subscription than were kept.
+    private func left(_ sample: StreamDifference) -> [String] {
+        let left = sample.rowsChanged - DifferenceText.changesMax
+        guard left > 0 else { return [] }
+        let has =
+            sample.changesOmitted == 0
+            ? "them" : "the first \(sample.changes.count) of \(sample.rowsChanged)"
+        return ["  … \(left) more rows; --json has \(has)"]
     }
 
     /// Most rows of a sample that are printed: a screen shows two samples at once.
@@ -128,27 +164,34 @@ struct DifferenceText {
     }
 
     private func because(_ sample: ExplainedSample) -> [String] {
-        var lines = ["  old     " + (sample.oldVerdict ?? "not told")]
-        for event in sample.oldCauses {
-            lines.append("          #\(event.position) \(event.fact.summary)")
+        var lines: [String] = []
+        let tables = difference.tables
+        let verdicts = (old: sample.oldVerdict(in: tables), new: sample.newVerdict(in: tables))
+        if verdicts.old != nil || verdicts.new != nil || sample.newSilence != nil {
+            lines.append("  old     " + (verdicts.old ?? "not told"))
+            lines += sample.oldCauses.map(line)
+            lines.append("  new     " + (verdicts.new ?? sample.newSilence ?? "not told"))
+            lines += newCauses(sample)
         }
+        return lines + ["  next    " + sample.nextCommand(in: tables)]
+    }
+
+    private func line(_ event: Event) -> String {
+        "          #\(event.position) \(event.fact.summary)"
+    }
+
+    private func newCauses(_ sample: ExplainedSample) -> [String] {
+        guard sample.matter.isAccess else { return sample.newCauses.map(line) }
         guard let new = sample.new else {
-            return lines + ["  new     \(sample.silence ?? "not told")"]
+            let isTold = sample.newVerdict(in: difference.tables) != nil
+            return isTold ? sample.newSilence.map { ["          \($0)"] } ?? [] : []
         }
-        lines.append("  new     " + DifferenceWording.answer(new.explanation.entitled))
-        for event in new.explanation.because {
+        return new.explanation.because.map { event in
             let type = [event.notificationType, event.subtype].compactMap { $0 }
                 .joined(separator: "/")
-            lines.append(
-                "          #\(event.position) \(event.role.rawValue) "
-                    + "\(event.occurredAt.clock) \(type)"
-            )
+            return "          #\(event.position) \(event.role.rawValue) "
+                + "\(event.occurredAt.clock) \(type)"
         }
-        let stream = sample.difference.stream
-        return lines + [
-            "  next    subledger explain \(stream.originalTransactionId) --environment "
-                + "\(stream.environment) --at \(sample.instant)"
-        ]
     }
 }
 
@@ -161,7 +204,7 @@ private struct SpanPicture {
 
     private static let nameColumns = 10
 
-    func lines(around instant: Instant) -> [String] {
+    func lines(_ access: AccessDifference, around instant: Instant) -> [String] {
         guard !(old + new).isEmpty else { return [] }
         let axis = TimelineAxis(
             showing: (old + new).map(\.time),
@@ -176,7 +219,7 @@ private struct SpanPicture {
         }
         return [
             line("", labels), line("old", cells(old, axis)), line("new", cells(new, axis)),
-        ]
+        ] + (access.outside(axis.start..<axis.end).map { ["  \($0)"] } ?? [])
     }
 
     private func cells(_ spans: [AccessSpan], _ axis: TimelineAxis) -> [Character] {

@@ -86,6 +86,16 @@ enum DifferenceWording {
     /// Most values of a row that are printed where all of it is new or gone: `--json` has them all.
     static let valuesMax = 8
 
+    /// Beside money that another table tells too.
+    static let notAdded = "; told again here, not added"
+
+    /// After samples of another policy, which no other command knows.
+    static let adoptedPolicy =
+        "The commands under `next` answer by the adopted policy, not by the one judged here."
+
+    /// Money, and which table tells of it.
+    static func money(of table: ComparedTable) -> String { "money (\(table.name))" }
+
     /// A length of time in hours, exact to a thousandth.
     static func hours(_ milliseconds: Int64) -> String {
         let thousandths = milliseconds / 3600
@@ -106,17 +116,5 @@ enum DifferenceWording {
     static func versions(_ table: ComparedTable) -> String {
         guard let old = table.oldVersion else { return "new, \(table.newVersion)" }
         return old == table.newVersion ? "\(old)" : "\(old) → \(table.newVersion)"
-    }
-
-    /// One answer of an explanation: `paid com.x 2026-… → 2026-…`, or why there is none.
-    static func answer(_ answer: AccessAnswer) -> String {
-        let span = answer.period.map {
-            "\($0.kind.rawValue) \($0.productId) \($0.validFrom.clock) → \($0.validTo.clock)"
-        }
-        switch answer {
-        case .access: return "access by \(span ?? "a period")"
-        case .none(let reason, _):
-            return "no access: \(reason.words)" + (span.map { ", last \($0)" } ?? "")
-        }
     }
 }

@@ -21,10 +21,15 @@ struct RebuildCommand: AsyncParsableCommand {
             stand and shows what is otherwise, for whom and by which events; they wait, and \
             `--promote` brings them up to date and puts them live. `--check` only proves that the \
             live tables and their views are what a rebuild makes, and ends with 3 where they are \
-            not. `--with` judges another policy before it is adopted:
+            not. `--with` judges another policy before it is adopted (`explain` and the other \
+            questions answer by the adopted one all the same):
 
               {"graceCounts":false,"familyCounts":true,"reversalIsRetroactive":true,
                "catalogueVersion":1}
+
+            Money is told of one table, so that no sum counts twice: of `movements` where amounts \
+            differ there, else of the first other table in which they do. What further tables say \
+            of it stands beside, and is not to be added.
 
             Subscriptions with an event that a fold refuses have no row; they are in \
             projection.refused_stream, and the exit code is 3; of --check only where the live \

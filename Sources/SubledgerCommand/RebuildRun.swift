@@ -34,20 +34,6 @@ struct RebuildRun {
         return end(rebuilt)
     }
 
-    func promote(after compared: [Projector.Rebuilt] = []) async throws -> ExitCode {
-        let promotion = try await projector.promote(chosen, options)
-        progress.finish()
-        if command.output.json {
-            try Terminal.print(json: PromotionDocument(promotion))
-            return end(promotion.tables, told: compared)
-        }
-        for table in promotion.tables {
-            Terminal.print("\(table.name): live, \(table.rows) rows, digest \(table.digest)")
-        }
-        Terminal.print("locks were held for \(Int(promotion.lockMilliseconds.rounded(.up))) ms")
-        return end(promotion.tables, told: compared)
-    }
-
     func discard() async throws -> ExitCode {
         let gone = try await discarded()
         if command.output.json {
@@ -108,7 +94,11 @@ struct RebuildRun {
             options
         )
         progress.finish()
-        try await show(comparison)
+        let report = try await report(comparison)
+        // Both results are one document.
+        let isOneDocument = command.diff && command.promote && command.output.json
+        if !isOneDocument { try show(report, promotion: nil) }
+        tell(comparison)
         // What is refused as it was is no difference.
         if command.check { return comparison.isClean ? .success : Exit.mismatch }
         let unmatched = comparison.unmatched.map(\.name)
@@ -116,74 +106,21 @@ struct RebuildRun {
             comparison.tables,
             told: comparison.tables.filter { !unmatched.contains($0.name) }
         )
-        if command.diff, command.promote {
-            let promoted = try await promote(after: comparison.tables)
-            return end == .success ? promoted : end
-        }
-        return end
+        guard command.diff, command.promote else { return end }
+        let promoted =
+            isOneDocument
+            ? try await promote(with: report, after: comparison.tables)
+            : try await promote(after: comparison.tables)
+        return end == .success ? promoted : end
     }
 
-    private var afterwards: Projector.Afterwards {
+    var afterwards: Projector.Afterwards {
         if let schema = command.into { return .keep(into: schema) }
         return command.check || whatIf != nil ? .drop : .wait
     }
 
-    private func show(_ comparison: Projector.Comparison) async throws {
-        let report = try await DifferenceReport(
-            comparison,
-            under: whatIf?.context.policy ?? .current,
-            in: Ledger(log: log, verifier: AppStoreVerifier(policy: VerificationPolicy()))
-        )
-        if let path = command.html {
-            try OutputFile(path).write(DifferencePage(report).text)
-        }
-        if command.output.json {
-            try Terminal.print(json: DifferenceDocument(report))
-        } else {
-            Terminal.print(
-                DifferenceText(
-                    report,
-                    style: Terminal.pictureStyle(isASCII: false),
-                    width: Terminal.width
-                ).text
-            )
-        }
-        for alteration in comparison.alterations {
-            Terminal.write("rebuild: \(alteration.message)")
-        }
-        for name in comparison.misstated {
-            Terminal.write(
-                "rebuild: \(name) has the rows of a rebuild, but ledger_projection says another "
-                    + "digest; `subledger rebuild \(name)` sets it right"
-            )
-        }
-        for name in comparison.miscited {
-            Terminal.write(
-                "rebuild: \(name) has the rows of a rebuild, but cites other events for some; "
-                    + "`subledger rebuild \(name)` sets it right"
-            )
-        }
-        for line in RefusalWording.lines(
-            comparison.refusals,
-            lanes: log.identity.lanes
-        ) { Terminal.write("rebuild: \(line)") }
-        guard !command.output.quiet else { return }
-        if comparison.lag > 0 {
-            Terminal.write(
-                "rebuild: compared where the live tables stand, \(comparison.lag) events before "
-                    + "the end of the log"
-            )
-        }
-        if afterwards == .wait, !command.promote {
-            Terminal.write(
-                "rebuild: the new tables wait: `subledger rebuild --promote` puts them live, "
-                    + "`subledger rebuild --discard` drops them"
-            )
-        }
-    }
-
     // Of tables of which as many refused subscriptions were told already nothing is told again.
-    private func end(
+    func end(
         _ rebuilt: [Projector.Rebuilt],
         told: [Projector.Rebuilt] = []
     ) -> ExitCode {

@@ -4,7 +4,8 @@ import Projector
 
 /// What a comparison says of refused subscriptions, for people.
 enum RefusalWording {
-    /// Most refusals that are printed one by one: `--json` names more.
+    /// Most refusals that are printed one by one: a screen; `--json` names
+    /// `RefusalDifference.changedMax`.
     private static let linesMax = 10
 
     /// A sentence for each refusal that only one side has, and one for those that both have.
@@ -12,7 +13,9 @@ enum RefusalWording {
         var lines = refusals.changed.prefix(linesMax).map { line($0, lanes) }
         if refusals.changedCount > linesMax {
             lines.append(
-                "\(refusals.changedCount - linesMax) more refusals differ; --json names them"
+                "\(refusals.changedCount - linesMax) more refusals differ; --json names "
+                    + (refusals.changed.count == refusals.changedCount
+                        ? "them" : "the first \(refusals.changed.count)")
             )
         }
         if refusals.sameStreams > 0 {

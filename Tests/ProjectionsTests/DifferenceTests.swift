@@ -150,6 +150,48 @@ import Testing
         #expect(difference.totals[0].words == ["price-changed 1/1"])
     }
 
+    @Test func `where the journal does not differ, the money of a table that does counts`() throws {
+        let tables = TestRow.tables(["transactions", "refunds", "movements"])
+        var difference = ProjectionDifference(tables)
+        difference.add(
+            TestRow.stream(
+                "1",
+                table: 1,
+                old: [TestRow.refund(1, 9990, "USD")],
+                new: [TestRow.refund(1, 4990, "USD")]
+            )
+        )
+        // What was given back is less of it: there is more money.
+        #expect(difference.moneyWords == ["USD +5000 -0"])
+        #expect(difference.production.money.map(\.table) == [1])
+        #expect(difference.production.otherMoney.isEmpty)
+        let sample = try #require(difference.samples.first)
+        #expect(sample.money.map(\.table) == [1] && sample.money.map(\.milliunits) == [5000])
+
+        difference.add(
+            TestRow.stream("2", table: 2, old: [], new: [TestRow.movement(1, 700, "USD")])
+        )
+        // Now the journal differs, and no sum is counted twice.
+        #expect(difference.moneyWords == ["USD +700 -0"])
+        #expect(difference.production.money.map(\.table) == [2])
+        let others = difference.production.otherMoney
+        #expect(others.map(\.table) == [1] && others.map(\.gained) == [5000])
+        #expect(difference.samples.map(\.stream.originalTransactionId) == ["1", "2"])
+    }
+
+    @Test func `of subscriptions without a difference in access or money most rows come first`() {
+        var difference = ProjectionDifference(TestRow.tables(["active_periods"]), samplesMax: 2)
+        for (id, count) in [("1", 1), ("2", 3), ("3", 2), ("4", 3)] {
+            let rows = (1...Int64(count)).map { TestRow.period($0, to: $0 + 1) }
+            let changed = (1...Int64(count)).map {
+                TestRow.period($0, to: $0 + 1, reason: "refunded")
+            }
+            difference.add(TestRow.stream(id, old: rows, new: changed))
+        }
+        #expect(difference.samples.map(\.stream.originalTransactionId) == ["2", "4"])
+        #expect(difference.samples.map(\.rowsChanged) == [3, 3])
+    }
+
     @Test func `columns that only one table has are told once, and not compared`() throws {
         let columns = TestRow.projection("active_periods").columns
         let table = ComparedTable(

@@ -79,6 +79,19 @@ enum TestRow {
         return ProjectionRow(values: values, positions: [Position(lane: 0, offset: start)])
     }
 
+    /// A case of which only its purchase and what was given back are known.
+    static func refund(_ purchase: Int64, _ given: Int64, _ currency: String) -> ProjectionRow {
+        let values = projection("refunds").columns.map { column -> ColumnValue in
+            switch column {
+            case "purchase_date_ms": .integer(purchase)
+            case "refunded_milliunits": .integer(given)
+            case "currency": .text(currency)
+            default: .null
+            }
+        }
+        return ProjectionRow(values: values, positions: [Position(lane: 0, offset: purchase)])
+    }
+
     static func movement(_ at: Int64, _ amount: Int64, _ currency: String?) -> ProjectionRow {
         ProjectionRow(
             .text("renewal"),

@@ -1,0 +1,180 @@
+import Events
+import Projections
+
+extension ExplainedSample {
+    /// What the two sides of a sample are asked about: the same thing on both.
+    enum Matter {
+        /// Whether there is access at the instant.
+        case access
+        /// A row, where the times with access are the same.
+        case row(StreamDifference.Change)
+        /// Nothing: the same rows stand in another order.
+        case order
+
+        /// Access where it differs, else the first row of a table that a command tells of, else
+        /// the first row: of a plan change the purchases that tell of it again say less.
+        init(_ sample: StreamDifference, in tables: [ComparedTable]) {
+            guard sample.access.gained.isEmpty, sample.access.lost.isEmpty else {
+                self = .access
+                return
+            }
+            let told = sample.changes.filter {
+                ExplainedSample.command[tables[$0.table].name] != nil
+            }
+            // A wish that never took effect has no instant; another one of its table may.
+            let dated = told.first { Matter.row($0).instant(in: tables) != nil }
+            self = (dated ?? told.first ?? sample.changes.first).map(Matter.row) ?? .order
+        }
+
+        /// Whether it is access.
+        var isAccess: Bool { if case .access = self { true } else { false } }
+
+        /// The row; nil where it is none.
+        var row: StreamDifference.Change? {
+            if case .row(let change) = self { change } else { nil }
+        }
+
+        /// The instant that the row is about; nil where it tells none, or there is none.
+        func instant(in tables: [ComparedTable]) -> Instant? {
+            row.flatMap { change in
+                (change.old ?? change.new).flatMap(tables[change.table].instant(of:))
+            }
+        }
+
+        /// Its machine word.
+        var word: String {
+            switch self {
+            case .access: "access"
+            case .row: "row"
+            case .order: "order"
+            }
+        }
+    }
+
+    /// What the old side says of the matter, for people; nil where it says nothing.
+    func oldVerdict(in tables: [ComparedTable]) -> String? {
+        switch matter {
+        case .access: oldSpans.map(verdict)
+        case .row(let change):
+            ExplainedSample.verdict(
+                change.old,
+                change.words(in: tables[change.table]).old,
+                change,
+                tables
+            )
+        case .order: nil
+        }
+    }
+
+    /// The same of the new side: always a statement of the same kind.
+    func newVerdict(in tables: [ComparedTable]) -> String? {
+        switch matter {
+        case .access:
+            newSpans.map { spans in
+                // Only the new side knows why there is none.
+                let isTold = !spans.contains { $0.time.contains(instant) }
+                let reason = isTold ? new?.explanation.entitled.reason : nil
+                return verdict(spans) + (reason.map { ": \($0.words)" } ?? "")
+            }
+        case .row(let change):
+            ExplainedSample.verdict(
+                change.new,
+                change.words(in: tables[change.table]).new,
+                change,
+                tables
+            )
+        case .order: nil
+        }
+    }
+
+    /// Why the new side gives no events; nil where it does.
+    var newSilence: String? { newCauses.isEmpty ? silence : nil }
+
+    private func verdict(_ spans: [AccessSpan]) -> String {
+        let active = AccessDifference(from: [], to: spans.map(\.time)).gained
+        if let interval = active.first(where: { $0.contains(instant) }) {
+            return "access until \(interval.upperBound.clock)"
+        }
+        let last = active.last { $0.upperBound <= instant }
+        return last.map { "no access since \($0.upperBound.clock)" } ?? "no access yet"
+    }
+
+    // A row that is new or gone stands above as a whole.
+    private static func verdict(
+        _ row: ProjectionRow?,
+        _ words: String?,
+        _ change: StreamDifference.Change,
+        _ tables: [ComparedTable]
+    ) -> String {
+        let name = tables[change.table].name
+        guard row != nil else { return "\(name): no such row" }
+        return "\(name): \(change.columns.isEmpty ? "the row above" : words ?? "a row")"
+    }
+
+    /// The command that shows the matter as this program's folds tell it.
+    func nextCommand(in tables: [ComparedTable]) -> String {
+        let stream = difference.stream
+        func command(_ name: String, _ rest: String = "") -> String {
+            "subledger \(name) \(stream.originalTransactionId) --environment "
+                + stream.environment.word + rest
+        }
+        switch matter {
+        case .access: return command("explain", " --at \(instant)")
+        case .row(let change):
+            let name = tables[change.table].name
+            return command(ExplainedSample.command[name] ?? "history")
+        case .order: return command("history")
+        }
+    }
+
+    /// The commands that tell what some projections do.
+    private static let command = [
+        "active_periods": "periods", "plan_changes": "changes", "refunds": "refunds",
+        "renewal_states": "state",
+    ]
+
+    /// What is gained and lost, for people: access, then money by the table that tells it.
+    func effects(in tables: [ComparedTable]) -> [(name: String, words: String)] {
+        let access = [
+            ("+", difference.access.gained, "gained"), ("−", difference.access.lost, "lost"),
+        ].filter { !$0.1.isEmpty }
+        var effects: [(name: String, words: String)] = []
+        if !access.isEmpty {
+            let words = access.map { "\($0)\(DifferenceWording.length($1.length)) \($2)" }
+            effects.append(("access", words.joined(separator: ", ")))
+        }
+        for money in difference.money + difference.otherMoney {
+            let sign = money.milliunits > 0 ? "+" : "−"
+            let amount = Amount.text(money.milliunits, money.currency)
+            let note = difference.money.contains(money) ? "" : DifferenceWording.notAdded
+            effects.append(
+                (
+                    DifferenceWording.money(of: tables[money.table]),
+                    sign + amount.replacing(#/^-/#, with: "") + note
+                )
+            )
+        }
+        return effects
+    }
+}
+
+extension AccessDifference {
+    /// How many of the spans that differ a picture does not show, in words; nil where it shows all.
+    ///
+    /// - Parameter axis: The time that the picture shows.
+    func outside(_ axis: Range<Instant>) -> String? {
+        let spans = gained + lost
+        let outside = spans.count { !$0.overlaps(axis) }
+        let cut = spans.count {
+            $0.overlaps(axis)
+                && ($0.lowerBound < axis.lowerBound || axis.upperBound < $0.upperBound)
+        }
+        if spans.count == 1, cut == 1 { return "the span that differs goes on beyond the picture" }
+        let parts = [
+            outside > 0 ? "\(outside) lie outside of the picture" : nil,
+            cut > 0 ? "\(cut) go on beyond the picture" : nil,
+        ]
+        let words = parts.compactMap { $0 }.joined(separator: ", ")
+        return words.isEmpty ? nil : "of \(spans.count) spans that differ \(words)"
+    }
+}
