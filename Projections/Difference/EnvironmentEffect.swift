@@ -19,8 +19,8 @@ public struct EnvironmentEffect: Sendable {
     /// the first table that does.
     public var money: [MoneyTotals] { allMoney.filter { $0.rank == allMoney.first?.rank } }
 
-    /// The same of the other tables, by table; they tell of that money again, and are never to be
-    /// added to `money` nor to each other.
+    /// The same of the other tables, by table; they may tell of that money again, and are never to
+    /// be added to `money` nor to each other.
     public var otherMoney: [MoneyTotals] {
         allMoney.filter { $0.rank != allMoney.first?.rank }
     }

@@ -13,7 +13,7 @@ public struct StreamDifference: Sendable {
     /// By how much the money of the subscription is more or less, by currency: of the first table
     /// in which it is, a journal before others.
     public let money: [Money]
-    /// The same of the other tables, which tell of that money again: never to be added to `money`.
+    /// The same of the other tables, which may tell of that money again: never added to `money`.
     public let otherMoney: [Money]
     /// The rows that changed, in the order of tables, then removed, changed and added ones, each by
     /// their instant.

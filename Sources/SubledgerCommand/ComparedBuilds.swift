@@ -153,6 +153,7 @@ extension ComparedBuilds {
     /// Up to where both sides hold the log, one line for each position.
     ///
     /// - Parameter lanes: How many lanes the ledger has.
+    /// - Returns: The lines; `lanesMax` lanes at most are named in each.
     func positions(lanes: LaneCount) -> [String] {
         standings.map { standing in
             let heads = standing.heads.prefix(ComparedBuilds.lanesMax).map { mark in

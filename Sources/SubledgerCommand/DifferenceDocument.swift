@@ -13,7 +13,7 @@ struct DifferenceDocument: Encodable {
     let access: Access
     /// Of one table, that no sum counts twice.
     let money: [Money]
-    /// Of the other tables, which tell of that money again.
+    /// Of the other tables, which may tell of that money again.
     let otherMoney: [Money]
     let environments: [Effect]
     let projections: [Table]

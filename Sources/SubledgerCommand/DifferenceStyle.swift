@@ -33,6 +33,7 @@ enum DifferenceStyle {
         table.money { width: auto; } .money tbody th { font-weight: normal; }
         tbody tr.first > *, article tbody tr > * { border-top: 1px solid var(--line); }
         td { overflow-wrap: anywhere; } .number { text-align: right; padding-right: 24px;
+          white-space: nowrap;
           font-variant-numeric: tabular-nums; }
         article tbody th { font-weight: 600; width: 22%; } article td { width: 39%; }
         article th small { font-weight: normal; }

@@ -86,8 +86,8 @@ enum DifferenceWording {
     /// Most values of a row that are printed where all of it is new or gone: `--json` has them all.
     static let valuesMax = 8
 
-    /// Beside money that another table tells too.
-    static let notAdded = "; told again here, not added"
+    /// Beside money of a table that does not count, because another one does.
+    static let notAdded = "; another table's, not added"
 
     /// After samples of another policy, which no other command knows.
     static let adoptedPolicy =

@@ -159,9 +159,10 @@ extension ExplainedSample {
 }
 
 extension AccessDifference {
-    /// How many of the spans that differ a picture does not show, in words; nil where it shows all.
+    /// How many of the spans that differ a picture does not show, or not whole.
     ///
     /// - Parameter axis: The time that the picture shows.
+    /// - Returns: The words; nil where it shows them all.
     func outside(_ axis: Range<Instant>) -> String? {
         let spans = gained + lost
         let outside = spans.count { !$0.overlaps(axis) }

@@ -173,12 +173,12 @@ struct ComparedBuildsTests {
                 ["rebuild", "--check", "--quiet", "--html", page]
             )
             #expect(text.contains("  money (movements)  +"), "\(text.prefix(600))")
-            #expect(text.contains("lost; told again here, not added"))
+            #expect(text.contains("lost; another table's, not added"))
             #expect(text.contains("  next    subledger refunds "))
             let html = try String(contentsOfFile: page, encoding: .utf8)
             #expect(html.contains("<td>money (movements), "))
             #expect(html.contains("<td>money (refunds), "))
-            #expect(html.contains("; told again here, not added</td>"))
+            #expect(html.contains("; another table&#39;s, not added</td>"))
         }
     }
 }
