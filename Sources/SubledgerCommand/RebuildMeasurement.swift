@@ -53,7 +53,9 @@ struct RebuildBench {
         let projector = Projector(log: log, settings: settings)
         let positions = try await followedPositions(log)
         guard positions.values.contains(where: { $0 > 0 }) else {
-            Terminal.write("follow is not measured: the log has one commit, and steps are whole ones")
+            Terminal.write(
+                "follow is not measured: the log has one commit, and steps are whole ones"
+            )
             await log.close()
             return
         }
