@@ -18,8 +18,9 @@ struct FollowCommand: AsyncParsableCommand {
             up to which they go are written by one transaction, so nothing enters twice.
 
             Exit 3 where a fold refused a subscription: it has no row, and \
-            projection.refused_stream says why; all others are followed. Exit 130 where --once \
-            was interrupted before everything was in.
+            projection.refused_stream says why; all others are followed. Exit 3 too where --once \
+            leaves live tables behind that other folds have made. Exit 130 where --once was \
+            interrupted before everything was in.
 
             --wait-for follows nothing: it waits until the live tables hold what you have \
             written, and ends with 75 where that takes longer than --timeout. `ingest` and `feed` \
@@ -124,9 +125,12 @@ struct FollowCommand: AsyncParsableCommand {
         let heads = try await log.heads().mapValues(\.offset)
         let done = try await projector.follow(options)
         progress.finish()
+        // Stopped in the middle of a look it has not counted the lanes that it did not come to, and
+        // never those tables that it does not follow.
         var lag = done.lag
-        // Stopped in the middle of a look it has not counted the lanes that it did not come to.
-        if !progress.isThere { lag = max(lag, try await FollowCommand.lag(projector, heads)) }
+        if !progress.isThere || !done.notFollowed.isEmpty {
+            lag = max(lag, try await FollowCommand.lag(projector, heads))
+        }
         try print(
             done,
             lag: lag,
@@ -137,12 +141,12 @@ struct FollowCommand: AsyncParsableCommand {
             Terminal.write("follow: interrupted; \(lag) events are left, run it again for them")
             return Exit.interrupted
         }
-        return done.refused > 0 ? Exit.mismatch : .success
+        return done.refused > 0 || lag > 0 && once ? Exit.mismatch : .success
     }
 
-    // Events up to the heads that are not yet in every live table that this program follows.
+    // Events up to the heads that are not yet in every live table of a projection that there is.
     private static func lag(_ projector: Projector, _ heads: [Int: Int64]) async throws -> Int64 {
-        try await projector.tables().filter { $0.isCurrent && $0.state == .live }.map { table in
+        try await projector.tables().filter { $0.isKnown && $0.state == .live }.map { table in
             heads.reduce(0) { $0 + max(0, $1.value - (table.positions[$1.key] ?? 0)) }
         }.max() ?? 0
     }
@@ -167,6 +171,7 @@ struct FollowCommand: AsyncParsableCommand {
                     steps: done.steps,
                     refused: done.refused,
                     lag: lag,
+                    notFollowed: done.notFollowed,
                     positions: positions.document
                 )
             )
@@ -185,6 +190,7 @@ struct FollowCommand: AsyncParsableCommand {
         let steps: Int
         let refused: Int
         let lag: Int64
+        let notFollowed: [String]
         let positions: [String: Int64]
     }
 
@@ -211,10 +217,17 @@ struct FollowCommand: AsyncParsableCommand {
         if isThere { return .success }
         if Interrupt.isRequested { return Exit.interrupted }
         let position = awaited.vector.text(lanes: log.identity.lanes)
+        let others = try await projector.tables().filter {
+            $0.state == .live && $0.isKnown && !$0.isCurrent
+        }.map(\.name)
         throw Failure(
             Exit.tryAgain,
             "the live tables do not hold \(position) after \(seconds) s; `subledger projections` "
                 + "shows how far they are, and `subledger follow` brings them on"
+                + (others.isEmpty
+                    ? ""
+                    : ", but for \(others.joined(separator: ", ")), which other folds have made: "
+                        + "`subledger rebuild --diff` shows what a rebuild would change")
         )
     }
 

@@ -135,6 +135,26 @@ struct FollowTests {
             AND pid <> pg_backend_pid()
         """
 
+    @Test func `live tables that other folds have made are counted and named as left behind`()
+        async throws
+    {
+        try await withHalfFollowedLedger { command, rest, settings in
+            try await settings.meddle(
+                "UPDATE projection.ledger_projection SET version = 0 WHERE name = 'refunds'"
+            )
+            let ingested = try await command.ingest(rest.first, "--root-certificate", rest.root)
+            let end = try #require(ingested.positions["0"])
+            let done = try await command.json(FollowLine.self, exit: 3, "follow", "--once", "--quiet")
+            #expect(done.notFollowed == ["refunds"])
+            #expect(done.events > 0 && done.lag == done.events)
+            let wait = ["follow", "--wait-for", "\(end)", "--timeout", "0"]
+            let waited = try await command.run(wait)
+            #expect(waited.code == 75 && waited.errors.contains("refunds, which other folds"))
+            try await command.expect(0, "rebuild", "--quiet")
+            try await command.expect(0, wait)
+        }
+    }
+
     @Test func `texts of several lanes write every position with its lane`() async throws {
         try await withSimulatedLedger(lanes: 4) { command in
             let streams = try await command.json([StreamLine].self, "streams")
@@ -202,4 +222,5 @@ private struct WaitLine: Decodable {
 private struct FollowLine: Decodable {
     let events: Int64
     let lag: Int64
+    let notFollowed: [String]
 }

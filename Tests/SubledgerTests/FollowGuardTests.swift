@@ -18,7 +18,8 @@ struct FollowGuardTests {
             // As a step before has left it.
             try await session.execute(
                 """
-                INSERT INTO projection.lease VALUES (0, 'one', clock_timestamp() + '1 minute');
+                INSERT INTO projection.lease VALUES (0, '\(FoldSource.digest.sql)', 'one',
+                    clock_timestamp() + '1 minute');
                 CREATE TABLE public.seen (holder text, remaining interval);
                 GRANT INSERT ON public.seen TO PUBLIC;
                 CREATE FUNCTION public.look() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -55,19 +56,35 @@ struct FollowGuardTests {
             let waiting = try #require(
                 try await projector.tables().first { $0.state == .ready }
             )
-            // The follower's step has locked its places and stops at the first row it writes; the
-            // promotion has read the same places, and stops at their locks.
+            // The follower's step has locked its places and stops at the first row it writes, but
+            // at no lock, which it would not wait for; the promotion has read the same places, and
+            // stops at theirs.
             let session = try await PostgresSession.connect(settings)
             try await session.execute(
-                "BEGIN; LOCK TABLE \(waiting.schema).\(waiting.name) IN SHARE MODE"
+                """
+                CREATE FUNCTION public.stop() RETURNS trigger LANGUAGE plpgsql AS $$
+                BEGIN
+                    WHILE NOT pg_try_advisory_xact_lock_shared(1) LOOP
+                        PERFORM pg_sleep(0.001);
+                    END LOOP;
+                    RETURN NULL;
+                END $$;
+                CREATE TRIGGER stop AFTER INSERT ON \(waiting.schema).\(waiting.name)
+                    FOR EACH STATEMENT EXECUTE FUNCTION public.stop()
+                """
             )
+            try await session.execute("BEGIN; SELECT pg_advisory_xact_lock(1)")
             async let following = projector.follow(.once("one"))
-            try await Self.waitForWaiting(1, session)
+            try await Self.wait(
+                for: "SELECT FROM pg_stat_activity WHERE wait_event = 'PgSleep' "
+                    + "AND datname = current_database()",
+                session
+            )
             async let promoting = projector.promote()
-            try await Self.waitForWaiting(2, session)
+            try await Self.wait(for: Self.waitingForLock, session)
             try await session.execute("COMMIT")
             await session.close()
-            #expect(try await following.steps == 1)
+            #expect(try await following.steps == 2)
             #expect(try await promoting.tables.count == allProjections.count)
             try await FollowTests.expectEqualsRebuild(projector, settings, "same step")
         }
@@ -85,7 +102,7 @@ struct FollowGuardTests {
             try await report.execute("BEGIN; SELECT * FROM projection.active_periods LIMIT 1")
             async let rebuilding = projector.rebuild()
             // The new tables hold all there is and wait for the report; then more is followed.
-            try await Self.waitForWaiting(1, report)
+            try await Self.wait(for: Self.waitingForLock, report)
             try await ledger.ingest(Array(deliveries.suffix(from: deliveries.count / 2)))
             let followed = try await projector.follow(.once("one"))
             #expect(followed.events > 0 && followed.lag == 0)
@@ -99,20 +116,23 @@ struct FollowGuardTests {
         }
     }
 
-    // Until that many others wait for locks.
-    private static func waitForWaiting(_ count: Int, _ session: PostgresSession) async throws {
-        while true {
+    private static let waitingForLock = """
+        SELECT FROM pg_locks JOIN pg_stat_activity USING (pid)
+        WHERE NOT granted AND datname = current_database()
+        """
+
+    // Until there is a row.
+    private static func wait(for question: String, _ session: PostgresSession) async throws {
+        while try await session.query(question).count == 0 {
             // In a transaction the server would show the same moment for ever.
             try await session.execute("SELECT pg_stat_clear_snapshot()")
-            let waiting = try await session.query(
-                """
-                SELECT DISTINCT pid FROM pg_locks JOIN pg_stat_activity USING (pid)
-                WHERE NOT granted AND datname = current_database()
-                """
-            )
-            if waiting.count >= count { return }
         }
     }
+}
+
+extension Digest {
+    /// The digest as a `bytea` in SQL.
+    var sql: String { "\\x\(hex)" }
 }
 
 extension Projector.FollowOptions {

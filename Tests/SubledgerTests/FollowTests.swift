@@ -70,7 +70,8 @@ struct FollowTests {
             let session = try await PostgresSession.connect(settings)
             try await session.execute(
                 """
-                INSERT INTO projection.lease VALUES (0, 'gone', clock_timestamp() + '1 hour')
+                INSERT INTO projection.lease VALUES (0, '\(FoldSource.digest.sql)', 'gone',
+                    clock_timestamp() + '1 hour')
                 """
             )
             try await ledger.ingest(Array(Self.deliveries(seed: 4).prefix(20)))

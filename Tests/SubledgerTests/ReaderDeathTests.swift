@@ -47,7 +47,7 @@ struct ReaderDeathTests {
                 )
                 #expect(counted == ["\(table.rows)"], "\(table.name)")
             }
-            #expect(try await buildSchemas(settings).count == 2)
+            #expect(try await buildSchemas(settings).count == 1)
             let after = try await projector.rebuild(nil, Self.twoJobs)
             #expect(after.dropLast().map(\.digest) == before.map(\.digest))
             #expect(try await buildSchemas(settings).count == 1)
