@@ -61,7 +61,7 @@ struct OutputTests {
             let folder = try TestFolder()
             try await command.expect(0, "rebuild", "--quiet")
             for (path, reason) in [
-                (folder.path, "Is a directory"), ("/dev/full", "No space left on device"),
+                (folder.path, "Is a directory"),
                 (folder.path(of: "none/page.html"), "No such file or directory"),
                 ("/proc/page.html", ""),
             ] {
@@ -70,13 +70,31 @@ struct OutputTests {
                 #expect(ending.output.isEmpty, "\(path)")
                 #expect(ending.errors.contains("\(path) cannot be written: \(reason)"))
             }
-            let full = try FileManager.default.attributesOfItem(atPath: "/dev/full")
-            #expect(full[.type] as? FileAttributeType == .typeCharacterSpecial)
             let page = try folder.write("page.html", Array("old".utf8))
             try await command.expect(0, "rebuild", "--check", "--quiet", "--html", page)
             #expect(try String(contentsOfFile: page, encoding: .utf8).hasSuffix("</html>\n"))
             let files = try FileManager.default.contentsOfDirectory(atPath: folder.path)
             #expect(files == ["page.html"])
+        }
+    }
+
+    // With a pipe of the test's own, never a device: a program that puts a file in its place would
+    // take the device away from the whole machine.
+    @Test func `what is no file is written as it is, and never replaced by one`() async throws {
+        try await withSimulatedLedger { command in
+            let folder = try TestFolder()
+            let (pipe, copy) = (folder.path(of: "pipe"), folder.path(of: "copy"))
+            try await command.expect(0, "rebuild", "--quiet")
+            // Opened for both directions, so that nobody waits for a reader that never comes.
+            let ending = try await shell(
+                "mkfifo '\(pipe)'; exec 3<> '\(pipe)'; cat <&3 > '\(copy)' & "
+                    + "'$P' rebuild --check --quiet --html '\(pipe)' 3<&-; code=$?; "
+                    + "[ -p '\(pipe)' ] || code=99; kill $!; wait; exit $code",
+                command
+            )
+            #expect(ending.code == 0, "\(ending.errors)")
+            let files = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+            #expect(Set(files) == ["pipe", "copy"])
         }
     }
 

@@ -18,7 +18,7 @@ struct RealDataTests {
             #expect(
                 try members(output) == [
                     "payloads", "appended", "duplicates", "rejected", "streams", "skipped",
-                    "rejections", "notices",
+                    "positions", "rejections", "notices",
                 ]
             )
             #expect(try members(output, "rejections") == ["path", "reason", "message"])
