@@ -212,7 +212,7 @@ struct DifferencePage {
 
     private var samples: HTML {
         guard !report.samples.isEmpty else { return "" }
-        let shown = report.samples.map { SampleSection($0, in: difference.tables).html }
+        let shown = report.samples.map { SampleSection($0, of: report).html }
         let rest = difference.streamsChanged - report.samples.count
         let more: HTML = rest > 0 ? "<p class=\"quiet\">and \(rest) more subscriptions</p>" : ""
         let policy: HTML =
@@ -236,10 +236,12 @@ struct DifferencePage {
 private struct SampleSection {
     let sample: ExplainedSample
     let tables: [ComparedTable]
+    let lanes: LaneCount
 
-    init(_ sample: ExplainedSample, in tables: [ComparedTable]) {
+    init(_ sample: ExplainedSample, of report: DifferenceReport) {
         self.sample = sample
-        self.tables = tables
+        tables = report.difference.tables
+        lanes = report.lanes
     }
 
     var html: HTML {
@@ -344,7 +346,7 @@ private struct SampleSection {
         _ recorded: String
     ) -> HTML {
         """
-        <li><code>#\(position.description)</code> \(effective.clock) \
+        <li><code>\(position.mark(lanes: lanes))</code> \(effective.clock) \
         \(what)<br/><small>\(recorded)</small></li>
         """
     }

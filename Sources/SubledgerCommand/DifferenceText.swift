@@ -177,7 +177,7 @@ struct DifferenceText {
     }
 
     private func line(_ event: Event) -> String {
-        "          #\(event.position) \(event.fact.summary)"
+        "          \(event.position.mark(lanes: report.lanes)) \(event.fact.summary)"
     }
 
     private func newCauses(_ sample: ExplainedSample) -> [String] {
@@ -189,7 +189,7 @@ struct DifferenceText {
         return new.explanation.because.map { event in
             let type = [event.notificationType, event.subtype].compactMap { $0 }
                 .joined(separator: "/")
-            return "          #\(event.position) \(event.role.rawValue) "
+            return "          \(event.position.mark(lanes: report.lanes)) \(event.role.rawValue) "
                 + "\(event.occurredAt.clock) \(type)"
         }
     }
