@@ -29,7 +29,8 @@ extension Projector {
 
     /// What following has come to.
     public struct Following: Sendable {
-        /// Events that this process has brought into the tables.
+        /// Events that this process has brought into the live tables, and again those that it has
+        /// brought into the tables of another schema.
         public internal(set) var events: Int64 = 0
         /// Streams that it folded for that, each as often as it had news.
         public internal(set) var streams = 0

@@ -185,24 +185,23 @@ extension Projector {
         in session: PostgresSession
     ) async throws {
         let new = try await parts(of: tables, session)
-        var (catalogues, versions) = ([String](), [String]())
+        var catalogues: Set<Int> = []
+        var versions: [String] = []
         for name in tables.names {
             guard let old = live.first(where: { $0.name == name }),
                 let new = new.first(where: { $0.name == name })
             else { continue }
             if old.catalogueVersion != new.catalogueVersion {
-                catalogues.append(
-                    "\(name) \(new.catalogueVersion), before \(old.catalogueVersion)"
-                )
+                catalogues.insert(old.catalogueVersion)
             }
             if old.version > new.version {
                 versions.append("\(name) of version \(old.version), here \(new.version)")
             }
         }
-        if !catalogues.isEmpty {
+        if let oldest = catalogues.min(), let newest = new.first?.catalogueVersion {
             options.notice(
-                "the new tables know another version of the catalogue: "
-                    + catalogues.joined(separator: ", ")
+                "the new tables know version \(newest) of the catalogue; those that they replace "
+                    + "knew \(oldest == 0 ? "none" : "version \(oldest)")"
             )
         }
         if !versions.isEmpty {
