@@ -64,6 +64,7 @@ import Testing
         ["follow", "--wait-for", "1", "--timeout=-1"],
         ["follow", "--wait-for", "1", "--poll-interval", "1"], ["follow", "--timeout", "1"],
         ["follow", "--wait-for", "2026-03-03T09:00:00Z"], ["follow", "--wait-for", "1,2"],
+        ["rebuild", "--jobs", "0"], ["rebuild", "--jobs", "17"],
         ["rebuild", "--into", " \t"], ["rebuild", "--into", "a\u{1b}[2J"],
         ["rebuild", "--into", ""], ["rebuild", "--diff", "--html", "-"], ["demo", "--json"],
     ])

@@ -147,6 +147,18 @@ import Testing
         )
     }
 
+    @Test func `the least price of all, given back, is the greatest`() throws {
+        try expect(
+            """
+            @03-20 purchase basic 03-20..04-20 woli=1 price=-9223372036854775808
+            @04-01 purchase basic 03-20..04-20 woli=1 price=-9223372036854775808 revoked=03-31
+            --- movements
+            03-20 paid_start basic -9223372036854775808 "Subscribe"
+            03-31 exit_refund basic 9223372036854775807 "Refund"
+            """
+        )
+    }
+
     @Test func `a family member brings no money and loses none`() throws {
         try expect(
             """

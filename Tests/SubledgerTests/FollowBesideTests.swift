@@ -159,7 +159,7 @@ struct FollowBesideTests {
 }
 
 /// Keeps what is told on other threads.
-private final class Notices: Sendable {
+final class Notices: Sendable {
     private let told = Mutex([String]())
 
     var all: [String] { told.withLock { $0 } }

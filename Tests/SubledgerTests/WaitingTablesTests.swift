@@ -32,6 +32,36 @@ struct WaitingTablesTests {
         }
     }
 
+    @Test func `a rebuild says where the catalogue moved on, and where a newer fold is replaced`()
+        async throws
+    {
+        try await FollowTests.withLedger(lanes: 1) { ledger, settings in
+            let imported = Counter()
+            let projector = Projector(log: ledger.log, settings: settings) {
+                FoldContext(catalogues: imported.value > 0 ? .simulated : .none)
+            }
+            let notices = Notices()
+            var options = Projector.RebuildOptions()
+            options.notice = { notices.take($0) }
+            for _ in 0..<2 { _ = try await projector.rebuild(nil, options) }
+            #expect(notices.all.isEmpty)
+            imported.increment()
+            #expect(try await projector.compare(then: .drop, catalogue: .ofLive, options).isClean)
+            let behind = try #require(notices.all.first)
+            #expect(behind.contains("was imported since") && behind.contains("rebuild --diff"))
+            _ = try await projector.rebuild(nil, options)
+            #expect(notices.all.last?.contains("replace knew none") == true)
+            let session = try await PostgresSession.connect(settings)
+            try await session.execute(
+                "UPDATE projection.ledger_projection SET version = 7 WHERE name = 'refunds'"
+            )
+            await session.close()
+            _ = try await projector.rebuild(nil, options)
+            #expect(notices.all.last?.hasSuffix("refunds of version 7, here 1") == true)
+            #expect(notices.all.count == 3)
+        }
+    }
+
     @Test func `tables of two comparisons are promoted together`() async throws {
         try await Self.withRebuiltLedger { projector, _ in
             let names = ["refunds", "movements"]
