@@ -45,7 +45,7 @@ public struct PayloadSplitter: Sendable {
             piece.append(contentsOf: bytes)
             decide(isAtEnd: false)
         } else {
-            for byte in bytes { take(byte) }
+            take([UInt8](bytes)[...])
         }
         return drained()
     }
@@ -71,9 +71,7 @@ public struct PayloadSplitter: Sendable {
         let seen = piece
         piece = []
         mode = decided
-        for byte in seen.dropFirst(seen.starts(with: PayloadSplitter.byteOrderMark) ? 3 : 0) {
-            take(byte)
-        }
+        take(seen.dropFirst(seen.starts(with: PayloadSplitter.byteOrderMark) ? 3 : 0))
     }
 
     // Nil where more bytes are needed. What tells lines from one object over many lines is the
@@ -123,27 +121,36 @@ public struct PayloadSplitter: Sendable {
             && Base64.isURLText(line, orAnyOf: UInt8(ascii: "."))
     }
 
-    private mutating func take(_ byte: UInt8) {
+    private mutating func take(_ bytes: ArraySlice<UInt8>) {
         switch mode {
-        case .undecided, .whole: keep(byte)
+        case .undecided, .whole: keep(bytes)
         case .lines:
-            if byte == UInt8(ascii: "\n") { emit() } else { keep(byte) }
-        case .values(var scanner):
-            switch scanner.take(byte) {
-            case .outside: break
-            case .separator: emit()
-            case .inside: keep(byte)
-            case .end:
-                keep(byte)
+            var rest = bytes
+            while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
+                keep(rest[..<end])
                 emit()
+                rest = rest[(end + 1)...]
+            }
+            keep(rest)
+        case .values(var scanner):
+            for index in bytes.indices {
+                switch scanner.take(bytes[index]) {
+                case .outside: break
+                case .separator: emit()
+                case .inside: keep(bytes[index...index])
+                case .end:
+                    keep(bytes[index...index])
+                    emit()
+                }
             }
             mode = .values(scanner)
         }
     }
 
-    private mutating func keep(_ byte: UInt8) {
-        pieceByteCount += 1
-        if pieceByteCount <= AppStoreVerifier.payloadByteCountMax { piece.append(byte) }
+    private mutating func keep(_ bytes: ArraySlice<UInt8>) {
+        let room = AppStoreVerifier.payloadByteCountMax - pieceByteCount
+        pieceByteCount += bytes.count
+        if room > 0 { piece.append(contentsOf: bytes.prefix(room)) }
     }
 
     private mutating func emit() {
