@@ -35,6 +35,54 @@ extension Connection {
         }
     }
 
+    /// Runs statements between BEGIN and COMMIT, all in one round trip; `statementIndex` of a failure
+    /// counts without them.
+    ///
+    /// Unlike the implicit transaction of a pipeline it is one for every engine that speaks the
+    /// protocol, a coordinator that forwards statements included.
+    func pipelineTransaction(
+        _ statements: [PostgresStatement],
+        _ cancellation: Cancellation
+    ) throws(PostgresError) -> [PostgresRows] {
+        let framed =
+            [PostgresStatement("BEGIN", [])] + statements + [PostgresStatement("COMMIT", [])]
+        try check(framed)
+        do {
+            return Array(try runFramed(framed, cancellation)[1...statements.count])
+        } catch {
+            guard forgetStale(framed, error), isIdle else { throw unframed(error, statements) }
+        }
+        do {
+            return Array(try runFramed(framed, cancellation)[1...statements.count])
+        } catch {
+            throw unframed(error, statements)
+        }
+    }
+
+    // A failure leaves the transaction open and aborted.
+    private func runFramed(
+        _ framed: [PostgresStatement],
+        _ cancellation: Cancellation
+    ) throws(PostgresError) -> [PostgresRows] {
+        do {
+            return try runPipeline(framed, cancellation)
+        } catch {
+            if !isBroken, !isIdle { _ = try execute("ROLLBACK", .ignored) }
+            throw error
+        }
+    }
+
+    private func unframed(
+        _ error: PostgresError,
+        _ statements: [PostgresStatement]
+    ) -> PostgresError {
+        var error = error
+        error.statementIndex = error.statementIndex.flatMap { index in
+            (1...statements.count).contains(index) ? index - 1 : nil
+        }
+        return error
+    }
+
     private func check(_ statements: [PostgresStatement]) throws(PostgresError) {
         guard statements.count <= Self.pipelineStatementsMax else {
             throw PostgresError(

@@ -92,6 +92,11 @@ extension PostgresFields where Self: ~Copyable {
         try read(column, .bytea) { [UInt8]($0) }
     }
 
+    /// Reads a `uuid` as its sixteen bytes.
+    public func uuid(_ column: Int) throws(PostgresError) -> [UInt8] {
+        try present(column, read(column, .uuid) { $0.count == 16 ? [UInt8]($0) : nil })
+    }
+
     /// Reads a `timestamp with time zone` in microseconds since 1970-01-01 UTC.
     ///
     /// `infinity` and `-infinity` are `Int64.max` and `Int64.min`.
@@ -198,6 +203,7 @@ private enum FieldKind {
     case int4Array
     case int8Array
     case textArray
+    case uuid
     case byteaArray
 
     func accepts(_ type: PostgresType) -> Bool {
@@ -216,6 +222,7 @@ private enum FieldKind {
         case .int4Array: type == .int4Array
         case .int8Array: type == .int8Array
         case .textArray: type == .textArray
+        case .uuid: type == .uuid
         case .byteaArray: type == .byteaArray
         }
     }

@@ -71,6 +71,24 @@ public actor PostgresSession {
         try openConnection().pipeline(statements, .obeyed)
     }
 
+    /// Runs statements in one round trip between an explicit BEGIN and COMMIT.
+    ///
+    /// Outside a transaction only. A failure names its statement in `statementIndex`, not counting
+    /// BEGIN and COMMIT, and all of them are rolled back. Otherwise like ``pipeline(_:)``.
+    @discardableResult
+    public func pipelineTransaction(
+        _ statements: [PostgresStatement]
+    ) throws(PostgresError) -> [PostgresRows] {
+        let connection = try openConnection()
+        guard !transactionIsOpen, !statements.isEmpty else {
+            throw PostgresError(
+                .misuse,
+                "A transaction is already open on this session, or there is nothing to run in one."
+            )
+        }
+        return try connection.pipelineTransaction(statements, .obeyed)
+    }
+
     /// Whether the session can serve no further statement.
     public var isBroken: Bool { connection?.isBroken ?? true }
 

@@ -42,6 +42,10 @@ public struct PostgresType: RawRepresentable, Sendable, Hashable {
     public static let varchar = PostgresType(rawValue: 1043)
     /// `timestamp with time zone`.
     public static let timestamptz = PostgresType(rawValue: 1184)
+    /// `uuid`.
+    public static let uuid = PostgresType(rawValue: 2950)
+    /// `uuid[]`.
+    public static let uuidArray = PostgresType(rawValue: 2951)
     /// `jsonb`.
     public static let jsonb = PostgresType(rawValue: 3802)
 }

@@ -32,6 +32,10 @@ public enum PostgresValue: Sendable, Hashable {
     case textArray([String?]?)
     /// `bytea[]`.
     case byteaArray([[UInt8]?]?)
+    /// `uuid`, as its sixteen bytes; the server refuses another number.
+    case uuid([UInt8]?)
+    /// `uuid[]`, as sixteen bytes each.
+    case uuidArray([[UInt8]?]?)
 
     /// The type that the server is told.
     public var type: PostgresType {
@@ -50,6 +54,8 @@ public enum PostgresValue: Sendable, Hashable {
         case .int8Array: .int8Array
         case .textArray: .textArray
         case .byteaArray: .byteaArray
+        case .uuid: .uuid
+        case .uuidArray: .uuidArray
         }
     }
 
@@ -82,6 +88,9 @@ public enum PostgresValue: Sendable, Hashable {
             return bytes.appendArray(value, of: .text) { $0.append(contentsOf: $1.utf8) }
         case .byteaArray(let value):
             return bytes.appendArray(value, of: .bytea) { $0.append(contentsOf: $1) }
+        case .uuid(let value): return bytes.appendBinary(value) { $0.append(contentsOf: $1) }
+        case .uuidArray(let value):
+            return bytes.appendArray(value, of: .uuid) { $0.append(contentsOf: $1) }
         }
     }
 }
