@@ -4,9 +4,9 @@
 SUBLEDGER = .build/debug/subledger
 SOURCES = Sources Tests Projections schema Package.swift
 
-# Homebrew keeps libpq out of the default paths.
+# Homebrew keeps libpq and zlib out of the default paths.
 ifeq ($(shell uname),Darwin)
-export PKG_CONFIG_PATH := $(shell brew --prefix libpq 2>/dev/null)/lib/pkgconfig:$(PKG_CONFIG_PATH)
+export PKG_CONFIG_PATH := $(shell brew --prefix libpq 2>/dev/null)/lib/pkgconfig:$(shell brew --prefix zlib 2>/dev/null)/lib/pkgconfig:$(PKG_CONFIG_PATH)
 endif
 
 help: ## Show this list.
@@ -47,11 +47,12 @@ clean-database: build ## Stop this folder's private PostgreSQL and delete its da
 	SUBLEDGER_HOME=.subledger $(SUBLEDGER) database stop
 	rm -rf .subledger
 
-# Installs what is missing: libpq to build with, a PostgreSQL server to run.
+# Installs what is missing: libpq and zlib to build with, a PostgreSQL server to run.
 dependencies:
 	@if command -v apt-get >/dev/null; then \
 	    missing=; \
 	    pkg-config --exists libpq 2>/dev/null || missing="$$missing libpq-dev pkg-config"; \
+	    pkg-config --exists zlib 2>/dev/null || missing="$$missing zlib1g-dev pkg-config"; \
 	    ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null \
 	        || missing="$$missing postgresql"; \
 	    command -v python3 >/dev/null || missing="$$missing python3"; \
@@ -63,8 +64,9 @@ dependencies:
 	    fi; \
 	elif command -v brew >/dev/null; then \
 	    pkg-config --exists libpq 2>/dev/null || brew install libpq pkgconf; \
+	    pkg-config --exists zlib 2>/dev/null || brew install zlib pkgconf; \
 	    command -v initdb >/dev/null || ls "$$(brew --prefix)"/opt/postgresql*/bin/initdb \
 	        >/dev/null 2>&1 || brew install postgresql@17; \
 	else \
-	    echo "install libpq (with headers), pkg-config and a PostgreSQL server by hand"; \
+	    echo "install libpq and zlib (with headers), pkg-config and a PostgreSQL server by hand"; \
 	fi

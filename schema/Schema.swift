@@ -21,44 +21,24 @@ public enum Schema {
     /// Functions that tables refer to; applied before the migrations.
     public static let functionsBefore = [
         text(PackageResources.lane_of_sql), text(PackageResources.refuse_change_sql),
+        text(PackageResources.text_without_nul_sql), text(PackageResources.json_or_text_sql),
         text(PackageResources.content_fields_sql),
+        text(PackageResources.refuse_orphan_sql),
     ]
 
     /// Functions that refer to tables; applied after the migrations.
-    public static let functionsAfter = [text(PackageResources.guard_append_only_sql)]
+    public static let functionsAfter = [
+        text(PackageResources.repetitions_sql), text(PackageResources.guard_append_only_sql),
+    ]
 
     /// The migrations, oldest first.
     public static let migrations = [
         Migration(
             version: 1,
-            name: "v001-event-log",
-            sql: text(PackageResources.v001_event_log_sql),
-            check: text(PackageResources.check_v001_event_log_sql)
-        ),
-        Migration(
-            version: 2,
-            name: "v002-rejection",
-            sql: text(PackageResources.v002_rejection_sql),
-            check: text(PackageResources.check_v002_rejection_sql)
-        ),
-        Migration(
-            version: 3,
-            name: "v003-ingestion",
-            sql: text(PackageResources.v003_ingestion_sql),
-            check: text(PackageResources.check_v003_ingestion_sql)
-        ),
-        Migration(
-            version: 4,
-            name: "v004-catalogue",
-            sql: text(PackageResources.v004_catalogue_sql),
-            check: text(PackageResources.check_v004_catalogue_sql)
-        ),
-        Migration(
-            version: 5,
-            name: "v005-customer-link",
-            sql: text(PackageResources.v005_customer_link_sql),
-            check: text(PackageResources.check_v005_customer_link_sql)
-        ),
+            name: "v001-ledger",
+            sql: text(PackageResources.v001_ledger_sql),
+            check: text(PackageResources.check_v001_ledger_sql)
+        )
     ]
 
     private static func text(_ bytes: [UInt8]) -> String {

@@ -23,9 +23,10 @@ DECLARE
         "36": "gracePeriodExpiresDate", "37": "priceIncreaseStatus", "38": "renewalDate",
         "39": "renewalPrice", "40": "recentSubscriptionStartDate", "48": "notificationType",
         "49": "subtype", "50": "notificationUUID", "51": "status",
-        "52": "consumptionRequestReason", "63": "extra"}';
+        "52": "consumptionRequestReason", "53": "catalogVersion", "54": "effectiveFrom",
+        "55": "bodyDigest", "56": "fileName", "57": "keptAside", "63": "extra"}';
     numeric_tags constant int[] :=
-        '{8,12,14,18,19,21,33,34,36,37,38,39,40,51}';
+        '{8,12,14,18,19,21,33,34,36,37,38,39,40,51,53,54,57}';
     fields jsonb := '{}';
     at int := 2;
     tag int;
@@ -49,13 +50,14 @@ BEGIN
         raw := substr(content, at + 1, size);
         at := at + size;
         fields := fields || jsonb_build_object(
-            coalesce(names ->> tag::text, tag::text),
+            coalesce(names ->> tag::text, 'tag' || tag),
             CASE
-                WHEN tag = 63 THEN convert_from(raw, 'UTF8')::jsonb
+                WHEN NOT names ? tag::text THEN to_jsonb(encode(raw, 'hex'))
+                WHEN tag = 63 THEN ledger.json_or_text(ledger.text_without_nul(raw))
                 WHEN tag = ANY (numeric_tags)
                     THEN to_jsonb(('x' || encode(raw, 'hex'))::bit(64)::bigint)
                 WHEN tag IN (13, 35) THEN to_jsonb(get_byte(raw, 0) = 1)
-                ELSE to_jsonb(convert_from(raw, 'UTF8'))
+                ELSE to_jsonb(ledger.text_without_nul(raw))
             END);
     END LOOP;
     RETURN fields;
@@ -96,14 +98,39 @@ BEGIN
             THEN 'UPDATE' ELSE 'UPDATE OR DELETE OR TRUNCATE' END,
             guarded);
     END LOOP;
+    -- Rows are written once, so what autovacuum has to do is to freeze them soon and keep the
+    -- statistics fresh; a partitioned table has no storage of its own to be told so.
+    FOR guarded IN
+        SELECT c.oid FROM pg_class c
+        WHERE c.relnamespace = 'ledger'::regnamespace AND c.relkind = 'r'
+            AND NOT coalesce(c.reloptions @> '{autovacuum_freeze_min_age=0}', false)
+        ORDER BY c.relname
+    LOOP
+        EXECUTE format('ALTER TABLE %s SET (autovacuum_freeze_min_age = 0, '
+            'autovacuum_vacuum_insert_scale_factor = 0.05, '
+            'autovacuum_analyze_scale_factor = 0.05)', guarded);
+    END LOOP;
     GRANT INSERT ON ledger.event, ledger.confirmation, ledger.evidence, ledger.evidence_segment,
-        ledger.commit, ledger.rejection, ledger.ingestion, ledger.catalogue TO ledger_writer;
+        ledger.commit, ledger.rejection, ledger.ingestion, ledger.catalog TO ledger_writer;
     -- SELECT … FOR UPDATE asks for the privilege; the trigger refuses the use of it.
     GRANT UPDATE (lane) ON ledger.lane TO ledger_writer;
 END
 $$;
 
 COMMENT ON FUNCTION ledger.guard_append_only() IS 'Makes every table of schema ledger append-only, rejections up to deletion by the owner: owner, privileges, refusing triggers. Run by the migrator after each migration.';
+
+CREATE FUNCTION ledger.json_or_text(json text) RETURNS jsonb
+    LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
+    AS $$
+BEGIN
+    RETURN json::jsonb;
+EXCEPTION WHEN numeric_value_out_of_range OR invalid_text_representation
+    OR untranslatable_character OR statement_too_complex THEN
+    RETURN to_jsonb(json);
+END
+$$;
+
+COMMENT ON FUNCTION ledger.json_or_text(json text) IS 'JSON as jsonb, or as a string where jsonb cannot hold it.';
 
 CREATE FUNCTION ledger.lane_of(original_transaction_id text) RETURNS integer
     LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
@@ -128,7 +155,135 @@ $$;
 
 COMMENT ON FUNCTION ledger.refuse_change() IS 'Refuses every UPDATE, DELETE and TRUNCATE of the log with SQLSTATE LG001.';
 
-CREATE TABLE ledger.catalogue (
+CREATE FUNCTION ledger.refuse_orphan(lane integer, commit_no bigint) RETURNS integer
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    RAISE EXCEPTION 'commit % of lane % does not follow the commit that it was built upon',
+        commit_no, lane
+        USING ERRCODE = 'LG002',
+              HINT = 'Read the head of the lane and decide again.';
+END
+$$;
+
+COMMENT ON FUNCTION ledger.refuse_orphan(lane integer, commit_no bigint) IS 'Refuses a commit whose predecessor is missing, with SQLSTATE LG002.';
+
+CREATE TABLE ledger.confirmation (
+    lane integer NOT NULL,
+    commit_no bigint NOT NULL,
+    known_from_offset bigint NOT NULL,
+    recorded_at timestamp with time zone NOT NULL,
+    as_of_ms bigint NOT NULL,
+    evidence_no bigint NOT NULL,
+    environment text NOT NULL COLLATE pg_catalog."C",
+    original_transaction_id text NOT NULL COLLATE pg_catalog."C",
+    salt bytea NOT NULL,
+    repetitions bytea NOT NULL,
+    transaction_ids text[] COLLATE pg_catalog."C",
+    CONSTRAINT confirmation_lane_is_of_stream CHECK ((lane = ledger.lane_of(original_transaction_id))),
+    CONSTRAINT confirmation_transaction_ids_are_a_list CHECK (((transaction_ids IS NULL) OR COALESCE(((array_ndims(transaction_ids) = 1) AND (array_lower(transaction_ids, 1) = 1) AND (array_position(transaction_ids, NULL::text) IS NULL)), false)))
+)
+WITH (autovacuum_freeze_min_age='0', autovacuum_vacuum_insert_scale_factor='0.05', autovacuum_analyze_scale_factor='0.05');
+
+COMMENT ON TABLE ledger.confirmation IS 'Repetitions: statements that repeated, as of another instant, by stronger proof or under another transaction id, what events already say. One row for each commit, stream and minute of as-of, however many statements it holds.';
+
+COMMENT ON COLUMN ledger.confirmation.commit_no IS 'The commit that brought it.';
+
+COMMENT ON COLUMN ledger.confirmation.known_from_offset IS 'first_offset of that commit: known at offset k if this is <= k.';
+
+COMMENT ON COLUMN ledger.confirmation.recorded_at IS 'committed_at of that commit.';
+
+COMMENT ON COLUMN ledger.confirmation.as_of_ms IS 'Apple''s clock: the earliest as-of in repetitions; none is more than a minute later.';
+
+COMMENT ON COLUMN ledger.confirmation.evidence_no IS 'The lowest number of the payloads that prove it; repetitions counts from it.';
+
+COMMENT ON COLUMN ledger.confirmation.salt IS 'As in event.';
+
+COMMENT ON COLUMN ledger.confirmation.repetitions IS 'Which payload repeated which fields of which event, as of when, coded in a few bytes each (schema/README.md; readable with ledger.repetitions).';
+
+COMMENT ON COLUMN ledger.confirmation.transaction_ids IS 'The transaction ids that were new for known purchases (aliases, made by restores); NULL where there are none.';
+
+CREATE FUNCTION ledger.repetitions(row_of ledger.confirmation) RETURNS TABLE(evidence_no bigint, lane_offset bigint, as_of_ms bigint, fields integer[], transaction_id text)
+    LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
+    AS $$
+DECLARE
+    bytes constant bytea := row_of.repetitions;
+    numbers numeric[] := '{}';
+    number numeric := 0;
+    place numeric := 1;
+    part int;
+    masks numeric[] := '{}';
+    rest numeric;
+    at int;
+    step numeric;
+BEGIN
+    -- All numbers of the row, unsigned LEB128.
+    FOR at IN 0..octet_length(bytes) - 1 LOOP
+        part := get_byte(bytes, at);
+        number := number + (part & 127) * place;
+        place := place * 128;
+        IF part < 128 THEN
+            numbers := numbers || number;
+            number := 0;
+            place := 1;
+        END IF;
+    END LOOP;
+    masks := numbers[2:1 + numbers[1]::int];
+    evidence_no := row_of.evidence_no;
+    lane_offset := 0;
+    as_of_ms := row_of.as_of_ms;
+    at := 2 + numbers[1]::int;
+    WHILE at <= cardinality(numbers) LOOP
+        evidence_no := evidence_no + numbers[at];
+        -- Differences are zigzag coded: 0, -1, 1, -2 … as 0, 1, 2, 3 ….
+        step := numbers[at + 1];
+        lane_offset := lane_offset + CASE WHEN step % 2 = 0 THEN step / 2 ELSE -(step + 1) / 2 END;
+        step := numbers[at + 2];
+        as_of_ms := as_of_ms + CASE WHEN step % 2 = 0 THEN step / 2 ELSE -(step + 1) / 2 END;
+        rest := masks[1 + div(numbers[at + 3], 2)];
+        fields := '{}';
+        FOR tag IN 0..255 LOOP
+            EXIT WHEN rest = 0;
+            IF rest % 2 = 1 THEN fields := fields || tag; END IF;
+            rest := div(rest, 2);
+        END LOOP;
+        transaction_id := '';
+        IF numbers[at + 3] % 2 = 1 THEN
+            transaction_id := row_of.transaction_ids[1 + numbers[at + 4]::int];
+            at := at + 1;
+        END IF;
+        at := at + 4;
+        RETURN NEXT;
+    END LOOP;
+END
+$$;
+
+COMMENT ON FUNCTION ledger.repetitions(row_of ledger.confirmation) IS 'What a confirmation repeats: SELECT r.* FROM ledger.confirmation c, ledger.repetitions(c) r.';
+
+CREATE FUNCTION ledger.text_without_nul(utf8 bytea) RETURNS text
+    LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
+    AS $$
+DECLARE
+    rest bytea := utf8;
+    plain text;
+    at int;
+BEGIN
+    LOOP
+        at := position('\x00'::bytea IN rest);
+        EXIT WHEN at = 0;
+        rest := substr(rest, 1, at - 1) || '\xefbfbd'::bytea || substr(rest, at + 1);
+    END LOOP;
+    plain := convert_from(rest, 'UTF8');
+    WHILE plain ~ '(^|[^\\])(\\\\)*\\u0000' LOOP
+        plain := regexp_replace(plain, '((^|[^\\])(\\\\)*)\\u0000', '\1' || U&'\FFFD', 'g');
+    END LOOP;
+    RETURN plain;
+END
+$$;
+
+COMMENT ON FUNCTION ledger.text_without_nul(utf8 bytea) IS 'UTF-8 as text, with U+FFFD where PostgreSQL cannot hold U+0000.';
+
+CREATE TABLE ledger.catalog (
     lane integer NOT NULL,
     version integer NOT NULL,
     effective_from_ms bigint NOT NULL,
@@ -136,157 +291,174 @@ CREATE TABLE ledger.catalogue (
     source text NOT NULL COLLATE pg_catalog."C",
     digest bytea NOT NULL,
     body text NOT NULL COLLATE pg_catalog."C",
-    CONSTRAINT catalogue_body_capped CHECK ((octet_length(body) <= 33554432)),
-    CONSTRAINT catalogue_digest_is_of_body CHECK ((digest = sha256(convert_to(body, 'UTF8'::name)))),
-    CONSTRAINT catalogue_in_one_lane CHECK ((lane = ledger.lane_of('catalogue'::text))),
-    CONSTRAINT catalogue_version_from_one CHECK ((version >= 1))
-);
-ALTER TABLE ONLY ledger.catalogue ALTER COLUMN body SET COMPRESSION lz4;
+    CONSTRAINT catalog_body_capped CHECK ((octet_length(body) <= 33554432)),
+    CONSTRAINT catalog_digest_is_of_body CHECK ((digest = sha256(convert_to(body, 'UTF8'::name)))),
+    CONSTRAINT catalog_in_one_lane CHECK ((lane = ledger.lane_of('catalog'::text))),
+    CONSTRAINT catalog_version_from_one CHECK ((version >= 1))
+)
+WITH (autovacuum_freeze_min_age='0', autovacuum_vacuum_insert_scale_factor='0.05', autovacuum_analyze_scale_factor='0.05');
 
-COMMENT ON TABLE ledger.catalogue IS 'The versions of the product catalogue, one a row, never changed: a mistake is answered by a new version.';
+COMMENT ON TABLE ledger.catalog IS 'The versions of the product catalog, one a row, never changed: a mistake is answered by a new version.';
 
-COMMENT ON COLUMN ledger.catalogue.lane IS 'lane_of(''catalogue''): it belongs to no subscription.';
+COMMENT ON COLUMN ledger.catalog.lane IS 'lane_of(''catalog''): it belongs to no subscription.';
 
-COMMENT ON COLUMN ledger.catalogue.version IS 'From 1, without holes, in the order of import.';
+COMMENT ON COLUMN ledger.catalog.version IS 'From 1, without holes, in the order of import.';
 
-COMMENT ON COLUMN ledger.catalogue.effective_from_ms IS 'The first instant it holds for, as the operator says. Milliseconds since 1970, UTC. Of two versions from one instant on, the higher number holds.';
+COMMENT ON COLUMN ledger.catalog.effective_from_ms IS 'The first instant it holds for, as the operator says. Milliseconds since 1970, UTC. Of two versions from one instant on, the higher number holds.';
 
-COMMENT ON COLUMN ledger.catalogue.recorded_at IS 'Our clock: when it was imported; whole milliseconds.';
+COMMENT ON COLUMN ledger.catalog.recorded_at IS 'Our clock: when it was imported; whole milliseconds.';
 
-COMMENT ON COLUMN ledger.catalogue.source IS 'The file it was read from, as it was named then.';
+COMMENT ON COLUMN ledger.catalog.source IS 'The file it was read from, as it was named then.';
 
-COMMENT ON COLUMN ledger.catalogue.digest IS 'SHA-256 of body as UTF-8: importing the same again is told by it.';
+COMMENT ON COLUMN ledger.catalog.digest IS 'SHA-256 of body as UTF-8: importing the same again is told by it.';
 
-COMMENT ON COLUMN ledger.catalogue.body IS 'The catalogue as normalised JSON, whatever the format of the file was (schema/README.md).';
+COMMENT ON COLUMN ledger.catalog.body IS 'The catalog as normalised JSON, whatever the format of the file was (schema/README.md).';
 
 CREATE TABLE ledger.commit (
     lane integer NOT NULL,
     count integer NOT NULL,
     commit_no bigint NOT NULL,
     first_offset bigint NOT NULL,
+    first_evidence_no bigint NOT NULL,
     committed_at timestamp with time zone NOT NULL,
+    evidence integer NOT NULL,
     confirmations integer NOT NULL,
+    format integer NOT NULL,
     digest bytea NOT NULL,
-    CONSTRAINT commit_brings_something CHECK (((count >= 0) AND (confirmations >= 0) AND ((count + confirmations) > 0))),
-    CONSTRAINT commit_digest_size CHECK ((octet_length(digest) = 32))
-);
+    CONSTRAINT commit_brings_something CHECK (((count >= 0) AND (confirmations >= 0) AND ((count + confirmations) > 0) AND (evidence > 0))),
+    CONSTRAINT commit_digest_size CHECK ((octet_length(digest) = 32)),
+    CONSTRAINT commit_number_from_one CHECK ((commit_no >= 1))
+)
+WITH (autovacuum_freeze_min_age='0', autovacuum_vacuum_insert_scale_factor='0.05', autovacuum_analyze_scale_factor='0.05');
 
 COMMENT ON TABLE ledger.commit IS 'One append to one lane. The digests chain: each covers the one before and all that the commit brought.';
+
+COMMENT ON COLUMN ledger.commit.count IS 'Number of its events.';
 
 COMMENT ON COLUMN ledger.commit.commit_no IS 'From 1, without holes.';
 
 COMMENT ON COLUMN ledger.commit.first_offset IS 'Offset of its first event; the next free offset where it only brought confirmations.';
 
+COMMENT ON COLUMN ledger.commit.first_evidence_no IS 'Number of its first payload.';
+
+COMMENT ON COLUMN ledger.commit.committed_at IS 'The server''s clock when the commit was decided; whole milliseconds; never falls within a lane.';
+
+COMMENT ON COLUMN ledger.commit.evidence IS 'Number of its payloads.';
+
+COMMENT ON COLUMN ledger.commit.confirmations IS 'Number of its rows in ledger.confirmation.';
+
+COMMENT ON COLUMN ledger.commit.format IS 'Version of the canonical bytes of this commit and of all that it brought (schema/README.md).';
+
 COMMENT ON COLUMN ledger.commit.digest IS 'SHA-256 over the previous digest, this row and the digests of its events and confirmations (schema/README.md).';
-
-CREATE TABLE ledger.confirmation (
-    lane integer NOT NULL,
-    lane_offset bigint NOT NULL,
-    as_of_ms bigint NOT NULL,
-    fields bigint NOT NULL,
-    commit_no bigint NOT NULL,
-    known_from_offset bigint NOT NULL,
-    environment text NOT NULL COLLATE pg_catalog."C",
-    original_transaction_id text NOT NULL COLLATE pg_catalog."C",
-    transaction_id text NOT NULL COLLATE pg_catalog."C",
-    CONSTRAINT confirmation_lane_is_of_stream CHECK ((lane = ledger.lane_of(original_transaction_id)))
-);
-
-COMMENT ON TABLE ledger.confirmation IS 'Repetitions: Apple said again, as of another instant, what an event already says. A set, so that any order of arrival leaves the same rows; covered by the commit''s digest.';
-
-COMMENT ON COLUMN ledger.confirmation.lane_offset IS 'The event whose statement was repeated.';
-
-COMMENT ON COLUMN ledger.confirmation.fields IS 'Which fields of it: bit n for the field with tag n (schema/README.md).';
-
-COMMENT ON COLUMN ledger.confirmation.commit_no IS 'The commit that brought it.';
-
-COMMENT ON COLUMN ledger.confirmation.known_from_offset IS 'first_offset of that commit: known at offset k if this is <= k.';
-
-COMMENT ON COLUMN ledger.confirmation.transaction_id IS 'The alias it came under, where new; else empty.';
 
 CREATE TABLE ledger.event (
     lane integer NOT NULL,
+    is_imported boolean NOT NULL,
+    is_late boolean NOT NULL,
     lane_offset bigint NOT NULL,
     recorded_at timestamp with time zone NOT NULL,
     as_of_ms bigint NOT NULL,
     purchase_date_ms bigint NOT NULL,
     expires_date_ms bigint NOT NULL,
+    evidence_no bigint NOT NULL,
+    fact_key uuid NOT NULL,
     environment text NOT NULL COLLATE pg_catalog."C",
     original_transaction_id text NOT NULL COLLATE pg_catalog."C",
     kind text NOT NULL COLLATE pg_catalog."C",
     bundle_id text NOT NULL COLLATE pg_catalog."C",
+    store text COLLATE pg_catalog."C",
     product_id text COLLATE pg_catalog."C",
     transaction_id text COLLATE pg_catalog."C",
+    web_order_line_item_id text COLLATE pg_catalog."C",
+    app_transaction_id text COLLATE pg_catalog."C",
     app_account_token text COLLATE pg_catalog."C",
-    notification_type text COLLATE pg_catalog."C",
-    subtype text COLLATE pg_catalog."C",
-    content_digest bytea NOT NULL,
-    evidence_digest bytea NOT NULL,
-    content bytea NOT NULL,
     customer_id text COLLATE pg_catalog."C",
-    CONSTRAINT event_content_digest_size CHECK ((octet_length(content_digest) = 16)),
+    salt bytea NOT NULL,
+    content bytea NOT NULL,
     CONSTRAINT event_customer_of_links_only CHECK (((customer_id IS NULL) OR (kind = 'link'::text))),
-    CONSTRAINT event_evidence_digest_size CHECK ((octet_length(evidence_digest) = 32)),
     CONSTRAINT event_key_in_whole_seconds CHECK ((((purchase_date_ms % (1000)::bigint) = 0) AND ((expires_date_ms % (1000)::bigint) = 0))),
-    CONSTRAINT event_kind_known CHECK ((kind = ANY (ARRAY['transaction'::text, 'renewal'::text, 'notification'::text, 'link'::text]))),
+    CONSTRAINT event_kind_known CHECK ((kind = ANY (ARRAY['transaction'::text, 'renewal'::text, 'notification'::text, 'link'::text, 'catalog'::text]))),
     CONSTRAINT event_lane_is_of_stream CHECK ((lane = ledger.lane_of(original_transaction_id))),
-    CONSTRAINT event_offset_from_one CHECK ((lane_offset >= 1))
-);
+    CONSTRAINT event_offset_from_one CHECK ((lane_offset >= 1)),
+    CONSTRAINT event_store_named CHECK ((store <> ''::text))
+)
+WITH (autovacuum_freeze_min_age='0', autovacuum_vacuum_insert_scale_factor='0.05', autovacuum_analyze_scale_factor='0.05');
 
 COMMENT ON TABLE ledger.event IS 'The log. One verified fact a row, appended once, never changed; position (lane, lane_offset), dense and in commit order.';
 
 COMMENT ON COLUMN ledger.event.lane IS 'Partition of the log: lane_of(original_transaction_id).';
 
+COMMENT ON COLUMN ledger.event.is_imported IS 'Whether its payload was imported from files; false where it arrived live (HTTP, standard input, a poll).';
+
+COMMENT ON COLUMN ledger.event.is_late IS 'Whether the subject was known and its stream confirmed as of a later time when the event came. The writer reads repetitions of such a subject before it judges what is news; no answer is read from it, and no digest covers it.';
+
 COMMENT ON COLUMN ledger.event.lane_offset IS 'From 1, without holes. Who has read n has every event up to n, for ever.';
 
-COMMENT ON COLUMN ledger.event.recorded_at IS 'Our clock: when the event was committed; whole milliseconds; equal for one commit; never falls within a lane.';
+COMMENT ON COLUMN ledger.event.recorded_at IS 'The server''s clock: when the event was committed; whole milliseconds; equal for one commit; never falls within a lane.';
 
-COMMENT ON COLUMN ledger.event.as_of_ms IS 'Apple''s clock: when the payload asserted the fact (signedDate); of a link the instant that the operator''s statement names. Milliseconds since 1970, UTC.';
+COMMENT ON COLUMN ledger.event.as_of_ms IS 'Apple''s clock: when the payload asserted the fact (signedDate); of a link the instant that it names, of a catalog version its import. Milliseconds since 1970, UTC.';
 
 COMMENT ON COLUMN ledger.event.purchase_date_ms IS 'Key: start of the paid period in whole seconds (the raw value is in the evidence); 0 for a renewal snapshot.';
 
 COMMENT ON COLUMN ledger.event.expires_date_ms IS 'Key: end of the paid period in whole seconds; 0 where nothing expires.';
 
-COMMENT ON COLUMN ledger.event.environment IS 'Apple''s word: Production, Sandbox, Xcode, LocalTesting. Part of the identity of a stream.';
+COMMENT ON COLUMN ledger.event.evidence_no IS 'The payload that proves the fact: evidence.evidence_no in the same lane, brought by the same commit.';
 
-COMMENT ON COLUMN ledger.event.original_transaction_id IS 'Key: the subscription. Text: Apple''s ids are never numbers here. Empty for statements about no transaction.';
+COMMENT ON COLUMN ledger.event.fact_key IS 'What makes two facts the same: 6 bytes for the subject (environment, kind, dates, name), 10 bytes for content and as-of (schema/README.md). No digest of the chain covers it.';
 
-COMMENT ON COLUMN ledger.event.kind IS 'transaction, renewal (a snapshot of renewal info), notification, or link (the operator''s statement whose subscription it is).';
+COMMENT ON COLUMN ledger.event.environment IS 'Apple''s word: Production, Sandbox, Xcode, LocalTesting. Part of the identity of a stream. Empty for catalog versions.';
+
+COMMENT ON COLUMN ledger.event.original_transaction_id IS 'Key: the subscription. Text: Apple''s ids are never numbers here. Empty for statements about no transaction; catalog for catalog versions.';
+
+COMMENT ON COLUMN ledger.event.kind IS 'transaction, renewal (a snapshot of renewal info), notification; the operator''s own: link, catalog.';
+
+COMMENT ON COLUMN ledger.event.store IS 'NULL for Apple''s App Store; reserved for the word of another store (schema/README.md).';
+
+COMMENT ON COLUMN ledger.event.product_id IS 'What was bought; of transactions only.';
 
 COMMENT ON COLUMN ledger.event.transaction_id IS 'An alias of the purchase, not its identity: restores make new ones (see confirmation).';
 
-COMMENT ON COLUMN ledger.event.content_digest IS 'First 16 bytes of SHA-256 over the meaningful fields of content: what makes two facts the same.';
+COMMENT ON COLUMN ledger.event.customer_id IS 'The app''s own name for the customer whom a link names; NULL in a link that ends one, and in all that is not a link.';
 
-COMMENT ON COLUMN ledger.event.evidence_digest IS 'The payload that proves the fact: evidence.digest in the same lane.';
+COMMENT ON COLUMN ledger.event.salt IS 'Sixteen random bytes from which the salts of the event''s three commitments are derived (schema/README.md).';
 
 COMMENT ON COLUMN ledger.event.content IS 'All fields of the fact in canonical bytes (schema/README.md; readable with ledger.content_fields). The typed columns repeat some for people and indexes; verify checks that they agree.';
-
-COMMENT ON COLUMN ledger.event.customer_id IS 'The app''s own name for the customer whom a link names; NULL in a link that says nobody, and in all that is not a link.';
 
 CREATE TABLE ledger.evidence (
     lane integer NOT NULL,
     byte_count integer NOT NULL,
+    is_imported boolean NOT NULL,
+    evidence_no bigint NOT NULL,
+    commit_no bigint NOT NULL,
     received_at timestamp with time zone NOT NULL,
     digest bytea NOT NULL,
     kind text NOT NULL COLLATE pg_catalog."C",
     source text NOT NULL COLLATE pg_catalog."C",
     verification text NOT NULL COLLATE pg_catalog."C",
     root_digest bytea,
-    header_digest bytea,
+    context text COLLATE pg_catalog."C",
     body bytea NOT NULL,
+    CONSTRAINT evidence_context_named CHECK ((context <> ''::text)),
     CONSTRAINT evidence_digest_size CHECK ((octet_length(digest) = 32)),
+    CONSTRAINT evidence_number_from_one CHECK ((evidence_no >= 1)),
     CONSTRAINT evidence_root_digest_size CHECK ((octet_length(root_digest) = 32)),
     CONSTRAINT evidence_signed_has_root CHECK (((verification = 'signed'::text) = (root_digest IS NOT NULL)))
-);
-ALTER TABLE ONLY ledger.evidence ALTER COLUMN body SET COMPRESSION lz4;
+)
+WITH (autovacuum_freeze_min_age='0', autovacuum_vacuum_insert_scale_factor='0.05', autovacuum_analyze_scale_factor='0.05');
 
-COMMENT ON TABLE ledger.evidence IS 'The payloads that prove the events of a lane, content-addressed, put together again bit by bit from body and evidence_segment.';
+COMMENT ON TABLE ledger.evidence IS 'The payloads that prove the events and confirmations of a lane, each put together again bit by bit from body and evidence_segment. A payload is the smallest piece that proves itself: a JWS with those nested in it, an app receipt, an unsigned body, one element of a statuses response.';
 
-COMMENT ON COLUMN ledger.evidence.byte_count IS 'Length of the payload as it arrived.';
+COMMENT ON COLUMN ledger.evidence.byte_count IS 'Length of the payload.';
+
+COMMENT ON COLUMN ledger.evidence.is_imported IS 'Whether it was imported from files; false where it arrived live (HTTP, standard input, a poll).';
+
+COMMENT ON COLUMN ledger.evidence.evidence_no IS 'From 1 within the lane, without holes, in commit order.';
+
+COMMENT ON COLUMN ledger.evidence.commit_no IS 'The commit that brought it, which cites it at least once; no other commit does.';
 
 COMMENT ON COLUMN ledger.evidence.received_at IS 'Our clock: when the payload reached us; whole milliseconds.';
 
-COMMENT ON COLUMN ledger.evidence.digest IS 'SHA-256 of the exact bytes that arrived.';
+COMMENT ON COLUMN ledger.evidence.digest IS 'SHA-256 of the payload.';
 
 COMMENT ON COLUMN ledger.evidence.source IS 'The channel it came by, as the operator names it.';
 
@@ -294,21 +466,30 @@ COMMENT ON COLUMN ledger.evidence.verification IS 'Why it is believed: signed (b
 
 COMMENT ON COLUMN ledger.evidence.root_digest IS 'SHA-256 of the DER of the root certificate its signatures lead to; NULL where nothing is signed.';
 
-COMMENT ON COLUMN ledger.evidence.header_digest IS 'The first segment it refers to: the JWS header with the certificate chain, which repeats in every payload.';
+COMMENT ON COLUMN ledger.evidence.context IS 'What was used of the words around the payload, which it does not prove itself, as JSON with their own trust; NULL where nothing was.';
 
-COMMENT ON COLUMN ledger.evidence.body IS 'The payload, packed (schema/README.md): repeated segments by reference, base64 decoded.';
+COMMENT ON COLUMN ledger.evidence.body IS 'The payload, packed (schema/README.md): repeated segments by reference, base64 decoded, deflated.';
+
+CREATE TABLE ledger.evidence_dictionary (
+    version integer NOT NULL,
+    body bytea NOT NULL,
+    CONSTRAINT evidence_dictionary_version_is_a_byte CHECK (((version >= 1) AND (version <= 255)))
+)
+WITH (autovacuum_freeze_min_age='0', autovacuum_vacuum_insert_scale_factor='0.05', autovacuum_analyze_scale_factor='0.05');
+
+COMMENT ON TABLE ledger.evidence_dictionary IS 'Preset dictionaries of the deflated payloads in evidence and evidence_segment (schema/README.md). Written by migrations only; a version is never changed.';
 
 CREATE TABLE ledger.evidence_segment (
     lane integer NOT NULL,
-    digest bytea NOT NULL,
+    segment_key bytea NOT NULL,
     body bytea NOT NULL,
-    CONSTRAINT evidence_segment_digest_size CHECK ((octet_length(digest) = 32))
-);
-ALTER TABLE ONLY ledger.evidence_segment ALTER COLUMN body SET COMPRESSION lz4;
+    CONSTRAINT evidence_segment_key_size CHECK ((octet_length(segment_key) = 16))
+)
+WITH (autovacuum_freeze_min_age='0', autovacuum_vacuum_insert_scale_factor='0.05', autovacuum_analyze_scale_factor='0.05');
 
 COMMENT ON TABLE ledger.evidence_segment IS 'Parts of payloads that repeat (JWS headers with their certificates), each kept once a lane.';
 
-COMMENT ON COLUMN ledger.evidence_segment.digest IS 'SHA-256 of the segment as it stood in the payload.';
+COMMENT ON COLUMN ledger.evidence_segment.segment_key IS 'First 16 bytes of the SHA-256 of the segment as it stood in the payload.';
 
 COMMENT ON COLUMN ledger.evidence_segment.body IS 'The segment, packed like evidence.body.';
 
@@ -323,13 +504,15 @@ CREATE TABLE ledger.ingestion (
     duplicates bigint NOT NULL,
     restored bigint NOT NULL,
     streams bigint NOT NULL,
+    unchanged bigint NOT NULL,
     was_stopped boolean NOT NULL,
     source text NOT NULL COLLATE pg_catalog."C",
     rejected_by_reason jsonb NOT NULL,
-    CONSTRAINT ingestion_counts_from_zero CHECK (((rejected >= 0) AND (payloads >= rejected) AND (appended >= 0) AND (duplicates >= 0) AND (restored >= 0) AND (restored <= (appended + duplicates)) AND (streams >= 0))),
+    CONSTRAINT ingestion_counts_from_zero CHECK (((rejected >= 0) AND (payloads >= rejected) AND (appended >= 0) AND (duplicates >= 0) AND (restored >= 0) AND (restored <= (appended + duplicates)) AND (streams >= 0) AND ((unchanged >= 0) AND (unchanged <= payloads)))),
     CONSTRAINT ingestion_ends_after_its_start CHECK ((finished_at >= started_at)),
     CONSTRAINT ingestion_lane_is_of_run CHECK ((lane = ledger.lane_of((run_id)::text)))
-);
+)
+WITH (autovacuum_freeze_min_age='0', autovacuum_vacuum_insert_scale_factor='0.05', autovacuum_analyze_scale_factor='0.05');
 
 COMMENT ON TABLE ledger.ingestion IS 'One row for each ingest run and source, written at its end, also when it was stopped. A run that dies leaves none; its facts are in the log all the same.';
 
@@ -351,13 +534,16 @@ COMMENT ON COLUMN ledger.ingestion.restored IS 'Facts whose transaction id was n
 
 COMMENT ON COLUMN ledger.ingestion.streams IS 'Subscriptions that the payloads spoke of.';
 
+COMMENT ON COLUMN ledger.ingestion.unchanged IS 'Payloads that were verified and neither brought nor confirmed anything: they are not kept.';
+
 COMMENT ON COLUMN ledger.ingestion.was_stopped IS 'Whether it was interrupted; the counts are of what was done until then.';
 
 COMMENT ON COLUMN ledger.ingestion.rejected_by_reason IS 'How many payloads for each machine word; adds up to rejected.';
 
 CREATE TABLE ledger.lane (
     lane integer NOT NULL
-);
+)
+WITH (autovacuum_freeze_min_age='0', autovacuum_vacuum_insert_scale_factor='0.05', autovacuum_analyze_scale_factor='0.05');
 
 COMMENT ON TABLE ledger.lane IS 'One row a lane, never changed. A writer that keeps losing the race for the next offset locks its row for one turn.';
 
@@ -369,22 +555,24 @@ CREATE TABLE ledger.ledger_config (
     created_at timestamp with time zone NOT NULL,
     CONSTRAINT ledger_config_is_one_row CHECK (singleton),
     CONSTRAINT ledger_config_lanes_power_of_two CHECK ((((lanes >= 1) AND (lanes <= 1024)) AND ((lanes & (lanes - 1)) = 0)))
-);
+)
+WITH (autovacuum_freeze_min_age='0', autovacuum_vacuum_insert_scale_factor='0.05', autovacuum_analyze_scale_factor='0.05');
 
 COMMENT ON TABLE ledger.ledger_config IS 'One row, written once: what can never change about this ledger. Every lane''s chain of digests starts from it.';
 
-COMMENT ON COLUMN ledger.ledger_config.ledger_id IS 'Tells this ledger from every other one; a restored copy keeps it.';
+COMMENT ON COLUMN ledger.ledger_config.ledger_id IS 'Identifies this ledger; a restored copy keeps it.';
 
 COMMENT ON COLUMN ledger.ledger_config.lanes IS 'Number of lanes; a power of two; fixed for ever, because offsets are.';
 
-COMMENT ON COLUMN ledger.ledger_config.format_version IS 'Version of the canonical bytes that digests are taken over (schema/README.md).';
+COMMENT ON COLUMN ledger.ledger_config.format_version IS 'Version of the canonical bytes with which the chains start (schema/README.md); commit.format says which a commit has.';
 
 CREATE TABLE ledger.migration (
     version integer NOT NULL,
     name text NOT NULL,
     checksum text NOT NULL,
     applied_at timestamp with time zone DEFAULT now() NOT NULL
-);
+)
+WITH (autovacuum_freeze_min_age='0', autovacuum_vacuum_insert_scale_factor='0.05', autovacuum_analyze_scale_factor='0.05');
 
 COMMENT ON TABLE ledger.migration IS 'The migrations that were applied, oldest first.';
 
@@ -404,8 +592,8 @@ CREATE TABLE ledger.rejection (
     CONSTRAINT rejection_byte_count_from_zero CHECK ((byte_count >= 0)),
     CONSTRAINT rejection_lane_is_of_payload CHECK ((lane = ledger.lane_of(encode(payload_digest, 'hex'::text)))),
     CONSTRAINT rejection_payload_digest_size CHECK ((octet_length(payload_digest) = 32))
-);
-ALTER TABLE ONLY ledger.rejection ALTER COLUMN body SET COMPRESSION lz4;
+)
+WITH (autovacuum_freeze_min_age='0', autovacuum_vacuum_insert_scale_factor='0.05', autovacuum_analyze_scale_factor='0.05');
 
 COMMENT ON TABLE ledger.rejection IS 'Payloads that were refused, each once a reason. Outside of the chain: input nobody has to believe. The owner may delete rows, the writer may only insert.';
 
@@ -427,26 +615,29 @@ COMMENT ON COLUMN ledger.rejection.message IS 'The reason for people, without co
 
 COMMENT ON COLUMN ledger.rejection.body IS 'Its first 64 KiB, every password blanked; NULL where a secret could not be told from the rest.';
 
-ALTER TABLE ONLY ledger.catalogue
-    ADD CONSTRAINT catalogue_pkey PRIMARY KEY (lane, version);
+ALTER TABLE ONLY ledger.catalog
+    ADD CONSTRAINT catalog_pkey PRIMARY KEY (lane, version);
 
 ALTER TABLE ONLY ledger.commit
     ADD CONSTRAINT commit_pkey PRIMARY KEY (lane, commit_no);
 
 ALTER TABLE ONLY ledger.confirmation
-    ADD CONSTRAINT confirmation_pkey PRIMARY KEY (lane, environment, original_transaction_id, lane_offset, as_of_ms, fields, transaction_id);
+    ADD CONSTRAINT confirmation_pkey PRIMARY KEY (lane, environment, original_transaction_id, as_of_ms, commit_no);
 
 ALTER TABLE ONLY ledger.event
-    ADD CONSTRAINT event_fact_unique UNIQUE (lane, environment, original_transaction_id, purchase_date_ms, expires_date_ms, kind, content_digest, as_of_ms);
+    ADD CONSTRAINT event_fact_unique UNIQUE (lane, original_transaction_id, fact_key);
 
 ALTER TABLE ONLY ledger.event
     ADD CONSTRAINT event_pkey PRIMARY KEY (lane, lane_offset);
 
+ALTER TABLE ONLY ledger.evidence_dictionary
+    ADD CONSTRAINT evidence_dictionary_pkey PRIMARY KEY (version);
+
 ALTER TABLE ONLY ledger.evidence
-    ADD CONSTRAINT evidence_pkey PRIMARY KEY (lane, digest);
+    ADD CONSTRAINT evidence_pkey PRIMARY KEY (lane, evidence_no);
 
 ALTER TABLE ONLY ledger.evidence_segment
-    ADD CONSTRAINT evidence_segment_pkey PRIMARY KEY (lane, digest);
+    ADD CONSTRAINT evidence_segment_pkey PRIMARY KEY (lane, segment_key);
 
 ALTER TABLE ONLY ledger.ingestion
     ADD CONSTRAINT ingestion_pkey PRIMARY KEY (lane, run_id, source);
@@ -465,17 +656,23 @@ ALTER TABLE ONLY ledger.rejection
 
 CREATE INDEX confirmation_commit ON ledger.confirmation USING btree (lane, commit_no);
 
-CREATE INDEX confirmation_transaction_id ON ledger.confirmation USING btree (transaction_id) WHERE (transaction_id <> ''::text);
+CREATE INDEX confirmation_transaction_ids ON ledger.confirmation USING gin (transaction_ids) WHERE (transaction_ids IS NOT NULL);
 
 CREATE INDEX event_app_account_token ON ledger.event USING btree (app_account_token) WHERE (app_account_token IS NOT NULL);
+
+CREATE INDEX event_app_transaction_id ON ledger.event USING btree (app_transaction_id) WHERE (app_transaction_id IS NOT NULL);
 
 CREATE INDEX event_customer_id ON ledger.event USING btree (customer_id) WHERE (customer_id IS NOT NULL);
 
 CREATE INDEX event_transaction_id ON ledger.event USING btree (transaction_id) WHERE (transaction_id IS NOT NULL);
 
+CREATE INDEX event_web_order_line_item_id ON ledger.event USING btree (web_order_line_item_id) WHERE (web_order_line_item_id IS NOT NULL);
+
+CREATE INDEX evidence_digest ON ledger.evidence USING hash (digest);
+
 CREATE INDEX rejection_received_at ON ledger.rejection USING btree (received_at);
 
-CREATE TRIGGER append_only_statement BEFORE DELETE OR UPDATE OR TRUNCATE ON ledger.catalogue FOR EACH STATEMENT EXECUTE FUNCTION ledger.refuse_change();
+CREATE TRIGGER append_only_statement BEFORE DELETE OR UPDATE OR TRUNCATE ON ledger.catalog FOR EACH STATEMENT EXECUTE FUNCTION ledger.refuse_change();
 
 CREATE TRIGGER append_only_statement BEFORE DELETE OR UPDATE OR TRUNCATE ON ledger.commit FOR EACH STATEMENT EXECUTE FUNCTION ledger.refuse_change();
 
@@ -484,6 +681,8 @@ CREATE TRIGGER append_only_statement BEFORE DELETE OR UPDATE OR TRUNCATE ON ledg
 CREATE TRIGGER append_only_statement BEFORE DELETE OR UPDATE OR TRUNCATE ON ledger.event FOR EACH STATEMENT EXECUTE FUNCTION ledger.refuse_change();
 
 CREATE TRIGGER append_only_statement BEFORE DELETE OR UPDATE OR TRUNCATE ON ledger.evidence FOR EACH STATEMENT EXECUTE FUNCTION ledger.refuse_change();
+
+CREATE TRIGGER append_only_statement BEFORE DELETE OR UPDATE OR TRUNCATE ON ledger.evidence_dictionary FOR EACH STATEMENT EXECUTE FUNCTION ledger.refuse_change();
 
 CREATE TRIGGER append_only_statement BEFORE DELETE OR UPDATE OR TRUNCATE ON ledger.evidence_segment FOR EACH STATEMENT EXECUTE FUNCTION ledger.refuse_change();
 
@@ -500,20 +699,23 @@ CREATE TRIGGER append_only_statement BEFORE UPDATE ON ledger.rejection FOR EACH 
 GRANT USAGE ON SCHEMA ledger TO ledger_writer;
 GRANT USAGE ON SCHEMA ledger TO ledger_reader;
 
-GRANT SELECT,INSERT ON TABLE ledger.catalogue TO ledger_writer;
-GRANT SELECT ON TABLE ledger.catalogue TO ledger_reader;
+GRANT SELECT,INSERT ON TABLE ledger.confirmation TO ledger_writer;
+GRANT SELECT ON TABLE ledger.confirmation TO ledger_reader;
+
+GRANT SELECT,INSERT ON TABLE ledger.catalog TO ledger_writer;
+GRANT SELECT ON TABLE ledger.catalog TO ledger_reader;
 
 GRANT SELECT,INSERT ON TABLE ledger.commit TO ledger_writer;
 GRANT SELECT ON TABLE ledger.commit TO ledger_reader;
-
-GRANT SELECT,INSERT ON TABLE ledger.confirmation TO ledger_writer;
-GRANT SELECT ON TABLE ledger.confirmation TO ledger_reader;
 
 GRANT SELECT,INSERT ON TABLE ledger.event TO ledger_writer;
 GRANT SELECT ON TABLE ledger.event TO ledger_reader;
 
 GRANT SELECT,INSERT ON TABLE ledger.evidence TO ledger_writer;
 GRANT SELECT ON TABLE ledger.evidence TO ledger_reader;
+
+GRANT SELECT ON TABLE ledger.evidence_dictionary TO ledger_writer;
+GRANT SELECT ON TABLE ledger.evidence_dictionary TO ledger_reader;
 
 GRANT SELECT,INSERT ON TABLE ledger.evidence_segment TO ledger_writer;
 GRANT SELECT ON TABLE ledger.evidence_segment TO ledger_reader;

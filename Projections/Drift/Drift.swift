@@ -44,7 +44,7 @@ private struct Past {
     private let states: RenewalStates
     private let asOf: Instant
     // Nil where nothing of the statement's payload was signed after it.
-    private let evidence: Digest?
+    private let evidence: Int64?
 
     init(_ history: StreamHistory, until statement: Event) {
         asOf = statement.fact.asOf

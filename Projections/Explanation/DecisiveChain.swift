@@ -146,8 +146,7 @@ struct DecisiveChain {
                 occurredAt: occurredAt,
                 signedAt: entry.asOf,
                 recordedAt: entry.recordedAt,
-                period: row,
-                evidence: entry.event.evidence
+                period: row
             )
         )
     }

@@ -20,8 +20,6 @@ public struct DecisiveEvent: Hashable, Sendable {
     public let recordedAt: Instant
     /// The period it is about, as it was known from then on.
     public let period: ActivePeriod
-    /// The payload that brought the event.
-    public let evidence: Digest
 
     /// What an event did to the access.
     public enum Role: String, CaseIterable, Sendable {

@@ -50,7 +50,7 @@ extension [KnownAccess] {
         guard let history = first(where: { $0.history.stream == stream })?.history else {
             return []
         }
-        var notifications: [Digest: [Fact]] = [:]
+        var notifications: [Int64: [Fact]] = [:]
         var events: [Position: Event] = [:]
         for event in history.events {
             events[event.position] = event

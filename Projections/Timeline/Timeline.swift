@@ -111,7 +111,7 @@ private struct GatheredAssertions {
             case .transaction: transactionCount += 1
             case .renewal: renewalCount += 1
             case .notification: notificationCount += 1
-            case .link: break
+            case .link, .catalog: break
             }
         }
         transactions.reserveCapacity(transactionCount)
@@ -140,6 +140,8 @@ private struct GatheredAssertions {
             )
         case .link:
             links.append(assertion)
+            return
+        case .catalog:
             return
         }
         horizon = max(horizon ?? asOf, asOf)

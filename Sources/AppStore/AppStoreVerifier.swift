@@ -23,86 +23,145 @@ public struct AppStoreVerifier: Sendable {
         receiptOpener = ReceiptOpener(roots: policy.roots)
     }
 
-    /// The facts of a payload, with the payload as their evidence.
+    /// The facts of a payload, by the units of evidence that prove them.
     ///
     /// The form is recognised by itself: a notification of either version as posted, a bare JWS, a
     /// response of the App Store Server API or of verifyReceipt, an app receipt, or the operator's
-    /// statement whose a subscription is (`CustomerLink`). Facts come in the
-    /// payload's order, of a notification its transactions, its renewal info, then itself.
+    /// statement whose a subscription is (`CustomerLink`). Facts come in the payload's order, of a
+    /// notification its transactions, its renewal info, then itself.
+    ///
+    /// A unit is the smallest piece that proves itself: a JWS with those nested in it, an element of
+    /// a statuses response, the PKCS #7 of an app receipt, an unsigned body. What surrounds it is
+    /// taken apart and not kept: a page of a response, white space, the base64 of a receipt. Unsigned
+    /// words of it that were used are the unit's context. Units of the same bytes are one.
     ///
     /// - Parameters:
-    ///   - payload: The exact bytes that arrived.
+    ///   - payload: The exact bytes that arrived, or those of a unit that is in evidence.
     ///   - source: The channel they came by; recorded with the evidence.
+    ///   - arrival: Whether they came live or by an import; recorded with the evidence.
     ///   - receivedAt: Our clock; recorded with the evidence. The certificates of a statement
     ///     without any date of Apple's are judged at it, before the statement is refused for want
     ///     of a date.
     ///   - voucher: Who stands behind statements that are not signed.
+    ///   - context: The context of a unit that is in evidence. Its environment stands in for the
+    ///     words of the response that was around the unit, and for the one to be assumed.
     /// - Returns: The facts with their evidence, and what was left out.
     /// - Throws: `Rejection`; then nothing of the payload counts.
     public func verify(
         payload: [UInt8],
         source: String,
+        arrival: Arrival = .live,
         receivedAt: Instant,
-        voucher: Voucher = .nobody
+        voucher: Voucher = .nobody,
+        context: EvidenceContext? = nil
     ) throws(Rejection) -> VerifiedPayload {
-        let receipts = ReceiptReading(
-            policy: policy,
-            opener: receiptOpener,
-            receivedAt: receivedAt
+        try verify(
+            payload: payload,
+            source: source,
+            arrival: arrival,
+            receivedAt: receivedAt,
+            voucher: voucher,
+            context: context,
+            known: { _ in nil }
         )
+    }
+
+    /// The same, without checking signatures of bytes that are in evidence already.
+    ///
+    /// `known` is asked with the SHA-256 of each signed unit and answers how those very bytes were
+    /// verified before. Where that was by a signature under a root of the policy, neither the
+    /// signatures of the unit nor their chains are checked again. Everything else is judged as
+    /// always, so that the facts are the same. An answer that is not true lets a forgery in.
+    package func verify(
+        payload: [UInt8],
+        source: String,
+        arrival: Arrival = .live,
+        receivedAt: Instant,
+        voucher: Voucher = .nobody,
+        context: EvidenceContext? = nil,
+        known: @escaping (Digest) -> Verification?
+    ) throws(Rejection) -> VerifiedPayload {
+        let intake = Intake(
+            policy: policy,
+            source: source,
+            arrival: arrival,
+            receivedAt: receivedAt,
+            voucher: voucher,
+            context: context,
+            known: known
+        )
+        let receipts = ReceiptReading(intake: intake, opener: receiptOpener)
         switch try PayloadForm(payload) {
-        case .signed(let envelope):
-            return try read(envelope, in: payload, source: source, receivedAt: receivedAt)
-        case .receipt(let bytes):
-            return VerifiedPayload([try receipts.read(bytes, source: source).group])
-        case .unsigned(let body):
-            let reading = UnsignedReading(
-                policy: policy,
-                receipts: receipts,
-                voucher: voucher,
-                source: source,
-                receivedAt: receivedAt
-            )
-            return try reading.read(body, in: payload)
-        case .link(let link):
-            let verified = try link.verified(
-                payload,
-                policy: policy,
-                voucher: voucher,
-                source: source,
-                receivedAt: receivedAt
-            )
-            return VerifiedPayload([verified])
+        case .signed(let envelope): return try read(envelope, intake)
+        case .receipt(let bytes): return VerifiedPayload([try receipts.read(bytes).group])
+        case .unsigned(let body, let own):
+            return try UnsignedReading(intake: intake, receipts: receipts).read(body, own: own)
+        case .link(let link, let own):
+            return VerifiedPayload([try link.verified(own, intake)])
         }
     }
 
     private func read(
         _ envelope: Envelope,
-        in payload: [UInt8],
-        source: String,
-        receivedAt: Instant
+        _ intake: Intake
     ) throws(Rejection) -> VerifiedPayload {
-        var reading = PayloadReading(
-            policy: policy,
-            opener: opener,
-            receivedAt: receivedAt,
-            envelope: envelope
-        )
-        for part in envelope.parts { try reading.read(part) }
-        guard let kind = reading.kind, let root = reading.root else {
+        guard !envelope.parts.isEmpty else {
             throw Rejection(
                 .nothingSigned,
                 "The server response holds no signed transaction or notification: there is nothing"
                     + " to verify and nothing to enter."
             )
         }
-        let evidence = Evidence(
-            payload: payload,
-            kind: kind,
-            source: source,
-            verification: .signed(root: root),
-            receivedAt: receivedAt
-        )
-        return VerifiedPayload([Verified(reading.facts, evidence: evidence)])
+        var groups: [Verified<[Fact]>] = []
+        groups.reserveCapacity(envelope.parts.count)
+        var digests: Set<Digest> = []
+        for part in envelope.parts {
+            let digest = part.digest
+            guard digests.insert(digest).inserted else { continue }
+            groups.append(
+                try UnitReading.read(
+                    part,
+                    digest: digest,
+                    hint: envelope.environmentHint,
+                    intake: intake,
+                    opener: opener
+                )
+            )
+        }
+        return VerifiedPayload(groups)
+    }
+}
+
+extension AppStoreVerifier {
+    /// The addresses that the units of a payload would have as evidence, each once, in their order.
+    ///
+    /// Nothing is verified: this is for looking up which bytes are known. Empty for what cannot be
+    /// read, and without those units of a payload that cannot.
+    package func evidenceDigests(of payload: [UInt8]) -> [Digest] {
+        let form: PayloadForm
+        do throws(Rejection) {
+            form = try PayloadForm(payload)
+        } catch {
+            return []
+        }
+        switch form {
+        case .signed(let envelope):
+            var digests: Set<Digest> = []
+            return envelope.parts.map(\.digest).filter { digests.insert($0).inserted }
+        case .receipt(let bytes): return [receiptDigest(bytes)].compactMap { $0 }
+        case .unsigned(let body, let own):
+            let clean = SecretFreeBody.ofAccepted(own, secret: policy.sharedSecret)
+            return [body.latestReceipt.flatMap(receiptDigest), clean.map(Digest.of)]
+                .compactMap { $0 }
+        case .link(_, let own): return [Digest.of(own)]
+        }
+    }
+
+    private func receiptDigest(_ receipt: ArraySlice<UInt8>) -> Digest? {
+        do throws(Rejection) {
+            return try ReceiptEncoding.decoded(receipt).withUnsafeBytes { Digest.of($0) }
+        } catch {
+            return nil
+        }
     }
 }

@@ -15,6 +15,8 @@ public struct CustomerLink: Hashable, Sendable {
     /// Why; empty for no reason given.
     public let reason: String
     /// Since when it holds, on the operator's clock: the as-of of the event.
+    ///
+    /// The epoch for a link that holds from the first purchase on, whenever that was.
     public let statedAt: Instant
 
     /// Longest name of a customer, in UTF-8 bytes: room for an address or a URN, and small enough
@@ -47,7 +49,7 @@ public struct CustomerLink: Hashable, Sendable {
     public var payload: [UInt8] {
         func text(_ text: String) -> [UInt8] {
             var output: [UInt8] = []
-            JSON.appendQuoted(text.utf8, to: &output)
+            JSONString.append(text.utf8, to: &output)
             return output
         }
         let members: [(String, [UInt8])] = [
@@ -96,8 +98,16 @@ extension CustomerLink {
         guard let id = try Claims.id(body, "originalTransactionId") else {
             throw Rejection(.idMissing, "The customer link names no originalTransactionId.")
         }
-        guard let statedAt = try AppleClock.instant(body, "statedAt") else {
-            throw CustomerLink.missing("statedAt", "milliseconds since 1970")
+        let statedAt: Instant
+        if body["statedAt"]?.integer == 0 {
+            statedAt = Instant(milliseconds: 0)
+        } else if let named = try AppleClock.instant(body, "statedAt") {
+            statedAt = named
+        } else {
+            throw CustomerLink.missing(
+                "statedAt",
+                "milliseconds since 1970, or 0 for from the first purchase on"
+            )
         }
         guard let customer = body["customer"] else {
             throw CustomerLink.missing("customer", "a name, or null for no customer")
@@ -177,39 +187,33 @@ extension CustomerLink {
         )
     }
 
-    /// The fact with the payload as its evidence; refused unless the operator vouches for it.
+    /// The fact with the statement as its evidence; refused unless the operator vouches for it.
     ///
     /// A link names no app, so that only its environment is held against the policy.
-    func verified(
-        _ payload: [UInt8],
-        policy: VerificationPolicy,
-        voucher: Voucher,
-        source: String,
-        receivedAt: Instant
-    ) throws(Rejection) -> Verified<[Fact]> {
-        guard case .operator = voucher else {
+    func verified(_ payload: [UInt8], _ intake: Intake) throws(Rejection) -> Verified<[Fact]> {
+        guard case .operator = intake.voucher else {
             throw Rejection(
                 .unproven,
                 "The payload is a customer link, which counts only if the operator stands behind"
                     + " it: vouch for it, or state it with `subledger customers link`."
             )
         }
-        guard SecretFreeBody.ofAccepted(payload, secret: policy.sharedSecret) == payload else {
+        let secret = intake.policy.sharedSecret
+        guard SecretFreeBody.ofAccepted(payload, secret: secret) == payload else {
             throw Rejection(
                 .secretMisplaced,
                 "The customer link holds the app's shared secret, which is never stored; take it"
                     + " out and give the link again."
             )
         }
-        try policy.checkAccepted(stream.environment)
+        try intake.policy.checkAccepted(stream.environment)
         return Verified(
             [fact],
-            evidence: Evidence(
-                payload: payload,
+            evidence: intake.evidence(
+                payload,
+                digest: Digest.of(payload),
                 kind: .customerLink,
-                source: source,
-                verification: Verification(trust: .vouched, root: nil),
-                receivedAt: receivedAt
+                verification: Verification(trust: .vouched, root: nil)
             )
         )
     }

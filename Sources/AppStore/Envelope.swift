@@ -1,60 +1,98 @@
 import Events
 
-/// The outermost form of a signed payload: which JWS it holds, and where.
+/// A signed payload, taken apart into units of evidence.
+///
+/// The envelope itself, a POST body or a response of the App Store Server API, is not kept.
 struct Envelope {
-    /// What the payload is; nil for a bare JWS, which says it only in its claims.
-    let kind: PayloadKind?
-    /// The JWS, in the payload's order.
+    /// The units, in the payload's order.
     let parts: [Part]
     /// The unsigned word of a server response about its environment: for payloads from before
     /// 2022-02-24, which carry none themselves (app-store.md §D.3).
     let environmentHint: Environment?
 
-    /// One statement, or two that belong together.
+    /// One unit: a JWS, or two that belong together.
     enum Part {
         case any(ArraySlice<UInt8>)
         case notification(ArraySlice<UInt8>)
         case transaction(ArraySlice<UInt8>)
-        case status(transaction: ArraySlice<UInt8>?, renewal: ArraySlice<UInt8>?)
+        case status(ArraySlice<UInt8>, Status)
+
+        /// The unit's own bytes.
+        var bytes: ArraySlice<UInt8> {
+            switch self {
+            case .any(let bytes), .notification(let bytes), .transaction(let bytes),
+                .status(let bytes, _):
+                bytes
+            }
+        }
+
+        /// The SHA-256 of those bytes.
+        var digest: Digest { bytes.withUnsafeBytes { Digest.of($0) } }
+
+        /// What the unit is; a bare JWS says it only in its claims.
+        var kind: PayloadKind {
+            switch self {
+            case .any, .transaction: .signedTransaction
+            case .notification: .signedNotification
+            case .status: .subscriptionStatus
+            }
+        }
+    }
+
+    /// The JWS of an element of `lastTransactions`; one at least is there.
+    struct Status {
+        let transaction: ArraySlice<UInt8>?
+        let renewal: ArraySlice<UInt8>?
     }
 
     /// A bare JWS.
     init(compact: ArraySlice<UInt8>) {
-        self.init(kind: nil, parts: [.any(compact)])
+        parts = [.any(compact)]
+        environmentHint = nil
     }
 
-    private init(kind: PayloadKind?, parts: [Part], environmentHint: Environment? = nil) {
-        self.kind = kind
-        self.parts = parts
-        self.environmentHint = environmentHint
-    }
-
-    /// A notification as posted, or a response of the App Store Server API; nil for other objects.
+    /// A notification as posted, a response of the App Store Server API or an element of a statuses
+    /// response; nil for other objects.
     init?(_ body: JSON.Value) throws(Rejection) {
-        if let compact = body["signedPayload"]?.utf8 {
-            self.init(kind: .signedNotification, parts: [.notification(compact)])
-            return
+        if let part = try Envelope.statementPart(body) {
+            parts = [part]
+        } else if let compact = body["signedPayload"]?.utf8 {
+            parts = [.notification(compact)]
+        } else if let pageParts = try Envelope.pageParts(body) {
+            parts = pageParts
+        } else {
+            return nil
         }
-        guard let parts = try Envelope.responseParts(body) else { return nil }
         // Nobody signed this word. It may say that purchases of 2021, whose payloads name no
         // environment, were tests; it may not make test purchases real ones (promise 10).
         let word = Environment(body["environment"]?.text ?? "")
-        self.init(
-            kind: .serverAPIResponse,
-            parts: parts,
-            environmentHint: word == .sandbox ? word : nil
-        )
+        environmentHint = word == .sandbox ? word : nil
     }
 
-    // The responses of app-store.md §E.2; nil where the object is none of them.
-    private static func responseParts(_ body: JSON.Value) throws(Rejection) -> [Part]? {
+    // An element of a statuses response, or the response about one transaction; nil where the object
+    // is neither. A stored element must be read as it was in its response, so that this comes before
+    // all other forms, and an element that holds nothing but a transaction is that transaction.
+    private static func statementPart(_ body: JSON.Value) throws(Rejection) -> Part? {
+        let transaction = try body["signedTransactionInfo"].map { value throws(Rejection) in
+            try compact(value, "signedTransactionInfo")
+        }
+        let renewal = try body["signedRenewalInfo"].map { value throws(Rejection) in
+            try compact(value, "signedRenewalInfo")
+        }
+        if transaction == nil, renewal == nil { return nil }
+        let names: [StaticString] = ["signedRenewalInfo", "originalTransactionId", "status"]
+        if let transaction, !names.contains(where: { body[$0] != nil }) {
+            return .transaction(transaction)
+        }
+        return .status(body.bytes, Status(transaction: transaction, renewal: renewal))
+    }
+
+    // The responses of many statements (app-store.md §E.2); nil where the object is none of them.
+    private static func pageParts(_ body: JSON.Value) throws(Rejection) -> [Part]? {
         if let transactions = body["signedTransactions"], transactions.kind == .array {
             return try transactions.elements.map { element throws(Rejection) in
                 .transaction(try compact(element, "signedTransactions"))
             }
-        }
-        if let transaction = body["signedTransactionInfo"] {
-            return [.transaction(try compact(transaction, "signedTransactionInfo"))]
         }
         if let history = body["notificationHistory"], history.kind == .array {
             return try history.elements.map { element throws(Rejection) in
@@ -65,17 +103,7 @@ struct Envelope {
         var parts: [Part] = []
         for group in groups.elements {
             for last in group["lastTransactions"]?.elements ?? [] {
-                parts.append(
-                    .status(
-                        transaction: try last["signedTransactionInfo"].map {
-                            value throws(Rejection) in
-                            try compact(value, "signedTransactionInfo")
-                        },
-                        renewal: try last["signedRenewalInfo"].map { value throws(Rejection) in
-                            try compact(value, "signedRenewalInfo")
-                        }
-                    )
-                )
+                if let part = try statementPart(last) { parts.append(part) }
             }
         }
         return parts
@@ -98,6 +126,7 @@ struct Envelope {
             && Base64.isURLText(text, orAnyOf: dot)
     }
 
+    /// The bytes without white space around them.
     static func trimmed(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
         var rest = bytes
         while let first = rest.first, isWhitespace(first) { rest.removeFirst() }

@@ -1,3 +1,5 @@
+internal import Events
+
 extension JSON {
     static func hexadecimalDigit(_ byte: UInt8) -> UInt8? {
         switch byte {
@@ -57,31 +59,6 @@ extension JSON {
         position += 4
         return unit
     }
-
-    /// Appends a string with quotes, escaping only what must be: the quote, the backslash and
-    /// control characters (the short form where there is one, else lower-case hexadecimal).
-    static func appendQuoted(_ utf8: some Sequence<UInt8>, to output: inout [UInt8]) {
-        output.append(UInt8(ascii: "\""))
-        for byte in utf8 {
-            switch byte {
-            case UInt8(ascii: "\""), UInt8(ascii: "\\"):
-                output.append(UInt8(ascii: "\\"))
-                output.append(byte)
-            case 0x08: output.append(contentsOf: "\\b".utf8)
-            case 0x09: output.append(contentsOf: "\\t".utf8)
-            case 0x0a: output.append(contentsOf: "\\n".utf8)
-            case 0x0c: output.append(contentsOf: "\\f".utf8)
-            case 0x0d: output.append(contentsOf: "\\r".utf8)
-            case ..<0x20:
-                let digits = Array("0123456789abcdef".utf8)
-                output.append(contentsOf: "\\u00".utf8)
-                output.append(digits[Int(byte >> 4)])
-                output.append(digits[Int(byte & 15)])
-            default: output.append(byte)
-            }
-        }
-        output.append(UInt8(ascii: "\""))
-    }
 }
 
 extension JSON.Value {
@@ -96,7 +73,7 @@ extension JSON.Value {
     func appendCanonical(to output: inout [UInt8]) {
         switch kind {
         case .null, .true, .false, .number: output.append(contentsOf: bytes)
-        case .string: JSON.appendQuoted(utf8 ?? [], to: &output)
+        case .string: JSONString.append(utf8 ?? [], to: &output)
         case .array:
             output.append(UInt8(ascii: "["))
             for (count, element) in elements.enumerated() {
@@ -128,7 +105,7 @@ extension JSON {
             output.append(UInt8(ascii: "{"))
             for (count, member) in sorted.enumerated() {
                 if count > 0 { output.append(UInt8(ascii: ",")) }
-                JSON.appendQuoted(member.name, to: &output)
+                JSONString.append(member.name, to: &output)
                 output.append(UInt8(ascii: ":"))
                 output.append(contentsOf: member.text)
             }

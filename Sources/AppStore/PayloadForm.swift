@@ -6,12 +6,12 @@ enum PayloadForm {
     case signed(Envelope)
     /// A PKCS#7 app receipt, as DER or base64.
     case receipt(ArraySlice<UInt8>)
-    /// JSON that nothing signs but the receipt in it.
-    case unsigned(UnsignedBody)
-    /// A statement of the operator's own.
-    case link(CustomerLink)
+    /// JSON that nothing signs but the receipt in it, with its own bytes.
+    case unsigned(UnsignedBody, [UInt8])
+    /// A statement of the operator's own, with its own bytes.
+    case link(CustomerLink, [UInt8])
 
-    /// Recognises the form; white space around it is tolerated.
+    /// Recognises the form; white space around text is not part of it.
     init(_ payload: [UInt8]) throws(Rejection) {
         guard payload.count <= AppStoreVerifier.payloadByteCountMax else {
             throw Rejection.payloadTooLarge(payload.count)
@@ -21,7 +21,7 @@ enum PayloadForm {
             throw Rejection(.payloadEmpty, "The payload is empty.")
         }
         if first == UInt8(ascii: "{") {
-            try self.init(object: text, of: payload)
+            try self.init(object: text.count == payload.count ? payload : Array(text))
         } else if Envelope.isJWSText(text) {
             self = .signed(Envelope(compact: text))
         } else if ReceiptEncoding.looksLikeReceipt(payload[...]) {
@@ -31,31 +31,28 @@ enum PayloadForm {
         }
     }
 
-    private init(
-        object text: ArraySlice<UInt8>,
-        of payload: [UInt8]
-    ) throws(Rejection) {
+    private init(object text: [UInt8]) throws(Rejection) {
         let body: JSON.Value
         do {
-            body = try JSON(text.count == payload.count ? payload : Array(text)).root
+            body = try JSON(text).root
         } catch {
-            throw ForeignFormat.rejection(ofText: text)
+            throw ForeignFormat.rejection(ofText: text[...])
                 ?? Rejection(error, in: "The payload")
         }
         func has(_ names: StaticString...) -> Bool { names.contains { body[$0] != nil } }
-        if has("subledger") {
-            self = .link(try CustomerLink(body))
-        } else if let envelope = try Envelope(body) {
+        if let envelope = try Envelope(body) {
             self = .signed(envelope)
+        } else if has("subledger") {
+            self = .link(try CustomerLink(body), text)
         } else if has("notification_type", "unified_receipt") {
-            self = .unsigned(try UnsignedBody(statusUpdate: body))
+            self = .unsigned(try UnsignedBody(statusUpdate: body), text)
         } else if has("status"),
             !has("errorCode")
                 || has("receipt", "latest_receipt_info", "latest_expired_receipt_info")
         {
-            self = .unsigned(try UnsignedBody(response: body))
+            self = .unsigned(try UnsignedBody(response: body), text)
         } else if has("product_id"), has("transaction_id") {
-            self = .unsigned(try UnsignedBody(entry: body))
+            self = .unsigned(try UnsignedBody(entry: body), text)
         } else {
             throw ForeignFormat.rejection(of: body)
         }

@@ -7,11 +7,12 @@ extension PayloadKind {
         case .signedTransaction: "a signed transaction"
         case .signedRenewalInfo: "signed renewal info"
         case .signedNotification: "a notification"
-        case .serverAPIResponse: "a response of the App Store Server API"
+        case .subscriptionStatus: "a subscription's status"
         case .appReceipt: "an app receipt"
         case .verifyReceiptResponse: "a verifyReceipt response"
         case .statusUpdateNotification: "a version 1 notification"
         case .customerLink: "a customer link"
+        case .catalogVersion: "a version of the catalog"
         }
     }
 }

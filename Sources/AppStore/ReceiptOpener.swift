@@ -50,6 +50,22 @@ final class ReceiptOpener: Sendable {
         return OpenedReceipt(receipt: content, root: chain.root, isLocal: chain.isLocal)
     }
 
+    /// The receipt of bytes whose signature was checked before, under that root.
+    ///
+    /// Neither signature nor chain is checked again; whoever calls this knows the very bytes. Xcode
+    /// signs no receipts but those that say so (`open` refuses others).
+    func reopen(
+        _ receipt: ArraySlice<UInt8>,
+        verifiedUnder root: Events.Digest
+    ) throws(Rejection) -> OpenedReceipt {
+        let content = try AppReceipt(content: try SignedData(receipt).content)
+        return OpenedReceipt(
+            receipt: content,
+            root: root,
+            isLocal: content.receiptType == AppReceipt.xcodeType
+        )
+    }
+
     // The same certificates in the same order with the same one of them signing. Each is DER and
     // says its own length, so that no two lists have one text.
     private static func key(ofSigners message: SignedData) -> ArraySlice<UInt8> {

@@ -2,9 +2,8 @@ import Events
 
 /// Reads app receipts: opens one, checks what it claims, translates it (app-store.md §F.2).
 struct ReceiptReading {
-    let policy: VerificationPolicy
+    let intake: Intake
     let opener: ReceiptOpener
-    let receivedAt: Instant
 
     /// What a receipt proves.
     struct Proven {
@@ -15,12 +14,22 @@ struct ReceiptReading {
     }
 
     /// The transactions of a receipt, given as DER or base64.
-    func read(_ bytes: ArraySlice<UInt8>, source: String) throws(Rejection) -> Proven {
-        let opened = try opener.open(bytes, receivedAt: receivedAt)
+    ///
+    /// Its evidence is the DER, so that it is the same by whichever channel it came.
+    func read(_ bytes: ArraySlice<UInt8>) throws(Rejection) -> Proven {
+        let message = try ReceiptEncoding.decoded(bytes)
+        let digest = message.withUnsafeBytes { Digest.of($0) }
+        let opened: OpenedReceipt
+        if let root = intake.knownRoot(of: digest) {
+            opened = try opener.reopen(message, verifiedUnder: root)
+        } else {
+            opened = try opener.open(message, receivedAt: intake.receivedAt)
+        }
         let receipt = opened.receipt
-        try policy.checkBundleId(receipt.bundleId, of: "an app receipt")
-        let environment = try environment(of: receipt)
-        try policy.checkAccepted(environment, isLocal: opened.isLocal)
+        try intake.policy.checkBundleId(receipt.bundleId, of: "an app receipt")
+        let named = try environment(of: receipt)
+        let environment = named.environment
+        try intake.policy.checkAccepted(environment, isLocal: opened.isLocal)
         guard let asOf = receipt.creationDate else {
             throw Rejection(
                 .dateMissing,
@@ -37,12 +46,12 @@ struct ReceiptReading {
         for purchase in receipt.inApp {
             facts.append(try Translation.purchase(purchase, provenance))
         }
-        let evidence = Evidence(
-            payload: Array(bytes),
+        let evidence = intake.evidence(
+            Array(message),
+            digest: digest,
             kind: .appReceipt,
-            source: source,
             verification: .signed(root: opened.root),
-            receivedAt: receivedAt
+            context: named.context
         )
         return Proven(
             group: Verified(facts, evidence: evidence),
@@ -52,7 +61,9 @@ struct ReceiptReading {
         )
     }
 
-    private func environment(of receipt: AppReceipt) throws(Rejection) -> Environment {
+    private func environment(
+        of receipt: AppReceipt
+    ) throws(Rejection) -> Intake.NamedEnvironment {
         let word: Environment? =
             switch receipt.receiptType {
             case "Production", "ProductionVPP": .production
@@ -60,7 +71,7 @@ struct ReceiptReading {
             case nil, "": nil
             case let type?: Environment(type)
             }
-        return try policy.environment(word)
+        return try intake.environment(word)
     }
 }
 

@@ -70,6 +70,8 @@ struct JudgedHeader: Sendable {
 final class StatementOpener: Sendable {
     private let roots: [RootCertificate]
     let cache = ChainCache<JudgedHeader>()
+    // Whether it is one of Xcode's, by header; of statements whose signatures were checked before.
+    private let knownHeaders = ChainCache<Bool>()
 
     /// An opener that trusts these roots and no others.
     init(roots: [RootCertificate]) {
@@ -100,6 +102,32 @@ final class StatementOpener: Sendable {
             root: header.chain.root,
             isLocal: header.chain.isLocal
         )
+    }
+
+    /// The statement of a compact JWS whose signature was checked before, under that root.
+    ///
+    /// Neither signature nor chain is checked again; whoever calls this knows the very bytes.
+    func reopen(
+        _ compact: ArraySlice<UInt8>,
+        verifiedUnder root: Events.Digest
+    ) throws(Rejection) -> Statement {
+        let jws = try JWS(compact)
+        let claims = try jws.unverifiedClaims()
+        return Statement(
+            kind: Statement.Kind(claims),
+            claims: claims,
+            asOf: try AppleClock.date(of: claims),
+            root: root,
+            isLocal: try isLocal(jws.header)
+        )
+    }
+
+    private func isLocal(_ header: ArraySlice<UInt8>) throws(Rejection) -> Bool {
+        if let judged = cache.chain(of: header) { return judged.chain.isLocal }
+        if let known = knownHeaders.chain(of: header) { return known }
+        let isLocal = try JWSHeader(header).certificates.count == 1
+        knownHeaders.remember(isLocal, of: header)
+        return isLocal
     }
 
     private func judge(_ jws: JWS) throws(Rejection) -> JudgedHeader {

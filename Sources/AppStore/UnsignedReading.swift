@@ -5,21 +5,20 @@ import Events
 /// What its embedded receipt proves is taken as signed. The rest counts only if somebody stands
 /// behind it, and never where it contradicts that receipt.
 struct UnsignedReading {
-    let policy: VerificationPolicy
+    let intake: Intake
     let receipts: ReceiptReading
-    let voucher: Voucher
-    let source: String
-    let receivedAt: Instant
 
-    /// The facts of a body; `payload` are its bytes as they arrived.
-    func read(_ original: UnsignedBody, in received: [UInt8]) throws(Rejection) -> VerifiedPayload {
+    private var policy: VerificationPolicy { intake.policy }
+
+    /// The facts of a body; `own` are its bytes, without what surrounded them.
+    func read(_ original: UnsignedBody, own: [UInt8]) throws(Rejection) -> VerifiedPayload {
         let trust = try trust(in: original)
-        let (body, payload) = try withoutSecrets(original, received)
+        let (body, payload) = try withoutSecrets(original, own)
         var notices: [VerifiedPayload.Notice] = []
         var proven: ReceiptReading.Proven?
         do throws(Rejection) {
             proven = try body.latestReceipt.map { text throws(Rejection) in
-                try receipts.read(text, source: source)
+                try receipts.read(text)
             }
         } catch {
             guard trust != nil, UnsignedReading.isDamage(error) else {
@@ -34,20 +33,21 @@ struct UnsignedReading {
             guard let proven else { throw UnsignedReading.unproven(body, because: nil) }
             return VerifiedPayload([proven.group], notices: leftOut(of: body, beside: proven))
         }
-        let environment = try environment(of: body, notices: &notices)
+        let named = try environment(of: body, notices: &notices)
         try policy.checkBundleId(body.bundleId, of: body.kind.title)
         let facts = try body.facts(
-            environment: environment,
+            environment: named.environment,
             receiptDate: proven?.receiptDate
         )
         let vouched = Verified(
             facts,
-            evidence: Evidence(
-                payload: payload,
+            evidence: intake.evidence(
+                payload,
+                digest: Digest.of(payload),
                 kind: body.kind,
-                source: source,
                 verification: Verification(trust: trust, root: nil),
-                receivedAt: receivedAt
+                // The embedded receipt is read again with the body.
+                context: named.context ?? proven?.group.evidence.context
             )
         )
         return VerifiedPayload([proven?.group, vouched].compactMap { $0 }, notices: notices)
@@ -56,7 +56,7 @@ struct UnsignedReading {
     // Nil where nobody stands behind the body. A secret that can be compared is, whoever vouches.
     private func trust(in body: UnsignedBody) throws(Rejection) -> Verification.Trust? {
         if try hasSharedSecret(body) { return .sharedSecret }
-        return switch voucher {
+        return switch intake.voucher {
         case .operator: .vouched
         case .client: .fetched
         case .nobody: nil
@@ -91,7 +91,7 @@ struct UnsignedReading {
             )
         }
         guard !ByteScan.areEqual(clean[...], payload[...]),
-            case .unsigned(let again) = try PayloadForm(clean)
+            case .unsigned(let again, _) = try PayloadForm(clean)
         else { return (body, payload) }
         return (again, clean)
     }
@@ -108,14 +108,13 @@ extension UnsignedReading {
     private func environment(
         of body: UnsignedBody,
         notices: inout [VerifiedPayload.Notice]
-    ) throws(Rejection) -> Environment {
-        if let environment = body.environment ?? policy.assumedEnvironment {
-            try policy.checkAccepted(environment)
-            return environment
-        }
+    ) throws(Rejection) -> Intake.NamedEnvironment {
         // Who accepts both accepts what must be one of them; who accepts one cannot know.
-        guard policy.environments.isSuperset(of: [.production, .sandbox]) else {
-            return try policy.environment(nil)
+        let acceptsBoth = policy.environments.isSuperset(of: [.production, .sandbox])
+        if !acceptsBoth || body.environment != nil || intake.unsignedEnvironment() != nil {
+            let named = try intake.environment(body.environment)
+            try policy.checkAccepted(named.environment)
+            return named
         }
         notices.append(
             VerifiedPayload.Notice(
@@ -126,7 +125,7 @@ extension UnsignedReading {
                 leftOut: 0
             )
         )
-        return .unknown
+        return Intake.NamedEnvironment(environment: .unknown, context: nil)
     }
 
     /// What the body says against the receipt it embeds; nil where they agree.

@@ -90,19 +90,6 @@ extension VerificationPolicy {
         }
     }
 
-    /// The first environment that a word names; if there is no word, the one to be assumed.
-    func environment(_ words: Environment?...) throws(Rejection) -> Environment {
-        for word in words {
-            if let word { return word }
-        }
-        if let assumedEnvironment { return assumedEnvironment }
-        throw Rejection(
-            .environmentUnknown,
-            "Nothing signed says in which environment the payload was made (payloads before"
-                + " 2022-02-24 do not). If you know it, name the environment to be assumed."
-        )
-    }
-
     /// Refuses a production notification of another App Store app id.
     func checkAppAppleId(
         _ found: Int64?,

@@ -4,55 +4,73 @@ internal import Events
 struct LaneHead: Hashable, Sendable {
     var lane: Int
     var offset: Int64
+    var evidence: Int64
     var commitNumber: Int64
     var committedAt: Instant
     var digest: Digest
+    /// Version of its canonical bytes.
+    var format: Int
+
+    /// Whether the numbers of the next commit still fit; beyond that a row was tampered with.
+    var hasRoom: Bool {
+        let limit = Int64.max - Int64(LogVerifier.countMax)
+        return offset < limit && evidence < limit && commitNumber < limit
+    }
 }
 
 /// A fact with what the log computes from it; made by the caller, outside the writer's turn.
 struct PreparedFact: Sendable {
     let fact: Fact
     let subject: Subject
-    let contentBytes: [UInt8]
-    let contentDigest: [UInt8]
+    let key: [UInt8]
 
     init(_ fact: Fact) {
         self.fact = fact
         subject = fact.subject
-        contentBytes = fact.content.canonicalBytes
-        contentDigest = fact.content.digest
+        key = FactKey(fact, of: subject).bytes
     }
+
+    var contentBytes: [UInt8] { fact.content.canonicalBytes }
 }
 
 /// The facts of one payload that fall into one lane, with the payload ready to be stored.
 struct Submission: Sendable {
     let evidence: Evidence
+    let recordDigest: Digest
     let packed: EvidencePacking.Packed
     let facts: [PreparedFact]
+    /// A body of the product catalog that goes with its one fact; nil for all else.
+    var catalog: CatalogueVersion?
 
     /// What it weighs in a batch.
-    var byteCount: Int { packed.body.count + facts.reduce(0) { $0 + $1.contentBytes.count } }
+    var byteCount: Int {
+        packed.body.count + (catalog?.body.count ?? 0)
+            + facts.reduce(0) { $0 + $1.contentBytes.count }
+    }
 }
 
-/// What one commit will write, decided against one head: a pure function of head, batch and
-/// knowledge.
+/// What one commit will write, decided against one head: a pure function of head, batch, knowledge
+/// and salts.
 struct AppendPlan: Sendable {
     struct NewEvent: Sendable {
         let event: Event
-        let contentBytes: [UInt8]
-        let contentDigest: [UInt8]
+        let key: [UInt8]
+        let salt: Salt
+        let isLate: Bool
     }
 
     struct NewConfirmation: Sendable {
-        let confirmation: Confirmation
-        let stream: StreamID
+        let row: ConfirmationRow
+        let salt: Salt
     }
 
     let commit: Commit
+    /// The digest that the commit was built upon.
+    let previous: Digest
     let digest: Digest
     let events: [NewEvent]
     let confirmations: [NewConfirmation]
-    /// Submissions whose payload must be stored.
+    /// Submissions whose payload must be stored, by their numbers.
     let evidence: [Submission]
     /// One list a submission, one outcome a fact.
     let outcomes: [[AppendOutcome]]
@@ -64,132 +82,196 @@ struct AppendPlan: Sendable {
     var head: LaneHead {
         LaneHead(
             lane: commit.lane,
-            offset: commit.firstOffset + Int64(commit.count) - 1,
+            offset: commit.lastOffset,
+            evidence: commit.lastEvidence,
             commitNumber: commit.number,
             committedAt: commit.committedAt,
-            digest: digest
+            digest: digest,
+            format: commit.format
         )
     }
+}
+
+/// What the log knows that a batch has to be judged by.
+struct AppendKnowledge: Sendable {
+    /// What is known about every subject of the batch.
+    var subjects: [Subject: Knowledge] = [:]
+    /// The strongest trust by which the lane holds a payload of the batch already, by its digest.
+    var evidence: [Digest: Verification.Trust] = [:]
+    /// The latest as-of, at most, of what confirms anything of a stream.
+    var latestConfirmation: [StreamID: Instant] = [:]
 }
 
 /// Decides what of a batch is news.
 struct AppendDecision {
     private let head: LaneHead
     private let recordedAt: Instant
-    private let storedEvidence: [Digest: Digest]
-    private var knowledge: [Subject: Knowledge]
+    private let salt: () -> Salt
+    private var known: AppendKnowledge
     private var events: [AppendPlan.NewEvent] = []
-    private var recordDigests: [Digest] = []
-    private var confirmations: [AppendPlan.NewConfirmation] = []
+    private var confirmations: [StreamID: [Confirmation]] = [:]
     private var evidence: [Submission] = []
-    private var evidenceInBatch: [Digest: Digest] = [:]
 
     /// A decision against `head`.
     ///
     /// - Parameters:
-    ///   - head: The newest commit that `knowledge` takes into account.
-    ///   - knowledge: What the log knows about every subject of the batch.
-    ///   - storedEvidence: Record digests of the batch's payloads that the lane holds already.
-    ///   - now: Our clock; recorded times never fall within a lane, even where clocks do.
-    init(
-        head: LaneHead,
-        knowledge: [Subject: Knowledge],
-        storedEvidence: [Digest: Digest],
-        now: Instant
-    ) {
+    ///   - head: The newest commit that `known` takes into account.
+    ///   - known: What the log knows.
+    ///   - now: The server's clock; recorded times never fall within a lane, even where clocks do.
+    ///   - salt: Gives the salt of each row.
+    init(head: LaneHead, known: AppendKnowledge, now: Instant, salt: @escaping () -> Salt) {
         self.head = head
-        self.knowledge = knowledge
-        self.storedEvidence = storedEvidence
+        self.known = known
+        self.salt = salt
         recordedAt = max(now, head.committedAt)
     }
 
     /// The plan for a batch; facts are judged in their order, each with the news before it.
     mutating func plan(_ batch: [Submission]) -> AppendPlan {
-        let outcomes = batch.map { submission in
-            submission.facts.map { decide($0, of: submission) }
+        var outcomes: [[AppendOutcome]] = []
+        outcomes.reserveCapacity(batch.count)
+        for submission in batch { outcomes.append(decide(submission)) }
+        let new = confirmations.flatMap { stream, confirmations in
+            ConfirmationRow.rows(of: confirmations, stream: stream)
         }
-        confirmations.sort { $0.confirmation.precedes($1.confirmation) }
+        .sorted { $0.precedes($1) }
+        .map { AppendPlan.NewConfirmation(row: $0, salt: salt()) }
         let commit = Commit(
             lane: head.lane,
             number: head.commitNumber + 1,
             firstOffset: head.offset + 1,
             count: events.count,
-            confirmations: confirmations.count,
+            firstEvidence: head.evidence + 1,
+            evidence: evidence.count,
+            confirmations: new.count,
             committedAt: recordedAt
         )
-        var hasher = CommitHasher(after: head.digest, commit: commit)
-        for (new, record) in zip(events, recordDigests) {
-            hasher.update(new.event.digest(evidenceRecord: record))
-        }
-        for new in confirmations { hasher.update(new.confirmation.digest) }
         return AppendPlan(
             commit: commit,
-            digest: hasher.digest(),
+            previous: head.digest,
+            digest: digest(of: commit, new),
             events: events,
-            confirmations: confirmations,
+            confirmations: new,
             evidence: evidence,
             outcomes: outcomes
         )
     }
 
+    private func digest(of commit: Commit, _ new: [AppendPlan.NewConfirmation]) -> Digest {
+        var hasher = CommitHasher(after: head.digest, commit: commit)
+        for new in events {
+            let record = evidence[Int(new.event.evidence - head.evidence) - 1].recordDigest
+            hasher.update(new.event.commitments(salt: new.salt, evidence: record).digest)
+        }
+        for new in new {
+            let records = new.row.evidenceNumbers(lane: head.lane).map {
+                evidence[Int($0 - head.evidence) - 1].recordDigest
+            }
+            let commitments = new.row.commitments(
+                lane: head.lane,
+                salt: new.salt,
+                evidence: records
+            )
+            hasher.update(commitments.digest)
+        }
+        return hasher.digest()
+    }
+
+    private mutating func decide(_ submission: Submission) -> [AppendOutcome] {
+        let trust = submission.evidence.verification.trust
+        let digest = submission.evidence.digest
+        // The same bytes by no better proof: they have been judged, and what they repeat is kept.
+        let isKnown = known.evidence[digest].map { !trust.isStronger(than: $0) } ?? false
+        var isCited = false
+        let number = head.evidence + Int64(evidence.count) + 1
+        let outcomes = submission.facts.map { fact in
+            decide(fact, of: submission, number, isKnown: isKnown, isCited: &isCited)
+        }
+        if isCited {
+            evidence.append(submission)
+            known.evidence[digest] = trust
+        }
+        return outcomes
+    }
+
     private mutating func decide(
         _ prepared: PreparedFact,
-        of submission: Submission
+        of submission: Submission,
+        _ number: Int64,
+        isKnown: Bool,
+        isCited: inout Bool
     ) -> AppendOutcome {
         let fact = prepared.fact
-        let isRestore = knowledge[prepared.subject]?.isRestored(by: fact) ?? false
-        switch knowledge[prepared.subject, default: Knowledge()].judge(fact) {
+        let trust = submission.evidence.verification.trust
+        let isRestore = known.subjects[prepared.subject]?.isRestored(by: fact) ?? false
+        switch known.subjects[prepared.subject, default: Knowledge()].judge(fact, trust: trust) {
         case .new:
-            let position = Position(
-                lane: head.lane,
-                offset: head.offset + Int64(events.count) + 1
-            )
-            let event = Event(
-                position: position,
-                recordedAt: recordedAt,
-                fact: fact,
-                evidence: submission.evidence.digest
-            )
-            events.append(
-                AppendPlan.NewEvent(
-                    event: event,
-                    contentBytes: prepared.contentBytes,
-                    contentDigest: prepared.contentDigest
-                )
-            )
-            recordDigests.append(recordDigest(of: submission))
-            knowledge[prepared.subject, default: Knowledge()].learn(
+            isCited = true
+            let position = append(prepared, number, submission.evidence.arrival)
+            known.subjects[prepared.subject, default: Knowledge()].learn(
                 offset: position.offset,
                 asOf: fact.asOf,
-                content: fact.content
+                content: fact.content,
+                trust: trust
             )
             return .appended(position, isRestore: isRestore)
         case .known(let offset, let repetitions):
-            for repetition in repetitions {
-                let confirmation = Confirmation(
-                    position: Position(lane: head.lane, offset: repetition.offset),
-                    asOf: fact.asOf,
-                    fields: repetition.fields,
-                    transactionId: repetition.transactionId
-                )
-                confirmations.append(
-                    AppendPlan.NewConfirmation(confirmation: confirmation, stream: fact.stream)
-                )
-                knowledge[prepared.subject]?.learn(confirmation)
+            if !isKnown {
+                for repetition in repetitions {
+                    isCited = true
+                    let confirmation = Confirmation(
+                        position: Position(lane: head.lane, offset: repetition.offset),
+                        asOf: fact.asOf,
+                        fields: repetition.fields,
+                        transactionId: repetition.transactionId,
+                        evidence: number
+                    )
+                    confirmations[fact.stream, default: []].append(confirmation)
+                    let latest = known.latestConfirmation[fact.stream] ?? fact.asOf
+                    known.latestConfirmation[fact.stream] = max(latest, fact.asOf)
+                    known.subjects[prepared.subject]?.learn(confirmation, trust: trust)
+                }
             }
             return .duplicate(
                 Position(lane: head.lane, offset: offset),
-                isRestore: isRestore
+                isRestore: isRestore,
+                isConfirmation: !isKnown && !repetitions.isEmpty
             )
         }
     }
 
-    private mutating func recordDigest(of submission: Submission) -> Digest {
-        let digest = submission.evidence.digest
-        if let known = storedEvidence[digest] ?? evidenceInBatch[digest] { return known }
-        let record = submission.evidence.recordDigest
-        evidenceInBatch[digest] = record
-        evidence.append(submission)
-        return record
+    private mutating func append(
+        _ prepared: PreparedFact,
+        _ number: Int64,
+        _ arrival: Arrival
+    ) -> Position {
+        let fact = prepared.fact
+        let position = Position(lane: head.lane, offset: head.offset + Int64(events.count) + 1)
+        let isLate = known.latestConfirmation[fact.stream].map { fact.asOf < $0 } ?? false
+        events.append(
+            AppendPlan.NewEvent(
+                event: Event(
+                    position: position,
+                    recordedAt: recordedAt,
+                    fact: fact,
+                    evidence: number,
+                    isImported: arrival == .imported
+                ),
+                key: prepared.key,
+                salt: salt(),
+                isLate: isLate
+            )
+        )
+        return position
+    }
+}
+
+extension ConfirmationRow {
+    /// The numbers of the payloads that prove it, ascending; none where it cannot be read.
+    func evidenceNumbers(lane: Int) -> [Int64] {
+        var numbers: [Int64] = []
+        for confirmation in confirmations(lane: lane) ?? []
+        where numbers.last != confirmation.evidence { numbers.append(confirmation.evidence) }
+        return numbers
     }
 }

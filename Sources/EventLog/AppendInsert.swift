@@ -11,48 +11,59 @@ struct AppendInsert {
     static let valuesRowsMax = 8
 
     /// Segments that are stored once the statements have committed.
-    private(set) var segments: [Digest] = []
+    private(set) var segments: [SegmentKey] = []
 
     private let plan: AppendPlan
     private var statements: [PostgresStatement] = []
 
-    init(_ plan: AppendPlan, stored: Set<Digest>) {
+    init(_ plan: AppendPlan, stored: Set<SegmentKey>, ledgerId: [UInt8]) {
         self.plan = plan
         let lane = PostgresValue.int4(Int32(plan.commit.lane))
-        // First, so that a writer who lost the race finds out before any other row of both collides.
-        appendCommit(plan, lane: lane)
+        // First, so that a writer who lost the race, or whose predecessor is not there, finds out
+        // before any other row collides.
+        appendCommit(plan, lane: lane, ledgerId)
         appendSegments(of: plan.evidence, lane: lane, stored: stored)
-        if !plan.evidence.isEmpty { appendEvidence(plan.evidence, lane: lane) }
+        if !plan.evidence.isEmpty { appendEvidence(plan.evidence, plan.commit, lane: lane) }
         if !plan.confirmations.isEmpty {
             appendConfirmations(plan.confirmations, plan.commit, lane: lane)
         }
+        appendCatalogs(plan, lane: lane)
     }
 
-    /// Whether a refused append met the commit of another writer: its primary key is the lock.
+    /// Whether a refused append met the commit of another writer, or did not find the commit that it
+    /// was built upon: the first statement says both.
     ///
     /// Told by the statement, for partitions and shards give the constraint names of their own. Any
     /// other unique violation is a bug and stays an error.
     static func isLostRace(_ error: PostgresError) -> Bool {
-        error.sqlState == "23505" && error.statementIndex == 0
+        error.sqlState == orphanState || (error.sqlState == "23505" && error.statementIndex == 0)
     }
 
-    /// Whether a refused append brought a payload that the lane holds already.
-    ///
-    /// Told by the table, or the partition that bears its name.
-    static func isEvidenceStored(_ error: PostgresError) -> Bool {
-        error.sqlState == "23505" && (error.tableName ?? "").hasPrefix("evidence")
+    /// Whether a refused append brought a version of the catalog whose number is taken.
+    static func isCatalogTaken(_ error: PostgresError) -> Bool {
+        error.sqlState == "23505" && (error.tableName ?? "").hasPrefix("catalog")
     }
 
-    private mutating func appendCommit(_ plan: AppendPlan, lane: PostgresValue) {
+    /// The SQLSTATE of `ledger.refuse_orphan`.
+    private static let orphanState = "LG002"
+
+    private mutating func appendCommit(
+        _ plan: AppendPlan,
+        lane: PostgresValue,
+        _ ledgerId: [UInt8]
+    ) {
         let commit = plan.commit
+        let isFirst = commit.number == 1
         statements.append(
             PostgresStatement(
-                AppendInsert.commit,
+                AppendInsert.commit(isFirst: isFirst),
                 [
-                    lane, .int8(commit.number), .int8(commit.firstOffset),
-                    .int4(Int32(commit.count)), .int4(Int32(commit.confirmations)),
+                    lane, .int4(Int32(commit.count)), .int8(commit.number),
+                    .int8(commit.firstOffset), .int8(commit.firstEvidence),
                     .timestamptz(microseconds: commit.committedAt.microseconds),
-                    .bytea(plan.digest.bytes),
+                    .int4(Int32(commit.evidence)), .int4(Int32(commit.confirmations)),
+                    .int4(Int32(commit.format)), .bytea(plan.digest.bytes),
+                    isFirst ? .uuid(ledgerId) : .bytea(plan.previous.bytes),
                 ]
             )
         )
@@ -61,34 +72,42 @@ struct AppendInsert {
     /// Whether the events go by COPY, which does not fit into one flush with the rest.
     var copies: Bool { plan.events.count >= AppendInsert.copyEventsMin }
 
-    /// What to send in one flush, as one transaction.
-    var allStatements: [PostgresStatement] {
-        plan.events.isEmpty ? statements : statements + [eventStatement(plan.events, plan.commit)]
+    /// Writes the rows as one transaction: in one round trip, but for COPY.
+    func run(in session: isolated PostgresSession) throws {
+        if copies {
+            try session.atomically { session in try write(in: session) }
+        } else {
+            try session.pipelineTransaction(allStatements)
+        }
     }
 
     /// Writes the rows inside a transaction that is open.
-    func run(in session: isolated PostgresSession) throws(PostgresError) {
+    func write(in session: isolated PostgresSession) throws(PostgresError) {
         try session.pipeline(copies ? statements : allStatements)
         guard copies else { return }
         _ = try session.copyIn(AppendInsert.copyEvent, from: plan.events.startIndex) {
             [plan] index, writer throws(PostgresError) in
             guard index < plan.events.endIndex else { return false }
-            writer.row(AppendInsert.row(of: plan.events[index], in: plan.commit))
+            writer.row(AppendInsert.row(of: plan.events[index]))
             index += 1
             return true
         }
     }
 
+    private var allStatements: [PostgresStatement] {
+        plan.events.isEmpty ? statements : statements + [eventStatement(plan.events, plan.commit)]
+    }
+
     private mutating func appendSegments(
         of evidence: [Submission],
         lane: PostgresValue,
-        stored: Set<Digest>
+        stored: Set<SegmentKey>
     ) {
         var seen = stored
         var bodies: [[UInt8]] = []
         for segment in evidence.flatMap(\.packed.segments)
-        where seen.insert(segment.digest).inserted {
-            segments.append(segment.digest)
+        where seen.insert(segment.key).inserted {
+            segments.append(segment.key)
             bodies.append(segment.body)
         }
         guard !segments.isEmpty else { return }
@@ -100,10 +119,21 @@ struct AppendInsert {
         )
     }
 
-    private mutating func appendEvidence(_ submissions: [Submission], lane: PostgresValue) {
+    private mutating func appendEvidence(
+        _ submissions: [Submission],
+        _ commit: Commit,
+        lane: PostgresValue
+    ) {
         if submissions.count <= AppendInsert.valuesRowsMax {
-            let rows = submissions.map { AppendInsert.row(of: $0, lane: lane) }
-            statements.append(AppendInsert.insert(rows, AppendInsert.evidenceTarget))
+            let rows = submissions.enumerated().map { index, submission in
+                StoredRow.evidence(
+                    submission.evidence,
+                    submission.packed,
+                    number: commit.firstEvidence + Int64(index),
+                    commit: commit
+                )
+            }
+            statements.append(AppendInsert.insert(rows, StoredRow.evidenceTarget))
             return
         }
         let evidence = submissions.map(\.evidence)
@@ -111,19 +141,38 @@ struct AppendInsert {
             PostgresStatement(
                 AppendInsert.evidence,
                 [
-                    lane,
+                    lane, .int8(commit.number),
                     .int4Array(evidence.map { Int32($0.payload.count) }),
+                    .boolArray(evidence.map { $0.arrival == .imported }),
+                    .int8Array(evidence.indices.map { commit.firstEvidence + Int64($0) }),
                     .int8Array(evidence.map(\.receivedAt.milliseconds)),
                     .byteaArray(evidence.map(\.digest.bytes)),
                     .textArray(evidence.map(\.kind.rawValue)),
                     .textArray(evidence.map(\.source)),
                     .textArray(evidence.map(\.verification.trust.rawValue)),
                     .byteaArray(evidence.map(\.verification.root?.bytes)),
-                    .byteaArray(submissions.map { $0.packed.segments.first?.digest.bytes }),
+                    .textArray(evidence.map(\.context?.canonicalText)),
                     .byteaArray(submissions.map(\.packed.body)),
                 ]
             )
         )
+    }
+
+    private mutating func appendCatalogs(_ plan: AppendPlan, lane: PostgresValue) {
+        for case let version? in plan.evidence.map(\.catalog) {
+            statements.append(
+                PostgresStatement(
+                    AppendInsert.catalog,
+                    [
+                        lane, .int4(Int32(clamping: version.version)),
+                        .int8(version.effectiveFrom.milliseconds),
+                        .timestamptz(microseconds: plan.commit.committedAt.microseconds),
+                        .text(version.source), .bytea(version.digest.bytes),
+                        .text(String(decoding: version.body, as: UTF8.self)),
+                    ]
+                )
+            )
+        }
     }
 
     private func eventStatement(
@@ -131,8 +180,7 @@ struct AppendInsert {
         _ commit: Commit
     ) -> PostgresStatement {
         if new.count <= AppendInsert.valuesRowsMax {
-            let rows = new.map { AppendInsert.row(of: $0, in: commit) }
-            return AppendInsert.insert(rows, AppendInsert.eventTarget)
+            return AppendInsert.insert(new.map(AppendInsert.row), StoredRow.eventTarget)
         }
         let facts = new.map(\.event.fact)
         let contents = facts.map(\.content)
@@ -141,25 +189,76 @@ struct AppendInsert {
             [
                 .int4(Int32(commit.lane)),
                 .timestamptz(microseconds: commit.committedAt.microseconds),
+                .boolArray(new.map(\.event.isImported)),
+                .boolArray(new.map(\.isLate)),
                 .int8Array(new.map(\.event.position.offset)),
                 .int8Array(facts.map(\.asOf.milliseconds)),
                 .int8Array(facts.map(\.purchaseDate.milliseconds)),
                 .int8Array(facts.map(\.expiresDate.milliseconds)),
+                .int8Array(new.map(\.event.evidence)),
+                .uuidArray(new.map(\.key)),
                 .textArray(facts.map(\.stream.environment.word)),
                 .textArray(facts.map(\.stream.originalTransactionId)),
                 .textArray(facts.map(\.kind.rawValue)),
                 .textArray(facts.map(\.bundleId)),
-                .textArray(contents.map { $0.text(.productId) }),
-                .textArray(contents.map { $0.text(.transactionId) }),
-                .textArray(contents.map { $0.text(.appAccountToken) }),
-                .textArray(contents.map { $0.text(.notificationType) }),
-                .textArray(contents.map { $0.text(.subtype) }),
-                .textArray(contents.map { $0.text(.customerId) }),
-                .byteaArray(new.map(\.contentDigest)),
-                .byteaArray(new.map(\.event.evidence.bytes)),
-                .byteaArray(new.map(\.contentBytes)),
             ]
+                + StoredRow.typedFields.map { field in
+                    .textArray(facts.map { StoredRow.typed(field, of: $0) })
+                } + [
+                    .byteaArray(new.map(\.salt.bytes)),
+                    .byteaArray(contents.map(\.canonicalBytes)),
+                ]
         )
+    }
+
+    private mutating func appendConfirmations(
+        _ new: [AppendPlan.NewConfirmation],
+        _ commit: Commit,
+        lane: PostgresValue
+    ) {
+        let (plain, renamed) = (
+            new.filter { $0.row.transactionIds.isEmpty },
+            new.filter { !$0.row.transactionIds.isEmpty }
+        )
+        let committed = PostgresValue.timestamptz(microseconds: commit.committedAt.microseconds)
+        if !plain.isEmpty {
+            statements.append(
+                PostgresStatement(
+                    AppendInsert.confirmation,
+                    [
+                        lane, .int8(commit.number), .int8(commit.firstOffset), committed,
+                        .int8Array(plain.map(\.row.asOf.milliseconds)),
+                        .int8Array(plain.map(\.row.evidence)),
+                        .textArray(plain.map(\.row.stream.environment.word)),
+                        .textArray(plain.map(\.row.stream.originalTransactionId)),
+                        .byteaArray(plain.map(\.salt.bytes)),
+                        .byteaArray(plain.map(\.row.repetitions)),
+                    ]
+                )
+            )
+        }
+        // Arrays of arrays do not unnest by rows, and aliases are few.
+        for start in stride(from: 0, to: renamed.count, by: AppendInsert.valuesRowsMax) {
+            let rows = renamed[start..<min(start + AppendInsert.valuesRowsMax, renamed.count)].map {
+                [
+                    lane, .int8(commit.number), .int8(commit.firstOffset), committed,
+                    .int8($0.row.asOf.milliseconds), .int8($0.row.evidence),
+                    .text($0.row.stream.environment.word),
+                    .text($0.row.stream.originalTransactionId), .bytea($0.salt.bytes),
+                    .bytea($0.row.repetitions), .textArray($0.row.transactionIds),
+                ]
+            }
+            statements.append(
+                AppendInsert.insert(rows, AppendInsert.confirmationTarget + ", transaction_ids)")
+            )
+        }
+    }
+}
+
+// The statements.
+extension AppendInsert {
+    private static func row(of new: AppendPlan.NewEvent) -> [PostgresValue] {
+        StoredRow.event(new.event, key: new.key, salt: new.salt, isLate: new.isLate)
     }
 
     private static func insert(
@@ -180,117 +279,66 @@ struct AppendInsert {
         )
     }
 
-    private static func row(of submission: Submission, lane: PostgresValue) -> [PostgresValue] {
-        let evidence = submission.evidence
-        return [
-            lane, .int4(Int32(evidence.payload.count)),
-            .timestamptz(microseconds: evidence.receivedAt.microseconds),
-            .bytea(evidence.digest.bytes), .text(evidence.kind.rawValue), .text(evidence.source),
-            .text(evidence.verification.trust.rawValue), .bytea(evidence.verification.root?.bytes),
-            .bytea(submission.packed.segments.first?.digest.bytes),
-            .bytea(submission.packed.body),
-        ]
-    }
-
-    private static func row(
-        of new: AppendPlan.NewEvent,
-        in commit: Commit
-    ) -> [PostgresValue] {
-        let fact = new.event.fact
-        let content = fact.content
-        return [
-            .int4(Int32(commit.lane)),
-            .timestamptz(microseconds: commit.committedAt.microseconds),
-            .int8(new.event.position.offset),
-            .int8(fact.asOf.milliseconds),
-            .int8(fact.purchaseDate.milliseconds),
-            .int8(fact.expiresDate.milliseconds),
-            .text(fact.stream.environment.word),
-            .text(fact.stream.originalTransactionId),
-            .text(fact.kind.rawValue),
-            .text(fact.bundleId),
-            .text(content.text(.productId)),
-            .text(content.text(.transactionId)),
-            .text(content.text(.appAccountToken)),
-            .text(content.text(.notificationType)),
-            .text(content.text(.subtype)),
-            .text(content.text(.customerId)),
-            .bytea(new.contentDigest),
-            .bytea(new.event.evidence.bytes),
-            .bytea(new.contentBytes),
-        ]
-    }
-
-    private mutating func appendConfirmations(
-        _ new: [AppendPlan.NewConfirmation],
-        _ commit: Commit,
-        lane: PostgresValue
-    ) {
-        let confirmations = new.map(\.confirmation)
-        statements.append(
-            PostgresStatement(
-                AppendInsert.confirmation,
-                [
-                    lane, .int8(commit.number), .int8(commit.firstOffset),
-                    .int8Array(confirmations.map(\.position.offset)),
-                    .int8Array(confirmations.map(\.asOf.milliseconds)),
-                    .int8Array(confirmations.map { Int64(bitPattern: $0.fields.rawValue) }),
-                    .textArray(new.map(\.stream.environment.word)),
-                    .textArray(new.map(\.stream.originalTransactionId)),
-                    .textArray(confirmations.map(\.transactionId)),
-                ]
-            )
-        )
-    }
-
     // Content-addressed: whoever stored the segment stored these bytes.
     private static let segment = """
-        INSERT INTO ledger.evidence_segment (lane, digest, body)
-        SELECT $1, s.digest, s.body FROM unnest($2::bytea[], $3::bytea[]) AS s (digest, body)
+        INSERT INTO ledger.evidence_segment (lane, segment_key, body)
+        SELECT $1, s.key, s.body FROM unnest($2::bytea[], $3::bytea[]) AS s (key, body)
         ON CONFLICT DO NOTHING
         """
 
-    private static let evidenceTarget = """
-        ledger.evidence (lane, byte_count, received_at, digest, kind, source, verification,
-            root_digest, header_digest, body)
-        """
-
     private static let evidence = """
-        INSERT INTO \(evidenceTarget)
-        SELECT $1, e.byte_count, timestamptz 'epoch' + e.received_ms * interval '1 millisecond',
-            e.digest, e.kind, e.source, e.verification, e.root_digest, e.header_digest, e.body
-        FROM unnest($2::int[], $3::bigint[], $4::bytea[], $5::text[], $6::text[], $7::text[],
-            $8::bytea[], $9::bytea[], $10::bytea[]) AS e (byte_count, received_ms, digest, kind,
-            source, verification, root_digest, header_digest, body)
-        """
-
-    private static let eventTarget = """
-        ledger.event (lane, recorded_at, lane_offset, as_of_ms, purchase_date_ms, expires_date_ms,
-            environment, original_transaction_id, kind, bundle_id, product_id, transaction_id,
-            app_account_token, notification_type, subtype, customer_id, content_digest,
-            evidence_digest, content)
+        INSERT INTO \(StoredRow.evidenceTarget)
+        SELECT $1, $2, e.byte_count, e.is_imported, e.evidence_no,
+            timestamptz 'epoch' + e.received_ms * interval '1 millisecond', e.digest, e.kind,
+            e.source, e.verification, e.root_digest, e.context, e.body
+        FROM unnest($3::int[], $4::boolean[], $5::bigint[], $6::bigint[], $7::bytea[], $8::text[],
+            $9::text[], $10::text[], $11::bytea[], $12::text[], $13::bytea[]) AS e (byte_count,
+            is_imported, evidence_no, received_ms, digest, kind, source, verification, root_digest,
+            context, body)
         """
 
     private static let event = """
-        INSERT INTO \(eventTarget)
-        SELECT $1, $2, e.* FROM unnest($3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[],
-            $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[],
-            $13::text[], $14::text[], $15::text[], $16::text[], $17::bytea[], $18::bytea[],
-            $19::bytea[]) AS e
+        INSERT INTO \(StoredRow.eventTarget)
+        SELECT $1, $2, e.* FROM unnest($3::boolean[], $4::boolean[], $5::bigint[], $6::bigint[],
+            $7::bigint[], $8::bigint[], $9::bigint[], $10::uuid[], $11::text[], $12::text[],
+            $13::text[], $14::text[], $15::text[], $16::text[], $17::text[], $18::text[],
+            $19::text[], $20::text[], $21::bytea[], $22::bytea[]) AS e
         """
 
-    private static let copyEvent = "COPY \(eventTarget) FROM STDIN (FORMAT BINARY)"
+    private static let copyEvent = "COPY \(StoredRow.eventTarget) FROM STDIN (FORMAT BINARY)"
+
+    private static let confirmationTarget = """
+        ledger.confirmation (lane, commit_no, known_from_offset, recorded_at, as_of_ms, evidence_no,
+            environment, original_transaction_id, salt, repetitions
+        """
 
     private static let confirmation = """
-        INSERT INTO ledger.confirmation (lane, commit_no, known_from_offset, lane_offset, as_of_ms,
-            fields, environment, original_transaction_id, transaction_id)
-        SELECT $1, $2, $3, c.* FROM unnest($4::bigint[], $5::bigint[], $6::bigint[], $7::text[],
-            $8::text[], $9::text[]) AS c
+        INSERT INTO \(confirmationTarget))
+        SELECT $1, $2, $3, $4, c.* FROM unnest($5::bigint[], $6::bigint[], $7::text[], $8::text[],
+            $9::bytea[], $10::bytea[]) AS c
         """
 
-    private static let commit = """
-        INSERT INTO ledger.commit (lane, commit_no, first_offset, count, confirmations,
-            committed_at, digest)
+    private static let catalog = """
+        INSERT INTO ledger.catalog (lane, version, effective_from_ms, recorded_at, source, digest,
+            body)
         VALUES ($1, $2, $3, $4, $5, $6, $7)
         """
+
+    private static func commit(isFirst: Bool) -> String {
+        """
+        INSERT INTO ledger.commit (lane, count, commit_no, first_offset, first_evidence_no,
+            committed_at, evidence, confirmations, format, digest)
+        VALUES ($1, CASE WHEN \(isFirst ? isOwnLedger : isOwnPredecessor)
+                THEN $2 ELSE ledger.refuse_orphan($1, $3) END,
+            $3, $4, $5, $6, $7, $8, $9, $10)
+        """
+    }
+
+    // The digest that was built upon must be that of the commit before.
+    private static let isOwnPredecessor =
+        "$11 = (SELECT digest FROM ledger.commit WHERE lane = $1 AND commit_no = $3 - 1)"
+
+    // Before the first commit the ledger must be the one whose genesis was built upon.
+    private static let isOwnLedger =
+        "$3 = 1 AND EXISTS (SELECT FROM ledger.ledger_config WHERE ledger_id = $11)"
 }

@@ -2,171 +2,354 @@ internal import Events
 internal import Postgres
 
 /// Finds what the log knows about the subjects of a batch.
+///
+/// The first round trip reads the events of each subject and the server's clock: for news that is
+/// all. Where a subject is known, a second one asks how it was proven and until when it was
+/// confirmed. Confirmations themselves are read only where an answer can rest on them: repetitions
+/// where an event arrived behind them (`event.is_late`) or was said of the same instant by weaker
+/// proof, aliases where a known purchase comes under a transaction id that none of its events has.
+/// So the cost of a look-up does not grow with the number of repetitions.
 struct AppendLookUp {
     let statements: [PostgresStatement]
     private let lane: Int
-    private let keys: [Key]
+    private let subjects: [AskedSubject]
+    private let payloads: Set<Digest>
 
-    /// What the index is probed with: a subject without its name.
-    private struct Key: Hashable {
-        let stream: StreamID
-        let kind: Kind
-        let purchaseDate: Instant
-        let expiresDate: Instant
-
-        init(_ subject: Subject) {
-            stream = subject.stream
-            kind = subject.kind
-            purchaseDate = subject.purchaseDate
-            expiresDate = subject.expiresDate
-        }
+    /// A subject of the batch, with what its facts are as of.
+    private struct AskedSubject {
+        let subject: Subject
+        var asOf: ClosedRange<Instant>
+        var transactionIds: Set<FieldValue> = []
     }
 
     /// The look-up for a batch.
-    ///
-    /// - Parameters:
-    ///   - batch: What is to be judged.
-    ///   - lane: Its lane.
-    ///   - asksForEvidence: Also look for payloads that the lane holds already. A payload brings
-    ///     its news once, so this is asked only after its key was refused: when a newer version of
-    ///     this program reads more facts out of a payload than the one that stored it.
-    init(_ batch: [Submission], lane: Int, asksForEvidence: Bool) {
+    init(_ batch: [Submission], lane: Int) {
         self.lane = lane
-        var keys: [Key] = []
-        var seen: Set<Key> = []
+        var places: [Subject: Int] = [:]
+        var subjects: [AskedSubject] = []
         for submission in batch {
-            for fact in submission.facts {
-                let key = Key(fact.subject)
-                if seen.insert(key).inserted { keys.append(key) }
+            for prepared in submission.facts {
+                let (subject, asOf) = (prepared.subject, prepared.fact.asOf)
+                let place = places[subject] ?? subjects.count
+                if place == subjects.count {
+                    places[subject] = place
+                    subjects.append(AskedSubject(subject: subject, asOf: asOf...asOf))
+                } else {
+                    let known = subjects[place].asOf
+                    subjects[place].asOf =
+                        min(known.lowerBound, asOf)...max(known.upperBound, asOf)
+                }
+                if let id = prepared.fact.content[.transactionId] {
+                    subjects[place].transactionIds.insert(id)
+                }
             }
         }
-        self.keys = keys
-        let known = PostgresStatement(
-            AppendLookUp.known,
-            [
-                .int4(Int32(lane)),
-                .textArray(keys.map(\.stream.environment.word)),
-                .textArray(keys.map(\.stream.originalTransactionId)),
-                .int8Array(keys.map(\.purchaseDate.milliseconds)),
-                .int8Array(keys.map(\.expiresDate.milliseconds)),
-                .textArray(keys.map(\.kind.rawValue)),
-            ]
-        )
-        guard asksForEvidence else {
-            statements = [known]
-            return
-        }
-        let digests = Set(batch.map(\.evidence.digest)).map(\.bytes)
+        self.subjects = subjects
+        payloads = Set(batch.map(\.evidence.digest))
         statements = [
-            known,
-            PostgresStatement(
-                AppendLookUp.evidence,
-                [.int4(Int32(lane)), .byteaArray(digests)]
-            ),
+            PostgresStatement("SELECT clock_timestamp()"),
+            AppendLookUp.knownStatement(subjects, lane: lane),
         ]
     }
 
-    /// Decides what of the batch is news against `head`, given the answers to `statements`.
-    func plan(
-        _ batch: [Submission],
-        found: [PostgresRows],
-        head: LaneHead,
-        now: Instant
-    ) throws -> AppendPlan {
-        var decision = AppendDecision(
-            head: head,
-            knowledge: try knowledge(in: found[0]),
-            storedEvidence: found.count > 1 ? try storedEvidence(found[1]) : [:],
-            now: now
-        )
-        return decision.plan(batch)
+    /// What the answers to `statements` say, and the server's clock.
+    func knowledge(
+        in found: [PostgresRows],
+        _ session: isolated PostgresSession
+    ) throws -> (known: AppendKnowledge, now: Instant) {
+        var known = AppendKnowledge()
+        let now = Instant(microseconds: try found[0][0].timestamptz(0))
+        var events = try self.events(in: found[1])
+        if !events.isEmpty {
+            try learnProofs(of: &events, into: &known, session)
+            let more = confirmationStatements(for: events, known)
+            if !more.isEmpty {
+                try learn(try session.pipeline(more), events, into: &known, session)
+            }
+        }
+        return (known, now)
     }
 
-    // A row is an event with one of its confirmations, or with none.
-    private func knowledge(in rows: PostgresRows) throws -> [Subject: Knowledge] {
-        var knowledge: [Subject: Knowledge] = [:]
-        var subjects: [Int64: Subject] = [:]
+    /// An event that was found: where it belongs, and whether confirmations lie behind it.
+    private struct Found {
+        let subject: Int
+        let asOf: Instant
+        let isLate: Bool
+        let content: Content
+        let evidence: Int64
+        /// Nil where the batch says nothing as of about that time.
+        var trust: Verification.Trust?
+    }
+
+    private func events(
+        in rows: PostgresRows
+    ) throws -> [Int64: Found] {
+        var events: [Int64: Found] = [:]
         for row in rows {
             let offset = try row.int8(1)
-            if subjects[offset] == nil {
-                let fact = try fact(in: row, at: offset)
-                subjects[offset] = fact.subject
-                knowledge[fact.subject, default: Knowledge()].learn(
-                    offset: offset,
-                    asOf: fact.asOf,
-                    content: fact.content
-                )
+            guard let content = Content(canonicalBytes: try row.bytea(3)) else {
+                throw EventRows.malformed(Position(lane: lane, offset: offset))
             }
-            guard let subject = subjects[offset], let asOf = try row.int8IfPresent(4) else {
-                continue
-            }
-            knowledge[subject]?.learn(
-                Confirmation(
-                    position: Position(lane: lane, offset: offset),
-                    asOf: Instant(milliseconds: asOf),
-                    fields: FieldSet(rawValue: UInt64(bitPattern: try row.int8(5))),
-                    transactionId: try row.text(6)
-                )
+            let place = Int(try row.int8(0)) - 1
+            let subject = subjects[place].subject
+            // Two subjects can share the part of the key that is of the subject.
+            guard AppendLookUp.isAbout(subject, content) else { continue }
+            let asOf = Instant(milliseconds: try row.int8(2))
+            events[offset] = Found(
+                subject: place,
+                asOf: asOf,
+                isLate: try row.bool(4),
+                content: content,
+                evidence: try row.int8(5)
             )
         }
-        return knowledge
+        return events
     }
 
-    private func fact(in row: PostgresRow, at offset: Int64) throws -> Fact {
-        guard let content = Content(canonicalBytes: try row.bytea(3)) else {
-            throw EventRows.malformed(Position(lane: lane, offset: offset))
+    // How the events were proven, which of the payloads the lane holds already, and how late the
+    // streams were confirmed.
+    private func learnProofs(
+        of events: inout [Int64: Found],
+        into known: inout AppendKnowledge,
+        _ session: isolated PostgresSession
+    ) throws {
+        let streams = Array(Set(events.values.map { subjects[$0.subject].subject.stream }))
+        let asked = events.values.filter { subjects[$0.subject].asOf.contains($0.asOf) }
+        let answers = try session.pipeline([
+            latestStatement(streams),
+            PostgresStatement(
+                AppendLookUp.evidence,
+                [.int4(Int32(lane)), .byteaArray(payloads.map(\.bytes))]
+            ),
+            PostgresStatement(
+                AppendLookUp.trusts,
+                [.int4(Int32(lane)), .int8Array(Array(Set(asked.map(\.evidence))))]
+            ),
+        ])
+        for row in answers[0] {
+            guard let asOf = try row.int8IfPresent(1) else { continue }
+            let stream = streams[Int(try row.int8(0)) - 1]
+            // A row holds what is up to a minute later.
+            known.latestConfirmation[stream] = Instant(
+                milliseconds: asOf.addingWithinRange(ConfirmationRow.spanMillisecondsMax)
+            )
         }
-        let key = keys[Int(try row.int8(0)) - 1]
-        return Fact(
-            stream: key.stream,
+        for row in answers[1] {
+            guard let digest = Digest(bytes: try row.bytea(0)),
+                let trust = Verification.Trust(rawValue: try row.text(1))
+            else { continue }
+            if let other = known.evidence[digest], !trust.isStronger(than: other) { continue }
+            known.evidence[digest] = trust
+        }
+        let trusts = try AppendLookUp.trusts(in: answers[2])
+        for (offset, found) in events {
+            let asOf = subjects[found.subject].asOf
+            let trust = asOf.contains(found.asOf) ? trusts[found.evidence] : nil
+            events[offset]?.trust = trust
+            known.subjects[subjects[found.subject].subject, default: Knowledge()].learn(
+                offset: offset,
+                asOf: found.asOf,
+                content: found.content,
+                trust: trust
+            )
+        }
+    }
+
+    private static func trusts(in rows: PostgresRows) throws -> [Int64: Verification.Trust] {
+        var trusts: [Int64: Verification.Trust] = [:]
+        for row in rows {
+            trusts[try row.int8(0)] = Verification.Trust(rawValue: try row.text(1))
+        }
+        return trusts
+    }
+
+    private static func isAbout(_ subject: Subject, _ content: Content) -> Bool {
+        Fact(
+            stream: subject.stream,
             bundleId: "",
-            kind: key.kind,
-            purchaseDate: key.purchaseDate,
-            expiresDate: key.expiresDate,
-            asOf: Instant(milliseconds: try row.int8(2)),
+            kind: subject.kind,
+            purchaseDate: subject.purchaseDate,
+            expiresDate: subject.expiresDate,
+            asOf: Instant(milliseconds: 0),
             content: content
+        ).subject == subject
+    }
+
+    // What has to be read of confirmations: nearly always nothing.
+    private func confirmationStatements(
+        for events: [Int64: Found],
+        _ known: AppendKnowledge
+    ) -> [PostgresStatement] {
+        var late: [StreamID: ClosedRange<Instant>] = [:]
+        for found in events.values {
+            let asked = subjects[found.subject]
+            let stream = asked.subject.stream
+            guard found.asOf <= asked.asOf.upperBound,
+                let latest = known.latestConfirmation[stream], latest >= found.asOf
+            else { continue }
+            let range: ClosedRange<Instant>
+            if found.isLate {
+                range = found.asOf...asked.asOf.upperBound
+            } else if let trust = found.trust, trust != .signed {
+                range = found.asOf...found.asOf
+            } else {
+                continue
+            }
+            late[stream] =
+                late[stream].map {
+                    min($0.lowerBound, range.lowerBound)...max($0.upperBound, range.upperBound)
+                } ?? range
+        }
+        var renamed: Set<StreamID> = []
+        for asked in subjects where !asked.transactionIds.isEmpty {
+            guard let knowledge = known.subjects[asked.subject] else { continue }
+            if asked.transactionIds.contains(where: { !knowledge.isKnown(under: $0) }) {
+                renamed.insert(asked.subject.stream)
+            }
+        }
+        var statements = late.map { stream, range in
+            PostgresStatement(
+                AppendLookUp.between,
+                parameters(stream) + [
+                    .int8(
+                        range.lowerBound.milliseconds.addingWithinRange(
+                            -ConfirmationRow.spanMillisecondsMax
+                        )
+                    ),
+                    .int8(range.upperBound.milliseconds),
+                ]
+            )
+        }
+        statements += renamed.map { PostgresStatement(AppendLookUp.aliases, parameters($0)) }
+        return statements
+    }
+
+    private func parameters(_ stream: StreamID) -> [PostgresValue] {
+        [
+            .int4(Int32(lane)), .text(stream.environment.word),
+            .text(stream.originalTransactionId),
+        ]
+    }
+
+    private func learn(
+        _ results: [PostgresRows],
+        _ events: [Int64: Found],
+        into known: inout AppendKnowledge,
+        _ session: isolated PostgresSession
+    ) throws {
+        var confirmations: [Confirmation] = []
+        for rows in results {
+            for row in rows {
+                confirmations += try EventRows.confirmations(in: row, lane: lane)
+            }
+        }
+        confirmations.removeAll { events[$0.position.offset] == nil }
+        let numbers = Set(confirmations.map(\.evidence))
+        guard !numbers.isEmpty else { return }
+        let trusts = try AppendLookUp.trusts(
+            in: session.query(
+                AppendLookUp.trusts,
+                [.int4(Int32(lane)), .int8Array(Array(numbers))]
+            )
+        )
+        for confirmation in confirmations {
+            guard let found = events[confirmation.position.offset] else { continue }
+            known.subjects[subjects[found.subject].subject]?.learn(
+                confirmation,
+                trust: trusts[confirmation.evidence]
+            )
+        }
+    }
+}
+
+extension AppendLookUp {
+    private static func knownStatement(
+        _ subjects: [AskedSubject],
+        lane: Int
+    ) -> PostgresStatement {
+        let ranges = subjects.map { FactKey.range(of: $0.subject) }
+        return PostgresStatement(
+            known,
+            [
+                .int4(Int32(lane)),
+                .textArray(subjects.map(\.subject.stream.environment.word)),
+                .textArray(subjects.map(\.subject.stream.originalTransactionId)),
+                .uuidArray(ranges.map(\.first)),
+                .uuidArray(ranges.map(\.last)),
+                .int8Array(subjects.map(\.subject.purchaseDate.milliseconds)),
+                .int8Array(subjects.map(\.subject.expiresDate.milliseconds)),
+                .textArray(subjects.map(\.subject.kind.rawValue)),
+            ]
         )
     }
 
-    private func storedEvidence(_ rows: PostgresRows) throws -> [Digest: Digest] {
-        var records: [Digest: Digest] = [:]
-        for row in rows {
-            guard let payload = Digest(bytes: try row.bytea(0)) else { continue }
-            records[payload] = Evidence.recordDigest(
-                payload: payload,
-                receivedAt: Instant(microseconds: try row.timestamptz(1)),
-                kind: try row.text(2),
-                source: try row.text(3),
-                verification: try row.text(4),
-                root: try row.byteaIfPresent(5).flatMap(Digest.init(bytes:))
-            )
-        }
-        return records
+    private func latestStatement(_ streams: [StreamID]) -> PostgresStatement {
+        PostgresStatement(
+            AppendLookUp.latest,
+            [
+                .int4(Int32(lane)), .textArray(streams.map(\.environment.word)),
+                .textArray(streams.map(\.originalTransactionId)),
+            ]
+        )
     }
 
-    // Key by key, each a probe of the wide index: LATERAL and OFFSET 0 leave the planner no other
-    // order. On a log that was never analysed it would walk the whole lane and look for every event
-    // among the keys.
+    // Subject by subject, each a probe of one range of the unique index: LATERAL and OFFSET 0 leave
+    // the planner no other order. On a log that was never analysed it would walk the whole lane and
+    // look for every event among the keys.
     private static let known = """
-        SELECT key.ordinal, e.lane_offset, e.as_of_ms, e.content, c.as_of_ms, c.fields,
-            c.transaction_id
-        FROM unnest($2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::text[])
-            WITH ORDINALITY AS key (environment, id, purchase, expires, kind, ordinal)
+        SELECT key.ordinal, e.lane_offset, e.as_of_ms, e.content, e.is_late, e.evidence_no
+        FROM unnest($2::text[], $3::text[], $4::uuid[], $5::uuid[], $6::bigint[], $7::bigint[],
+                $8::text[])
+            WITH ORDINALITY AS key (environment, id, first_key, last_key, purchase, expires, kind,
+                ordinal)
         CROSS JOIN LATERAL (
             SELECT * FROM ledger.event
-            WHERE lane = $1 AND environment = key.environment
-                AND original_transaction_id = key.id AND purchase_date_ms = key.purchase
-                AND expires_date_ms = key.expires AND kind = key.kind
+            WHERE lane = $1 AND original_transaction_id = key.id
+                AND environment = key.environment
+                AND fact_key BETWEEN key.first_key AND key.last_key
+                AND purchase_date_ms = key.purchase AND expires_date_ms = key.expires
+                AND kind = key.kind
             OFFSET 0) e
-        LEFT JOIN LATERAL (
-            SELECT * FROM ledger.confirmation
-            WHERE lane = $1 AND environment = key.environment
-                AND original_transaction_id = key.id AND lane_offset = e.lane_offset
-            OFFSET 0) c ON true
+        """
+
+    private static let latest = """
+        SELECT stream.ordinal, (
+                SELECT c.as_of_ms FROM ledger.confirmation c
+                WHERE c.lane = $1 AND c.environment = stream.environment
+                    AND c.original_transaction_id = stream.id
+                ORDER BY c.as_of_ms DESC LIMIT 1)
+        FROM unnest($2::text[], $3::text[]) WITH ORDINALITY AS stream (environment, id, ordinal)
         """
 
     private static let evidence = """
-        SELECT digest, received_at, kind, source, verification, root_digest
-        FROM ledger.evidence WHERE lane = $1 AND digest = ANY ($2::bytea[])
+        SELECT v.digest, v.verification
+        FROM unnest($2::bytea[]) AS asked (digest)
+        CROSS JOIN LATERAL (
+            SELECT * FROM ledger.evidence WHERE digest = asked.digest AND lane = $1 OFFSET 0) v
         """
+
+    private static let between = """
+        SELECT \(EventRows.confirmationColumns) FROM ledger.confirmation c
+        WHERE c.lane = $1 AND c.environment = $2 AND c.original_transaction_id = $3
+            AND c.as_of_ms BETWEEN $4 AND $5
+        """
+
+    private static let trusts = """
+        SELECT evidence_no, verification FROM ledger.evidence
+        WHERE lane = $1 AND evidence_no = ANY ($2)
+        """
+
+    private static let aliases = """
+        SELECT \(EventRows.confirmationColumns) FROM ledger.confirmation c
+        WHERE c.lane = $1 AND c.environment = $2 AND c.original_transaction_id = $3
+            AND c.transaction_ids IS NOT NULL
+        """
+}
+
+extension Int64 {
+    /// The sum, or the number nearest to it that there is.
+    func addingWithinRange(_ other: Int64) -> Int64 {
+        let (sum, isBeyond) = addingReportingOverflow(other)
+        return isBeyond ? (other > 0 ? .max : .min) : sum
+    }
 }

@@ -12,14 +12,31 @@ public struct AppendOutcome: Hashable, Sendable {
     /// A restore made the id (app-store.md §G-4). The fact may be news for another reason, or be
     /// kept as an alias only.
     public let isRestore: Bool
+    /// Whether the fact was not news but is kept as a confirmation: as of another instant, by stronger
+    /// proof, or under a new transaction id.
+    public let isConfirmation: Bool
 
     /// It was news: it is an event now, at that position.
     public static func appended(_ position: Position, isRestore: Bool = false) -> AppendOutcome {
-        AppendOutcome(position: position, isNew: true, isRestore: isRestore)
+        AppendOutcome(
+            position: position,
+            isNew: true,
+            isRestore: isRestore,
+            isConfirmation: false
+        )
     }
 
     /// The log knew it already, from the event at that position.
-    public static func duplicate(_ position: Position, isRestore: Bool = false) -> AppendOutcome {
-        AppendOutcome(position: position, isNew: false, isRestore: isRestore)
+    public static func duplicate(
+        _ position: Position,
+        isRestore: Bool = false,
+        isConfirmation: Bool = false
+    ) -> AppendOutcome {
+        AppendOutcome(
+            position: position,
+            isNew: false,
+            isRestore: isRestore,
+            isConfirmation: isConfirmation
+        )
     }
 }

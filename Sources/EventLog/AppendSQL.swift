@@ -20,7 +20,8 @@ enum AppendSQL {
     static let lockLane = "SELECT FROM ledger.lane WHERE lane = $1 FOR UPDATE"
 
     static let readHead = """
-        SELECT commit_no, first_offset + count - 1, committed_at, digest
+        SELECT commit_no, first_offset + (count - 1), committed_at, digest,
+            first_evidence_no + (evidence - 1), format
         FROM ledger.commit WHERE lane = $1 ORDER BY commit_no DESC LIMIT 1
         """
 
@@ -33,17 +34,21 @@ enum AppendSQL {
             return LaneHead(
                 lane: lane,
                 offset: 0,
+                evidence: 0,
                 commitNumber: 0,
                 committedAt: Instant(milliseconds: 0),
-                digest: genesis
+                digest: genesis,
+                format: LedgerIdentity.format
             )
         }
         return LaneHead(
             lane: lane,
             offset: try rows[0].int8(1),
+            evidence: try rows[0].int8(4),
             commitNumber: try rows[0].int8(0),
             committedAt: Instant(microseconds: try rows[0].timestamptz(2)),
-            digest: Digest(bytes: try rows[0].bytea(3)) ?? .zero
+            digest: Digest(bytes: try rows[0].bytea(3)) ?? .zero,
+            format: Int(try rows[0].int4(5))
         )
     }
 }

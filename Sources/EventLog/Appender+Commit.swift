@@ -12,25 +12,20 @@ extension Appender {
     func commitOptimistic(
         _ lookUp: AppendLookUp,
         _ batch: [Submission],
-        head: LaneHead,
-        now: Instant
+        head: LaneHead
     ) async throws(AppenderFailure) -> AppendPlan {
         let session = try await connected()
         let stored = storedSegments[head.lane, default: []]
         let isPlanStale = isPlanStale(at: head.offset)
+        let (making, ledgerId) = (making, identity.ledgerId)
         do {
             let (plan, segments) = try await session.together {
-                session -> (AppendPlan, [Digest]) in
+                session -> (AppendPlan, [SegmentKey]) in
                 if isPlanStale { try session.execute("DISCARD PLANS") }
-                let found = try session.pipeline(lookUp.statements)
-                let plan = try lookUp.plan(batch, found: found, head: head, now: now)
+                let plan = try making.plan(batch, lookUp, head: head, in: session)
                 guard !plan.isEmpty else { return (plan, []) }
-                let insert = AppendInsert(plan, stored: stored)
-                if insert.copies {
-                    try session.atomically { session in try insert.run(in: session) }
-                } else {
-                    try session.pipeline(insert.allStatements)
-                }
+                let insert = AppendInsert(plan, stored: stored, ledgerId: ledgerId)
+                try insert.run(in: session)
                 return (plan, insert.segments)
             }
             remember(segments, of: head.lane)
@@ -45,25 +40,24 @@ extension Appender {
         _ lookUp: AppendLookUp,
         _ batch: [Submission],
         lane: Int,
-        genesis: Digest,
-        now: Instant
+        genesis: Digest
     ) async throws(AppenderFailure) -> AppendPlan {
         let session = try await connected()
         let stored = storedSegments[lane, default: []]
+        let (making, ledgerId) = (making, identity.ledgerId)
         do {
             let (plan, segments) = try await session.atomically {
-                session -> (AppendPlan, [Digest]) in
+                session -> (AppendPlan, [SegmentKey]) in
                 try session.query(AppendSQL.lockLane, [.int4(Int32(lane))])
                 let head = try AppendSQL.head(
                     in: session.query(AppendSQL.readHead, [.int4(Int32(lane))]),
                     lane: lane,
                     genesis: genesis
                 )
-                let found = try session.pipeline(lookUp.statements)
-                let plan = try lookUp.plan(batch, found: found, head: head, now: now)
+                let plan = try making.plan(batch, lookUp, head: head, in: session)
                 guard !plan.isEmpty else { return (plan, []) }
-                let insert = AppendInsert(plan, stored: stored)
-                try insert.run(in: session)
+                let insert = AppendInsert(plan, stored: stored, ledgerId: ledgerId)
+                try insert.write(in: session)
                 return (plan, insert.segments)
             }
             remember(segments, of: lane)
@@ -97,7 +91,7 @@ extension Appender {
         return true
     }
 
-    private func remember(_ segments: [Digest], of lane: Int) {
+    private func remember(_ segments: [SegmentKey], of lane: Int) {
         if storedSegments[lane, default: []].count > Appender.storedSegmentsMax {
             storedSegments[lane] = []
         }
@@ -123,7 +117,7 @@ extension Appender {
             return .refused(known ?? EventLogError(.database, "append: \(error)"))
         }
         if AppendInsert.isLostRace(error) { return .lostRace }
-        if AppendInsert.isEvidenceStored(error) { return .evidenceStored }
+        if AppendInsert.isCatalogTaken(error) { return .catalogTaken }
         let cause = EventLogError(error, doing: "append")
         guard cause.isRetryable else { return .refused(cause) }
         await session?.close()

@@ -9,14 +9,15 @@ internal import Postgres
 /// decides again (DESIGN §4).
 actor Appender {
     let settings: ConnectionSettings
-    private let identity: LedgerIdentity
-    private let clock: @Sendable () -> Instant
+    let identity: LedgerIdentity
+    /// How a batch becomes a plan.
+    let making: PlanMaking
     /// The connection; nil before the first batch and after a loss.
     var session: PostgresSession?
     /// The head for which the session's plans were made; nil before there are any.
     var plannedOffset: Int64?
     /// Segments of evidence that are known to be stored; emptied when it grows over a limit.
-    var storedSegments: [Int: Set<Digest>] = [:]
+    var storedSegments: [Int: Set<SegmentKey>] = [:]
     private var heads: [Int: LaneHead] = [:]
     private var queues: [Int: [Waiting]] = [:]
     private var order: [Int] = []
@@ -25,8 +26,8 @@ actor Appender {
     private var closing: [CheckedContinuation<Void, Never>] = []
 
     private struct Waiting {
-        let submission: Submission
-        let answer: CheckedContinuation<Result<[AppendOutcome], EventLogError>, Never>
+        let submissions: [Submission]
+        let answer: CheckedContinuation<Result<[[AppendOutcome]], EventLogError>, Never>
     }
 
     /// Most facts in a commit: above it the look-up and the insert gain nothing by being larger.
@@ -49,26 +50,26 @@ actor Appender {
     init(
         settings: ConnectionSettings,
         identity: LedgerIdentity,
-        clock: @escaping @Sendable () -> Instant
+        making: PlanMaking
     ) {
         self.settings = settings
         self.identity = identity
-        self.clock = clock
+        self.making = making
     }
 
-    /// Appends what is news in the submission; returns when it is durable.
+    /// Appends what is news in the submissions, in one commit; returns when it is durable.
     func append(
-        _ submission: Submission,
+        _ submissions: [Submission],
         to lane: Int
     ) async throws(EventLogError)
-        -> [AppendOutcome]
+        -> [[AppendOutcome]]
     {
         guard !isClosed else {
             throw EventLogError(.closed, "the event log was closed; open it again to append")
         }
         let result = await withCheckedContinuation { answer in
             if queues[lane, default: []].isEmpty { order.append(lane) }
-            queues[lane, default: []].append(Waiting(submission: submission, answer: answer))
+            queues[lane, default: []].append(Waiting(submissions: submissions, answer: answer))
             guard !isDraining else { return }
             isDraining = true
             Task { await self.drain() }
@@ -105,8 +106,8 @@ actor Appender {
         var bytes = 0
         var count = 0
         for waiting in queue {
-            facts += waiting.submission.facts.count
-            bytes += waiting.submission.byteCount
+            facts += waiting.submissions.reduce(0) { $0 + $1.facts.count }
+            bytes += waiting.submissions.reduce(0) { $0 + $1.byteCount }
             if count > 0, facts > Appender.batchFactsMax || bytes > Appender.batchBytesMax { break }
             count += 1
         }
@@ -115,11 +116,14 @@ actor Appender {
     }
 
     private func commit(_ batch: [Waiting], to lane: Int) async {
-        let result = await outcomes(of: batch.map(\.submission), in: lane)
+        let result = await outcomes(of: batch.flatMap(\.submissions), in: lane)
         switch result {
         case .success(let outcomes):
-            for (waiting, answer) in zip(batch, outcomes) {
-                waiting.answer.resume(returning: .success(answer))
+            var start = 0
+            for waiting in batch {
+                let end = start + waiting.submissions.count
+                waiting.answer.resume(returning: .success(Array(outcomes[start..<end])))
+                start = end
             }
         case .failure(let error) where batch.count > 1 && !error.isRetryable:
             // One bad payload must not fail its neighbours: each gets a commit of its own.
@@ -134,7 +138,6 @@ actor Appender {
         in lane: Int
     ) async -> Result<[[AppendOutcome]], EventLogError> {
         var lostRaces = 0
-        var asksForEvidence = false
         var failure = EventLogError(
             .databaseUnavailable,
             "append: other writers of lane \(lane) were faster \(Appender.attemptsMax) times in a "
@@ -142,7 +145,7 @@ actor Appender {
         )
         for attempt in 0..<Appender.attemptsMax {
             do throws(AppenderFailure) {
-                let lookUp = AppendLookUp(batch, lane: lane, asksForEvidence: asksForEvidence)
+                let lookUp = AppendLookUp(batch, lane: lane)
                 let plan = try await attemptOnce(
                     lookUp,
                     batch,
@@ -155,8 +158,14 @@ actor Appender {
                 switch error {
                 case .lostRace:
                     lostRaces += 1
-                case .evidenceStored:
-                    asksForEvidence = true
+                case .catalogTaken:
+                    return .failure(
+                        EventLogError(
+                            .catalogueTaken,
+                            "append: another import took the number of this version of the "
+                                + "catalog; nothing was written, import it again"
+                        )
+                    )
                 case .connectionLost(let cause):
                     // What comes back may have lost commits of every lane: a replica that lagged.
                     heads = [:]
@@ -182,8 +191,7 @@ actor Appender {
                 lookUp,
                 batch,
                 lane: lane,
-                genesis: identity.genesis(lane: lane),
-                now: clock()
+                genesis: identity.genesis(lane: lane)
             )
             if !plan.isEmpty { heads[lane] = plan.head }
             return plan
@@ -195,7 +203,7 @@ actor Appender {
             head = try await readHead(of: lane, genesis: identity.genesis(lane: lane))
             heads[lane] = head
         }
-        let plan = try await commitOptimistic(lookUp, batch, head: head, now: clock())
+        let plan = try await commitOptimistic(lookUp, batch, head: head)
         if !plan.isEmpty { heads[lane] = plan.head }
         return plan
     }
@@ -205,8 +213,8 @@ actor Appender {
 enum AppenderFailure: Error {
     /// Another writer took the next offset.
     case lostRace
-    /// The lane holds one of the payloads already.
-    case evidenceStored
+    /// Another import took the number of a version of the catalog.
+    case catalogTaken
     /// The connection went away; the batch may or may not be durable: the keys will decide.
     case connectionLost(EventLogError)
     /// The database will refuse it again.

@@ -1,14 +1,24 @@
 public import Events
 internal import Postgres
 
-/// A payload of the log with the events that cite it.
+/// A payload of the log with all that cites it.
 public struct CitedPayload: Sendable {
-    /// SHA-256 of the payload.
-    public let digest: Digest
+    /// Its number in its lane.
+    public let number: Int64
     /// The payload, or why it is not there.
     public let evidence: Found
-    /// Events that stand one after the other and cite it, by offset; at least one.
+    /// The events that cite it, by offset.
     public let events: [Event]
+    /// The confirmations that cite it, each with the event that it repeats.
+    public let confirmations: [Repeated]
+
+    /// A confirmation with its event.
+    public struct Repeated: Sendable {
+        /// What was repeated.
+        public let confirmation: Confirmation
+        /// The event whose statement it was; nil where it is not there or cannot be read.
+        public let event: Event?
+    }
 
     /// What became of the payload.
     public enum Found: Sendable {
@@ -21,145 +31,181 @@ public struct CitedPayload: Sendable {
     }
 }
 
-/// A part of a lane, in the order of the log.
+/// A run of commits of a lane, with the payloads that they brought.
 public struct CitedPayloadPage: Sendable {
-    /// The payloads, by the first event that cites them.
-    ///
-    /// A payload that is cited again later comes again then: when a newer version of this program
-    /// read more out of it than the one that stored it.
+    /// The payloads, by number.
     public let payloads: [CitedPayload]
-    /// The event after them that cannot be read, and why; nil where all can.
+    /// An event, or a confirmation of one, that cannot be read, and why; nil where all can.
     public let malformed: (position: Position, reason: String)?
-    /// The offset after which the next page begins.
-    public let lastOffset: Int64
+    /// The commit after which the next page begins.
+    public let lastCommit: Int64
 
-    /// Events of a page: some hundred payloads, enough to keep a core busy for tens of milliseconds.
-    static let eventsMax = 256
-    /// Bytes of payloads after which a page is full; one payload may be larger.
+    /// Payloads of a page: enough to keep a core busy for tens of milliseconds.
+    static let payloadsMax = 128
+    /// Bytes of payloads after which a page is full; one commit may be larger.
     static let bytesMax = 16 << 20
 }
 
 extension EventLog {
     /// Reads a part of a lane with its evidence; memory does not grow with the log.
     ///
-    /// Facts of one payload are never split over two pages.
+    /// A commit is never split over two pages: all that cites a payload is in the commit that brought
+    /// it.
     ///
     /// - Parameters:
     ///   - lane: The lane.
-    ///   - offset: `lastOffset` of the page before; 0 for the first.
+    ///   - commit: `lastCommit` of the page before; 0 for the first.
     ///   - head: The newest commit to take into account.
     /// - Returns: The page; nil after the last.
     /// - Throws: `databaseUnavailable`.
     public func citedPayloads(
         lane: Int,
-        after offset: Int64,
+        after commit: Int64,
         upTo head: Head
     ) async throws(EventLogError) -> CitedPayloadPage? {
-        guard offset < head.offset else { return nil }
+        guard commit < head.commit else { return nil }
+        let dictionaries = dictionaries
         return try await reading("read the evidence of lane \(lane)") { session in
-            var limit = CitedPayloadPage.eventsMax
-            while true {
-                var page = try await CitedEvents(session, lane, offset, head.offset, limit)
-                if page.isCutInsideFirst, limit <= EventLog.factsPerPayloadMax {
-                    limit *= 8
-                    continue
-                }
-                try await page.keepWhatFits(in: session)
-                return try await page.withEvidence(from: session)
-            }
+            var reading = CitedReading(lane: lane, dictionaries, session)
+            return try await reading.page(after: commit, upTo: head.commit)
         }
     }
 }
 
-/// Events of a lane, gathered by the payload they cite.
-private struct CitedEvents {
+/// Reads one page.
+private struct CitedReading {
     private let lane: Int
-    private let isCut: Bool
-    private var groups: [(digest: Digest, events: [Event])] = []
+    private let session: PostgresSession
+    private var vault: EvidenceVault
     private var malformed: (position: Position, reason: String)?
-    private var lastOffset: Int64
+    private var events: [Int64: [Event]] = [:]
+    private var confirmations: [Int64: [Confirmation]] = [:]
 
-    /// Whether more facts of the first payload may follow.
-    var isCutInsideFirst: Bool { isCut && groups.count == 1 && malformed == nil }
-
-    init(
-        _ session: PostgresSession,
-        _ lane: Int,
-        _ offset: Int64,
-        _ last: Int64,
-        _ limit: Int
-    ) async throws {
-        let rows = try await session.query(
-            """
-            SELECT \(EventRows.columns) FROM ledger.event e
-            WHERE e.lane = $1 AND e.lane_offset > $2 AND e.lane_offset <= $3
-            ORDER BY e.lane_offset LIMIT $4
-            """,
-            [.int4(Int32(lane)), .int8(offset), .int8(last), .int8(Int64(limit))]
-        )
+    init(lane: Int, _ dictionaries: EvidenceDictionaries, _ session: PostgresSession) {
         self.lane = lane
-        isCut = rows.count == limit
-        // Where rows were deleted there is nothing to read; the chain of digests tells of it.
-        lastOffset = isCut ? offset : last
-        for row in rows {
-            do {
-                let event = try EventRows.event(in: row)
-                if groups.last?.digest == event.evidence {
-                    groups[groups.count - 1].events.append(event)
-                } else {
-                    groups.append((event.evidence, [event]))
-                }
-                if isCut { lastOffset = event.position.offset }
-            } catch let error as EventLogError {
-                malformed = (Position(lane: lane, offset: try row.int8(1)), error.message)
-                break
-            }
-        }
+        self.session = session
+        vault = EvidenceVault(lane: lane, dictionaries, session: session)
     }
 
-    /// Leaves the last payload to the next page where more of its facts may follow, and what is too
-    /// much for one page.
-    mutating func keepWhatFits(in session: PostgresSession) async throws {
-        if isCut, groups.count > 1, malformed == nil { leaveOut(from: groups.count - 1) }
-        let rows = try await session.query(
-            "SELECT digest, byte_count FROM ledger.evidence WHERE lane = $1 AND digest = ANY ($2)",
-            [.int4(Int32(lane)), .byteaArray(groups.map(\.digest.bytes))]
-        )
-        var sizes: [Digest: Int] = [:]
-        for row in rows {
-            guard let digest = Digest(bytes: try row.bytea(0)) else { continue }
-            sizes[digest] = Int(max(0, try row.int4(1)))
-        }
-        var bytes = 0
-        for (index, group) in groups.enumerated() {
-            bytes += sizes[group.digest] ?? 0
-            if index > 0, bytes > CitedPayloadPage.bytesMax {
-                leaveOut(from: index)
-                return
-            }
-        }
-    }
-
-    private mutating func leaveOut(from index: Int) {
-        groups.removeSubrange(index...)
-        malformed = nil
-        lastOffset = groups.last?.events.last?.position.offset ?? lastOffset
-    }
-
-    func withEvidence(from session: PostgresSession) async throws -> CitedPayloadPage {
-        var vault = EvidenceVault(lane: lane, session: session)
-        let contents = try await vault.contents(of: Set(groups.map(\.digest)))
+    mutating func page(after commit: Int64, upTo last: Int64) async throws -> CitedPayloadPage? {
+        let commits = try await commits(after: commit, upTo: last)
+        // Where commits were deleted there is nothing to read; the chain of digests finds that.
+        guard let first = commits.first, let end = commits.last else { return nil }
+        try await readEvents(from: first.commit.firstOffset, to: end.commit.lastOffset)
+        try await readConfirmations(from: first.commit.number, to: end.commit.number)
+        let numbers = Set(events.keys).union(confirmations.keys)
+        let contents = try await vault.contents(of: numbers)
+        let repeated = try await repeatedEvents()
         return CitedPayloadPage(
-            payloads: groups.map { group in
+            payloads: numbers.sorted().map { number in
                 CitedPayload(
-                    digest: group.digest,
-                    evidence: contents[group.digest].map(CitedPayload.Found.init) ?? .missing,
-                    events: group.events
+                    number: number,
+                    evidence: contents[number].map(CitedPayload.Found.init) ?? .missing,
+                    events: events[number, default: []],
+                    confirmations: confirmations[number, default: []].map {
+                        CitedPayload.Repeated(
+                            confirmation: $0,
+                            event: repeated[$0.position.offset]
+                        )
+                    }
                 )
             },
             malformed: malformed,
-            lastOffset: lastOffset
+            lastCommit: end.commit.number
         )
+    }
+
+    // As many commits as make a page, and one at least.
+    private func commits(after commit: Int64, upTo last: Int64) async throws -> [CommitMark] {
+        let rows = try await session.query(
+            """
+            SELECT \(CommitMark.columns), (
+                SELECT sum(v.byte_count) FROM ledger.evidence v
+                WHERE v.lane = c.lane AND v.evidence_no >= c.first_evidence_no
+                    AND v.evidence_no < c.first_evidence_no + c.evidence)::bigint
+            FROM ledger.commit c
+            WHERE c.lane = $1 AND c.commit_no > $2 AND c.commit_no <= $3
+            ORDER BY c.commit_no LIMIT \(CitedPayloadPage.payloadsMax)
+            """,
+            [.int4(Int32(lane)), .int8(commit), .int8(last)]
+        )
+        var commits: [CommitMark] = []
+        var (payloads, bytes) = (0, Int64(0))
+        for row in rows {
+            let mark = try CommitMark(in: row)
+            payloads += mark.commit.evidence
+            bytes += try row.int8IfPresent(10) ?? 0
+            if !commits.isEmpty,
+                payloads > CitedPayloadPage.payloadsMax || bytes > CitedPayloadPage.bytesMax
+            {
+                break
+            }
+            commits.append(mark)
+        }
+        return commits
+    }
+
+    private mutating func readEvents(from first: Int64, to last: Int64) async throws {
+        let rows = try await session.query(
+            """
+            SELECT \(EventRows.columns) FROM ledger.event e
+            WHERE e.lane = $1 AND e.lane_offset >= $2 AND e.lane_offset <= $3
+            ORDER BY e.lane_offset
+            """,
+            [.int4(Int32(lane)), .int8(first), .int8(last)]
+        )
+        for row in rows {
+            do {
+                let event = try EventRows.event(in: row)
+                events[event.evidence, default: []].append(event)
+            } catch let error as EventLogError {
+                let position = Position(lane: lane, offset: try row.int8(1))
+                malformed = malformed ?? (position, error.message)
+            }
+        }
+    }
+
+    private mutating func readConfirmations(from first: Int64, to last: Int64) async throws {
+        let rows = try await session.query(
+            """
+            SELECT \(EventRows.confirmationColumns), c.known_from_offset
+            FROM ledger.confirmation c
+            WHERE c.lane = $1 AND c.commit_no >= $2 AND c.commit_no <= $3
+            ORDER BY c.commit_no, c.environment, c.original_transaction_id, c.as_of_ms
+            """,
+            [.int4(Int32(lane)), .int8(first), .int8(last)]
+        )
+        for row in rows {
+            do {
+                for confirmation in try EventRows.confirmations(in: row, lane: lane) {
+                    confirmations[confirmation.evidence, default: []].append(confirmation)
+                }
+            } catch let error as EventLogError {
+                let position = Position(lane: lane, offset: try row.int8(6))
+                malformed = malformed ?? (position, error.message)
+            }
+        }
+    }
+
+    private func repeatedEvents() async throws -> [Int64: Event] {
+        let offsets = Set(confirmations.values.joined().map(\.position.offset))
+        guard !offsets.isEmpty else { return [:] }
+        let rows = try await session.query(
+            """
+            SELECT \(EventRows.columns) FROM ledger.event e
+            WHERE e.lane = $1 AND e.lane_offset = ANY ($2)
+            """,
+            [.int4(Int32(lane)), .int8Array(Array(offsets))]
+        )
+        var events: [Int64: Event] = [:]
+        for row in rows {
+            do {
+                events[try row.int8(1)] = try EventRows.event(in: row)
+            } catch let error as EventLogError where error.code == .malformedLog {
+                continue
+            }
+        }
+        return events
     }
 }
 
@@ -174,8 +220,14 @@ extension CitedPayload.Found {
             else {
                 self = .damaged(
                     "its record says kind \(stored.kind), verification \(stored.verification)"
-                        + (stored.root == nil ? " without" : " with") + " a root"
+                        + (stored.root == nil ? " without" : " with")
+                        + " a root"
                 )
+                return
+            }
+            let context = stored.context.flatMap(EvidenceContext.init(canonicalText:))
+            guard (context == nil) == (stored.context == nil) else {
+                self = .damaged("its context does not have the form that is written")
                 return
             }
             self = .whole(
@@ -183,7 +235,9 @@ extension CitedPayload.Found {
                     payload: stored.payload,
                     kind: kind,
                     source: stored.source,
+                    arrival: stored.arrival,
                     verification: Verification(trust: trust, root: stored.root),
+                    context: context,
                     receivedAt: stored.receivedAt
                 )
             )

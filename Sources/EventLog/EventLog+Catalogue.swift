@@ -2,54 +2,58 @@ public import Events
 internal import Postgres
 
 extension EventLog {
-    /// Adds a version of the product catalogue, unless the newest one says the same.
+    /// Adds a version of the product catalog, unless the newest one says the same.
     ///
     /// `CatalogueOutcome.expected` is the rule. Versions that hold from earlier than the newest are
-    /// welcome: history may be told late.
+    /// welcome: history may be told late. A version is an event of the chain; its body is kept in
+    /// `ledger.catalog` and written by the same commit.
     ///
     /// - Parameters:
     ///   - body: Normalised JSON in UTF-8, at most `CatalogueVersion.bodyByteCountMax` bytes.
     ///   - effectiveFrom: The first instant it holds for; nil for `recordedAt`.
     ///   - source: The file it was read from; cut to `CatalogueVersion.sourceByteCountMax` bytes.
     ///   - recordedAt: Our clock.
+    ///   - statement: Makes the operator's statement that this is a version: its one fact must be about
+    ///     the version that it is given.
     /// - Returns: The version that says it now, durable.
-    /// - Throws: `databaseUnavailable`, `permissionDenied`.
+    /// - Throws: `databaseUnavailable`, `permissionDenied`, `catalogueTaken` where another import came
+    ///   between again and again, or what `statement` threw.
     public func addCatalogue(
         _ body: [UInt8],
         effectiveFrom: Instant?,
         source: String,
-        recordedAt: Instant
-    ) async throws(EventLogError) -> CatalogueOutcome {
-        let lane = catalogueLane
-        return try await reading("add a version of the catalogue") { session in
-            try await session.atomically { session in
-                try session.execute("SET LOCAL ROLE ledger_writer")
-                // One import at a time, or both would take the same number.
-                _ = try session.query(
-                    "SELECT FROM ledger.lane WHERE lane = $1 FOR UPDATE",
-                    [.int4(lane)]
-                )
-                let rows = try session.query(
-                    EventLog.selectCatalogues + " ORDER BY version DESC LIMIT 1",
-                    [.int4(lane)]
-                )
-                let outcome = CatalogueOutcome.expected(
-                    of: body,
-                    after: try rows.map(EventLog.catalogue).first,
-                    effectiveFrom: effectiveFrom,
-                    source: source,
-                    recordedAt: recordedAt
-                )
-                if case .added(let version) = outcome {
-                    _ = try session.query(
-                        EventLog.insertCatalogue,
-                        EventLog.values(version, lane)
-                    )
-                }
-                return outcome
+        recordedAt: Instant,
+        statement: (CatalogueVersion) throws -> Verified<[Fact]>
+    ) async throws -> CatalogueOutcome {
+        var attempt = 1
+        while true {
+            let outcome = CatalogueOutcome.expected(
+                of: body,
+                after: try await catalogues().last,
+                effectiveFrom: effectiveFrom,
+                source: source,
+                recordedAt: recordedAt
+            )
+            guard case .added(let version) = outcome else { return outcome }
+            guard let (lane, submission, _) = try submissions(of: try statement(version)).first
+            else { preconditionFailure("a version of the catalog is one fact") }
+            var catalog = submission
+            catalog.catalog = version
+            do {
+                _ = try await append(catalog, to: lane)
+            } catch {
+                guard error.code == .catalogueTaken, attempt < EventLog.catalogueAttemptsMax
+                else { throw error }
+                attempt += 1
+                continue
             }
+            return try await catalogues().first { $0.version == version.version }
+                .map(CatalogueOutcome.added) ?? outcome
         }
     }
+
+    /// Attempts at the number of a version: imports at once are two operators, not a crowd.
+    private static let catalogueAttemptsMax = 20
 
     /// Every version of the product catalogue, by number.
     ///
@@ -64,7 +68,9 @@ extension EventLog {
         }
     }
 
-    private var catalogueLane: Int32 { Int32(identity.lanes.lane(of: "catalogue")) }
+    private var catalogueLane: Int32 {
+        Int32(identity.lanes.lane(of: StreamID.catalog.originalTransactionId))
+    }
 
     private static func catalogue(_ row: PostgresRow) throws -> CatalogueVersion {
         let body = Array(try row.text(5).utf8)
@@ -87,23 +93,8 @@ extension EventLog {
         )
     }
 
-    private static func values(_ version: CatalogueVersion, _ lane: Int32) -> [PostgresValue] {
-        [
-            .int4(lane), .int4(Int32(clamping: version.version)),
-            .int8(version.effectiveFrom.milliseconds),
-            .timestamptz(microseconds: version.recordedAt.microseconds), .text(version.source),
-            .bytea(version.digest.bytes), .text(String(decoding: version.body, as: UTF8.self)),
-        ]
-    }
-
     private static let selectCatalogues = """
         SELECT version, effective_from_ms, recorded_at, source, digest, body
-        FROM ledger.catalogue WHERE lane = $1
-        """
-
-    private static let insertCatalogue = """
-        INSERT INTO ledger.catalogue (lane, version, effective_from_ms, recorded_at, source, digest,
-            body)
-        VALUES ($1, $2, $3, $4, $5, $6, $7)
+        FROM ledger.catalog WHERE lane = $1
         """
 }

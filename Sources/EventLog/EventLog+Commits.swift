@@ -9,7 +9,7 @@ public struct CommitMark: Hashable, Sendable {
     public let digest: Digest
 
     /// Offset of the newest event up to this commit; 0 before the first.
-    public var offset: Int64 { commit.firstOffset + Int64(commit.count) - 1 }
+    public var offset: Int64 { commit.lastOffset }
 }
 
 /// An event with what proves it.
@@ -23,10 +23,16 @@ public struct StoredEvent: Sendable {
     /// The digest before that commit.
     public let previousDigest: Digest
 
-    /// The event's own digest, which the commit's covers; nil where the payload is not there.
-    public var digest: Digest? {
+    /// The salt of its commitments.
+    public let salt: Salt
+    /// The word of the store; empty for Apple's App Store.
+    public let store: String
+
+    /// The commitments to its parts, whose digest the commit's covers; nil where the payload is not
+    /// there.
+    public var commitments: Commitments? {
         guard case .whole(let evidence) = evidence else { return nil }
-        return event.digest(evidenceRecord: evidence.recordDigest)
+        return event.commitments(salt: salt, evidence: evidence.recordDigest, store: store)
     }
 }
 
@@ -95,7 +101,7 @@ extension EventLog {
             let found = try await session.pipeline([
                 PostgresStatement(
                     """
-                    SELECT \(EventRows.columns) FROM ledger.event e
+                    SELECT \(EventRows.columns), e.salt, e.store FROM ledger.event e
                     WHERE e.lane = $1 AND e.lane_offset = $2
                     """,
                     place
@@ -105,7 +111,10 @@ extension EventLog {
             guard found[0].count == 1, let mark = try found[1].map(CommitMark.init(in:)).first
             else { return nil }
             let event = try EventRows.event(in: found[0][0])
-            var vault = EvidenceVault(lane: position.lane, session: session)
+            guard let salt = Salt(bytes: try found[0][0].bytea(13)) else {
+                throw EventRows.malformed(position)
+            }
+            var vault = EvidenceVault(lane: position.lane, dictionaries, session: session)
             let content = try await vault.contents(of: [event.evidence])[event.evidence]
             let previous = try await session.query(
                 "SELECT digest FROM ledger.commit WHERE lane = $1 AND commit_no = $2",
@@ -116,7 +125,9 @@ extension EventLog {
                 evidence: content.map(CitedPayload.Found.init) ?? .missing,
                 commit: mark,
                 previousDigest: try previous.compactMap { Digest(bytes: try $0.bytea(0)) }.first
-                    ?? genesis
+                    ?? genesis,
+                salt: salt,
+                store: try found[0][0].textIfPresent(14) ?? ""
             )
         }
     }
@@ -141,8 +152,7 @@ private enum CommitSearch {
                 WHERE s.low < s.high
             ) m
         )
-        SELECT c.lane, c.commit_no, c.first_offset, c.count, c.confirmations, c.committed_at,
-            c.digest
+        SELECT \(CommitMark.columns)
         FROM search s JOIN ledger.commit c ON c.lane = $1 AND c.commit_no = s.low
         WHERE s.low = s.high
         """
@@ -150,7 +160,13 @@ private enum CommitSearch {
 }
 
 extension CommitMark {
-    /// Reads lane, commit_no, first_offset, count, confirmations, committed_at and digest.
+    /// The columns of a commit, from table alias `c`.
+    static let columns = """
+        c.lane, c.commit_no, c.first_offset, c.count, c.first_evidence_no, c.evidence,
+        c.confirmations, c.committed_at, c.format, c.digest
+        """
+
+    /// The commit in a row of `columns`.
     init(in row: PostgresRow) throws {
         let number = try row.int8(1)
         commit = Commit(
@@ -158,10 +174,13 @@ extension CommitMark {
             number: number,
             firstOffset: try row.int8(2),
             count: Int(try row.int4(3)),
-            confirmations: Int(try row.int4(4)),
-            committedAt: Instant(microseconds: try row.timestamptz(5))
+            firstEvidence: try row.int8(4),
+            evidence: Int(try row.int4(5)),
+            confirmations: Int(try row.int4(6)),
+            committedAt: Instant(microseconds: try row.timestamptz(7)),
+            format: Int(try row.int4(8))
         )
-        digest = try CommitMark.digest(in: row, 6, of: number)
+        digest = try CommitMark.digest(in: row, 9, of: number)
     }
 
     static func digest(in row: PostgresRow, _ column: Int, of number: Int64) throws -> Digest {

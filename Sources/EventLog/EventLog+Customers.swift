@@ -38,6 +38,41 @@ extension EventLog {
         try await streams(of: ids, by: EventLog.byTransaction, named: "transaction id")
     }
 
+    /// The subscriptions with a purchase of any of these web order line item ids, sorted.
+    ///
+    /// - Throws: `tooManyStreams` above `customerStreamsMax`, `databaseUnavailable`.
+    public func streams(
+        ofWebOrderLineItemIds ids: [String]
+    ) async throws(EventLogError) -> [StreamID] {
+        try await streams(of: ids, by: EventLog.byWebOrder, named: "web order line item id")
+    }
+
+    /// The subscriptions that Apple ever gave any of these app transaction ids, sorted: one id is one
+    /// Apple account in one app.
+    ///
+    /// - Throws: `tooManyStreams` above `customerStreamsMax`, `databaseUnavailable`.
+    public func streams(
+        ofAppTransactionIds ids: [String]
+    ) async throws(EventLogError) -> [StreamID] {
+        try await streams(of: ids, by: EventLog.byAppTransaction, named: "app transaction id")
+    }
+
+    /// The subscriptions of which payloads with these digests proved or confirmed anything, sorted:
+    /// those of one app receipt are of one Apple account.
+    ///
+    /// - Throws: `tooManyStreams` above `customerStreamsMax`, `databaseUnavailable`.
+    public func streams(
+        provenBy digests: [Digest]
+    ) async throws(EventLogError) -> [StreamID] {
+        guard let first = digests.first else { return [] }
+        return try await streams(
+            .byteaArray(digests.map(\.bytes)),
+            by: EventLog.byProof,
+            first.hex,
+            named: "payload"
+        )
+    }
+
     /// A line in the list of customers.
     public struct LinkedCustomer: Hashable, Sendable {
         /// The app's own name for the customer.
@@ -85,7 +120,7 @@ extension EventLog {
         case severalCustomers
     }
 
-    /// A page of the subscriptions that are claimed, by lane, environment and id.
+    /// A page of the subscriptions that are claimed, by lane, id and environment.
     ///
     /// - Parameters:
     ///   - claimed: Which.
@@ -120,10 +155,17 @@ extension EventLog {
         named name: String
     ) async throws(EventLogError) -> [StreamID] {
         let keys = keys.filter { !$0.isEmpty }
-        guard !keys.isEmpty else { return [] }
-        let parameters: [PostgresValue] = [
-            .textArray(keys), .int8(Int64(EventLog.customerStreamsMax + 1)),
-        ]
+        guard let first = keys.first else { return [] }
+        return try await streams(.textArray(keys), by: sql, first, named: name)
+    }
+
+    private func streams(
+        _ keys: PostgresValue,
+        by sql: String,
+        _ first: String,
+        named name: String
+    ) async throws(EventLogError) -> [StreamID] {
+        let parameters = [keys, .int8(Int64(EventLog.customerStreamsMax + 1))]
         let found = try await reading("look up streams by \(name)") { session in
             let rows = try await session.query(sql, parameters)
             return try (0..<rows.count).map { row in
@@ -134,7 +176,7 @@ extension EventLog {
             }
         }
         guard found.count <= EventLog.customerStreamsMax else {
-            throw EventLogError.tooManyStreams(keys[0], name)
+            throw EventLogError.tooManyStreams(first, name)
         }
         return found.sorted()
     }
@@ -154,7 +196,36 @@ extension EventLog {
         SELECT environment, original_transaction_id FROM ledger.event
         WHERE transaction_id = ANY ($1) AND original_transaction_id <> ''
         UNION SELECT environment, original_transaction_id FROM ledger.confirmation
-        WHERE transaction_id = ANY ($1) AND transaction_id <> '' AND original_transaction_id <> ''
+        WHERE transaction_ids && $1 AND original_transaction_id <> ''
+        LIMIT $2
+        """
+
+    private static let byWebOrder = """
+        SELECT DISTINCT environment, original_transaction_id FROM ledger.event
+        WHERE web_order_line_item_id = ANY ($1) AND original_transaction_id <> '' LIMIT $2
+        """
+
+    private static let byAppTransaction = """
+        SELECT DISTINCT environment, original_transaction_id FROM ledger.event
+        WHERE app_transaction_id = ANY ($1) AND original_transaction_id <> '' LIMIT $2
+        """
+
+    // All that cites a payload is in the commit that brought it.
+    private static let byProof = """
+        WITH proof AS (
+            SELECT c.lane, c.commit_no, c.first_offset, c.count, v.evidence_no
+            FROM ledger.evidence v JOIN ledger.commit c USING (lane, commit_no)
+            WHERE v.digest = ANY ($1))
+        SELECT e.environment, e.original_transaction_id
+        FROM proof p JOIN ledger.event e ON e.lane = p.lane AND e.lane_offset >= p.first_offset
+            AND e.lane_offset < p.first_offset + p.count AND e.evidence_no = p.evidence_no
+        WHERE e.environment <> '' AND e.original_transaction_id <> ''
+        UNION
+        SELECT c.environment, c.original_transaction_id
+        FROM proof p JOIN ledger.confirmation c ON c.lane = p.lane AND c.commit_no = p.commit_no
+            CROSS JOIN LATERAL ledger.repetitions(c) r
+        WHERE r.evidence_no = p.evidence_no
+            AND c.environment <> '' AND c.original_transaction_id <> ''
         LIMIT $2
         """
 
@@ -171,16 +242,16 @@ extension EventLog {
             switch claimed {
             case .anybody:
                 (
-                    "original_transaction_id <> ''",
+                    "environment <> '' AND original_transaction_id <> ''",
                     "bool_or(kind = 'link') OR count(DISTINCT app_account_token) > 1"
                 )
             case .severalCustomers: ("customer_id IS NOT NULL", "count(DISTINCT customer_id) > 1")
             }
         return """
             SELECT lane, environment, original_transaction_id FROM ledger.event
-            WHERE \(some) AND (lane, environment, original_transaction_id) > ($1, $2, $3)
-            GROUP BY lane, environment, original_transaction_id HAVING \(all)
-            ORDER BY lane, environment, original_transaction_id LIMIT $4
+            WHERE \(some) AND (lane, original_transaction_id, environment) > ($1, $3, $2)
+            GROUP BY lane, original_transaction_id, environment HAVING \(all)
+            ORDER BY lane, original_transaction_id, environment LIMIT $4
             """
     }
 }

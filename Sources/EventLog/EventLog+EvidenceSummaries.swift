@@ -1,52 +1,106 @@
 public import Events
 internal import Postgres
 
-/// Where an event came from: what its evidence is and why it is believed.
+/// Where a statement came from: what its evidence is and why it is believed.
 public struct EvidenceSummary: Hashable, Sendable {
+    /// SHA-256 of the payload.
+    public let digest: Digest
     /// What the payload is: a raw value of `PayloadKind`.
     public let evidenceKind: String
     /// The channel it came by.
     public let source: String
+    /// Whether it arrived live or by an import: a raw value of `Arrival`.
+    public let arrival: String
     /// Why it is believed: a raw value of `Verification.Trust`.
     public let trust: String
 }
 
 extension EventLog {
-    /// Where the events of a stream came from, by the digest of their evidence.
+    /// Where the events of a stream and what confirmed them came from, by the number of their
+    /// evidence in the stream's lane.
     ///
-    /// An event carries the trust of the payload that brought it first; what only repeated it left
-    /// no evidence. A payload that is missing is left out; `verify` finds that.
+    /// A payload that is missing is left out; `verify` finds that.
     public func evidenceSummaries(
         of history: StreamHistory
-    ) async throws(EventLogError) -> [Digest: EvidenceSummary] {
+    ) async throws(EventLogError) -> [Int64: EvidenceSummary] {
         let lane = identity.lanes.lane(of: history.stream.originalTransactionId)
-        let digests = Set(history.events.map(\.evidence)).map(\.bytes)
+        var numbers = Set(history.events.map(\.evidence))
+        for confirmation in history.confirmations { numbers.insert(confirmation.evidence) }
+        let asked = Array(numbers)
         return try await reading("read the evidence of a stream") { session in
             let rows = try await session.query(
                 EvidenceSummary.sql,
-                [.int4(Int32(lane)), .byteaArray(digests)]
+                [.int4(Int32(lane)), .int8Array(asked)]
             )
-            return try EvidenceSummary.byDigest(rows)
+            return try EvidenceSummary.byNumber(rows)
+        }
+    }
+
+    /// Where the events of a stream came from.
+    public func eventSummaries(
+        of history: StreamHistory
+    ) async throws(EventLogError) -> [Position: EvidenceSummary] {
+        var events = history
+        events.confirmations = []
+        let summaries = try await evidenceSummaries(of: events)
+        return Dictionary(
+            uniqueKeysWithValues: history.events.compactMap { event in
+                summaries[event.evidence].map { (event.position, $0) }
+            }
+        )
+    }
+
+    /// The digests among these that any lane holds, with why their payloads are believed: by the
+    /// strongest trust.
+    ///
+    /// - Throws: `databaseUnavailable`.
+    package func knownEvidence(
+        _ digests: [Digest]
+    ) async throws(EventLogError) -> [Digest: Verification] {
+        guard !digests.isEmpty else { return [:] }
+        let asked = digests.map { $0.bytes }
+        return try await reading("look evidence up") { session in
+            let rows = try await session.query(EvidenceSummary.knownSQL, [.byteaArray(asked)])
+            var known: [Digest: Verification] = [:]
+            for row in rows {
+                guard let digest = Digest(bytes: try row.bytea(0)),
+                    let trust = Verification.Trust(rawValue: try row.text(1))
+                else { continue }
+                let root = try row.byteaIfPresent(2).flatMap(Digest.init(bytes:))
+                guard (trust == .signed) == (root != nil) else { continue }
+                if let other = known[digest], !trust.isStronger(than: other.trust) { continue }
+                known[digest] = Verification(trust: trust, root: root)
+            }
+            return known
         }
     }
 }
 
 extension EvidenceSummary {
-    /// Finds the payloads of lane `$1` with the digests `$2`.
+    /// Finds the payloads of lane `$1` with the numbers `$2`.
     static let sql = """
-        SELECT digest, kind, source, verification FROM ledger.evidence
-        WHERE lane = $1 AND digest = ANY ($2)
+        SELECT evidence_no, digest, kind, source, is_imported, verification FROM ledger.evidence
+        WHERE lane = $1 AND evidence_no = ANY ($2)
+        """
+
+    fileprivate static let knownSQL = """
+        SELECT v.digest, v.verification, v.root_digest
+        FROM unnest($1::bytea[]) AS asked (digest)
+        CROSS JOIN LATERAL (
+            SELECT * FROM ledger.evidence WHERE digest = asked.digest OFFSET 0) v
         """
 
     /// The summaries in its rows.
-    static func byDigest(_ rows: PostgresRows) throws -> [Digest: EvidenceSummary] {
-        var found: [Digest: EvidenceSummary] = [:]
+    static func byNumber(_ rows: PostgresRows) throws -> [Int64: EvidenceSummary] {
+        var found: [Int64: EvidenceSummary] = [:]
         for row in rows {
-            guard let digest = Digest(bytes: try row.bytea(0)) else { continue }
-            found[digest] = EvidenceSummary(
-                evidenceKind: try row.text(1),
-                source: try row.text(2),
-                trust: try row.text(3)
+            guard let digest = Digest(bytes: try row.bytea(1)) else { continue }
+            found[try row.int8(0)] = EvidenceSummary(
+                digest: digest,
+                evidenceKind: try row.text(2),
+                source: try row.text(3),
+                arrival: (try row.bool(4) ? Arrival.imported : .live).rawValue,
+                trust: try row.text(5)
             )
         }
         return found

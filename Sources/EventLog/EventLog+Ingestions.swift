@@ -17,7 +17,7 @@ extension EventLog {
                 .timestamptz(microseconds: run.finishedAt.microseconds),
                 .int8(counts.payloads), .int8(counts.rejected), .int8(counts.appended),
                 .int8(counts.duplicates), .int8(counts.restored), .int8(counts.streams),
-                .bool(run.wasStopped), .text(run.source),
+                .int8(counts.unchanged), .bool(run.wasStopped), .text(run.source),
                 .textArray(reasons.map(\.key)), .int8Array(reasons.map(\.value)),
             ]
         )
@@ -75,6 +75,7 @@ extension EventLog {
         counts.duplicates = try row.int8(4)
         counts.restored = try row.int8(5)
         counts.streams = try row.int8(6)
+        counts.unchanged = try row.int8(7)
         return IngestQuality.Line(source: try row.text(0), runs: try row.int8(1), counts: counts)
     }
 
@@ -88,16 +89,18 @@ extension EventLog {
             total.counts.duplicates += line.counts.duplicates
             total.counts.restored += line.counts.restored
             total.counts.streams += line.counts.streams
+            total.counts.unchanged += line.counts.unchanged
         }
         return total
     }
 
     private static let insertIngestion = """
         INSERT INTO ledger.ingestion (lane, run_id, started_at, finished_at, payloads, rejected,
-            appended, duplicates, restored, streams, was_stopped, source, rejected_by_reason)
-        SELECT $1, $2::uuid, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12,
+            appended, duplicates, restored, streams, unchanged, was_stopped, source,
+            rejected_by_reason)
+        SELECT $1, $2::uuid, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13,
             coalesce(jsonb_object_agg(r.reason, r.count) FILTER (WHERE r.reason IS NOT NULL), '{}')
-        FROM unnest($13::text[], $14::bigint[]) AS r (reason, count)
+        FROM unnest($14::text[], $15::bigint[]) AS r (reason, count)
         ON CONFLICT DO NOTHING
         """
 
@@ -108,7 +111,8 @@ extension EventLog {
 
     private static let sumIngestions = """
         SELECT i.source, count(*), sum(i.payloads)::bigint, sum(i.appended)::bigint,
-            sum(i.duplicates)::bigint, sum(i.restored)::bigint, sum(i.streams)::bigint
+            sum(i.duplicates)::bigint, sum(i.restored)::bigint, sum(i.streams)::bigint,
+            sum(i.unchanged)::bigint
         FROM \(matchingIngestions) GROUP BY i.source ORDER BY i.source
         """
 
@@ -126,15 +130,17 @@ extension EventLog {
         WITH named AS (
             SELECT e.lane, e.environment, e.original_transaction_id, e.purchase_date_ms,
                 e.expires_date_ms, e.product_id, e.transaction_id, e.lane_offset AS known_from,
-                e.evidence_digest
+                e.evidence_no
             FROM ledger.event e WHERE e.kind = 'transaction' AND e.transaction_id <> ''
             UNION ALL
             SELECT e.lane, e.environment, e.original_transaction_id, e.purchase_date_ms,
-                e.expires_date_ms, e.product_id, c.transaction_id, c.known_from_offset,
-                e.evidence_digest
-            FROM ledger.confirmation c JOIN ledger.event e
-                ON e.lane = c.lane AND e.lane_offset = c.lane_offset
-            WHERE c.transaction_id <> '' AND e.kind = 'transaction'
+                e.expires_date_ms, e.product_id, r.transaction_id, c.known_from_offset,
+                e.evidence_no
+            FROM ledger.confirmation c
+                CROSS JOIN LATERAL ledger.repetitions(c) r
+                JOIN ledger.event e ON e.lane = c.lane AND e.lane_offset = r.lane_offset
+            WHERE c.transaction_ids IS NOT NULL AND r.transaction_id <> ''
+                AND e.kind = 'transaction'
         ), first AS (
             SELECT DISTINCT ON (lane, environment, original_transaction_id, purchase_date_ms,
                     expires_date_ms, product_id, transaction_id) *
@@ -142,7 +148,7 @@ extension EventLog {
             ORDER BY lane, environment, original_transaction_id, purchase_date_ms,
                 expires_date_ms, product_id, transaction_id, known_from
         ), numbered AS (
-            SELECT f.lane, f.evidence_digest, row_number() OVER (
+            SELECT f.lane, f.evidence_no, row_number() OVER (
                 PARTITION BY f.lane, f.environment, f.original_transaction_id, f.purchase_date_ms,
                     f.expires_date_ms, f.product_id
                 ORDER BY f.known_from, f.transaction_id) AS number
@@ -150,7 +156,7 @@ extension EventLog {
         )
         SELECT v.kind, count(*) FILTER (WHERE n.number = 1), count(*) FILTER (WHERE n.number > 1)
         FROM numbered n JOIN ledger.evidence v
-            ON v.lane = n.lane AND v.digest = n.evidence_digest
+            ON v.lane = n.lane AND v.evidence_no = n.evidence_no
         GROUP BY v.kind ORDER BY v.kind
         """
 }

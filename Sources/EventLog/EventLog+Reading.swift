@@ -40,7 +40,7 @@ extension EventLog {
                 history.events.append(try EventRows.event(in: found[0][row]))
             }
             for row in 0..<found[1].count {
-                history.confirmations.append(try EventRows.confirmation(in: found[1][row]))
+                history.confirmations += try EventRows.confirmations(in: found[1][row], lane: lane)
             }
             return history
         }
@@ -63,8 +63,8 @@ extension EventLog {
         }
     }
 
-    /// A page of the list of streams, by lane, environment and id; statements about no transaction
-    /// are no stream.
+    /// A page of the list of streams, by lane, id and environment; neither statements about no
+    /// transaction nor versions of the catalog are a stream.
     ///
     /// - Parameters:
     ///   - after: The last line of the page before; nil for the first page.
@@ -102,10 +102,10 @@ extension EventLog {
             coalesce(string_agg(DISTINCT product_id, E'\\n' ORDER BY product_id), ''),
             min(recorded_at), max(recorded_at)
         FROM ledger.event
-        WHERE original_transaction_id <> ''
-            AND (lane, environment, original_transaction_id) > ($1, $2, $3)
-        GROUP BY lane, environment, original_transaction_id
-        ORDER BY lane, environment, original_transaction_id
+        WHERE environment <> '' AND original_transaction_id <> ''
+            AND (lane, original_transaction_id, environment) > ($1, $3, $2)
+        GROUP BY lane, original_transaction_id, environment
+        ORDER BY lane, original_transaction_id, environment
         LIMIT $4
         """
 
@@ -144,7 +144,7 @@ extension EventLog {
                 """
                 SELECT l.lane, h.head, h.commit_no, h.digest
                 FROM generate_series(0, $1 - 1) AS l (lane) CROSS JOIN LATERAL (
-                    SELECT first_offset + count - 1 AS head, commit_no, digest
+                    SELECT first_offset + (count - 1) AS head, commit_no, digest
                     FROM ledger.commit c
                     WHERE c.lane = l.lane ORDER BY commit_no DESC LIMIT 1) h
                 """,
@@ -183,10 +183,7 @@ private struct KnowledgeBound {
         case .time(let instant):
             parameters = [.timestamptz(microseconds: instant.microseconds)]
             eventBound = " AND e.recorded_at <= $4"
-            confirmationBound = """
-                 AND EXISTS (SELECT FROM ledger.commit k WHERE k.lane = $1
-                    AND k.commit_no = c.commit_no AND k.committed_at <= $4)
-                """
+            confirmationBound = " AND c.recorded_at <= $4"
         }
         events = """
             SELECT \(EventRows.columns) FROM ledger.event e
@@ -195,7 +192,7 @@ private struct KnowledgeBound {
         confirmations = """
             SELECT \(EventRows.confirmationColumns) FROM ledger.confirmation c
             WHERE \(stream.replacing("%", with: "c"))\(confirmationBound)
-            ORDER BY c.lane_offset, c.as_of_ms, c.fields, c.transaction_id
+            ORDER BY c.as_of_ms, c.commit_no
             """
     }
 }

@@ -27,13 +27,17 @@ extension EventLog {
             for row in found[0] { events.append(try EventRows.event(in: row)) }
             var repetitions: [RecordedHistory.Repetition] = []
             for row in found[1] {
-                repetitions.append(
-                    RecordedHistory.Repetition(
-                        confirmation: try EventRows.confirmation(in: row),
-                        recordedAt: Instant(microseconds: try row.timestamptz(5)),
-                        knownFromOffset: try row.int8(6)
+                let recordedAt = Instant(microseconds: try row.timestamptz(7))
+                let knownFrom = try row.int8(8)
+                for confirmation in try EventRows.confirmations(in: row, lane: lane) {
+                    repetitions.append(
+                        RecordedHistory.Repetition(
+                            confirmation: confirmation,
+                            recordedAt: recordedAt,
+                            knownFromOffset: knownFrom
+                        )
                     )
-                )
+                }
             }
             return RecordedHistory(stream: stream, events: events, repetitions: repetitions)
         }
@@ -46,10 +50,8 @@ extension EventLog {
         """
 
     private static let recordedConfirmations = """
-        SELECT \(EventRows.confirmationColumns), k.committed_at, c.known_from_offset
-        FROM ledger.confirmation c
-            JOIN ledger.commit k ON k.lane = c.lane AND k.commit_no = c.commit_no
+        SELECT \(ConfirmationJoin.columns) FROM ledger.confirmation c
         WHERE c.lane = $1 AND c.environment = $2 AND c.original_transaction_id = $3
-        ORDER BY c.lane_offset, c.as_of_ms, c.fields, c.transaction_id
+        ORDER BY c.as_of_ms, c.commit_no
         """
 }

@@ -41,13 +41,31 @@ extension EventLog {
         _ fold: @escaping @Sendable (inout State, StreamHistory) throws -> Void,
         atEnd: @escaping @Sendable (inout State) throws -> Void = { _ in }
     ) async throws(EventLogError) -> State {
+        try await scan(range, upTo: head, into: state, { try fold(&$0, $1.complete) }, atEnd: atEnd)
+    }
+
+    /// Reads a range and hands on its streams with all that confirmed them.
+    func scan<State: Sendable>(
+        _ range: StreamRange,
+        upTo head: Head,
+        into state: State,
+        _ fold: @escaping @Sendable (inout State, ScannedStream) throws -> Void,
+        atEnd: @escaping @Sendable (inout State) throws -> Void = { _ in }
+    ) async throws(EventLogError) -> State {
         try await reading("read lane \(range.lane)") { session in
             let box = FoldState(state)
             try await session.transaction(.readOnlySnapshot) { session throws(Thrown) in
                 do {
                     if let (spool, part) = range.spooled, spool.head == head {
                         try EventLog.fill(spool, in: session)
-                        try spool.foldPart(part) { try fold(&box.state, $0) }
+                        try spool.withHistories(ofPart: part) { next in
+                            try EventLog.join(
+                                lane: range.lane,
+                                streams: next,
+                                confirmations: EventLog.confirmationsSQL(range, upTo: head),
+                                in: session
+                            ) { try fold(&box.state, $0) }
+                        }
                     } else {
                         try EventLog.scan(range, upTo: head, in: session) {
                             try fold(&box.state, $0)
@@ -66,26 +84,36 @@ extension EventLog {
         _ range: StreamRange,
         upTo head: Head,
         in session: isolated PostgresSession,
-        _ fold: @escaping @Sendable (StreamHistory) throws -> Void
+        _ fold: @escaping (ScannedStream) throws -> Void
     ) throws {
-        try session.execute(scanSettings)
-        let confirmations = try ConfirmationScan.read(
-            confirmationsSQL(range, upTo: head),
+        var histories = try gather(eventsSQL(range, upTo: head), lane: range.lane, in: session)
+            .sorted { $0.stream < $1.stream }.makeIterator()
+        try join(
             lane: range.lane,
-            in: session
+            streams: { histories.next() },
+            confirmations: confirmationsSQL(range, upTo: head),
+            in: session,
+            fold
         )
-        let scan = try session.copyOut(
-            eventsSQL(range, upTo: head),
-            into: StreamScan(lane: range.lane, confirmations, fold),
-            rows: { scan, row throws(Thrown) in
+    }
+
+    /// The histories that a COPY of events yields, in the order of their first rows.
+    static func gather(
+        _ sql: String,
+        lane: Int,
+        in session: isolated PostgresSession
+    ) throws -> [StreamHistory] {
+        try session.copyOut(
+            sql,
+            into: StreamGathering(lane: lane),
+            rows: { gathering, row throws(Thrown) in
                 do {
-                    try scan.take(row)
+                    try gathering.take(row)
                 } catch {
                     throw Thrown(any: error)
                 }
             }
-        )
-        try scan.finish()
+        ).finished()
     }
 
     /// Cuts a lane into ranges of about equally many events, so few that those of one fit into
@@ -109,15 +137,11 @@ extension EventLog {
         isComplete: Bool = false
     ) async throws(EventLogError) -> [StreamRange] {
         let isSpooled = head.offset >= spooledEventsMin
-        let events = isSpooled ? EventLog.partEvents : EventLog.rangeEvents
-        let wanted = max(atLeast, Int(head.offset / events) + 1)
-        let count = isSpooled ? min(wanted, EventLog.partsMax) : wanted
-        guard count > 1, isSpooled || head.offset > EventLog.sampledEvents else {
-            return [StreamRange(lane: lane)]
-        }
-        let cuts = try await cuts(lane: lane, upTo: head, count)
+        guard isSpooled else { return [StreamRange(lane: lane)] }
+        let wanted = max(atLeast, Int(head.offset / EventLog.rangeEvents) + 1)
+        let count = min(wanted, EventLog.partsMax)
+        let cuts = count > 1 ? try await cuts(lane: lane, upTo: head, count) : []
         var ranges = StreamRange.between(cuts, lane: lane)
-        guard isSpooled else { return ranges }
         let spool = try StreamSpool(
             lane: lane,
             head: head,
@@ -141,7 +165,7 @@ extension EventLog {
                 """
                 SELECT environment, original_transaction_id
                 FROM ledger.event TABLESAMPLE SYSTEM (\(percent))
-                WHERE lane = $1 AND original_transaction_id <> ''
+                WHERE lane = $1 AND environment <> '' AND original_transaction_id <> ''
                 ORDER BY environment, original_transaction_id
                 """,
                 [.int4(Int32(lane))]
@@ -157,11 +181,8 @@ extension EventLog {
         }
     }
 
-    /// Events of a range, about: some ten megabytes of confirmations, if each has one.
-    private static let rangeEvents: Int64 = 200_000
-
-    /// Events of a part of a spool, about: some four megabytes, for each connection that folds.
-    private static let partEvents: Int64 = 12_500
+    /// Events of a range, about: some four megabytes, for each connection that folds.
+    private static let rangeEvents: Int64 = 12_500
 
     /// Parts of a spool: each takes memory while the lane is read.
     private static let partsMax = 1024
@@ -172,15 +193,6 @@ extension EventLog {
     /// Rows of the sample for each range, so that none is much longer than the others.
     private static let sampledEventsPerRange: Int64 = 50
 
-    // Read along the index that starts with the stream. The server would rather sort the range, in
-    // files, and compile what runs once a row.
-    private static let scanSettings = """
-        SET LOCAL enable_sort = off;
-        SET LOCAL enable_bitmapscan = off;
-        SET LOCAL max_parallel_workers_per_gather = 0;
-        SET LOCAL jit = off
-        """
-
     // Literals, because COPY takes no parameters.
     private static func eventsSQL(_ range: StreamRange, upTo head: Head) -> String {
         """
@@ -188,7 +200,6 @@ extension EventLog {
             SELECT \(ScannedRow.columns)
             FROM ledger.event
             WHERE \(range.condition) AND lane_offset <= \(head.offset)
-            ORDER BY environment, original_transaction_id
         ) TO STDOUT (FORMAT BINARY)
         """
     }
@@ -196,11 +207,10 @@ extension EventLog {
     private static func confirmationsSQL(_ range: StreamRange, upTo head: Head) -> String {
         """
         COPY (
-            SELECT environment, original_transaction_id, lane_offset, as_of_ms, fields,
-                transaction_id
-            FROM ledger.confirmation
+            SELECT \(ConfirmationJoin.columns)
+            FROM ledger.confirmation c
             WHERE \(range.condition) AND commit_no <= \(head.commit)
-            ORDER BY environment, original_transaction_id
+            ORDER BY environment, original_transaction_id, as_of_ms, commit_no
         ) TO STDOUT (FORMAT BINARY)
         """
     }

@@ -8,7 +8,7 @@ extension EventLog {
         do {
             try session.execute(spoolSettings)
             let writer = try SpoolWriter(spool)
-            var next: StreamSpool.Reading? = first
+            var next: ClosedRange<Int64>? = first
             while let reading = next {
                 try read(reading, into: writer, of: spool, in: session)
                 // What a block still holds is in the file before anybody is told of it.
@@ -24,23 +24,18 @@ extension EventLog {
     }
 
     private static func read(
-        _ reading: StreamSpool.Reading,
+        _ reading: ClosedRange<Int64>,
         into writer: SpoolWriter,
         of spool: StreamSpool,
         in session: isolated PostgresSession
     ) throws {
         let box = UnsharedWriter(writer)
-        let isOfEvents = if case .events = reading { true } else { false }
         _ = try session.copyOut(
             spoolSQL(reading, spool),
             into: box,
             rows: { box, row throws(Thrown) in
                 do {
-                    if isOfEvents {
-                        try box.writer.takeEvent(row)
-                    } else {
-                        try box.writer.takeConfirmation(row)
-                    }
+                    try box.writer.take(row)
                 } catch {
                     throw Thrown(any: error)
                 }
@@ -55,38 +50,31 @@ extension EventLog {
         """
 
     // Literals, because COPY takes no parameters.
-    private static func spoolSQL(_ reading: StreamSpool.Reading, _ spool: StreamSpool) -> String {
-        let more = spool.isComplete ? ", recorded_at, bundle_id, evidence_digest" : ""
-        return switch reading {
-        case .events(let offsets):
-            """
+    private static func spoolSQL(_ offsets: ClosedRange<Int64>, _ spool: StreamSpool) -> String {
+        let more = spool.isComplete ? ", recorded_at, bundle_id, evidence_no, is_imported" : ""
+        return """
             COPY (
                 SELECT environment, original_transaction_id, lane_offset, as_of_ms,
                     purchase_date_ms, expires_date_ms, kind, content\(more)
                 FROM ledger.event
                 WHERE lane = \(spool.lane) AND lane_offset >= \(offsets.lowerBound)
-                    AND lane_offset <= \(offsets.upperBound) AND original_transaction_id <> ''
+                    AND lane_offset <= \(offsets.upperBound)
+                    AND environment <> '' AND original_transaction_id <> ''
             ) TO STDOUT (FORMAT BINARY)
             """
-        case .confirmations:
-            """
-            COPY (
-                SELECT environment, original_transaction_id, lane_offset, as_of_ms, fields,
-                    transaction_id
-                FROM ledger.confirmation
-                WHERE lane = \(spool.lane) AND commit_no <= \(spool.head.commit)
-                    AND original_transaction_id <> ''
-            ) TO STDOUT (FORMAT BINARY)
-            """
-        }
     }
 }
 
 extension StreamSpool {
-    /// Folds the streams of a part; everything must have been read.
-    func foldPart(_ part: Int, _ fold: (StreamHistory) throws -> Void) throws {
+    /// Lends the histories of a part, without confirmations, in the order of `StreamID`; everything
+    /// must have been read.
+    func withHistories(
+        ofPart part: Int,
+        _ body: (@escaping () throws -> StreamHistory?) throws -> Void
+    ) throws {
         try withPart(part) { bytes in
-            try SpooledPart(bytes).fold(lane: lane, isComplete: isComplete, fold)
+            var histories = SpooledPart(bytes).histories(lane: lane, isComplete: isComplete)
+            try withoutActuallyEscaping({ try histories.next() }) { try body($0) }
         }
     }
 }

@@ -13,8 +13,8 @@ extension EventLog {
     /// Folds over the streams that the commits between two heads of a lane touched, by an event or
     /// by a repetition, whole streams at a time, in the order of `StreamID`.
     ///
-    /// Holds one stream and the names and repetitions of the touched ones in memory. `fold` runs on
-    /// the connection's own thread and may block it.
+    /// Holds the names of the touched streams in memory, the events of some hundred, and the
+    /// repetitions of one. `fold` runs on the connection's own thread and may block it.
     ///
     /// - Parameters:
     ///   - lane: The lane.
@@ -60,7 +60,7 @@ extension EventLog {
             let rows = try await session.query(
                 """
                 SELECT commit_no, last_offset, digest FROM (
-                    SELECT commit_no, first_offset + count - 1 AS last_offset, digest,
+                    SELECT commit_no, first_offset + (count - 1) AS last_offset, digest,
                         sum(count + confirmations) OVER (ORDER BY commit_no) AS statements
                     FROM ledger.commit WHERE lane = $1 AND commit_no > $2
                     ORDER BY commit_no LIMIT \(EventLog.commitsPerStepMax)
@@ -93,7 +93,7 @@ extension EventLog {
         return try await reading("read commit \(commit) of lane \(lane)") { session in
             let rows = try await session.query(
                 """
-                SELECT first_offset + count - 1, digest FROM ledger.commit
+                SELECT first_offset + (count - 1), digest FROM ledger.commit
                 WHERE lane = $1 AND commit_no = $2
                 """,
                 [.int4(Int32(lane)), .int8(commit)]
@@ -108,11 +108,14 @@ extension EventLog {
     }
 }
 
-/// One scan over the streams that a part of a lane touched.
+/// One scan over the streams that a part of a lane touched, some hundred at a time.
 private struct TouchedScan: Sendable {
     let lane: Int
     let from: EventLog.Head
     let to: EventLog.Head
+
+    /// Streams whose events are held at once: about as many as a part of a rebuild has.
+    private static let streamsMax = 500
 
     func fold<State: Sendable>(
         in session: isolated PostgresSession,
@@ -130,98 +133,97 @@ private struct TouchedScan: Sendable {
             SET LOCAL jit = off
             """
         )
-        let box = TouchedState(
-            state,
-            before: try confirmations(where: "commit_no <= \(from.commit)", in: session)
-        )
-        let offset = from.offset
-        let scan = try session.copyOut(
-            eventsSQL,
-            into: StreamScan(
-                lane: lane,
-                try confirmations(where: "commit_no <= \(to.commit)", in: session)
-            ) { history in
-                var before = history
-                before.events.removeAll { $0.position.offset > offset }
-                before.unreadable.removeAll { $0.position.offset > offset }
-                before.confirmations = box.before.confirmations(
-                    of: Array(history.stream.environment.word.utf8),
-                    Array(history.stream.originalTransactionId.utf8)
-                )
-                try fold(&box.state, TouchedStream(before: before, after: history))
-            },
-            rows: { scan, row throws(Thrown) in
-                do {
-                    try scan.take(row)
-                } catch {
-                    throw Thrown(any: error)
-                }
-            }
-        )
-        try scan.finish()
-        return box.state
+        var state = state
+        let streams = try touchedStreams(in: session)
+        for start in stride(from: 0, to: streams.count, by: TouchedScan.streamsMax) {
+            let end = min(start + TouchedScan.streamsMax, streams.count)
+            try self.fold(Array(streams[start..<end]), in: session) { try fold(&state, $0) }
+        }
+        return state
     }
 
-    private func confirmations(
-        where condition: String,
-        in session: isolated PostgresSession
-    ) throws -> ConfirmationScan {
-        try ConfirmationScan.read(confirmationsSQL(where: condition), lane: lane, in: session)
+    private func fold(
+        _ streams: [StreamID],
+        in session: isolated PostgresSession,
+        _ fold: @escaping (TouchedStream) throws -> Void
+    ) throws {
+        let listed = TouchedScan.list(streams)
+        var histories = try EventLog.gather(eventsSQL(of: listed), lane: lane, in: session)
+            .makeIterator()
+        try EventLog.join(
+            lane: lane,
+            streams: { histories.next() },
+            confirmations: confirmationsSQL(of: listed),
+            in: session
+        ) { scanned in
+            var before = scanned.history
+            before.events.removeAll { $0.position.offset > from.offset }
+            before.unreadable.removeAll { $0.position.offset > from.offset }
+            before.confirmations = scanned.confirmations.filter { $0.commit <= from.commit }
+                .map(\.confirmation)
+            try fold(TouchedStream(before: before, after: scanned.complete))
+        }
     }
 
-    // Literals, because COPY takes no parameters. OFFSET 0 keeps the look-up a look-up.
-    private var eventsSQL: String {
+    private func touchedStreams(in session: isolated PostgresSession) throws -> [StreamID] {
+        let rows = try session.query(
+            """
+            SELECT environment, original_transaction_id FROM ledger.event
+            WHERE lane = $1 AND lane_offset > $2 AND lane_offset <= $3
+                AND environment <> '' AND original_transaction_id <> ''
+            UNION
+            SELECT environment, original_transaction_id FROM ledger.confirmation
+            WHERE lane = $1 AND commit_no > $4 AND commit_no <= $5
+                AND environment <> '' AND original_transaction_id <> ''
+            ORDER BY environment, original_transaction_id
+            """,
+            [
+                .int4(Int32(lane)), .int8(from.offset), .int8(to.offset), .int8(from.commit),
+                .int8(to.commit),
+            ]
+        )
+        return try rows.map { row in
+            StreamID(
+                environment: Environment(try row.text(0)),
+                originalTransactionId: try row.text(1)
+            )
+        }
+    }
+
+    // Literals, because COPY takes no parameters.
+    private static func list(_ streams: [StreamID]) -> String {
+        let rows = streams.enumerated().map { index, stream in
+            "(\(index), " + StreamRange.literal(stream).dropFirst()
+        }
+        return "(VALUES \(rows.joined(separator: ", "))) AS t (number, environment, id)"
+    }
+
+    // OFFSET 0 keeps the look-up a look-up.
+    private func eventsSQL(of streams: String) -> String {
         """
         COPY (
-            SELECT e.* FROM (\(touched)) AS t CROSS JOIN LATERAL (
+            SELECT e.* FROM \(streams) CROSS JOIN LATERAL (
                 SELECT \(ScannedRow.columns) FROM ledger.event
-                WHERE lane = \(lane) AND environment = t.stream_environment
-                    AND original_transaction_id = t.stream_id AND lane_offset <= \(to.offset)
+                WHERE lane = \(lane) AND environment = t.environment
+                    AND original_transaction_id = t.id AND lane_offset <= \(to.offset)
                 OFFSET 0
             ) AS e
-            ORDER BY t.stream_environment, t.stream_id
+            ORDER BY t.number
         ) TO STDOUT (FORMAT BINARY)
         """
     }
 
-    private func confirmationsSQL(where condition: String) -> String {
+    private func confirmationsSQL(of streams: String) -> String {
         """
         COPY (
-            SELECT c.* FROM (\(touched)) AS t CROSS JOIN LATERAL (
-                SELECT environment, original_transaction_id, lane_offset, as_of_ms, fields,
-                    transaction_id
-                FROM ledger.confirmation
-                WHERE lane = \(lane) AND environment = t.stream_environment
-                    AND original_transaction_id = t.stream_id AND \(condition)
+            SELECT e.* FROM \(streams) CROSS JOIN LATERAL (
+                SELECT \(ConfirmationJoin.columns) FROM ledger.confirmation c
+                WHERE c.lane = \(lane) AND c.environment = t.environment
+                    AND c.original_transaction_id = t.id AND c.commit_no <= \(to.commit)
                 OFFSET 0
-            ) AS c
-            ORDER BY t.stream_environment, t.stream_id
+            ) AS e
+            ORDER BY t.number, e.as_of_ms, e.commit_no
         ) TO STDOUT (FORMAT BINARY)
         """
-    }
-
-    private var touched: String {
-        """
-        SELECT environment AS stream_environment, original_transaction_id AS stream_id
-        FROM ledger.event
-        WHERE lane = \(lane) AND lane_offset > \(from.offset) AND lane_offset <= \(to.offset)
-            AND original_transaction_id <> ''
-        UNION
-        SELECT environment, original_transaction_id FROM ledger.confirmation
-        WHERE lane = \(lane) AND commit_no > \(from.commit) AND commit_no <= \(to.commit)
-            AND original_transaction_id <> ''
-        ORDER BY stream_environment, stream_id
-        """
-    }
-}
-
-/// What is folded into, on the one thread of the session that reads.
-private final class TouchedState<State>: @unchecked Sendable {
-    var state: State
-    var before: ConfirmationScan
-
-    init(_ state: State, before: ConfirmationScan) {
-        self.state = state
-        self.before = before
     }
 }

@@ -1,4 +1,4 @@
-public import Events
+internal import Events
 internal import Postgres
 
 extension EventLog {
@@ -13,13 +13,15 @@ extension EventLog {
         kept: [VerificationReport.Head] = [],
         progress: @escaping @Sendable (Int64) -> Void = { _ in }
     ) async throws(EventLogError) -> VerificationReport {
-        let (identity, heads) = (identity, Dictionary(kept.map { ($0.lane, $0) }) { $1 })
+        let heads = Dictionary(kept.map { ($0.lane, $0) }) { $1 }
+        let (identity, dictionaries) = (identity, dictionaries)
         return try await reading("verify the log") { session in
             var report = VerificationReport()
             for lane in 0..<identity.lanes.value {
                 var verifier = LogVerifier(
                     lane: lane,
                     identity: identity,
+                    dictionaries: dictionaries,
                     session: session,
                     kept: heads[lane]
                 )
@@ -49,14 +51,6 @@ extension EventLog {
                 )
             }
             return report
-        }
-    }
-
-    /// The exact bytes of the payload that proves an event; nil where they are damaged or missing.
-    public func payload(of event: Event) async throws(EventLogError) -> [UInt8]? {
-        try await reading("read evidence \(event.evidence)") { session in
-            var vault = EvidenceVault(lane: event.position.lane, session: session)
-            return try await vault.payload(event.evidence)
         }
     }
 }

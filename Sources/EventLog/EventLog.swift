@@ -11,6 +11,8 @@ public final class EventLog: Sendable {
     public let readersMax: Int
     let pool: PostgresPool
     let spooledEventsMin: Int64
+    /// What payloads are deflated with.
+    let dictionaries: EvidenceDictionaries
     private let appenders: [Appender]
 
     /// How a log is opened.
@@ -22,11 +24,16 @@ public final class EventLog: Sendable {
         /// Lanes are dealt out among them; more than one pays off above
         /// some sixty concurrent callers on several lanes.
         public var writers = 1
-        /// Events of a lane from which on reading all of it goes by a temporary file, which costs
-        /// less than walking the index; below it nothing is written.
-        public var spooledEventsMin: Int64 = 100_000
-        /// Our clock.
-        public var clock: @Sendable () -> Instant = { Instant.systemClock() }
+        /// Events of a lane from which on reading all of it goes by a temporary file; below it the
+        /// events of the lane are held in memory at once.
+        public var spooledEventsMin: Int64 = 12_500
+        /// Stamps commits instead of the server's clock: for tests and demonstrations.
+        public var clock: (@Sendable () -> Instant)?
+        /// How far our clock, or the newest commit, may be from the server's clock before appends
+        /// are refused with `clockSkew`: clocks that are set by NTP differ by milliseconds.
+        public var clockSkewSecondsMax: Int64 = 300
+        /// Gives the salt of each row; a test may repeat what it did.
+        package var salt: @Sendable () -> Salt = { .random() }
 
         /// The defaults.
         public init() {}
@@ -42,10 +49,13 @@ public final class EventLog: Sendable {
     ) async throws(EventLogError) -> EventLog {
         let pool = PostgresPool(settings, sessionsMax: options.readersMax)
         do {
-            let identity = try await pool.borrowing { session in
-                try await Migrator.identity(of: session)
+            let (identity, dictionaries) = try await pool.borrowing { session in
+                (
+                    try await Migrator.identity(of: session),
+                    try await EvidenceDictionaries.read(from: session)
+                )
             }
-            return EventLog(pool, identity, settings, options)
+            return EventLog(pool, identity, dictionaries, settings, options)
         } catch {
             await pool.close()
             throw EventLog.error(error, doing: "open the ledger")
@@ -55,26 +65,78 @@ public final class EventLog: Sendable {
     private init(
         _ pool: PostgresPool,
         _ identity: LedgerIdentity,
+        _ dictionaries: EvidenceDictionaries,
         _ settings: ConnectionSettings,
         _ options: Options
     ) {
         self.pool = pool
         self.identity = identity
+        self.dictionaries = dictionaries
         readersMax = options.readersMax
         spooledEventsMin = options.spooledEventsMin
+        let making = PlanMaking(
+            clock: options.clock,
+            clockSkewMillisecondsMax: options.clockSkewSecondsMax.multipliedReportingOverflow(
+                by: 1000
+            )
+            .overflow ? .max : options.clockSkewSecondsMax * 1000,
+            salt: options.salt
+        )
         appenders = (0..<max(1, options.writers)).map { _ in
-            Appender(settings: settings, identity: identity, clock: options.clock)
+            Appender(settings: settings, identity: identity, making: making)
         }
     }
 
-    /// Appends what is news among verified facts, with the payload that proves them.
+    /// Appends what is news among verified facts, with the payloads that prove them.
     ///
-    /// Returns when everything is durable, one outcome a fact, in their order. Facts of several
-    /// lanes are committed lane by lane; after an error some lanes may be durable, and the same
-    /// call again completes the others.
+    /// Returns when everything is durable: for each element one outcome a fact, in their order.
+    /// Facts of several lanes are committed lane by lane; after an error some lanes may be durable,
+    /// and the same call again completes the others.
+    public func append(
+        _ verified: [Verified<[Fact]>]
+    ) async throws(EventLogError) -> [[AppendOutcome]] {
+        var places: [Int: [(element: Int, indexes: [Int])]] = [:]
+        var waiting: [Int: [Submission]] = [:]
+        for (element, verified) in verified.enumerated() {
+            for (lane, submission, indexes) in try submissions(of: verified) {
+                places[lane, default: []].append((element, indexes))
+                waiting[lane, default: []].append(submission)
+            }
+        }
+        var outcomes = verified.map { [AppendOutcome?](repeating: nil, count: $0.value.count) }
+        for (lane, submissions) in waiting.sorted(by: { $0.key < $1.key }) {
+            let appender = appenders[lane % appenders.count]
+            let appended = try await appender.append(submissions, to: lane)
+            for (place, appended) in zip(places[lane, default: []], appended) {
+                for (index, outcome) in zip(place.indexes, appended) {
+                    outcomes[place.element][index] = outcome
+                }
+            }
+        }
+        return outcomes.map { $0.compactMap { $0 } }
+    }
+
+    /// The same for what one payload proves.
     public func append(
         _ verified: Verified<[Fact]>
     ) async throws(EventLogError) -> [AppendOutcome] {
+        try await append([verified])[0]
+    }
+
+    /// What new payloads are deflated with; nil where the ledger has no dictionary.
+    package var evidenceDictionary: EvidenceDictionary? { dictionaries.newest }
+
+    func append(
+        _ submission: Submission,
+        to lane: Int
+    ) async throws(EventLogError) -> [AppendOutcome] {
+        try await appenders[lane % appenders.count].append([submission], to: lane)[0]
+    }
+
+    /// What goes to each lane, with the indexes of its facts.
+    func submissions(
+        of verified: Verified<[Fact]>
+    ) throws(EventLogError) -> [(lane: Int, Submission, indexes: [Int])] {
         let facts = verified.value
         guard facts.count <= EventLog.factsPerPayloadMax else {
             throw EventLogError(
@@ -83,26 +145,25 @@ public final class EventLog: Sendable {
                     + "at most \(EventLog.factsPerPayloadMax) are taken at once"
             )
         }
-        let packed = EvidencePacking.pack(verified.evidence.payload)
+        let packed = EvidencePacking.pack(
+            verified.evidence.payload,
+            dictionary: dictionaries.newest
+        )
+        let record = verified.evidence.recordDigest
         var indexes: [Int: [Int]] = [:]
         for (index, fact) in facts.enumerated() {
             let lane = identity.lanes.lane(of: fact.stream.originalTransactionId)
             indexes[lane, default: []].append(index)
         }
-        var outcomes = [AppendOutcome?](repeating: nil, count: facts.count)
-        for (lane, indexes) in indexes.sorted(by: { $0.key < $1.key }) {
+        return indexes.map { lane, indexes in
             let submission = Submission(
                 evidence: verified.evidence,
+                recordDigest: record,
                 packed: packed,
                 facts: indexes.map { PreparedFact(facts[$0]) }
             )
-            let appended = try await appenders[lane % appenders.count].append(
-                submission,
-                to: lane
-            )
-            for (index, outcome) in zip(indexes, appended) { outcomes[index] = outcome }
+            return (lane, submission, indexes)
         }
-        return outcomes.compactMap { $0 }
     }
 
     /// Finishes what was handed over and closes all connections.

@@ -6,7 +6,8 @@ enum EventRows {
     /// The columns of an event that its canonical bytes need, from table alias `e`.
     static let columns = """
         e.lane, e.lane_offset, e.recorded_at, e.as_of_ms, e.purchase_date_ms, e.expires_date_ms,
-        e.environment, e.original_transaction_id, e.kind, e.bundle_id, e.evidence_digest, e.content
+        e.environment, e.original_transaction_id, e.kind, e.bundle_id, e.evidence_no, e.content,
+        e.is_imported
         """
 
     /// The event in a row of `columns`.
@@ -16,7 +17,6 @@ enum EventRows {
             offset: try row.int8(1)
         )
         guard let kind = Kind(rawValue: try row.text(8)),
-            let evidence = Digest(bytes: try row.bytea(10)),
             let content = Content(canonicalBytes: try row.bytea(11))
         else {
             throw malformed(position)
@@ -37,7 +37,8 @@ enum EventRows {
             position: position,
             recordedAt: Instant(microseconds: try row.timestamptz(2)),
             fact: fact,
-            evidence: evidence
+            evidence: try row.int8(10),
+            isImported: try row.bool(12)
         )
     }
 
@@ -50,18 +51,41 @@ enum EventRows {
         )
     }
 
-    /// The columns of a confirmation, from table alias `c`.
-    static let confirmationColumns = "c.lane, c.lane_offset, c.as_of_ms, c.fields, c.transaction_id"
+    /// The columns of a row of confirmations, from table alias `c`.
+    static let confirmationColumns = """
+        c.environment, c.original_transaction_id, c.as_of_ms, c.evidence_no, c.repetitions,
+        c.transaction_ids
+        """
 
-    /// The confirmation in a row of `confirmationColumns`.
-    static func confirmation(
+    /// The row in the columns of `confirmationColumns`.
+    static func confirmationRow(
         in row: borrowing some PostgresFields & ~Copyable
-    ) throws(PostgresError) -> Confirmation {
-        Confirmation(
-            position: Position(lane: Int(try row.int4(0)), offset: try row.int8(1)),
+    ) throws -> ConfirmationRow {
+        ConfirmationRow(
+            stream: StreamID(
+                environment: Environment(try row.text(0)),
+                originalTransactionId: try row.text(1)
+            ),
             asOf: Instant(milliseconds: try row.int8(2)),
-            fields: FieldSet(rawValue: UInt64(bitPattern: try row.int8(3))),
-            transactionId: try row.text(4)
+            evidence: try row.int8(3),
+            repetitions: try row.bytea(4),
+            transactionIds: try row.textArray(5)?.compactMap { $0 } ?? []
         )
+    }
+
+    /// The confirmations in the columns of `confirmationColumns`.
+    static func confirmations(
+        in row: borrowing some PostgresFields & ~Copyable,
+        lane: Int
+    ) throws -> [Confirmation] {
+        let found = try confirmationRow(in: row)
+        guard let confirmations = found.confirmations(lane: lane) else {
+            throw EventLogError(
+                .malformedLog,
+                "a confirmation of \(found.stream.originalTransactionId) does not have the form that "
+                    + "this program writes; run `subledger verify`"
+            )
+        }
+        return confirmations
     }
 }

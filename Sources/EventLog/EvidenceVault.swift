@@ -1,16 +1,34 @@
 internal import Events
 internal import Postgres
 
-/// Reads evidence back, bit by bit as it arrived, and says whether it still is what it was.
-struct EvidenceVault {
-    /// What became of a payload.
-    enum Finding {
-        /// The payload is there, byte for byte; with the digest of its record.
-        case whole(record: Digest)
-        /// It is not what its address says.
-        case damaged(String)
+/// What payloads are deflated with: every dictionary of the ledger, read once.
+struct EvidenceDictionaries: Sendable {
+    private let bodies: [UInt8: [UInt8]]
+    /// What new payloads are packed with; nil where there is none.
+    let newest: EvidenceDictionary?
+
+    static func read(from session: PostgresSession) async throws -> EvidenceDictionaries {
+        let rows = try await session.query("SELECT version, body FROM ledger.evidence_dictionary")
+        var bodies: [UInt8: [UInt8]] = [:]
+        for row in rows {
+            guard let number = UInt8(exactly: try row.int4(0)) else { continue }
+            bodies[number] = try row.bytea(1)
+        }
+        return EvidenceDictionaries(bodies: bodies)
     }
 
+    private init(bodies: [UInt8: [UInt8]]) {
+        self.bodies = bodies
+        newest = bodies.max { $0.key < $1.key }.flatMap {
+            EvidenceDictionary(number: $0.key, bytes: $0.value)
+        }
+    }
+
+    subscript(number: UInt8) -> [UInt8]? { bodies[number] }
+}
+
+/// Reads evidence back, bit by bit as it was, and says whether it still is what it was.
+struct EvidenceVault {
     /// A payload with its record, or why it is not what it was.
     enum Content {
         /// The payload is there, byte for byte.
@@ -23,11 +41,14 @@ struct EvidenceVault {
     struct Stored {
         let digest: Digest
         let payload: [UInt8]
+        let commit: Int64
         let receivedAt: Instant
         let kind: String
         let source: String
+        let arrival: Arrival
         let verification: String
         let root: Digest?
+        let context: String?
 
         var record: Digest {
             Evidence.recordDigest(
@@ -35,8 +56,10 @@ struct EvidenceVault {
                 receivedAt: receivedAt,
                 kind: kind,
                 source: source,
+                arrival: arrival.rawValue,
                 verification: verification,
-                root: root
+                root: root,
+                context: context
             )
         }
     }
@@ -48,117 +71,88 @@ struct EvidenceVault {
     static let segmentsMax = 4096
 
     private let lane: Int
+    private let dictionaries: EvidenceDictionaries
     private let session: PostgresSession
-    private var segments: [Digest: [UInt8]] = [:]
+    private var segments: [SegmentKey: [UInt8]] = [:]
 
-    init(lane: Int, session: PostgresSession) {
+    init(lane: Int, _ dictionaries: EvidenceDictionaries, session: PostgresSession) {
         self.lane = lane
+        self.dictionaries = dictionaries
         self.session = session
     }
 
-    /// What became of each of these payloads; one that is missing is left out.
-    mutating func findings(for digests: Set<Digest>) async throws -> [Digest: Finding] {
-        var findings: [Digest: Finding] = [:]
-        try await visit(digests) { digest, content in
-            findings[digest] =
-                switch content {
-                case .whole(let stored): .whole(record: stored.record)
-                case .damaged(let reason): .damaged(reason)
-                }
-        }
-        return findings
-    }
-
-    /// These payloads, whole; one that is missing is left out.
+    /// The payloads with these numbers, whole; one that is missing is left out.
     ///
     /// For few or small ones: all of them are held at once.
-    mutating func contents(of digests: Set<Digest>) async throws -> [Digest: Content] {
-        var contents: [Digest: Content] = [:]
-        try await visit(digests) { contents[$0] = $1 }
+    mutating func contents(of numbers: Set<Int64>) async throws -> [Int64: Content] {
+        var contents: [Int64: Content] = [:]
+        try await visit(numbers) { contents[$0] = $1 }
         return contents
     }
 
-    private mutating func visit(
-        _ digests: Set<Digest>,
-        _ take: (Digest, Content) -> Void
+    /// Calls `take` with each of these payloads, in no order; one that is missing is left out.
+    mutating func visit(
+        _ numbers: Set<Int64>,
+        _ take: (Int64, Content) -> Void
     ) async throws {
-        for group in try await groups(of: digests) {
+        for group in try await groups(of: numbers) {
             let rows = try await session.query(
                 """
-                SELECT digest, byte_count, body, received_at, kind, source, verification,
-                    root_digest, header_digest
-                FROM ledger.evidence WHERE lane = $1 AND digest = ANY ($2)
+                SELECT evidence_no, byte_count, body, received_at, kind, source, verification,
+                    root_digest, digest, is_imported, context, commit_no
+                FROM ledger.evidence WHERE lane = $1 AND evidence_no = ANY ($2)
                 """,
-                [.int4(Int32(lane)), .byteaArray(group.map(\.bytes))]
+                [.int4(Int32(lane)), .int8Array(group)]
             )
             for row in 0..<rows.count {
-                guard let digest = Digest(bytes: try rows[row].bytea(0)) else { continue }
-                take(digest, try await content(of: digest, in: rows, row))
+                take(try rows[row].int8(0), try await content(in: rows[row]))
             }
         }
     }
 
-    /// The exact bytes of a payload; nil where they are not there or not what they were.
-    mutating func payload(_ digest: Digest) async throws -> [UInt8]? {
-        let rows = try await session.query(
-            "SELECT body, byte_count FROM ledger.evidence WHERE lane = $1 AND digest = $2",
-            [.int4(Int32(lane)), .bytea(digest.bytes)]
-        )
-        guard rows.count == 1 else { return nil }
-        let unpacked = try await unpack(
-            try rows[0].bytea(0),
-            byteCount: Int(try rows[0].int4(1))
-        )
-        return unpacked.flatMap { Digest.of($0.payload) == digest ? $0.payload : nil }
-    }
-
     // A page of evidence may hold payloads of a kilobyte or of megabytes: ask for sizes first.
-    private func groups(of digests: Set<Digest>) async throws -> [[Digest]] {
-        guard !digests.isEmpty else { return [] }
+    private func groups(of numbers: Set<Int64>) async throws -> [[Int64]] {
+        guard !numbers.isEmpty else { return [] }
         let rows = try await session.query(
             """
-            SELECT digest, octet_length(body) FROM ledger.evidence
-            WHERE lane = $1 AND digest = ANY ($2)
+            SELECT evidence_no, greatest(octet_length(body), byte_count) FROM ledger.evidence
+            WHERE lane = $1 AND evidence_no = ANY ($2) ORDER BY evidence_no
             """,
-            [.int4(Int32(lane)), .byteaArray(digests.map(\.bytes))]
+            [.int4(Int32(lane)), .int8Array(Array(numbers))]
         )
-        var groups: [[Digest]] = []
+        var groups: [[Int64]] = []
         var bytes = EvidenceVault.groupBytesMax
         for row in 0..<rows.count {
-            guard let digest = Digest(bytes: try rows[row].bytea(0)) else { continue }
             if bytes >= EvidenceVault.groupBytesMax {
                 groups.append([])
                 bytes = 0
             }
-            groups[groups.count - 1].append(digest)
+            groups[groups.count - 1].append(try rows[row].int8(0))
             bytes += Int(try rows[row].int4(1))
         }
         return groups
     }
 
-    private mutating func content(
-        of digest: Digest,
-        in rows: PostgresRows,
-        _ row: Int
-    ) async throws -> Content {
-        let byteCount = Int(try rows[row].int4(1))
-        let unpacked = try await unpack(try rows[row].bytea(2), byteCount: byteCount)
-        guard let (payload, header) = unpacked else {
+    private mutating func content(in row: PostgresRow) async throws -> Content {
+        let byteCount = Int(try row.int4(1))
+        guard byteCount >= 0, byteCount <= EvidenceVault.payloadBytesMax else {
+            return .damaged("byte_count is \(byteCount)")
+        }
+        let unpacked = try await unpack(try row.bytea(2), byteCount: byteCount)
+        guard let payload = unpacked else {
             return .damaged("the payload cannot be put together")
         }
-        guard Digest.of(payload) == digest else {
-            return .damaged("the payload's SHA-256 is \(Digest.of(payload))")
+        let digest = Digest.of(payload)
+        guard try row.bytea(8) == digest.bytes else {
+            return .damaged("the payload's SHA-256 is \(digest)")
         }
         guard payload.count == byteCount else {
             return .damaged("byte_count is \(byteCount), the payload has \(payload.count)")
         }
-        guard try rows[row].isNull(8) ? header == nil : rows[row].bytea(8) == header?.bytes else {
-            return .damaged("header_digest is not the first segment of the payload")
-        }
-        guard try rows[row].timestamptz(3) % 1000 == 0 else {
+        guard try row.timestamptz(3) % 1000 == 0 else {
             return .damaged("received_at has a fraction of a millisecond")
         }
-        let root = try rows[row].byteaIfPresent(7)
+        let root = try row.byteaIfPresent(7)
         guard root == nil || root?.count == Digest.byteCount else {
             return .damaged("root_digest is malformed")
         }
@@ -166,46 +160,56 @@ struct EvidenceVault {
             Stored(
                 digest: digest,
                 payload: payload,
-                receivedAt: Instant(microseconds: try rows[row].timestamptz(3)),
-                kind: try rows[row].text(4),
-                source: try rows[row].text(5),
-                verification: try rows[row].text(6),
-                root: root.flatMap(Digest.init(bytes:))
+                commit: try row.int8(11),
+                receivedAt: Instant(microseconds: try row.timestamptz(3)),
+                kind: try row.text(4),
+                source: try row.text(5),
+                arrival: try row.bool(9) ? .imported : .live,
+                verification: try row.text(6),
+                root: root.flatMap(Digest.init(bytes:)),
+                context: try row.textIfPresent(10)
             )
         )
     }
 
-    /// The payload, with the first segment it refers to.
-    private mutating func unpack(
-        _ body: [UInt8],
-        byteCount: Int
-    ) async throws -> (payload: [UInt8], header: Digest?)? {
+    /// Longest payload that a row may claim: far above what verifiers accept, and low enough to hold.
+    private static let payloadBytesMax = 256 << 20
+
+    private mutating func unpack(_ body: [UInt8], byteCount: Int) async throws -> [UInt8]? {
         // A second round fetches what the first found missing; a third only where the memory of
         // segments was emptied in between.
         for _ in 0..<3 {
-            var missing: Set<Digest> = []
-            var header: Digest?
-            let payload = EvidencePacking.unpack(body, byteCountMax: byteCount) { digest in
-                header = header ?? digest
-                if let segment = segments[digest] { return segment }
-                missing.insert(digest)
-                return [EvidencePacking.version]
-            }
-            guard !missing.isEmpty else { return payload.map { ($0, header) } }
+            var missing: Set<SegmentKey> = []
+            let payload = EvidencePacking.unpack(
+                body,
+                byteCountMax: byteCount,
+                dictionaries: { dictionaries[$0] },
+                segment: { key in
+                    if let segment = segments[key] { return segment }
+                    missing.insert(key)
+                    return nil
+                }
+            )
+            guard !missing.isEmpty else { return payload }
             guard try await fetch(missing) else { return nil }
         }
         return nil
     }
 
-    private mutating func fetch(_ missing: Set<Digest>) async throws -> Bool {
+    private mutating func fetch(_ missing: Set<SegmentKey>) async throws -> Bool {
         if segments.count > EvidenceVault.segmentsMax { segments = [:] }
         let rows = try await session.query(
-            "SELECT digest, body FROM ledger.evidence_segment WHERE lane = $1 AND digest = ANY ($2)",
+            """
+            SELECT segment_key, body FROM ledger.evidence_segment
+            WHERE lane = $1 AND segment_key = ANY ($2)
+            """,
             [.int4(Int32(lane)), .byteaArray(missing.map(\.bytes))]
         )
         for row in 0..<rows.count {
-            guard let digest = Digest(bytes: try rows[row].bytea(0)) else { continue }
-            segments[digest] = try rows[row].bytea(1)
+            guard let key = SegmentKey(bytes: try rows[row].bytea(0)) else {
+                continue
+            }
+            segments[key] = try rows[row].bytea(1)
         }
         return rows.count == missing.count
     }

@@ -106,14 +106,14 @@ extension EventLog {
         of events: [Event],
         lane: Int,
         in session: isolated PostgresSession
-    ) throws -> [Digest: EvidenceSummary] {
+    ) throws -> [Int64: EvidenceSummary] {
         guard !events.isEmpty else { return [:] }
-        let digests = Set(events.map(\.evidence)).map(\.bytes)
+        let numbers = Array(Set(events.map(\.evidence)))
         let rows = try session.query(
             EvidenceSummary.sql,
-            [.int4(Int32(lane)), .byteaArray(digests)]
+            [.int4(Int32(lane)), .int8Array(numbers)]
         )
-        return try EvidenceSummary.byDigest(rows)
+        return try EvidenceSummary.byNumber(rows)
     }
 
     private static func hole(lane: Int, offset: Int64) -> EventLogError {
@@ -127,7 +127,7 @@ extension EventLog {
 
 private enum FeedSQL {
     private static let columns = """
-        c.lane, c.commit_no, c.first_offset, c.count, c.confirmations, c.committed_at, c.digest
+        \(CommitMark.columns)
         """
 
     static let heads = """

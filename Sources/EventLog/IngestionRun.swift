@@ -65,6 +65,8 @@ public struct IngestionCounts: Hashable, Sendable {
     public var restored: Int64 = 0
     /// Subscriptions that were spoken of.
     public var streams: Int64 = 0
+    /// Payloads that were verified and neither brought nor confirmed anything: they are not kept.
+    public var unchanged: Int64 = 0
 
     /// Nothing yet.
     public init() {}

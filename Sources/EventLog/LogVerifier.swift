@@ -9,33 +9,38 @@ struct LogVerifier {
     /// Most events that a commit can have: a full batch, and one payload that overflows it.
     static let countMax = Appender.batchFactsMax + EventLog.factsPerPayloadMax
 
-    private let lane: Int
-    private let session: PostgresSession
+    let lane: Int
+    let lanes: LaneCount
+    let session: PostgresSession
     private let kept: VerificationReport.Head?
     private var previous: Digest
-    private var nextCommit: Int64 = 1
-    private var nextOffset: Int64 = 1
+    private(set) var nextCommit: Int64 = 1
+    private(set) var nextOffset: Int64 = 1
+    private var nextEvidence: Int64 = 1
     private var committedAt = Instant(milliseconds: .min)
-    private var vault: EvidenceVault
+    var vault: EvidenceVault
 
     /// A verifier of one lane.
     ///
     /// - Parameters:
     ///   - lane: The lane.
     ///   - identity: Where its chain starts.
+    ///   - dictionaries: What payloads are deflated with.
     ///   - session: A connection that is used by nobody else meanwhile.
     ///   - kept: A head that an earlier verification printed, to be found again on the way.
     init(
         lane: Int,
         identity: LedgerIdentity,
+        dictionaries: EvidenceDictionaries,
         session: PostgresSession,
         kept: VerificationReport.Head?
     ) {
         self.lane = lane
+        lanes = identity.lanes
         self.session = session
         self.kept = kept
         previous = identity.genesis(lane: lane)
-        vault = EvidenceVault(lane: lane, session: session)
+        vault = EvidenceVault(lane: lane, dictionaries, session: session)
     }
 
     /// Verifies the lane; throws the first `Mismatch`.
@@ -72,7 +77,7 @@ struct LogVerifier {
         }
     }
 
-    private func mismatch(
+    func mismatch(
         _ commit: Int64,
         _ reason: String,
         offset: Int64? = nil
@@ -82,196 +87,97 @@ struct LogVerifier {
 }
 
 extension LogVerifier {
-    private struct Page {
-        var commits: [(commit: Commit, digest: [UInt8], microseconds: Int64)] = []
-        var events: [Int64: StoredEvent] = [:]
-        var confirmations: [Int64: [Confirmation]] = [:]
-        /// By commit, the event of a confirmation that is filed under another stream or commit.
-        var misfiled: [Int64: Int64] = [:]
-        var records: [Digest: EvidenceVault.Finding] = [:]
-    }
-
-    private enum StoredEvent {
-        case event(Event)
-        case malformed(String)
-    }
-
-    private func headNow() async throws -> (commit: Int64, offset: Int64) {
-        let rows = try await session.query(
-            AppendSQL.readHead,
-            [.int4(Int32(lane))]
-        )
-        return rows.count == 0 ? (0, 0) : (try rows[0].int8(0), try rows[0].int8(1))
-    }
-
-    private mutating func readPage(upTo last: Int64) async throws -> Page {
-        var page = Page()
-        let rows = try await session.query(
-            """
-            SELECT commit_no, first_offset, count, confirmations, committed_at, digest
-            FROM ledger.commit WHERE lane = $1 AND commit_no >= $2 AND commit_no <= $3
-            ORDER BY commit_no LIMIT \(LogVerifier.pageEventsMax)
-            """,
-            [.int4(Int32(lane)), .int8(nextCommit), .int8(last)]
-        )
-        guard rows.count > 0 else { throw mismatch(nextCommit, "the commit is missing") }
-        var events = 0
-        for row in 0..<rows.count where events < LogVerifier.pageEventsMax {
-            let commit = Commit(
-                lane: lane,
-                number: try rows[row].int8(0),
-                firstOffset: try rows[row].int8(1),
-                count: Int(try rows[row].int4(2)),
-                confirmations: Int(try rows[row].int4(3)),
-                committedAt: Instant(microseconds: try rows[row].timestamptz(4))
-            )
-            page.commits.append((commit, try rows[row].bytea(5), try rows[row].timestamptz(4)))
-            events += max(0, min(commit.count, LogVerifier.countMax))
-        }
-        try await readEvents(into: &page, count: events)
-        try await readConfirmations(into: &page)
-        return page
-    }
-
-    private mutating func readEvents(into page: inout Page, count: Int) async throws {
-        let rows = try await session.query(
-            """
-            SELECT \(EventRows.columns), e.content_digest, e.product_id, e.transaction_id,
-                e.app_account_token, e.notification_type, e.subtype, e.customer_id
-            FROM ledger.event e
-            WHERE e.lane = $1 AND e.lane_offset >= $2 AND e.lane_offset < $3
-            ORDER BY e.lane_offset
-            """,
-            [.int4(Int32(lane)), .int8(nextOffset), .int8(nextOffset + Int64(count))]
-        )
-        var evidence: Set<Digest> = []
-        for row in 0..<rows.count {
-            let offset = try rows[row].int8(1)
-            do {
-                let event = try EventRows.event(in: rows[row])
-                let agrees = try columns(in: rows[row], agreeWith: event)
-                page.events[offset] =
-                    agrees ? .event(event) : .malformed("its columns differ from its content")
-                evidence.insert(event.evidence)
-            } catch let error as EventLogError {
-                page.events[offset] = .malformed(error.message)
-            }
-        }
-        page.records = try await vault.findings(for: evidence)
-    }
-
-    // The typed columns repeat parts of `content`, which the digest covers. Times and keys are
-    // compared as they are stored, for an event holds them rounded.
-    private func columns(in row: PostgresRow, agreeWith event: Event) throws -> Bool {
-        let fields: [Field] = [
-            .productId, .transactionId, .appAccountToken, .notificationType, .subtype,
-            .customerId,
-        ]
-        for (index, field) in fields.enumerated() {
-            let column = 13 + index
-            let stored = try row.isNull(column) ? nil : try row.text(column)
-            guard stored.map(FieldValue.text) == event.fact.content[field] else { return false }
-        }
-        return try row.bytea(12) == event.fact.content.digest
-            && row.timestamptz(2) == event.recordedAt.microseconds
-            && row.int8(4) == event.fact.purchaseDate.milliseconds
-            && row.int8(5) == event.fact.expiresDate.milliseconds
-    }
-
-    private func readConfirmations(into page: inout Page) async throws {
-        guard let first = page.commits.first?.commit, let last = page.commits.last?.commit,
-            page.commits.contains(where: { $0.commit.confirmations > 0 })
-        else { return }
-        let rows = try await session.query(
-            """
-            SELECT \(EventRows.confirmationColumns), c.commit_no,
-                c.known_from_offset = k.first_offset AND e.environment = c.environment
-                AND e.original_transaction_id = c.original_transaction_id
-            FROM ledger.confirmation c
-            JOIN ledger.commit k ON k.lane = c.lane AND k.commit_no = c.commit_no
-            LEFT JOIN ledger.event e ON e.lane = c.lane AND e.lane_offset = c.lane_offset
-            WHERE c.lane = $1 AND c.commit_no >= $2 AND c.commit_no <= $3
-            """,
-            [.int4(Int32(lane)), .int8(first.number), .int8(last.number)]
-        )
-        for row in 0..<rows.count {
-            let number = try rows[row].int8(5)
-            let confirmation = try EventRows.confirmation(in: rows[row])
-            if try rows[row].isNull(6) || !rows[row].bool(6) {
-                // Told when its commit's turn comes: an earlier one may not match either.
-                page.misfiled[number] = confirmation.position.offset
-            }
-            page.confirmations[number, default: []].append(confirmation)
-        }
-    }
-
     private mutating func verify(
         _ page: Page,
         into report: inout VerificationReport
     ) throws(VerificationReport.Mismatch) {
-        for (commit, digest, microseconds) in page.commits {
+        for (mark, microseconds) in page.commits {
+            let commit = mark.commit
             try verifyOrder(of: commit)
             guard microseconds == commit.committedAt.microseconds else {
                 throw mismatch(commit.number, "committed_at has a fraction of a millisecond")
             }
-            if let offset = page.misfiled[commit.number] {
-                throw mismatch(
-                    commit.number,
-                    "a confirmation does not belong to the stream of its event",
-                    offset: offset
-                )
-            }
             var hasher = CommitHasher(after: previous, commit: commit)
+            var cited: Set<Int64> = []
             for offset in commit.firstOffset..<commit.firstOffset + Int64(commit.count) {
-                hasher.update(try digestOfEvent(at: offset, of: commit, in: page))
+                let (digest, evidence) = try digestOfEvent(at: offset, of: commit, in: page)
+                hasher.update(digest)
+                cited.insert(evidence)
             }
-            let brought = page.confirmations[commit.number, default: []]
-            for confirmation in brought.sorted(by: { $0.precedes($1) }) {
-                hasher.update(confirmation.digest)
+            let brought = page.confirmations[commit.number, default: []].sorted {
+                $0.row.precedes($1.row)
+            }
+            for stored in brought {
+                let (digest, evidence) = try digestOfConfirmation(stored, of: commit, in: page)
+                hasher.update(digest)
+                cited.formUnion(evidence)
             }
             let computed = hasher.digest()
-            guard digest == computed.bytes, brought.count == commit.confirmations else {
+            guard mark.digest == computed, brought.count == commit.confirmations else {
                 throw mismatch(
                     commit.number,
-                    "its digest is \(hexadecimal(digest)), but its rows give \(computed): the "
-                        + "commit, one of its events or confirmations, or a record of evidence "
-                        + "was changed"
+                    "its digest is \(mark.digest), but its rows give \(computed): the commit, one of "
+                        + "its events or confirmations, or a record of evidence was changed"
                 )
             }
-            if let kept, kept.commit == commit.number,
-                kept.digest != computed
-                    || kept.offset != commit.firstOffset + Int64(commit.count) - 1
-            {
+            guard cited.count == commit.evidence else {
                 throw mismatch(
                     commit.number,
-                    "the kept head has digest \(kept.digest), this log \(computed): it is another "
-                        + "log, or was rewritten as a whole"
+                    "it holds \(commit.evidence) payloads, of which its events and confirmations "
+                        + "cite \(cited.count)"
                 )
             }
+            try compareWithKept(commit, computed)
             previous = computed
             committedAt = commit.committedAt
             nextCommit = commit.number + 1
-            nextOffset = commit.firstOffset + Int64(commit.count)
+            nextOffset = commit.lastOffset + 1
+            nextEvidence = commit.lastEvidence + 1
             report.commits += 1
             report.events += Int64(commit.count)
         }
+    }
+
+    private func compareWithKept(
+        _ commit: Commit,
+        _ computed: Digest
+    ) throws(VerificationReport.Mismatch) {
+        guard let kept, kept.commit == commit.number,
+            kept.digest != computed || kept.offset != commit.lastOffset
+        else { return }
+        throw mismatch(
+            commit.number,
+            "the kept head has digest \(kept.digest), this log \(computed): it is another "
+                + "log, or was rewritten as a whole"
+        )
     }
 
     private func verifyOrder(of commit: Commit) throws(VerificationReport.Mismatch) {
         guard commit.number == nextCommit else {
             throw mismatch(nextCommit, "the commit is missing; the next is \(commit.number)")
         }
-        guard commit.count >= 0, commit.confirmations >= 0, commit.count <= LogVerifier.countMax
+        guard commit.format == LedgerIdentity.format else {
+            throw mismatch(
+                commit.number,
+                "it has format \(commit.format), and this program reads format "
+                    + "\(LedgerIdentity.format): what is before it is verified; use a newer subledger "
+                    + "for the rest"
+            )
+        }
+        guard commit.count >= 0, commit.confirmations >= 0, commit.count <= LogVerifier.countMax,
+            commit.evidence >= 0, commit.evidence <= LogVerifier.countMax
         else {
             throw mismatch(
                 commit.number,
-                "it claims \(commit.count) events and \(commit.confirmations) confirmations"
+                "it claims \(commit.count) events, \(commit.confirmations) confirmations and "
+                    + "\(commit.evidence) payloads"
             )
         }
-        guard commit.firstOffset == nextOffset else {
+        guard commit.firstOffset == nextOffset, commit.firstEvidence == nextEvidence else {
             throw mismatch(
                 commit.number,
-                "it starts at offset \(commit.firstOffset), not \(nextOffset)"
+                "it starts at offset \(commit.firstOffset) and payload \(commit.firstEvidence), not "
+                    + "at \(nextOffset) and \(nextEvidence)"
             )
         }
         guard commit.committedAt >= committedAt else {
@@ -283,10 +189,10 @@ extension LogVerifier {
         at offset: Int64,
         of commit: Commit,
         in page: Page
-    ) throws(VerificationReport.Mismatch) -> Digest {
-        let event: Event
+    ) throws(VerificationReport.Mismatch) -> (Digest, evidence: Int64) {
+        let (event, salt, store): (Event, Salt, String)
         switch page.events[offset] {
-        case .event(let stored): event = stored
+        case .event(let stored, let its, let word): (event, salt, store) = (stored, its, word)
         case .malformed(let reason): throw mismatch(commit.number, reason, offset: offset)
         case nil: throw mismatch(commit.number, "the event is missing", offset: offset)
         }
@@ -297,21 +203,94 @@ extension LogVerifier {
                 offset: offset
             )
         }
-        switch page.records[event.evidence] {
-        case .whole(let record):
-            return event.digest(evidenceRecord: record)
+        let (record, arrival) = try record(event.evidence, of: commit, in: page, at: offset)
+        guard event.isImported == (arrival == .imported) else {
+            throw mismatch(
+                commit.number,
+                "is_imported differs from the arrival of its evidence",
+                offset: offset
+            )
+        }
+        let commitments = event.commitments(salt: salt, evidence: record, store: store)
+        return (commitments.digest, event.evidence)
+    }
+
+    private func digestOfConfirmation(
+        _ stored: StoredConfirmation,
+        of commit: Commit,
+        in page: Page
+    ) throws(VerificationReport.Mismatch) -> (Digest, evidence: [Int64]) {
+        let row = stored.row
+        guard let salt = stored.salt, let confirmations = row.confirmations(lane: lane),
+            !confirmations.isEmpty
+        else {
+            throw mismatch(commit.number, "a confirmation does not have the form that is written")
+        }
+        guard stored.knownFrom == commit.firstOffset,
+            stored.microseconds == commit.committedAt.microseconds
+        else {
+            throw mismatch(commit.number, "a confirmation is dated otherwise than its commit")
+        }
+        let own = lanes.lane(of: row.stream.originalTransactionId)
+        for confirmation in confirmations {
+            let offset = confirmation.position.offset
+            guard own == lane, offset <= commit.lastOffset, page.streams[offset] == row.stream
+            else {
+                throw mismatch(
+                    commit.number,
+                    "a confirmation does not belong to the stream of its event",
+                    offset: offset
+                )
+            }
+            let span = confirmation.asOf.milliseconds.subtractingReportingOverflow(
+                row.asOf.milliseconds
+            )
+            guard !span.overflow,
+                (0...ConfirmationRow.spanMillisecondsMax).contains(span.partialValue)
+            else {
+                throw mismatch(
+                    commit.number,
+                    "a confirmation is as of another time than its row",
+                    offset: offset
+                )
+            }
+        }
+        let numbers = row.evidenceNumbers(lane: lane)
+        var records: [Digest] = []
+        for number in numbers {
+            records.append(try record(number, of: commit, in: page, at: nil).record)
+        }
+        return (
+            row.commitments(lane: lane, salt: salt, evidence: records).digest, numbers
+        )
+    }
+
+    private func record(
+        _ number: Int64,
+        of commit: Commit,
+        in page: Page,
+        at offset: Int64?
+    ) throws(VerificationReport.Mismatch) -> (record: Digest, arrival: Arrival) {
+        guard number >= commit.firstEvidence, number <= commit.lastEvidence else {
+            throw mismatch(
+                commit.number,
+                "evidence \(number) was not brought by this commit",
+                offset: offset
+            )
+        }
+        switch page.records[number] {
+        case .whole(let record, let its, let arrival) where its == commit.number:
+            return (record, arrival)
+        case .whole:
+            throw mismatch(
+                commit.number,
+                "evidence \(number) is filed under another commit",
+                offset: offset
+            )
         case .damaged(let reason):
-            throw mismatch(
-                commit.number,
-                "evidence \(event.evidence): \(reason)",
-                offset: offset
-            )
+            throw mismatch(commit.number, "evidence \(number): \(reason)", offset: offset)
         case nil:
-            throw mismatch(
-                commit.number,
-                "evidence \(event.evidence) is missing",
-                offset: offset
-            )
+            throw mismatch(commit.number, "evidence \(number) is missing", offset: offset)
         }
     }
 
@@ -322,7 +301,7 @@ extension LogVerifier {
             SELECT
                 (SELECT min(lane_offset) FROM ledger.event
                  WHERE lane = $1 AND (lane_offset < 1 OR lane_offset > coalesce(
-                    (SELECT first_offset + count - 1 FROM ledger.commit
+                    (SELECT first_offset + (count - 1) FROM ledger.commit
                      WHERE lane = $1 ORDER BY commit_no DESC LIMIT 1), 0))),
                 (SELECT min(c.commit_no) FROM (
                     SELECT commit_no, count(*) AS stored FROM ledger.confirmation
@@ -330,10 +309,17 @@ extension LogVerifier {
                  LEFT JOIN ledger.commit k ON k.lane = $1 AND k.commit_no = c.commit_no
                  WHERE k.confirmations IS DISTINCT FROM c.stored),
                 (SELECT min(commit_no) FROM ledger.commit WHERE lane = $1 AND commit_no < 1),
-                (SELECT min(encode(v.digest, 'hex')) FROM ledger.evidence v
-                 WHERE v.lane = $1 AND NOT EXISTS (
+                (SELECT min(evidence_no) FROM ledger.evidence
+                 WHERE lane = $1 AND (evidence_no < 1 OR evidence_no > coalesce(
+                    (SELECT first_evidence_no + (evidence - 1) FROM ledger.commit
+                     WHERE lane = $1 ORDER BY commit_no DESC LIMIT 1), 0))),
+                (SELECT min(c.version) FROM ledger.catalog c
+                 WHERE c.lane = $1 AND NOT EXISTS (
                     SELECT FROM ledger.event e
-                    WHERE e.lane = $1 AND e.evidence_digest = v.digest))
+                    WHERE e.lane = $1 AND e.environment = ''
+                        AND e.original_transaction_id = 'catalog' AND e.kind = 'catalog'
+                        AND ledger.content_fields(e.content) ->> 'catalogVersion'
+                            = c.version::text))
             """,
             [.int4(Int32(lane))]
         )
@@ -354,8 +340,11 @@ extension LogVerifier {
         if try !rows[0].isNull(2) {
             throw mismatch(try rows[0].int8(2), "commits are numbered from 1")
         }
-        if let digest = try rows[0].textIfPresent(3) {
-            throw mismatch(head.commit, "evidence \(digest) was brought by no commit")
+        if let number = try rows[0].int8IfPresent(3) {
+            throw mismatch(head.commit, "evidence \(number) was brought by no commit")
+        }
+        if let version = try rows[0].int4IfPresent(4) {
+            throw mismatch(head.commit, "version \(version) of the catalog is in no event")
         }
     }
 }
@@ -371,7 +360,7 @@ extension LogVerifier {
     /// Its number of lanes was changed, or rows were moved out of sight.
     static func otherLane(than lanes: LaneCount, in session: PostgresSession) async throws -> Int? {
         // Two ranges each, so that an index answers both.
-        let tables = ["event", "commit", "confirmation"].flatMap { table in
+        let tables = ["event", "commit", "confirmation", "evidence", "catalog"].flatMap { table in
             ["lane < 0", "lane >= $1"].map { "SELECT min(lane) FROM ledger.\(table) WHERE \($0)" }
         }
         let rows = try await session.query(

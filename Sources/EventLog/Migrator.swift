@@ -166,7 +166,7 @@ extension Migrator {
                 INSERT INTO ledger.ledger_config (ledger_id, lanes, format_version, created_at)
                 VALUES (gen_random_uuid(), $1, $2, date_trunc('milliseconds', now()))
                 """,
-                [.int4(Int32(lanes.value)), .int4(Int32(LedgerIdentity.formatVersion))]
+                [.int4(Int32(lanes.value)), .int4(Int32(LedgerIdentity.format))]
             )
             try session.execute(
                 "INSERT INTO ledger.lane SELECT generate_series(0, \(lanes.value - 1))"
@@ -239,14 +239,18 @@ extension Migrator {
             []
         )
         guard rows.count == 1, let lanes = LaneCount(Int(try rows[0].int4(1))),
-            try rows[0].int4(2) == Int32(LedgerIdentity.formatVersion)
+            case let format = Int(try rows[0].int4(2)), format == LedgerIdentity.format
         else {
             throw EventLogError(
                 .malformedLog,
-                "ledger.ledger_config must hold one row of format \(LedgerIdentity.formatVersion)"
+                "ledger.ledger_config must hold one row of format \(LedgerIdentity.format)"
             )
         }
-        return LedgerIdentity(ledgerId: try rows[0].bytea(0), lanes: lanes)
+        return LedgerIdentity(
+            ledgerId: try rows[0].bytea(0),
+            lanes: lanes,
+            formatVersion: format
+        )
     }
 
     private static func isThere(

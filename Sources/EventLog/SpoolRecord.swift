@@ -5,14 +5,8 @@ internal import Postgres
 ///
 /// The key comes first among the texts: environment, a zero, id; no environment holds a zero.
 struct SpoolRecord {
-    /// What the record is of.
-    enum Form: UInt8 {
-        case event = 1
-        case confirmation = 2
-    }
-
     // Byte offsets of the numbers.
-    private static let formAt = 4
+    private static let importedAt = 4
     private static let kindAt = 5
     private static let environmentBytesAt = 6
     private static let keyBytesAt = 8
@@ -22,8 +16,8 @@ struct SpoolRecord {
     private static let expiresAt = 40
     private static let recordedAtAt = 48
     private static let bundleBytesAt = 56
-    private static let digestBytesAt = 60
-    static let headerByteCount = 64
+    private static let evidenceAt = 60
+    static let headerByteCount = 68
 
     /// The bytes of the record; it begins with their number.
     let bytes: UnsafeRawBufferPointer
@@ -34,7 +28,6 @@ struct SpoolRecord {
         bytes = UnsafeRawBufferPointer(rebasing: part[start..<start + count])
     }
 
-    var form: Form? { Form(rawValue: bytes[SpoolRecord.formAt]) }
     var offset: Int64 { number(SpoolRecord.offsetAt) }
     var asOf: Instant { Instant(milliseconds: number(SpoolRecord.asOfAt)) }
     var key: UnsafeRawBufferPointer { piece(SpoolRecord.headerByteCount, keyByteCount) }
@@ -46,17 +39,6 @@ struct SpoolRecord {
     var originalTransactionId: UnsafeRawBufferPointer {
         let start = SpoolRecord.headerByteCount + environmentByteCount + 1
         return piece(start, keyByteCount - environmentByteCount - 1)
-    }
-
-    /// Of a confirmation: what was repeated.
-    var fields: FieldSet {
-        FieldSet(rawValue: UInt64(bitPattern: number(SpoolRecord.purchaseAt)))
-    }
-
-    /// Of a confirmation: the transaction id under which it came.
-    var transactionId: UnsafeRawBufferPointer {
-        let start = SpoolRecord.headerByteCount + keyByteCount
-        return piece(start, bytes.count - start)
     }
 
     private var keyByteCount: Int { Int(number(SpoolRecord.keyBytesAt, as: UInt32.self)) }
@@ -83,15 +65,14 @@ extension SpoolRecord {
         bundleId: inout RepeatedText
     ) throws(ScannedRow.Unreadable) -> Event {
         let bundleByteCount = Int(number(SpoolRecord.bundleBytesAt, as: UInt32.self))
-        let digestByteCount = Int(number(SpoolRecord.digestBytesAt, as: UInt32.self))
         let bundleAt = SpoolRecord.headerByteCount + keyByteCount
-        let evidenceAt = bundleAt + bundleByteCount
-        let contentAt = evidenceAt + digestByteCount
+        let contentAt = bundleAt + bundleByteCount
         let parts = ScannedRow.Parts(
             kind: Kind(code: bytes[SpoolRecord.kindAt]),
             content: piece(contentAt, bytes.count - contentAt),
             bundleId: isComplete ? piece(bundleAt, bundleByteCount) : nil,
-            evidence: isComplete ? piece(evidenceAt, digestByteCount) : nil,
+            evidence: number(SpoolRecord.evidenceAt),
+            isImported: bytes[SpoolRecord.importedAt] == 1,
             recordedAt: Instant(milliseconds: number(SpoolRecord.recordedAtAt)),
             purchaseDate: Instant(milliseconds: number(SpoolRecord.purchaseAt)),
             expiresDate: Instant(milliseconds: number(SpoolRecord.expiresAt)),
@@ -105,26 +86,23 @@ extension SpoolRecord {
 extension SpoolRecord {
     /// What is written as a record.
     struct Draft {
-        let form: Form
         let environment: UnsafeRawBufferPointer
         let originalTransactionId: UnsafeRawBufferPointer
         let offset: Int64
         let asOf: Int64
         var kind: Kind?
-        /// Purchase date of an event, fields of a confirmation.
-        let first: Int64
-        var expires: Int64 = 0
+        let purchase: Int64
+        let expires: Int64
         var recordedAt: Int64 = 0
         var bundleId = UnsafeRawBufferPointer(start: nil, count: 0)
-        var evidence = UnsafeRawBufferPointer(start: nil, count: 0)
-        /// Content of an event, alias of a confirmation.
-        let rest: UnsafeRawBufferPointer
+        var evidence: Int64 = 0
+        var isImported = false
+        let content: UnsafeRawBufferPointer
 
         var keyByteCount: Int { environment.count + 1 + originalTransactionId.count }
 
         var byteCount: Int {
-            SpoolRecord.headerByteCount + keyByteCount + bundleId.count + evidence.count
-                + rest.count
+            SpoolRecord.headerByteCount + keyByteCount + bundleId.count + content.count
         }
 
         /// Writes the key alone.
@@ -139,24 +117,23 @@ extension SpoolRecord {
         /// Writes the record where there is room for it.
         func write(to place: UnsafeMutableRawBufferPointer) {
             place.store(UInt32(byteCount), at: 0)
-            place[SpoolRecord.formAt] = form.rawValue
+            place[SpoolRecord.importedAt] = isImported ? 1 : 0
             place[SpoolRecord.kindAt] = kind?.code ?? Kind.unknownCode
             place.store(UInt16(environment.count), at: SpoolRecord.environmentBytesAt)
             place.store(UInt32(keyByteCount), at: SpoolRecord.keyBytesAt)
             place.store(offset, at: SpoolRecord.offsetAt)
             place.store(asOf, at: SpoolRecord.asOfAt)
-            place.store(first, at: SpoolRecord.purchaseAt)
+            place.store(purchase, at: SpoolRecord.purchaseAt)
             place.store(expires, at: SpoolRecord.expiresAt)
             place.store(recordedAt, at: SpoolRecord.recordedAtAt)
             place.store(UInt32(bundleId.count), at: SpoolRecord.bundleBytesAt)
-            place.store(UInt32(evidence.count), at: SpoolRecord.digestBytesAt)
+            place.store(evidence, at: SpoolRecord.evidenceAt)
             let keyed = SpoolRecord.headerByteCount + keyByteCount
             let key = place[SpoolRecord.headerByteCount..<keyed]
             writeKey(to: UnsafeMutableRawBufferPointer(rebasing: key))
             var writer = UnsafeMutableRawBufferPointer(rebasing: place[keyed...])
             writer.take(bundleId)
-            writer.take(evidence)
-            writer.take(rest)
+            writer.take(content)
         }
     }
 }
@@ -182,6 +159,7 @@ extension Kind {
         case 2: self = .renewal
         case 3: self = .notification
         case 4: self = .link
+        case 5: self = .catalog
         default: return nil
         }
     }
@@ -192,17 +170,18 @@ extension Kind {
         case .renewal: 2
         case .notification: 3
         case .link: 4
+        case .catalog: 5
         }
     }
 
     /// The kind that a column names; nil for a word that this program does not know.
     ///
-    /// By the length first: no two words have the same.
+    /// By the length first: few words share one.
     init?(word: UnsafeRawBufferPointer) {
         let kind: Kind
         switch word.count {
         case 11: kind = .transaction
-        case 7: kind = .renewal
+        case 7: kind = word[0] == UInt8(ascii: "r") ? .renewal : .catalog
         case 12: kind = .notification
         case 4: kind = .link
         default: return nil

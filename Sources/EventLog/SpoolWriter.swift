@@ -35,48 +35,29 @@ final class SpoolWriter {
         blocks.deallocate()
     }
 
-    /// Takes a row of a reading of events.
-    func takeEvent(_ row: borrowing CopyBinaryRow) throws {
+    /// Takes a row of a reading.
+    func take(_ row: borrowing CopyBinaryRow) throws {
         let offset = try row.int8(2)
         guard let environment = try row.bytes(0), let id = try row.bytes(1),
             let word = try row.bytes(6), let content = try row.bytes(7)
         else { throw EventRows.malformed(Position(lane: spool.lane, offset: offset)) }
         var draft = SpoolRecord.Draft(
-            form: .event,
             environment: environment,
             originalTransactionId: id,
             offset: offset,
             asOf: try row.int8(3),
             kind: Kind(word: word),
-            first: try row.int8(4),
+            purchase: try row.int8(4),
             expires: try row.int8(5),
-            rest: content
+            content: content
         )
         if spool.isComplete {
             draft.recordedAt = Instant(microseconds: try row.timestamptz(8)).milliseconds
             if let bundle = try row.bytes(9) { draft.bundleId = bundle }
-            if let evidence = try row.bytes(10) { draft.evidence = evidence }
+            draft.evidence = try row.int8(10)
+            draft.isImported = try row.bool(11)
         }
         try append(draft)
-    }
-
-    /// Takes a row of a reading of confirmations.
-    func takeConfirmation(_ row: borrowing CopyBinaryRow) throws {
-        let offset = try row.int8(2)
-        guard let environment = try row.bytes(0), let id = try row.bytes(1),
-            let alias = try row.bytes(5)
-        else { throw EventRows.malformed(Position(lane: spool.lane, offset: offset)) }
-        try append(
-            SpoolRecord.Draft(
-                form: .confirmation,
-                environment: environment,
-                originalTransactionId: id,
-                offset: offset,
-                asOf: try row.int8(3),
-                first: try row.int8(4),
-                rest: alias
-            )
-        )
     }
 
     /// Hands over what is left.

@@ -13,7 +13,7 @@ struct SpooledPart {
     // Open addressing; the number of a stream, or -1.
     private var table: [Int32]
 
-    private struct Stream {
+    fileprivate struct Stream {
         let first: Int32
         var last: Int32
         var recordCount: Int32
@@ -33,16 +33,12 @@ struct SpooledPart {
         for index in starts.indices { place(index) }
     }
 
-    /// Calls `fold` with the history of each stream that has events, in the order of `StreamID`.
-    func fold(lane: Int, isComplete: Bool, _ fold: (StreamHistory) throws -> Void) throws {
+    /// The histories of its streams, without confirmations, in the order of `StreamID`.
+    func histories(lane: Int, isComplete: Bool) -> SpooledHistories {
         let ordered = streams.sorted {
             ByteScan.precedes(record($0.first).key, record($1.first).key)
         }
-        var bundleId = RepeatedText()
-        for stream in ordered {
-            guard let history = try history(stream, lane, isComplete, &bundleId) else { continue }
-            try fold(history)
-        }
+        return SpooledHistories(part: self, streams: ordered, lane: lane, isComplete: isComplete)
     }
 
     private mutating func place(_ index: Int) {
@@ -67,13 +63,12 @@ struct SpooledPart {
         SpoolRecord(in: bytes, at: starts[Int(index)])
     }
 
-    // Nil for confirmations alone: what they repeat was not read, or is of another head.
-    private func history(
+    fileprivate func history(
         _ stream: Stream,
         _ lane: Int,
         _ isComplete: Bool,
         _ bundleId: inout RepeatedText
-    ) throws -> StreamHistory? {
+    ) throws -> StreamHistory {
         let first = record(stream.first)
         let id = StreamID(
             environment: Environment(String(decoding: first.environment, as: UTF8.self)),
@@ -83,40 +78,51 @@ struct SpooledPart {
         history.events.reserveCapacity(Int(stream.recordCount))
         var index = stream.first
         while index >= 0 {
-            let record = self.record(index)
-            switch record.form {
-            case .event:
-                do throws(ScannedRow.Unreadable) {
-                    history.events.append(
-                        try record.event(
-                            of: id,
-                            lane: lane,
-                            isComplete: isComplete,
-                            bundleId: &bundleId
-                        )
+            do throws(ScannedRow.Unreadable) {
+                history.events.append(
+                    try record(index).event(
+                        of: id,
+                        lane: lane,
+                        isComplete: isComplete,
+                        bundleId: &bundleId
                     )
-                } catch {
-                    history.unreadable.append(error.event)
-                }
-            case .confirmation: history.confirmations.append(record.confirmation(lane: lane))
-            case nil: preconditionFailure("a record of the spool has no form")
+                )
+            } catch {
+                history.unreadable.append(error.event)
             }
             index = nexts[Int(index)]
         }
-        guard !history.events.isEmpty || !history.unreadable.isEmpty else { return nil }
         history.sortByPosition()
         return history
     }
 }
 
-extension SpoolRecord {
-    fileprivate func confirmation(lane: Int) -> Confirmation {
-        Confirmation(
-            position: Position(lane: lane, offset: offset),
-            asOf: asOf,
-            fields: fields,
-            transactionId: String(decoding: transactionId, as: UTF8.self)
-        )
+/// The histories of a part, made one by one; valid only as long as the part's bytes are.
+struct SpooledHistories {
+    private let part: SpooledPart
+    private let streams: [SpooledPart.Stream]
+    private let lane: Int
+    private let isComplete: Bool
+    private var index = 0
+    private var bundleId = RepeatedText()
+
+    fileprivate init(
+        part: SpooledPart,
+        streams: [SpooledPart.Stream],
+        lane: Int,
+        isComplete: Bool
+    ) {
+        self.part = part
+        self.streams = streams
+        self.lane = lane
+        self.isComplete = isComplete
+    }
+
+    /// The next history; nil after the last.
+    mutating func next() throws -> StreamHistory? {
+        guard index < streams.count else { return nil }
+        defer { index += 1 }
+        return try part.history(streams[index], lane, isComplete, &bundleId)
     }
 }
 

@@ -37,10 +37,12 @@ public struct StreamRange: Sendable {
         Array(stream.environment.word.utf8) + [0] + Array(stream.originalTransactionId.utf8)
     }
 
-    /// The range in SQL, for a statement that takes no parameters; statements about no transaction
-    /// are in no stream.
+    /// The range in SQL, for a statement that takes no parameters; neither statements about no
+    /// transaction nor versions of the catalog are in it.
     var condition: String {
-        var conditions = ["lane = \(lane)", "original_transaction_id <> ''"]
+        var conditions = [
+            "lane = \(lane)", "environment <> ''", "original_transaction_id <> ''",
+        ]
         let columns = "(environment, original_transaction_id)"
         if let from { conditions.append("\(columns) >= \(StreamRange.literal(from))") }
         if let to { conditions.append("\(columns) < \(StreamRange.literal(to))") }
@@ -48,7 +50,7 @@ public struct StreamRange: Sendable {
     }
 
     // Quotes are doubled; backslashes mean nothing, as standard_conforming_strings is on.
-    private static func literal(_ stream: StreamID) -> String {
+    static func literal(_ stream: StreamID) -> String {
         let parts = [stream.environment.word, stream.originalTransactionId].map { part in
             "'" + part.replacing("'", with: "''") + "'"
         }

@@ -1,105 +1,60 @@
 internal import Events
 internal import Postgres
 
-/// The confirmations of a range, stream by stream.
-struct ConfirmationScan: Sendable {
-    private let lane: Int
-    private var streams: [(environment: [UInt8], id: [UInt8], confirmations: [Confirmation])] = []
-    private var next = 0
+/// What a scan read of one stream.
+struct ScannedStream {
+    /// Its events, by offset; without confirmations.
+    var history: StreamHistory
+    /// What confirmed them, by as-of.
+    var confirmations: [ScannedConfirmation] = []
 
-    init(lane: Int) {
-        self.lane = lane
-    }
-
-    /// The confirmations that a COPY yields.
-    static func read(
-        _ sql: String,
-        lane: Int,
-        in session: isolated PostgresSession
-    ) throws -> ConfirmationScan {
-        try session.copyOut(
-            sql,
-            into: ConfirmationScan(lane: lane),
-            rows: { scan, row throws(Thrown) in
-                do {
-                    try scan.take(row)
-                } catch {
-                    throw Thrown(any: error)
-                }
-            }
-        )
-    }
-
-    mutating func take(_ row: borrowing CopyBinaryRow) throws {
-        let position = Position(lane: lane, offset: try row.int8(2))
-        guard let word = try row.bytes(0), let text = try row.bytes(1) else {
-            throw EventRows.malformed(position)
-        }
-        let isOfLast = streams.last.map { $0.id.holds(text) && $0.environment.holds(word) }
-        if isOfLast != true { streams.append((Array(word), Array(text), [])) }
-        streams[streams.count - 1].confirmations.append(
-            Confirmation(
-                position: position,
-                asOf: Instant(milliseconds: try row.int8(3)),
-                fields: FieldSet(rawValue: UInt64(bitPattern: try row.int8(4))),
-                transactionId: try row.text(5)
-            )
-        )
-    }
-
-    /// The confirmations of a stream; streams are asked for in their order.
-    mutating func confirmations(of environment: [UInt8], _ id: [UInt8]) -> [Confirmation] {
-        while next < streams.count, isNextBefore(environment, id) { next += 1 }
-        guard next < streams.count, streams[next].id == id,
-            streams[next].environment == environment
-        else { return [] }
-        return streams[next].confirmations
-    }
-
-    private func isNextBefore(_ environment: [UInt8], _ id: [UInt8]) -> Bool {
-        let stream = streams[next]
-        return stream.environment == environment
-            ? stream.id.lexicographicallyPrecedes(id)
-            : stream.environment.lexicographicallyPrecedes(environment)
+    /// All that is known.
+    var complete: StreamHistory {
+        var complete = history
+        complete.confirmations = confirmations.map(\.confirmation)
+        return complete
     }
 }
 
-/// Gathers rows into streams.
-struct StreamScan: Sendable {
+/// A confirmation with the commit that brought it.
+struct ScannedConfirmation {
+    let confirmation: Confirmation
+    let commit: Int64
+    let recordedAt: Instant
+    let knownFromOffset: Int64
+}
+
+/// Gathers the rows of events into histories.
+struct StreamGathering: Sendable {
     private let lane: Int
-    private let fold: @Sendable (StreamHistory) throws -> Void
-    private var confirmations: ConfirmationScan
-    private var current: StreamHistory?
-    // The bytes of the current stream's names, and of texts that nearly every row repeats.
+    private var histories: [StreamHistory] = []
+    private var places: [StreamID: Int] = [:]
+    // The bytes of the names of the last row's stream, and its place: rows may come by stream.
     private var environment: [UInt8] = []
     private var id: [UInt8] = []
+    private var place = 0
     private var bundleId = RepeatedText()
 
-    init(
-        lane: Int,
-        _ confirmations: ConfirmationScan,
-        _ fold: @escaping @Sendable (StreamHistory) throws -> Void
-    ) {
+    init(lane: Int) {
         self.lane = lane
-        self.confirmations = confirmations
-        self.fold = fold
     }
 
     mutating func take(_ row: borrowing CopyBinaryRow) throws {
         let position = Position(lane: lane, offset: try row.int8(2))
         let stream = try stream(of: row, at: position)
         switch try ScannedRow.event(in: row, of: stream, at: position, bundleId: &bundleId) {
-        case .success(let event): current?.events.append(event)
-        case .failure(let unreadable): current?.unreadable.append(unreadable.event)
+        case .success(let event): histories[place].events.append(event)
+        case .failure(let unreadable): histories[place].unreadable.append(unreadable.event)
         }
     }
 
-    /// Folds the last stream.
-    func finish() throws {
-        try foldCurrent()
+    /// The histories in the order in which their first rows came, with their events by offset.
+    func finished() -> [StreamHistory] {
+        var finished = histories
+        for index in finished.indices { finished[index].sortByPosition() }
+        return finished
     }
 
-    // The stream of a row; folds the one before where it is another.
     private mutating func stream(
         of row: borrowing CopyBinaryRow,
         at position: Position
@@ -107,27 +62,114 @@ struct StreamScan: Sendable {
         guard let word = try row.bytes(0), let text = try row.bytes(1) else {
             throw EventRows.malformed(position)
         }
-        if let stream = current?.stream, id.holds(text), environment.holds(word) { return stream }
-        try foldCurrent()
+        if !histories.isEmpty, id.holds(text), environment.holds(word) {
+            return histories[place].stream
+        }
         (environment, id) = (Array(word), Array(text))
         let stream = StreamID(
             environment: Environment(try row.text(0)),
             originalTransactionId: try row.text(1)
         )
-        current = StreamHistory(
-            stream: stream,
-            events: [],
-            confirmations: confirmations.confirmations(of: environment, id)
-        )
+        place = places[stream] ?? histories.count
+        if place == histories.count {
+            places[stream] = place
+            histories.append(StreamHistory(stream: stream, events: [], confirmations: []))
+        }
         return stream
     }
+}
 
-    private func foldCurrent() throws {
-        guard var history = current else { return }
-        // The index orders a stream by key; folds and people want it by offset.
-        history.events.sort { $0.position < $1.position }
-        history.unreadable.sort { $0.position < $1.position }
-        try fold(history)
+/// Joins streams with the rows of their confirmations and hands them on, one at a time.
+///
+/// Both come in the order of `StreamID`. Only the confirmations of one stream are held, so that
+/// memory does not grow with the number of repetitions in the log.
+struct ConfirmationJoin {
+    private let lane: Int
+    private let next: () throws -> StreamHistory?
+    private let fold: (ScannedStream) throws -> Void
+    private var current: ScannedStream?
+
+    /// The columns that `take` reads, from table alias `c`.
+    static let columns =
+        EventRows.confirmationColumns + ", c.commit_no, c.recorded_at, c.known_from_offset"
+
+    /// A join of the streams that `next` gives, in their order, until it gives nil.
+    init(
+        lane: Int,
+        streams next: @escaping () throws -> StreamHistory?,
+        fold: @escaping (ScannedStream) throws -> Void
+    ) throws {
+        self.lane = lane
+        self.next = next
+        self.fold = fold
+        current = try next().map { ScannedStream(history: $0) }
+    }
+
+    /// Takes a row of confirmations; those of a stream without events are passed over.
+    mutating func take(_ row: borrowing CopyBinaryRow) throws {
+        let found = try EventRows.confirmationRow(in: row)
+        while let stream = current?.history.stream, stream < found.stream { try advance() }
+        guard current?.history.stream == found.stream else { return }
+        let (commit, knownFrom) = (try row.int8(6), try row.int8(8))
+        let recordedAt = Instant(microseconds: try row.timestamptz(7))
+        for confirmation in try EventRows.confirmations(in: row, lane: lane) {
+            current?.confirmations.append(
+                ScannedConfirmation(
+                    confirmation: confirmation,
+                    commit: commit,
+                    recordedAt: recordedAt,
+                    knownFromOffset: knownFrom
+                )
+            )
+        }
+    }
+
+    /// Hands on the streams that are left.
+    mutating func finish() throws {
+        while current != nil { try advance() }
+    }
+
+    private mutating func advance() throws {
+        guard let stream = current else { return }
+        // Let go of before the next is made.
+        current = nil
+        try fold(stream)
+        current = try next().map { ScannedStream(history: $0) }
+    }
+}
+
+extension EventLog {
+    /// Hands on each stream that `next` gives, with its confirmations, which a COPY yields in the same
+    /// order.
+    static func join(
+        lane: Int,
+        streams next: @escaping () throws -> StreamHistory?,
+        confirmations sql: String,
+        in session: isolated PostgresSession,
+        _ fold: @escaping (ScannedStream) throws -> Void
+    ) throws {
+        let box = JoinBox(try ConfirmationJoin(lane: lane, streams: next, fold: fold))
+        _ = try session.copyOut(
+            sql,
+            into: box,
+            rows: { box, row throws(Thrown) in
+                do {
+                    try box.join.take(row)
+                } catch {
+                    throw Thrown(any: error)
+                }
+            }
+        )
+        try box.join.finish()
+    }
+}
+
+/// A join, on the one thread of the session that reads.
+private final class JoinBox: @unchecked Sendable {
+    var join: ConfirmationJoin
+
+    init(_ join: ConfirmationJoin) {
+        self.join = join
     }
 }
 
@@ -136,7 +178,7 @@ enum ScannedRow {
     /// The columns of an event, in the order in which `event` reads them.
     static let columns = """
         environment, original_transaction_id, lane_offset, as_of_ms, recorded_at,
-        purchase_date_ms, expires_date_ms, kind, bundle_id, evidence_digest, content
+        purchase_date_ms, expires_date_ms, kind, bundle_id, evidence_no, content, is_imported
         """
 
     /// The event in a row of that stream, or what of it cannot be read.
@@ -149,13 +191,14 @@ enum ScannedRow {
         bundleId: inout RepeatedText
     ) throws -> Result<Event, Unreadable> {
         guard let word = try row.bytes(7), let bundle = try row.bytes(8),
-            let evidence = try row.bytes(9), let content = try row.bytes(10)
+            let content = try row.bytes(10)
         else { throw EventRows.malformed(position) }
         let parts = Parts(
             kind: Kind(word: word),
             content: content,
             bundleId: bundle,
-            evidence: evidence,
+            evidence: try row.int8(9),
+            isImported: try row.bool(11),
             recordedAt: Instant(microseconds: try row.timestamptz(4)),
             purchaseDate: Instant(milliseconds: try row.int8(5)),
             expiresDate: Instant(milliseconds: try row.int8(6)),
@@ -175,8 +218,9 @@ enum ScannedRow {
         let content: UnsafeRawBufferPointer
         /// Nil where it was not asked for: then empty.
         let bundleId: UnsafeRawBufferPointer?
-        /// Nil where it was not asked for: then zero.
-        let evidence: UnsafeRawBufferPointer?
+        /// Zero where it was not asked for.
+        let evidence: Int64
+        let isImported: Bool
         let recordedAt: Instant
         let purchaseDate: Instant
         let expiresDate: Instant
@@ -191,7 +235,7 @@ enum ScannedRow {
         _ bundleId: inout RepeatedText
     ) throws(Unreadable) -> Event {
         guard let kind = parts.kind else {
-            throw Unreadable(position, "Its kind is none that this program knows.")
+            throw Unreadable(position, "This program does not know its kind.")
         }
         guard let content = Content(canonicalBytes: [UInt8](parts.content)) else {
             throw Unreadable(
@@ -200,10 +244,7 @@ enum ScannedRow {
             )
         }
         guard let bundle = parts.bundleId.map({ bundleId.text(of: $0) }) ?? "" else {
-            throw Unreadable(position, "Its bundle_id is no UTF-8 text.")
-        }
-        guard let evidence = parts.evidence.map({ Digest(bytes: $0) }) ?? Digest.zero else {
-            throw Unreadable(position, "Its evidence_digest does not have 32 bytes.")
+            throw Unreadable(position, "Its bundle_id is not UTF-8 text.")
         }
         let fact = Fact(
             stream: stream,
@@ -218,7 +259,8 @@ enum ScannedRow {
             position: position,
             recordedAt: parts.recordedAt,
             fact: fact,
-            evidence: evidence
+            evidence: parts.evidence,
+            isImported: parts.isImported
         )
     }
 

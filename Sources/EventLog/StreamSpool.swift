@@ -17,14 +17,6 @@ internal import Darwin
 /// The file (one for each connection) has no name, so that nothing is left behind however the process
 /// ends. It takes about as many bytes as the contents of the events have.
 final class StreamSpool: @unchecked Sendable {
-    /// What is asked of the database at once.
-    enum Reading {
-        /// The events with offsets of this range.
-        case events(ClosedRange<Int64>)
-        /// All confirmations.
-        case confirmations
-    }
-
     /// What remembers a piece of a part: in 16 bytes, because 20 million events have half a million.
     private struct Extent {
         private static let placeBits: UInt64 = 48
@@ -60,7 +52,6 @@ final class StreamSpool: @unchecked Sendable {
     private var files: [Int32] = []
     private var spare: [Pages] = []
     private var nextOffset: Int64 = 1
-    private var haveConfirmationsBegun = false
     private var pendingReadings = 0
     private var failure: (any Error)?
 
@@ -94,22 +85,17 @@ final class StreamSpool: @unchecked Sendable {
     /// Number of parts.
     var partCount: Int { cuts.count + 1 }
 
-    /// What is to be read next; nil once everything has been begun.
+    /// The offsets of the events to be read next; nil once everything has been begun.
     ///
     /// Whoever takes one must say how it ended: `hasRead` or `fail`.
-    func nextReading() throws -> Reading? {
+    func nextReading() throws -> ClosedRange<Int64>? {
         try locked {
             if let failure { throw failure }
-            if nextOffset <= head.offset {
-                let last = min(head.offset, nextOffset + StreamSpool.readingOffsets - 1)
-                defer { nextOffset = last + 1 }
-                pendingReadings += 1
-                return .events(nextOffset...last)
-            }
-            guard !haveConfirmationsBegun else { return nil }
-            haveConfirmationsBegun = true
+            guard nextOffset <= head.offset else { return nil }
+            let last = min(head.offset, nextOffset + StreamSpool.readingOffsets - 1)
+            defer { nextOffset = last + 1 }
             pendingReadings += 1
-            return .confirmations
+            return nextOffset...last
         }
     }
 

@@ -14,6 +14,7 @@ public struct Assertion: Sendable {
 
     /// What an event at that offset asserts.
     public init(offset: Int64, asOf: Instant, content: Content) {
+        let content = content.withTagsOfExtra
         self.asOf = asOf
         self.fields = content.asserted
         self.offset = offset
@@ -23,8 +24,10 @@ public struct Assertion: Sendable {
 
     /// What a confirmation of an event with that content asserts.
     public init(_ confirmation: Confirmation, content: Content) {
+        let content = content.withTagsOfExtra
         self.asOf = confirmation.asOf
-        self.fields = confirmation.fields
+        // What was removed from the event is not asserted any more, least of all its absence.
+        self.fields = confirmation.fields.intersection(content.asserted)
         self.offset = confirmation.position.offset
         self.content = content
         self.alias = confirmation.transactionId

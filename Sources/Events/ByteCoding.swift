@@ -73,6 +73,9 @@ public struct ByteReader: Sendable {
     /// Whether everything was read.
     public var isAtEnd: Bool { position == bytes.endIndex }
 
+    /// What was not read yet.
+    package var rest: ArraySlice<UInt8> { bytes[position...] }
+
     /// The next bytes, or nil where fewer are left.
     public mutating func raw(_ count: Int) -> ArraySlice<UInt8>? {
         guard count >= 0, bytes.endIndex - position >= count else { return nil }

@@ -70,6 +70,7 @@ extension Confirmation {
     /// Equal when every part is; transaction ids when their UTF-8 is.
     public static func == (left: Confirmation, right: Confirmation) -> Bool {
         left.position == right.position && left.asOf == right.asOf && left.fields == right.fields
+            && left.evidence == right.evidence
             && areSameBytes(left.transactionId, right.transactionId)
     }
 }

@@ -10,10 +10,16 @@ public struct Commit: Hashable, Sendable {
     public let firstOffset: Int64
     /// Number of events.
     public let count: Int
+    /// Number of its first payload; payloads of a lane are numbered from 1, without holes.
+    public let firstEvidence: Int64
+    /// Number of payloads.
+    public let evidence: Int
     /// Number of confirmations.
     public let confirmations: Int
-    /// When it was committed, on our clock, in whole milliseconds.
+    /// When it was committed, on the server's clock, in whole milliseconds.
     public let committedAt: Instant
+    /// Version of its canonical bytes and of those of all that it brought.
+    public let format: Int
 
     /// A commit's own columns, without its digest.
     public init(
@@ -21,15 +27,34 @@ public struct Commit: Hashable, Sendable {
         number: Int64,
         firstOffset: Int64,
         count: Int,
+        firstEvidence: Int64,
+        evidence: Int,
         confirmations: Int,
-        committedAt: Instant
+        committedAt: Instant,
+        format: Int = LedgerIdentity.format
     ) {
         self.lane = lane
         self.number = number
         self.firstOffset = firstOffset
         self.count = count
+        self.firstEvidence = firstEvidence
+        self.evidence = evidence
         self.confirmations = confirmations
         self.committedAt = committedAt
+        self.format = format
+    }
+
+    /// Offset of its last event, or of the last one before it; `Int64.max` where a row that was
+    /// tampered with leads beyond all numbers.
+    public var lastOffset: Int64 { Commit.last(of: firstOffset, count) }
+
+    /// Number of its last payload; `Int64.max` as in `lastOffset`.
+    public var lastEvidence: Int64 { Commit.last(of: firstEvidence, evidence) }
+
+    private static func last(of first: Int64, _ count: Int) -> Int64 {
+        let (next, isTooLarge) = first.addingReportingOverflow(Int64(count))
+        guard !isTooLarge, next > .min else { return .max }
+        return next - 1
     }
 }
 
@@ -43,20 +68,23 @@ public struct CommitHasher {
     /// Starts the digest of a commit that follows the one with digest `previous`.
     public init(after previous: Digest, commit: Commit) {
         var writer = ByteWriter()
-        writer.prefixed("subledger/commit/1")
+        writer.prefixed("subledger/commit")
         writer.raw(previous.bytes)
-        writer.integer(UInt32(commit.lane))
+        writer.integer(UInt32(truncatingIfNeeded: commit.format))
+        writer.integer(UInt32(truncatingIfNeeded: commit.lane))
         writer.integer(commit.number)
         writer.integer(commit.firstOffset)
-        writer.integer(UInt32(commit.count))
-        writer.integer(UInt32(commit.confirmations))
+        writer.integer(UInt32(truncatingIfNeeded: commit.count))
+        writer.integer(commit.firstEvidence)
+        writer.integer(UInt32(truncatingIfNeeded: commit.evidence))
+        writer.integer(UInt32(truncatingIfNeeded: commit.confirmations))
         writer.instant(commit.committedAt)
         update(writer.bytes)
     }
 
     /// Takes in the digest of the next event or confirmation.
     public mutating func update(_ digest: Digest) {
-        update(digest.bytes)
+        withUnsafeBytes(of: digest) { hasher.update(bufferPointer: $0) }
     }
 
     private mutating func update(_ bytes: [UInt8]) {
@@ -78,106 +106,27 @@ public struct LedgerIdentity: Hashable, Sendable {
     public let ledgerId: [UInt8]
     /// Number of lanes.
     public let lanes: LaneCount
+    /// Version of the canonical bytes with which its chains start.
+    public let formatVersion: Int
 
-    /// Version of all canonical bytes that digests are taken over.
-    public static let formatVersion: UInt32 = 1
+    /// Version of the canonical bytes that this program writes: of new ledgers, and of commits.
+    public static let format = 2
 
     /// The identity of a ledger.
-    public init(ledgerId: [UInt8], lanes: LaneCount) {
+    public init(ledgerId: [UInt8], lanes: LaneCount, formatVersion: Int = format) {
         self.ledgerId = ledgerId
         self.lanes = lanes
+        self.formatVersion = formatVersion
     }
 
     /// The digest before the first commit of a lane.
     public func genesis(lane: Int) -> Digest {
         var writer = ByteWriter()
-        writer.prefixed("subledger/genesis/1")
+        writer.prefixed("subledger/genesis")
         writer.raw(ledgerId)
-        writer.integer(LedgerIdentity.formatVersion)
+        writer.integer(UInt32(truncatingIfNeeded: formatVersion))
         writer.integer(UInt32(lanes.value))
-        writer.integer(UInt32(lane))
+        writer.integer(UInt32(truncatingIfNeeded: lane))
         return Digest.of(writer.bytes)
-    }
-}
-
-extension Evidence {
-    /// The digest of what the log states about a payload: its address and how it was verified.
-    public var recordDigest: Digest {
-        Evidence.recordDigest(
-            payload: digest,
-            receivedAt: receivedAt,
-            kind: kind.rawValue,
-            source: source,
-            verification: verification.trust.rawValue,
-            root: verification.root
-        )
-    }
-
-    /// The same from the stored columns.
-    public static func recordDigest(
-        payload: Digest,
-        receivedAt: Instant,
-        kind: String,
-        source: String,
-        verification: String,
-        root: Digest?
-    ) -> Digest {
-        var writer = ByteWriter()
-        writer.prefixed("subledger/evidence/1")
-        writer.raw(payload.bytes)
-        writer.instant(receivedAt)
-        writer.prefixed(kind)
-        writer.prefixed(source)
-        writer.prefixed(verification)
-        if let root { writer.raw(root.bytes) }
-        return Digest.of(writer.bytes)
-    }
-}
-
-extension Event {
-    /// The event in canonical bytes, with the digest of its evidence's record.
-    public func canonicalBytes(evidenceRecord: Digest) -> [UInt8] {
-        var writer = ByteWriter()
-        writer.prefixed("subledger/event/1")
-        writer.integer(UInt32(position.lane))
-        writer.integer(position.offset)
-        writer.instant(recordedAt)
-        writer.instant(fact.asOf)
-        writer.instant(fact.purchaseDate)
-        writer.instant(fact.expiresDate)
-        writer.prefixed(fact.stream.environment.word)
-        writer.prefixed(fact.stream.originalTransactionId)
-        writer.prefixed(fact.kind.rawValue)
-        writer.prefixed(fact.bundleId)
-        writer.prefixed(fact.content.canonicalBytes)
-        writer.raw(evidenceRecord.bytes)
-        return writer.bytes
-    }
-
-    /// The SHA-256 of the canonical bytes.
-    public func digest(evidenceRecord: Digest) -> Digest {
-        Digest.of(canonicalBytes(evidenceRecord: evidenceRecord))
-    }
-}
-
-extension Confirmation {
-    /// The SHA-256 of the confirmation's canonical bytes.
-    public var digest: Digest {
-        var writer = ByteWriter()
-        writer.prefixed("subledger/confirmation/1")
-        writer.integer(UInt32(position.lane))
-        writer.integer(position.offset)
-        writer.instant(asOf)
-        writer.integer(fields.rawValue)
-        writer.prefixed(transactionId)
-        return Digest.of(writer.bytes)
-    }
-
-    /// The order of a commit's confirmations in its digest.
-    public func precedes(_ other: Confirmation) -> Bool {
-        if position != other.position { return position < other.position }
-        if asOf != other.asOf { return asOf < other.asOf }
-        if fields != other.fields { return fields.rawValue < other.fields.rawValue }
-        return transactionId.utf8.lexicographicallyPrecedes(other.transactionId.utf8)
     }
 }

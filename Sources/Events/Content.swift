@@ -27,6 +27,8 @@ public enum Format: UInt8, CaseIterable, Sendable {
     case statusUpdateNotification = 9
     /// The operator's statement whose subscription it is; without a customer it says nobody's.
     case customerLink = 10
+    /// The operator's import of a version of the product catalog.
+    case catalogVersion = 11
 
     /// The fields whose absence asserts that there is no such thing.
     ///
@@ -41,7 +43,7 @@ public enum Format: UInt8, CaseIterable, Sendable {
         case .responseTransaction, .singleTransaction: Format.responseDenials
         case .pendingRenewalInfo: Format.pendingRenewalDenials
         case .customerLink: Format.linkDenials
-        case .topLevelRenewalInfo, .statusUpdateNotification: []
+        case .topLevelRenewalInfo, .statusUpdateNotification, .catalogVersion: []
         }
     }
 
@@ -109,7 +111,9 @@ public struct Content: Hashable, Sendable {
         canonicalBytes.append(format.rawValue)
     }
 
-    /// Takes a canonical form; nil unless it is exactly what this program would write.
+    /// Takes a canonical form; nil unless it has the form that programs of this version write.
+    ///
+    /// Tags of later versions are kept, and carried wherever the content goes.
     public init?(canonicalBytes: [UInt8]) {
         guard canonicalBytes.count >= Content.headerByteCount,
             canonicalBytes[0] == Content.canonicalVersion,
@@ -123,7 +127,8 @@ public struct Content: Hashable, Sendable {
 
     /// The value of a field; nil where the statement does not carry it.
     ///
-    /// Setting nil removes the field. The value must be of the field's type.
+    /// Setting nil removes the field. The value must be of the field's type. Setting `extra` sets
+    /// `keptAside` as well.
     public subscript(field: Field) -> FieldValue? {
         get {
             guard carried.contains(field) else { return nil }
@@ -144,6 +149,7 @@ public struct Content: Hashable, Sendable {
             }
             canonicalBytes.replaceSubrange(place?.whole ?? end..<end, with: writer.bytes)
             if newValue == nil { carried.remove(field) } else { carried.insert(field) }
+            if field == .extra { noteKeptAside() }
         }
     }
 
@@ -184,10 +190,11 @@ public struct Content: Hashable, Sendable {
 
     /// The meaningful fields about which the content says something: a value, or that there is none.
     public var asserted: FieldSet {
-        var set = format.denies.union(carried).intersection(.meaningful)
-        // A field that came in a form nobody expected is kept in `extra`: there, not denied.
-        if carried.contains(.extra) { set.subtract(keptAside) }
-        return set
+        var denied = format.denies
+        if let kept = integer(.keptAside) {
+            denied.subtract(FieldSet(rawValue: UInt64(bitPattern: kept)))
+        }
+        return denied.union(carried).intersection(.meaningful)
     }
 }
 
@@ -206,21 +213,19 @@ extension Content {
             self[field].map { Entry(field: field, value: $0) }
         }.sorted { $0.field.rawValue < $1.field.rawValue }
     }
-
-    private static let meaningless = Field.allCases.filter { !$0.isMeaningful }
-
-    /// The first sixteen bytes of the SHA-256 of the meaningful fields' canonical form.
-    public var digest: [UInt8] {
-        var meaningful = self
-        for field in Content.meaningless { meaningful[field] = nil }
-        return Array(Digest.of(meaningful.canonicalBytes).bytes.prefix(16))
-    }
 }
 
 extension Content {
+    private mutating func noteKeptAside() {
+        let mask = namedByExtra.rawValue
+        if mask != 0 || carried.contains(.keptAside) {
+            self[.keptAside] = mask == 0 ? nil : .integer(Int64(bitPattern: mask))
+        }
+    }
+
     // The deniable fields that are not carried and that `extra` names: `"` and the name follow on a
     // quote.
-    private var keptAside: FieldSet {
+    private var namedByExtra: FieldSet {
         let denied = format.denies.subtracting(carried)
         guard !denied.isEmpty else { return [] }
         return canonicalBytes.withUnsafeBufferPointer { bytes in

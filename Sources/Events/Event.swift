@@ -34,23 +34,34 @@ public struct Event: Hashable, Sendable {
     public let recordedAt: Instant
     /// What it says.
     public let fact: Fact
-    /// The payload that proves it.
-    public let evidence: Digest
+    /// The number, in its lane, of the payload that proves it.
+    public let evidence: Int64
+    /// Whether the payload was imported from files; false where it arrived live.
+    public let isImported: Bool
 
     /// An event as the log holds it.
-    public init(position: Position, recordedAt: Instant, fact: Fact, evidence: Digest) {
+    public init(
+        position: Position,
+        recordedAt: Instant,
+        fact: Fact,
+        evidence: Int64,
+        isImported: Bool = false
+    ) {
         self.position = position
         self.recordedAt = recordedAt
         self.fact = fact
         self.evidence = evidence
+        self.isImported = isImported
     }
 }
 
-/// A later or earlier assertion of what an event already says.
+/// A repetition of what an event already says: as of another instant, by stronger proof, or under
+/// another transaction id.
 ///
-/// It is no event, because it tells nothing new; but it must not be forgotten: A at 1, A again at
-/// 3, then B of 2 arrives late, and the answer is A. Confirmations are a set, so that any order of
-/// arrival leaves the same ones, and they are covered by the digest of their commit.
+/// It is not an event, because it brings nothing new; but it can change an answer, so it must not be
+/// forgotten, and its payload is kept like that of an event: A at 1, A again at 3, then B of 2
+/// arrives late, and the answer is A. Confirmations are a set, so that any order of arrival leaves
+/// the same ones.
 public struct Confirmation: Hashable, Sendable {
     /// The event whose statement was repeated.
     public let position: Position
@@ -58,16 +69,25 @@ public struct Confirmation: Hashable, Sendable {
     public let asOf: Instant
     /// Which fields of the event were repeated.
     public let fields: FieldSet
-    /// The transaction id under which the repetition came, where it differs from the event's: an
-    /// alias made by a restore (app-store.md §G-4); empty otherwise.
+    /// The transaction id under which the repetition came, where it differs from all that were known
+    /// of the purchase: an alias made by a restore (app-store.md §G-4); empty otherwise.
     public let transactionId: String
+    /// The number, in the lane, of the payload that proves it.
+    public let evidence: Int64
 
     /// A repetition of the event at that position.
-    public init(position: Position, asOf: Instant, fields: FieldSet, transactionId: String) {
+    public init(
+        position: Position,
+        asOf: Instant,
+        fields: FieldSet,
+        transactionId: String,
+        evidence: Int64
+    ) {
         self.position = position
         self.asOf = asOf
         self.fields = fields
         self.transactionId = transactionId
+        self.evidence = evidence
     }
 }
 

@@ -1,46 +1,91 @@
-/// A payload kept, with how it was verified.
+/// The smallest piece that proves itself and belongs together, kept with how it was verified.
+///
+/// A JWS with those nested in it, an app receipt, an element of a statuses response, an unsigned
+/// body. What surrounded it, a page of a response, an array or white space, is not kept.
 public struct Evidence: Hashable, Sendable {
-    /// The exact bytes that arrived.
+    /// The piece's own bytes, as they arrived; of an app receipt the PKCS #7 that its base64 holds.
     public let payload: [UInt8]
     /// The SHA-256 of those bytes: the evidence's address.
     public let digest: Digest
-    /// What the payload is.
+    /// What the piece is.
     public let kind: PayloadKind
     /// The channel it came by: `file`, `notification`, `history` …, as the operator names it.
     public let source: String
+    /// Whether it arrived live or by an import.
+    public let arrival: Arrival
     /// How it was verified.
     public let verification: Verification
+    /// The unsigned words from around it that were used; nil where it needed none.
+    public let context: EvidenceContext?
     /// When it reached us, on our clock.
     public let receivedAt: Instant
 
-    /// Evidence for a payload; computes its digest.
+    /// Evidence for a piece; computes its digest.
     public init(
         payload: [UInt8],
         kind: PayloadKind,
         source: String,
+        arrival: Arrival = .live,
         verification: Verification,
+        context: EvidenceContext? = nil,
+        receivedAt: Instant
+    ) {
+        self.init(
+            payload: payload,
+            digest: Digest.of(payload),
+            kind: kind,
+            source: source,
+            arrival: arrival,
+            verification: verification,
+            context: context,
+            receivedAt: receivedAt
+        )
+    }
+
+    /// The same where the digest is known already; `digest` must be that of the payload.
+    package init(
+        payload: [UInt8],
+        digest: Digest,
+        kind: PayloadKind,
+        source: String,
+        arrival: Arrival,
+        verification: Verification,
+        context: EvidenceContext?,
         receivedAt: Instant
     ) {
         self.payload = payload
-        self.digest = Digest.of(payload)
+        self.digest = digest
         self.kind = kind
         self.source = source
+        self.arrival = arrival
         self.verification = verification
+        self.context = context
         self.receivedAt = receivedAt
     }
 }
 
-/// What a payload is, by its outermost form.
+/// How a payload came to the ledger.
+///
+/// The raw value is stored with the evidence and printed: added, never renamed.
+public enum Arrival: String, CaseIterable, Sendable {
+    /// By itself, close to when it was signed: over HTTP, from stdin, by a poll.
+    case live
+    /// By an import of files, at any time later.
+    case imported = "import"
+}
+
+/// What a piece of evidence is.
 public enum PayloadKind: String, CaseIterable, Sendable {
-    /// A bare signed transaction.
+    /// A signed transaction: a JWS.
     case signedTransaction = "signed-transaction"
-    /// Bare signed renewal info.
+    /// Signed renewal info: a JWS.
     case signedRenewalInfo = "signed-renewal-info"
-    /// A notification, version 2: the POST body or the bare JWS.
+    /// A notification, version 2: a JWS with those nested in it.
     case signedNotification = "signed-notification"
-    /// A response of the App Store Server API (history, statuses, refunds, notification history).
-    case serverAPIResponse = "server-api-response"
-    /// A PKCS#7 app receipt, as DER or base64.
+    /// An element of `lastTransactions` of a statuses response: a signed transaction and the signed
+    /// renewal info of one subscription.
+    case subscriptionStatus = "subscription-status"
+    /// An app receipt: PKCS #7.
     case appReceipt = "app-receipt"
     /// A verifyReceipt response of either generation, or an array `latest_receipt_info` of one.
     case verifyReceiptResponse = "verify-receipt-response"
@@ -48,6 +93,8 @@ public enum PayloadKind: String, CaseIterable, Sendable {
     case statusUpdateNotification = "status-update-notification"
     /// The operator's statement whose subscription it is.
     case customerLink = "customer-link"
+    /// The operator's import of a version of the product catalog.
+    case catalogVersion = "catalog-version"
 }
 
 /// How a payload was verified.

@@ -1,5 +1,5 @@
-/// What an event is about: a purchase, a renewal preference, something Apple said happened, or whose
-/// subscription it is.
+/// What an event is about: a purchase, a renewal preference, something Apple said happened; or what
+/// the operator states, whose subscription it is or what the app sells.
 public enum Kind: String, CaseIterable, Sendable {
     /// One transaction: a period, or a purchase that is no subscription.
     case transaction
@@ -8,8 +8,10 @@ public enum Kind: String, CaseIterable, Sendable {
     /// A notification: that Apple said something, when, and with which status.
     case notification
     /// The operator's statement that a subscription belongs to one of the app's customers, or to
-    /// none: the only kind that is not Apple's.
+    /// none.
     case link
+    /// A version of the product catalog, which the operator imported: in a stream of its own.
+    case catalog
 }
 
 /// The identity of a subscription: an `originalTransactionId` in one environment.
@@ -26,6 +28,13 @@ public struct StreamID: Hashable, Sendable {
 
     /// Longest id accepted, in UTF-8 bytes; Apple's have at most twenty digits.
     public static let idByteCountMax = 128
+
+    /// Where the versions of the product catalog stand: a stream without environment, which is no
+    /// subscription.
+    public static let catalog = StreamID(
+        environment: Environment(""),
+        originalTransactionId: "catalog"
+    )
 
     /// The stream of that id in that environment.
     public init(environment: Environment, originalTransactionId: String) {
@@ -93,6 +102,7 @@ public struct Fact: Hashable, Sendable {
             switch kind {
             case .transaction: content.text(.productId) ?? ""
             case .renewal, .link: ""
+            case .catalog: content.integer(.catalogVersion).map { String($0) } ?? ""
             case .notification:
                 content.text(.notificationUUID) ?? content.text(.notificationType) ?? ""
             }

@@ -53,6 +53,17 @@ public enum Field: UInt8, CaseIterable, Sendable {
     case status = 51
     case consumptionRequestReason = 52
 
+    // A version of the product catalog: its number, the first instant it holds for, the SHA-256 of
+    // its body in hexadecimal, and the file it was read from.
+    case catalogVersion = 53
+    case effectiveFrom = 54
+    case bodyDigest = 55
+    case fileName = 56
+
+    // Which fields stand in `extra`, because they came in an unexpected form: they are there,
+    // not denied. Bit n for the field with tag n; of the purchase, so that it outlives `extra`.
+    case keptAside = 57
+
     /// Every property that has no tag of its own: one JSON object, keys sorted, numbers as written.
     case extra = 63
 
@@ -68,11 +79,14 @@ public enum Field: UInt8, CaseIterable, Sendable {
     public var valueType: ValueType {
         switch self {
         case .quantity, .price, .offerType, .revocationReason, .revocationPercentage,
-            .autoRenewStatus, .expirationIntent, .priceIncreaseStatus, .renewalPrice, .status:
+            .autoRenewStatus, .expirationIntent, .priceIncreaseStatus, .renewalPrice, .status,
+            .catalogVersion,
+            .keptAside:
             .integer
         case .isUpgraded, .isInBillingRetryPeriod:
             .boolean
-        case .revocationDate, .gracePeriodExpiresDate, .renewalDate, .recentSubscriptionStartDate:
+        case .revocationDate, .gracePeriodExpiresDate, .renewalDate, .recentSubscriptionStartDate,
+            .effectiveFrom:
             .instant
         default:
             .text
@@ -86,8 +100,21 @@ public enum Field: UInt8, CaseIterable, Sendable {
     /// somebody else tells nothing new.
     public var isMeaningful: Bool {
         switch self {
-        case .transactionId, .linkReason, .linkedBy: false
+        case .transactionId, .linkReason, .linkedBy, .keptAside: false
         default: true
+        }
+    }
+}
+
+extension Field {
+    /// Whether a tag is of the part of a row that identifies a person, which can be removed apart from
+    /// the rest.
+    ///
+    /// Tags of later versions, too: so that every version splits a content at the same places.
+    static func isOfPerson(tag: UInt8) -> Bool {
+        switch tag {
+        case Field.appAccountToken.rawValue, 25...31, Field.extra.rawValue, 192...: true
+        default: false
         }
     }
 }

@@ -61,6 +61,64 @@ struct FieldPlace {
 }
 
 extension Content {
+    /// The parts that commitments cover: version, format and what was bought; what identifies a person.
+    ///
+    /// Together they are all of its bytes.
+    public var parts: (purchase: [UInt8], person: [UInt8]) {
+        canonicalBytes.withUnsafeBufferPointer { bytes in
+            var purchase: [UInt8] = []
+            var person: [UInt8] = []
+            purchase.reserveCapacity(bytes.count)
+            purchase.append(contentsOf: bytes[..<min(2, bytes.count)])
+            var at = 2
+            while let place = FieldPlace(at: at, in: bytes) {
+                if Field.isOfPerson(tag: place.tag) {
+                    person.append(contentsOf: bytes[place.whole])
+                } else {
+                    purchase.append(contentsOf: bytes[place.whole])
+                }
+                at = place.whole.upperBound
+            }
+            return (purchase, person)
+        }
+    }
+
+    /// The canonical bytes without the fields of which a different value is not news.
+    package var meaningfulBytes: [UInt8] {
+        let left = Content.meaningless & carried.rawValue
+        guard left != 0 else { return canonicalBytes }
+        return canonicalBytes.withUnsafeBufferPointer { bytes in
+            var kept: [UInt8] = []
+            kept.reserveCapacity(bytes.count)
+            kept.append(contentsOf: bytes[..<2])
+            var at = 2
+            while let place = FieldPlace(at: at, in: bytes) {
+                if place.tag >= 64 || left & (1 << UInt64(place.tag)) == 0 {
+                    kept.append(contentsOf: bytes[place.whole])
+                }
+                at = place.whole.upperBound
+            }
+            return kept
+        }
+    }
+
+    private static let meaningless = FieldSet(Field.allCases.filter { !$0.isMeaningful }).rawValue
+
+    /// What it carries under tags of later versions, by ascending tag.
+    public var unrecognised: [(tag: UInt8, value: [UInt8])] {
+        canonicalBytes.withUnsafeBufferPointer { bytes in
+            var found: [(UInt8, [UInt8])] = []
+            var at = 2
+            while let place = FieldPlace(at: at, in: bytes) {
+                if Field(rawValue: place.tag) == nil {
+                    found.append((place.tag, Array(bytes[place.value])))
+                }
+                at = place.whole.upperBound
+            }
+            return found
+        }
+    }
+
     /// Calls `body` with what it says about each field of a set, by ascending tag, in one walk.
     func forEachState(of fields: FieldSet, _ body: (Knowledge.State) -> Void) {
         canonicalBytes.withUnsafeBufferPointer { bytes in
@@ -81,27 +139,34 @@ extension Content {
         }
     }
 
-    /// The fields that these bytes hold after version and format; nil unless they come by ascending
-    /// tag, each with a value of its type.
+    /// The known fields that these bytes hold after version and format; nil unless tags ascend, and
+    /// each known one has a value of its type.
+    ///
+    /// Tags of later versions pass: they are kept and carried along, whatever their values are.
     static func fields(in bytes: UnsafeBufferPointer<UInt8>) -> FieldSet? {
         let types = FieldTypes.known
         var fields: UInt64 = 0
         var at = 2
+        var lowest = 0
         while at < bytes.count {
-            guard let place = FieldPlace(at: at, in: bytes), place.tag < 64 else { return nil }
+            guard let place = FieldPlace(at: at, in: bytes), Int(place.tag) >= lowest else {
+                return nil
+            }
+            lowest = Int(place.tag) + 1
+            at = place.whole.upperBound
+            guard place.tag < 64 else { continue }
             let bit: UInt64 = 1 << UInt64(place.tag)
-            // Every field so far has a lower bit.
-            guard fields < bit else { return nil }
             let value = UnsafeBufferPointer(rebasing: bytes[place.value])
             if types.texts & bit != 0 {
                 guard isText(value) else { return nil }
             } else if types.numbers & bit != 0 {
                 guard value.count == 8 else { return nil }
+            } else if types.flags & bit != 0 {
+                guard value.count == 1, value[0] <= 1 else { return nil }
             } else {
-                guard types.flags & bit != 0, value.count == 1, value[0] <= 1 else { return nil }
+                continue
             }
             fields |= bit
-            at = place.whole.upperBound
         }
         return FieldSet(rawValue: fields)
     }

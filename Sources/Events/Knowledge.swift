@@ -16,6 +16,8 @@ public struct Knowledge: Sendable {
 
     private var contentOfOffset: [Int64: Content] = [:]
     private var assertions: [Assertion] = []
+    // Of each assertion; nil where it was not asked for.
+    private var trusts: [Verification.Trust?] = []
 
     // As field values, which compare by bytes, where Swift's strings do not.
     private var aliases: Set<FieldValue> = []
@@ -26,17 +28,25 @@ public struct Knowledge: Sendable {
     /// Whether anything is known at all.
     public var isEmpty: Bool { assertions.isEmpty }
 
-    /// Takes in what an event at that offset asserts.
-    public mutating func learn(offset: Int64, asOf: Instant, content: Content) {
+    /// Takes in what an event at that offset asserts, by proof of that trust; nil counts as the
+    /// strongest.
+    public mutating func learn(
+        offset: Int64,
+        asOf: Instant,
+        content: Content,
+        trust: Verification.Trust? = nil
+    ) {
         contentOfOffset[offset] = content
         assertions.append(Assertion(offset: offset, asOf: asOf, content: content))
+        trusts.append(trust)
         learnAlias(content.text(.transactionId) ?? "")
     }
 
     /// Takes in a repetition; one of an event that was not learnt is passed over.
-    public mutating func learn(_ confirmation: Confirmation) {
+    public mutating func learn(_ confirmation: Confirmation, trust: Verification.Trust? = nil) {
         guard let content = contentOfOffset[confirmation.position.offset] else { return }
         assertions.append(Assertion(confirmation, content: content))
+        trusts.append(trust)
         learnAlias(confirmation.transactionId)
     }
 
@@ -48,6 +58,11 @@ public struct Knowledge: Sendable {
             let transactionId = fact.content.text(.transactionId), !transactionId.isEmpty
         else { return false }
         return !aliases.contains(.text(transactionId))
+    }
+
+    /// Whether the subject is known under that transaction id.
+    public func isKnown(under transactionId: FieldValue) -> Bool {
+        aliases.contains(transactionId)
     }
 
     /// The state of a field as asserted up to an instant; to the end of time where it is nil.
@@ -104,7 +119,8 @@ extension Knowledge {
         case known(offset: Int64, repetitions: [Repetition])
     }
 
-    /// Fields of an event that a fact repeated under another as-of or transaction id.
+    /// Fields of an event that a fact repeated: as of another instant, by stronger proof, or under
+    /// another transaction id.
     public struct Repetition: Hashable, Sendable {
         /// The event.
         public let offset: Int64
@@ -116,23 +132,38 @@ extension Knowledge {
 
     /// Whether a fact about this subject is news: whether any meaningful field differs from what
     /// was known as of the fact's own as-of, or fills a hole.
-    public func judge(_ fact: Fact) -> Judgement {
-        let content = fact.content
+    ///
+    /// `trust` is that of the fact's evidence: what was known as of the same instant by weaker proof
+    /// is repeated.
+    public func judge(_ fact: Fact, trust: Verification.Trust = .vouched) -> Judgement {
+        let content = fact.content.withTagsOfExtra
         var repeated: [Int64: FieldSet] = [:]
         var supporters: Set<Int64> = []
         for field in content.asserted.fields {
-            let claim = content[field].map(State.value) ?? .none
-            if let offset = offset(asserting: claim, of: field, exactlyAt: fact.asOf) {
-                supporters.insert(offset)
+            let claim = content.state(of: field)
+            let equal = assertion(of: claim, field, exactlyAt: fact.asOf)
+            if let equal, !trust.isStronger(than: equal.trust) {
+                supporters.insert(equal.offset)
                 continue
             }
             guard let winner = winner(of: field, upTo: fact.asOf),
                 winner.state(of: field) == claim
-            else { return .new }
-            supporters.insert(winner.offset)
-            repeated[winner.offset, default: []].insert(field)
+            else {
+                // Of one as-of another value may outrank it; then it is known, and still outranked.
+                guard let equal else { return .new }
+                supporters.insert(equal.offset)
+                repeated[equal.offset, default: []].insert(field)
+                continue
+            }
+            let offset = equal?.offset ?? winner.offset
+            supporters.insert(offset)
+            repeated[offset, default: []].insert(field)
         }
-        guard let cited = supporters.min() else { return .new }
+        guard let cited = supporters.min() else {
+            // A fact that says nothing is known where nothing was said as of the same instant.
+            let same = assertions.first { $0.asOf == fact.asOf && $0.fields.isEmpty }
+            return same.map { .known(offset: $0.offset, repetitions: []) } ?? .new
+        }
         var alias = ""
         if let transactionId = content.text(.transactionId), !transactionId.isEmpty,
             !aliases.contains(.text(transactionId))
@@ -150,17 +181,50 @@ extension Knowledge {
         return .known(offset: cited, repetitions: repetitions)
     }
 
-    private func offset(
-        asserting claim: State,
-        of field: Field,
+    // What asserts a claim as of exactly that instant: by the strongest proof, then the lowest offset.
+    private func assertion(
+        of claim: State,
+        _ field: Field,
         exactlyAt instant: Instant
-    ) -> Int64? {
-        var lowest: Int64?
-        for assertion in assertions
+    ) -> (offset: Int64, trust: Verification.Trust?)? {
+        var best: (offset: Int64, trust: Verification.Trust?)?
+        for (index, assertion) in assertions.enumerated()
         where assertion.asOf == instant && assertion.fields.contains(field) {
             guard assertion.state(of: field) == claim else { continue }
-            lowest = min(lowest ?? assertion.offset, assertion.offset)
+            let found = (offset: assertion.offset, trust: trusts[index])
+            guard let known = best else {
+                best = found
+                continue
+            }
+            let isStronger = Knowledge.isStronger(found.trust, than: known.trust)
+            let isEqual = found.trust == known.trust
+            if isStronger || (isEqual && found.offset < known.offset) { best = found }
         }
-        return lowest
+        return best
+    }
+
+    private static func isStronger(
+        _ left: Verification.Trust?,
+        than right: Verification.Trust?
+    ) -> Bool {
+        guard let left else { return right != nil }
+        return left.isStronger(than: right)
+    }
+}
+
+extension Verification.Trust {
+    /// Whether it is a better reason to believe something than the other; nil is the best.
+    public func isStronger(than other: Verification.Trust?) -> Bool {
+        guard let other else { return false }
+        return rank < other.rank
+    }
+
+    private var rank: Int {
+        switch self {
+        case .signed: 0
+        case .fetched: 1
+        case .sharedSecret: 2
+        case .vouched: 3
+        }
     }
 }

@@ -26,6 +26,9 @@ public struct IngestReport: Sendable {
     public private(set) var duplicates = 0
     /// Facts whose transaction id was new for a purchase that was known (app-store.md §G-4).
     public private(set) var restored = 0
+    /// Payloads that were verified and neither brought nor confirmed anything: nothing of them was
+    /// kept.
+    public private(set) var unchanged = 0
     /// Payloads that were refused whole.
     public private(set) var rejected = 0
     /// The same by reason.
@@ -80,6 +83,7 @@ public struct IngestReport: Sendable {
         counts.duplicates = Int64(duplicates)
         counts.restored = Int64(restored)
         counts.streams = Int64(streams)
+        counts.unchanged = Int64(unchanged)
         for (code, count) in rejectedByReason {
             counts.rejectedByReason[code.rawValue] = Int64(count)
         }
@@ -96,6 +100,7 @@ public struct IngestReport: Sendable {
 
     mutating func take(_ ingestion: Ledger.Ingestion, at path: String) {
         payloads += 1
+        if ingestion.isUnchanged { unchanged += 1 }
         noticeCount += ingestion.notices.count
         for notice in ingestion.notices where notices.count < IngestReport.rejectionsMax {
             notices.append(Remark(path: path, notice: notice))

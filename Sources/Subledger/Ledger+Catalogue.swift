@@ -1,3 +1,4 @@
+internal import AppStore
 public import Catalogue
 public import EventLog
 public import Events
@@ -123,7 +124,15 @@ public struct CatalogueStore: Sendable {
                 effectiveFrom: effectiveFrom,
                 source: source,
                 recordedAt: recordedAt
-            )
+            ) { version in
+                CatalogStatement(
+                    version: version.version,
+                    effectiveFrom: version.effectiveFrom,
+                    bodyDigest: version.digest,
+                    fileName: version.source,
+                    importedAt: recordedAt
+                ).verified(source: Ledger.operatorSource, receivedAt: recordedAt)
+            }
         }
         return try CatalogueStore.summary(of: outcome, known)
     }

@@ -23,6 +23,7 @@ extension Ledger {
     /// - Parameters:
     ///   - next: Gives the next payload; nil after the last.
     ///   - source: The channel they came by.
+    ///   - arrival: Whether they arrived live or by an import; kept with the evidence.
     ///   - run: The run they belong to; one run may take in several sources, each once.
     ///   - voucher: Who stands behind what is not signed.
     ///   - clock: Our clock.
@@ -33,6 +34,7 @@ extension Ledger {
     public func ingest(
         next: () throws -> LocatedPayload?,
         source: String,
+        arrival: Arrival = .live,
         run: RunID = RunID(),
         voucher: Voucher = .nobody,
         clock: @escaping @Sendable () -> Instant = { .systemClock() },
@@ -40,37 +42,8 @@ extension Ledger {
         progress: (IngestReport) -> Void = { _ in }
     ) async throws -> IngestReport {
         let startedAt = clock()
-        var report = IngestReport()
-        var refused = RejectionBatch()
-        try await withThrowingTaskGroup(of: Ingested.self) { group in
-            var payloads = 0
-            var bytes = 0
-            func finishOne() async throws {
-                guard let ingested = try await group.next() else { return }
-                payloads -= 1
-                bytes -= ingested.byteCount
-                ingested.count(in: &report)
-                if let rejected = ingested.rejected { refused.add(rejected) }
-                if refused.isFull { try await log.keep(refused.take()) }
-                progress(report)
-            }
-            while let located = try next() {
-                guard !isStopped() else {
-                    report.wasStopped = true
-                    break
-                }
-                while payloads >= Ledger.ingestWindow
-                    || (payloads > 0 && bytes + located.byteCount > Ledger.ingestBytesMax)
-                {
-                    try await finishOne()
-                }
-                payloads += 1
-                bytes += located.byteCount
-                group.addTask { try await ingest(located, source, voucher, clock()) }
-            }
-            while payloads > 0 { try await finishOne() }
-        }
-        try await log.keep(refused.take())
+        let channel = Channel(source: source, arrival: arrival, voucher: voucher, clock: clock)
+        let report = try await ingest(next, by: channel, isStopped, progress)
         try await log.keep(
             IngestionRun(
                 id: run,
@@ -85,29 +58,113 @@ extension Ledger {
     }
 
     private func ingest(
+        _ next: () throws -> LocatedPayload?,
+        by channel: Channel,
+        _ isStopped: () -> Bool,
+        _ progress: (IngestReport) -> Void
+    ) async throws -> IngestReport {
+        var report = IngestReport()
+        var refused = RejectionBatch()
+        try await withThrowingTaskGroup(of: [Ingested].self) { group in
+            var payloads = 0
+            var bytes = 0
+            var repeats = RecentRepeats()
+            var chunk: [LocatedPayload] = []
+            func startChunk() {
+                guard !chunk.isEmpty else { return }
+                let payloads = chunk
+                chunk = []
+                group.addTask { try await ingestKnown(payloads, by: channel) }
+            }
+            func finishOne() async throws {
+                startChunk()
+                for ingested in try await group.next() ?? [] {
+                    payloads -= 1
+                    bytes -= ingested.byteCount
+                    ingested.count(in: &report)
+                    repeats.note(ingested.isUnchanged)
+                    if let rejected = ingested.rejected { refused.add(rejected) }
+                    if refused.isFull { try await log.keep(refused.take()) }
+                    progress(report)
+                }
+            }
+            while let located = try next() {
+                guard !isStopped() else {
+                    report.wasStopped = true
+                    break
+                }
+                while payloads >= Ledger.ingestWindow
+                    || (payloads > 0 && bytes + located.byteCount > Ledger.ingestBytesMax)
+                {
+                    try await finishOne()
+                }
+                payloads += 1
+                bytes += located.byteCount
+                if repeats.areMost {
+                    chunk.append(located)
+                    if chunk.count >= RecentRepeats.chunkMax { startChunk() }
+                } else {
+                    group.addTask { [try await ingest(located, by: channel)] }
+                }
+            }
+            while payloads > 0 { try await finishOne() }
+        }
+        try await log.keep(refused.take())
+        return report
+    }
+
+    // Looks up first which bytes are in evidence, for those need no second check of signatures.
+    private func ingestKnown(
+        _ payloads: [LocatedPayload],
+        by channel: Channel
+    ) async throws -> [Ingested] {
+        var digests: [Digest] = []
+        for case .success(let bytes) in payloads.map(\.payload) {
+            digests += verifier.evidenceDigests(of: bytes)
+        }
+        let known = try await log.knownEvidence(digests)
+        return try await withThrowingTaskGroup(of: Ingested.self) { group in
+            for located in payloads {
+                group.addTask { try await ingest(located, by: channel, known: known) }
+            }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+    }
+
+    private func ingest(
         _ located: LocatedPayload,
-        _ source: String,
-        _ voucher: Voucher,
-        _ now: Instant
+        by channel: Channel,
+        known: [Digest: Verification] = [:]
     ) async throws -> Ingested {
+        let now = channel.clock()
         let verified: VerifiedPayload
         do throws(Rejection) {
             verified = try verifier.verify(
                 payload: try located.payload.get(),
-                source: source,
+                source: channel.source,
+                arrival: channel.arrival,
                 receivedAt: now,
-                voucher: voucher
+                voucher: channel.voucher,
+                known: { known[$0] }
             )
         } catch {
             // Where there are no bytes there is nothing to keep: the report tells of it.
             var kept: RejectedPayload?
             if case .success(let bytes) = located.payload {
-                kept = rejected(bytes, error, source: source, at: located.path, now)
+                kept = rejected(bytes, error, source: channel.source, at: located.path, now)
             }
             return Ingested(located, .failure(error), rejected: kept)
         }
         return Ingested(located, .success(try await append(verified)))
     }
+}
+
+/// How the payloads of one run came.
+private struct Channel: Sendable {
+    let source: String
+    let arrival: Arrival
+    let voucher: Voucher
+    let clock: @Sendable () -> Instant
 }
 
 extension LocatedPayload {
@@ -138,11 +195,41 @@ private struct Ingested: Sendable {
         self.rejected = rejected
     }
 
+    /// Whether it was verified and brought nothing.
+    var isUnchanged: Bool {
+        if case .success(let ingestion) = outcome { ingestion.isUnchanged } else { false }
+    }
+
     func count(in report: inout IngestReport) {
         switch outcome {
         case .success(let ingestion): report.take(ingestion, at: path)
         case .failure(let rejection): report.refuse(path, rejection)
         }
+    }
+}
+
+/// Whether most of the payloads that were taken in last had been taken in before.
+///
+/// Then it pays to look their bytes up before their signatures are checked; of new ones it would only
+/// cost.
+private struct RecentRepeats {
+    private var finished = 0
+    private var unchanged = 0
+
+    /// Whether the last whole window was mostly repeats.
+    private(set) var areMost = false
+
+    /// Payloads that are looked up in one statement.
+    static let chunkMax = 64
+
+    private static let windowPayloads = 128
+
+    mutating func note(_ isUnchanged: Bool) {
+        finished += 1
+        if isUnchanged { unchanged += 1 }
+        guard finished == RecentRepeats.windowPayloads else { return }
+        areMost = unchanged > finished / 2
+        (finished, unchanged) = (0, 0)
     }
 }
 

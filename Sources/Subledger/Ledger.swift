@@ -22,10 +22,11 @@ public struct Ledger: Sendable {
     /// Opens the ledger of a database that `Migrator` has prepared.
     public static func open(
         _ settings: ConnectionSettings,
-        policy: VerificationPolicy = VerificationPolicy()
+        policy: VerificationPolicy = VerificationPolicy(),
+        options: EventLog.Options = EventLog.Options()
     ) async throws(EventLogError) -> Ledger {
         Ledger(
-            log: try await EventLog.open(settings),
+            log: try await EventLog.open(settings, options),
             verifier: AppStoreVerifier(policy: policy)
         )
     }
@@ -38,6 +39,7 @@ public struct Ledger: Sendable {
     /// - Parameters:
     ///   - payload: The exact bytes that arrived.
     ///   - source: The channel they came by; kept with the evidence.
+    ///   - arrival: Whether it arrived live or by an import; kept with the evidence.
     ///   - location: Where it was found, kept with a rejection; empty for nowhere to go back to.
     ///   - receivedAt: When they arrived, on our clock.
     ///   - voucher: Who stands behind what is not signed.
@@ -48,6 +50,7 @@ public struct Ledger: Sendable {
     public func ingest(
         _ payload: [UInt8],
         source: String,
+        arrival: Arrival = .live,
         location: String = "",
         receivedAt: Instant = .systemClock(),
         voucher: Voucher = .nobody
@@ -57,6 +60,7 @@ public struct Ledger: Sendable {
             verified = try verifier.verify(
                 payload: payload,
                 source: source,
+                arrival: arrival,
                 receivedAt: receivedAt,
                 voucher: voucher
             )
@@ -89,9 +93,12 @@ public struct Ledger: Sendable {
     }
 
     func append(_ verified: VerifiedPayload) async throws -> Ingestion {
-        var outcomes: [AppendOutcome] = []
-        for group in verified.groups { outcomes += try await log.append(group) }
-        return Ingestion(facts: verified.facts, outcomes: outcomes, notices: verified.notices)
+        let outcomes = try await log.append(verified.groups)
+        return Ingestion(
+            facts: verified.facts,
+            outcomes: Array(outcomes.joined()),
+            notices: verified.notices
+        )
     }
 
     /// What became of one payload.
@@ -102,6 +109,9 @@ public struct Ledger: Sendable {
         public let outcomes: [AppendOutcome]
         /// What was left out, or taken with a reservation.
         public let notices: [VerifiedPayload.Notice]
+
+        /// Whether it neither brought nor confirmed anything, so that nothing of it was kept.
+        public var isUnchanged: Bool { !outcomes.contains { $0.isNew || $0.isConfirmation } }
     }
 
     /// When a subscription gave access, as far as was known: folded from the log, no table between.

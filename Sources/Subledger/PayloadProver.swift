@@ -10,13 +10,12 @@ final class PayloadProver: Sendable {
     // A verifier remembers the chains it has judged, so each is made once.
     private let verifiers = Mutex<[VerifierKey: AppStoreVerifier]>([:])
 
-    /// Most verifiers remembered: one for each environment that a payload had to be told, and few
-    /// words for environments are known.
+    /// Most verifiers remembered: one for each environment of the events of a payload, and few words
+    /// for environments are known.
     private static let verifiersMax = 64
 
     private struct VerifierKey: Hashable {
         let environments: Set<Environment>
-        let assumed: Environment?
         let hasRoots: Bool
     }
 
@@ -53,42 +52,39 @@ final class PayloadProver: Sendable {
             return .failure(Unproven(.evidenceMissing, "the payload is not in the log"))
         case .damaged(let reason):
             return .failure(Unproven(.evidenceDamaged, reason))
+        case .whole(let evidence) where evidence.kind == .catalogVersion:
+            return CatalogProof.disproof(of: cited, by: evidence).map { .failure($0) }
+                ?? .success(evidence.verification.trust)
         case .whole(let evidence):
             if let root = evidence.verification.root, !rootDigests.contains(root) {
                 return .failure(Unproven(root: root, given: roots.count))
             }
-            var first: Unproven?
-            for verifier in self.verifiers(for: evidence, citedBy: cited.events) {
-                guard let unproven = verifier.disproof(of: cited.events, by: evidence) else {
-                    return .success(evidence.verification.trust)
-                }
-                first = first ?? unproven
+            guard let unproven = disproof(of: cited, by: evidence, hasRoots: true) else {
+                return .success(evidence.verification.trust)
             }
-            return .failure(
-                first ?? Unproven(.eventNotProven, "no event says where the payload belongs")
-            )
+            // Whether the receipt in an unsigned body was trusted when the body was taken in is not
+            // known now, so that both are tried: that receipt proves nothing of such a body.
+            if evidence.verification.trust != .signed,
+                disproof(of: cited, by: evidence, hasRoots: false) == nil
+            {
+                return .success(evidence.verification.trust)
+            }
+            return .failure(unproven)
         }
     }
 
-    // The environment that was assumed when a payload was taken in that names none is in its
-    // events. And whether the receipt in an unsigned body was trusted then is not known now, so
-    // that both are tried: nothing of such a body is proven by that receipt.
-    private func verifiers(
-        for evidence: Evidence,
-        citedBy events: [Event]
-    ) -> [AppStoreVerifier] {
-        let environments = Set(events.map(\.fact.stream.environment))
-        let assumed = environments.sorted { $0.word < $1.word }.map { environment in
-            environment == .unknown ? nil : environment
-        }
-        let rootChoices = evidence.verification.trust == .signed ? [true] : [true, false]
-        return assumed.flatMap { assumed in
-            rootChoices.map { hasRoots in
-                verifier(
-                    VerifierKey(environments: environments, assumed: assumed, hasRoots: hasRoots)
-                )
-            }
-        }
+    // The environment of a piece that names none is in its context, so that none is assumed here.
+    // Words that only the operator's policy made known are accepted where an event has them: it is
+    // held against the piece afterwards.
+    private func disproof(
+        of cited: CitedPayload,
+        by evidence: Evidence,
+        hasRoots: Bool
+    ) -> Unproven? {
+        let repeated = cited.confirmations.compactMap(\.event)
+        let environments = Set((cited.events + repeated).map(\.fact.stream.environment))
+        return verifier(VerifierKey(environments: environments, hasRoots: hasRoots))
+            .disproof(of: cited, by: evidence)
     }
 
     private func verifier(_ key: VerifierKey) -> AppStoreVerifier {
@@ -100,13 +96,25 @@ final class PayloadProver: Sendable {
                     roots: key.hasRoots ? roots : [],
                     environments: key.environments.union([
                         .production, .sandbox, .xcode, .localTesting,
-                    ]),
-                    assumedEnvironment: key.assumed
+                    ])
                 )
             )
             verifiers[key] = verifier
             return verifier
         }
+    }
+}
+
+/// Proves versions of the catalog: the operator's own statements, which no verifier of Apple's takes.
+private enum CatalogProof {
+    static func disproof(of cited: CitedPayload, by evidence: Evidence) -> Unproven? {
+        let fact: Fact
+        do throws(Rejection) {
+            fact = try CatalogStatement.fact(ofStored: evidence.payload)
+        } catch {
+            return Unproven(error)
+        }
+        return cited.disproof(by: [fact])
     }
 }
 
@@ -138,8 +146,10 @@ private struct Unproven: Error {
 
     func located(in cited: CitedPayload) -> SignatureReport.Failure {
         SignatureReport.Failure(
-            position: position ?? cited.events[0].position,
-            evidence: cited.digest,
+            position: position ?? cited.events.first?.position
+                ?? cited.confirmations.first?.confirmation.position
+                ?? Position(lane: 0, offset: 0),
+            evidence: cited.evidence.digest,
             reason: reason,
             message: message
         )
@@ -147,15 +157,16 @@ private struct Unproven: Error {
 }
 
 extension AppStoreVerifier {
-    /// Why a payload does not prove these events; nil where it does.
-    fileprivate func disproof(of events: [Event], by evidence: Evidence) -> Unproven? {
+    /// Why a payload does not prove what cites it; nil where it does.
+    fileprivate func disproof(of cited: CitedPayload, by evidence: Evidence) -> Unproven? {
         let verified: VerifiedPayload
         do throws(Rejection) {
             verified = try verify(
                 payload: evidence.payload,
                 source: evidence.source,
                 receivedAt: evidence.receivedAt,
-                voucher: evidence.verification.trust.voucher
+                voucher: evidence.verification.trust.voucher,
+                context: evidence.context
             )
         } catch {
             return Unproven(error)
@@ -165,15 +176,68 @@ extension AppStoreVerifier {
         guard let group = groups.first(where: { $0.evidence.isOfTheKind(of: evidence) }) else {
             return Unproven(.evidenceDiffers, evidence.difference(from: groups.first?.evidence))
         }
-        let facts = Set(group.value.map(ProvenFact.init))
-        let stranger = events.first { !facts.contains(ProvenFact($0.fact)) }
-        return stranger.map { event in
-            Unproven(
+        return cited.disproof(by: group.value)
+    }
+}
+
+extension CitedPayload {
+    /// Why the facts that the payload gives do not prove what cites it; nil where they do.
+    fileprivate func disproof(by facts: [Fact]) -> Unproven? {
+        let proven = Set(facts.map(ProvenFact.init))
+        if let stranger = events.first(where: { !proven.contains(ProvenFact($0.fact)) }) {
+            return Unproven(
                 .eventNotProven,
                 "the payload verifies and gives \(facts.count) facts, but the event is none of them",
-                at: event.position
+                at: stranger.position
             )
         }
+        guard !confirmations.isEmpty else { return nil }
+        let bySubject = Dictionary(grouping: facts, by: \.subject)
+        for repeated in confirmations {
+            let confirmation = repeated.confirmation
+            guard let event = repeated.event else {
+                return Unproven(
+                    .eventMalformed,
+                    "a confirmation repeats the event, which is not there or cannot be read; run "
+                        + "`subledger verify`",
+                    at: confirmation.position
+                )
+            }
+            let candidates = bySubject[event.fact.subject, default: []].filter {
+                $0.asOf == confirmation.asOf
+            }
+            guard candidates.contains(where: { $0.repeats(event, confirmation) }) else {
+                return Unproven(
+                    .confirmationNotProven,
+                    "the payload verifies and gives \(facts.count) facts, but none of them repeats "
+                        + "the event as of \(confirmation.asOf)",
+                    at: confirmation.position
+                )
+            }
+        }
+        return nil
+    }
+}
+
+extension Fact {
+    /// Whether it says of the repeated fields what the event says, under the alias that is recorded.
+    fileprivate func repeats(_ event: Event, _ confirmation: Confirmation) -> Bool {
+        let (mine, theirs) = (
+            Assertion(offset: 0, asOf: asOf, content: content),
+            Assertion(offset: 0, asOf: asOf, content: event.fact.content)
+        )
+        let alias = confirmation.transactionId
+        return confirmation.fields.fields.allSatisfy { field in
+            mine.fields.contains(field) && theirs.fields.contains(field)
+                && mine.state(of: field) == theirs.state(of: field)
+        } && (alias.isEmpty || content[.transactionId] == .text(alias))
+    }
+}
+
+extension CitedPayload.Found {
+    /// The digest of a payload that is there.
+    fileprivate var digest: Digest? {
+        if case .whole(let evidence) = self { evidence.digest } else { nil }
     }
 }
 
@@ -193,9 +257,9 @@ extension Verification.Trust {
 extension Evidence {
     /// Whether a payload that was read again is what its record says.
     fileprivate func isOfTheKind(of record: Evidence) -> Bool {
-        guard kind == record.kind, verification.root == record.verification.root else {
-            return false
-        }
+        guard kind == record.kind, verification.root == record.verification.root,
+            context == record.context
+        else { return false }
         // What the secret proved is decoded again as vouched for.
         return (verification.trust == .signed) == (record.verification.trust == .signed)
     }
@@ -203,7 +267,9 @@ extension Evidence {
     fileprivate func difference(from found: Evidence?) -> String {
         func words(_ evidence: Evidence) -> String {
             let root = evidence.verification.root.map { " under the root \($0)" } ?? ""
+            let context = evidence.context.map { " with the context \($0.canonicalText)" } ?? ""
             return "\(evidence.kind.rawValue), \(evidence.verification.trust.rawValue)\(root)"
+                + context
         }
         guard let found else {
             return "its record says \(words(self)); read again, the payload gives no facts of that"

@@ -4,11 +4,11 @@ public import Events
 public struct SignatureReport: Sendable {
     /// Payloads that were looked at, in the order of the log.
     public private(set) var payloads: Int64 = 0
-    /// Payloads that prove every event that cites them.
+    /// Payloads that prove every event and every confirmation that cites them.
     public private(set) var verified: Int64 = 0
     /// The same by trust.
     public private(set) var byTrust: [Verification.Trust: Int64] = [:]
-    /// The first event that is not proven; nil where all are.
+    /// The first event that is not proven, or whose confirmation is not; nil where all are.
     public private(set) var firstFailure: Failure?
 
     /// Whether every event is proven.
@@ -18,7 +18,7 @@ public struct SignatureReport: Sendable {
     public struct Failure: Hashable, Sendable {
         /// The event.
         public let position: Position
-        /// The payload it cites; nil where the event cannot be read.
+        /// SHA-256 of the payload; nil where the event cannot be read or the payload is not there.
         public let evidence: Digest?
         /// A machine word: of `Reason`, or of the `Rejection` with which the payload is refused now.
         public let reason: String
@@ -38,6 +38,8 @@ public struct SignatureReport: Sendable {
         case evidenceDiffers = "evidence-differs"
         /// The payload says something else than the event.
         case eventNotProven = "event-not-proven"
+        /// The payload does not repeat what the confirmation says that it repeats.
+        case confirmationNotProven = "confirmation-not-proven"
         /// The columns of the event cannot be read.
         case eventMalformed = "event-malformed"
     }
@@ -53,7 +55,7 @@ public struct SignatureReport: Sendable {
             byTrust[trust, default: 0] += 1
         }
         guard let failure = result.failure else { return }
-        if failure.evidence != nil { payloads += 1 }
+        if failure.reason != Reason.eventMalformed.rawValue { payloads += 1 }
         firstFailure = failure
     }
 }

@@ -67,7 +67,7 @@ private struct PageReader {
     private let log: EventLog
     private let heads: [(lane: Int, head: EventLog.Head)]
     private var index = 0
-    private var offset: Int64 = 0
+    private var commit: Int64 = 0
 
     init(log: EventLog, heads: [Int: EventLog.Head]) {
         self.log = log
@@ -78,12 +78,12 @@ private struct PageReader {
     mutating func next() async throws(EventLogError) -> CitedPayloadPage? {
         while index < heads.count {
             let (lane, head) = heads[index]
-            if let page = try await log.citedPayloads(lane: lane, after: offset, upTo: head) {
-                offset = page.lastOffset
+            if let page = try await log.citedPayloads(lane: lane, after: commit, upTo: head) {
+                commit = page.lastCommit
                 return page
             }
             index += 1
-            offset = 0
+            commit = 0
         }
         return nil
     }

@@ -123,29 +123,35 @@ struct AppendBench {
         return rate
     }
 
-    /// The same rows, one transaction a batch: an event row a fact, an evidence row a batch.
+    /// The same rows, one transaction a batch: an event row and an evidence row a fact.
     private func copyPlain() async throws -> Double {
+        let log = try await EventLog.open(settings)
+        let dictionary = log.evidenceDictionary
+        await log.close()
         let session = try await PostgresSession.connect(settings)
         let first = try await plainCount() + 1
-        let packed = material.batches.map { EvidencePacking.pack($0.evidence.payload) }
+        let packed = material.batches.map { batch in
+            batch.map { EvidencePacking.pack($0.evidence.payload, dictionary: dictionary) }
+        }
         let facts = material.batches.count * BenchMaterial.batchFacts
         let rate = try await AppendBench.rate(of: facts) {
             for (number, batch) in material.batches.enumerated() {
                 let first = first + Int64(number * BenchMaterial.batchFacts)
                 let packed = packed[number]
                 try await session.transaction { session throws(PostgresError) in
-                    _ = try session.copyIn(PlainEventRow.copy(into: "plain.event"), from: 0) {
-                        index,
-                        writer throws(PostgresError) in
-                        guard index < batch.value.count else { return false }
-                        writer.row(PlainEventRow(batch, index, offset: first + Int64(index)).values)
-                        index += 1
-                        return true
+                    try session.copyRows(PlainEventRow.copy(into: "plain.event"), batch.count) {
+                        PlainEventRow(batch[$0], 0, offset: first + Int64($0)).values
                     }
-                    try session.query(
-                        PlainEventRow.insertEvidence(into: "plain.evidence"),
-                        PlainEventRow.evidence(batch.evidence, packed)
-                    )
+                    try session.copyRows(
+                        PlainEventRow.copyEvidence(into: "plain.evidence"),
+                        batch.count
+                    ) { index in
+                        PlainEventRow.evidence(
+                            batch[index].evidence,
+                            packed[index],
+                            number: first + Int64(index)
+                        )
+                    }
                 }
             }
         }
@@ -175,5 +181,20 @@ private final class WorkList: Sendable {
     func next() -> Int? {
         let index = taken.wrappingAdd(1, ordering: .relaxed).oldValue
         return index < count ? index : nil
+    }
+}
+
+extension PostgresSession {
+    fileprivate func copyRows(
+        _ sql: String,
+        _ count: Int,
+        row: @Sendable (Int) -> [PostgresValue]
+    ) throws(PostgresError) {
+        _ = try copyIn(sql, from: 0) { index, writer throws(PostgresError) in
+            guard index < count else { return false }
+            writer.row(row(index))
+            index += 1
+            return true
+        }
     }
 }

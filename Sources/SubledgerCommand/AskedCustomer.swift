@@ -106,11 +106,11 @@ struct AskedCustomer {
         Set(histories.map { lanes.lane(of: $0.stream.originalTransactionId) }).sorted()
     }
 
-    /// Where the events came from, by the digest of their evidence.
-    func evidence(in log: EventLog) async throws -> [Digest: EvidenceSummary] {
-        var found: [Digest: EvidenceSummary] = [:]
+    /// Where the events came from.
+    func evidence(in log: EventLog) async throws -> [Position: EvidenceSummary] {
+        var found: [Position: EvidenceSummary] = [:]
         for history in histories {
-            found.merge(try await log.evidenceSummaries(of: history.latest)) { first, _ in first }
+            found.merge(try await log.eventSummaries(of: history.latest)) { first, _ in first }
         }
         return found
     }

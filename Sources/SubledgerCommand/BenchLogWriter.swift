@@ -18,7 +18,7 @@ struct BenchLogWriter {
         previous = identity.genesis(lane: 0)
         evidence = Evidence(
             payload: Array("{\"bench\":true}".utf8),
-            kind: .serverAPIResponse,
+            kind: .verifyReceiptResponse,
             source: "bench",
             verification: Verification(trust: .vouched, root: nil),
             receivedAt: Instant(milliseconds: 1_609_459_200_000)
@@ -27,14 +27,6 @@ struct BenchLogWriter {
 
     /// Events that wait for a commit.
     var pending: Int { facts.count }
-
-    /// Stores the one payload.
-    func begin(_ session: PostgresSession) async throws {
-        try await session.query(
-            PlainEventRow.insertEvidence(into: "ledger.evidence"),
-            PlainEventRow.evidence(evidence, EvidencePacking.pack(evidence.payload))
-        )
-    }
 
     /// Adds what a renewal for that many weeks brings.
     mutating func add(_ stream: Int, renewal: Int, at milliseconds: Int64, weeks: Int) {
@@ -57,6 +49,8 @@ struct BenchLogWriter {
             number: commits,
             firstOffset: first,
             count: facts.count,
+            firstEvidence: commits,
+            evidence: 1,
             confirmations: 0,
             committedAt: Instant(milliseconds: facts.last?.asOf.milliseconds ?? 0)
         )
@@ -67,13 +61,20 @@ struct BenchLogWriter {
                 position: Position(lane: 0, offset: first + Int64(index)),
                 recordedAt: commit.committedAt,
                 fact: fact,
-                evidence: evidence.digest
+                evidence: commits
             )
-            hasher.update(event.digest(evidenceRecord: evidence.recordDigest))
-            rows.append(PlainEventRow(event).values)
+            let salt = Salt.random()
+            hasher.update(event.commitments(salt: salt, evidence: evidence.recordDigest).digest)
+            rows.append(PlainEventRow(event, salt: salt).values)
         }
         let digest = hasher.digest()
-        try await BenchLogWriter.write(rows, commit, digest, in: session)
+        let payload = PlainEventRow.evidence(
+            evidence,
+            EvidencePacking.pack(evidence.payload, dictionary: nil),
+            number: commits,
+            commit: commits
+        )
+        try await BenchLogWriter.write(rows, payload, commit, digest, in: session)
         previous = digest
         written += facts.count
         facts.removeAll(keepingCapacity: true)
@@ -81,6 +82,7 @@ struct BenchLogWriter {
 
     private static func write(
         _ rows: [[PostgresValue]],
+        _ payload: [PostgresValue],
         _ commit: Commit,
         _ digest: Digest,
         in session: PostgresSession
@@ -88,16 +90,18 @@ struct BenchLogWriter {
         try await session.transaction { session throws(PostgresError) in
             try session.query(
                 """
-                INSERT INTO ledger.commit (lane, commit_no, first_offset, count, confirmations,
-                    committed_at, digest) VALUES ($1, $2, $3, $4, 0, $5, $6)
+                INSERT INTO ledger.commit (lane, commit_no, first_offset, count, first_evidence_no,
+                    evidence, confirmations, committed_at, format, digest)
+                VALUES ($1, $2, $3, $4, $2, 1, 0, $5, $6, $7)
                 """,
                 [
                     .int4(0), .int8(commit.number), .int8(commit.firstOffset),
                     .int4(Int32(commit.count)),
                     .timestamptz(microseconds: commit.committedAt.milliseconds * 1000),
-                    .bytea(digest.bytes),
+                    .int4(Int32(commit.format)), .bytea(digest.bytes),
                 ]
             )
+            try session.query(PlainEventRow.insertEvidence(into: "ledger.evidence"), payload)
             _ = try session.copyIn(PlainEventRow.copy(into: "ledger.event"), from: 0) {
                 index,
                 writer throws(PostgresError) in

@@ -67,7 +67,10 @@ struct StatementOptions: ParsableArguments {
         isTransfer: Bool = false,
         in database: DatabaseOptions
     ) async throws -> StatementDocument {
-        let ledger = try await Ledger.open(try await database.settings())
+        let ledger = try await Ledger.open(
+            try await database.settings(),
+            options: try DatabaseOptions.logOptions()
+        )
         let stream = try await StreamOptions.stream(
             originalTransactionId,
             in: environment,

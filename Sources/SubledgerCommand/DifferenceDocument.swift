@@ -338,8 +338,8 @@ extension ExplainedSample {
                     "recordedAt": JSONTree(iso: event.recordedAt),
                     "kind": .text(event.fact.kind.rawValue),
                     "what": .text(event.fact.summary),
-                    "source": JSONTree(evidence[event.evidence]?.source),
-                    "trust": JSONTree(evidence[event.evidence]?.trust),
+                    "source": JSONTree(evidence[event.position]?.source),
+                    "trust": JSONTree(evidence[event.position]?.trust),
                 ])
             }
         )

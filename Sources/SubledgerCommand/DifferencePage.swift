@@ -318,7 +318,7 @@ private struct SampleSection {
         let events = answer.explanation.because.map { event -> HTML in
             let type = [event.notificationType, event.subtype].compactMap { $0 }
                 .joined(separator: "/")
-            let source = answer.evidence[event.evidence]?.source ?? "?"
+            let source = answer.evidence[event.position]?.source ?? "?"
             return item(
                 event.position,
                 event.occurredAt,
@@ -330,7 +330,7 @@ private struct SampleSection {
     }
 
     private func item(_ event: Event) -> HTML {
-        let source = sample.evidence[event.evidence]?.source ?? "?"
+        let source = sample.evidence[event.position]?.source ?? "?"
         return item(
             event.position,
             event.fact.effective,

@@ -112,7 +112,7 @@ struct ExplainedSample {
     /// The events that caused the new row of the matter; empty where the matter is access, which
     /// `new` explains.
     let newCauses: [Event]
-    let evidence: [Digest: EvidenceSummary]
+    let evidence: [Position: EvidenceSummary]
     /// What this program's fold answers; nil where it has none.
     let new: ExplanationAnswer?
     /// Why there is no answer; nil where there is one.
@@ -150,7 +150,7 @@ struct ExplainedSample {
             matter.row ?? (matter.isAccess ? sample.oldRow(at: instant, in: tables) : nil)
         oldCauses = history.events(oldRow?.old?.positions)
         newCauses = history.events(matter.row?.new?.positions)
-        evidence = try await log.evidenceSummaries(of: history.latest)
+        evidence = try await log.eventSummaries(of: history.latest)
         let asked = AskedCustomer(
             id: id,
             environment: sample.stream.environment,

@@ -8,9 +8,11 @@ struct EventCommand: AsyncParsableCommand {
         abstract:
             "One event of the log: what it says, the bytes that prove it, its place in the chain.",
         discussion: """
-            --raw writes the payload to stdout exactly as it arrived; an event that was only \
-            repeated later keeps the payload that brought it first. `subledger verify` proves the \
-            chain up to the commit that --proof prints.
+            --raw writes what proves the event to stdout, byte for byte as it is kept: the smallest \
+            piece that proves itself. That is a JWS (a notification with those nested in it), the DER \
+            of an app receipt, the element of a statuses response, or an unsigned body with its \
+            passwords blanked; an envelope around it, white space and byte order marks are not kept. \
+            `subledger verify` proves the chain up to the commit that --proof prints.
             """
     )
 
@@ -111,10 +113,13 @@ extension StoredEvent {
                 )
             ),
             "evidence": .object([
-                "digest": .text(event.evidence.hex), "kind": JSONTree(record?.kind.rawValue),
+                "digest": JSONTree(record?.digest.hex), "number": .number(event.evidence),
+                "kind": JSONTree(record?.kind.rawValue),
                 "source": JSONTree(record?.source),
                 "trust": JSONTree(record?.verification.trust.rawValue),
                 "receivedAt": JSONTree(record?.receivedAt.milliseconds),
+                "arrival": JSONTree(record?.arrival.rawValue),
+                "context": JSONTree(record?.context?.canonicalText),
                 "byteCount": JSONTree(record.map { Int64($0.payload.count) }),
             ]),
         ])
@@ -123,15 +128,24 @@ extension StoredEvent {
     fileprivate func proof(_ lanes: LaneCount) -> JSONTree {
         .object([
             "position": JSONTree(event.position, lanes: lanes),
-            "eventDigest": JSONTree(digest?.hex),
-            "evidenceDigest": .text(event.evidence.hex),
+            "eventDigest": JSONTree(commitments?.digest.hex),
+            "salt": .text(hexadecimal(salt.bytes)),
+            "commitments": .object([
+                "purchase": JSONTree(commitments?.purchase.hex),
+                "person": JSONTree(commitments?.person.hex),
+                "evidence": JSONTree(commitments?.evidence.hex),
+            ]),
+            "evidenceDigest": JSONTree(record?.digest.hex),
             "evidenceRecordDigest": JSONTree(record?.recordDigest.hex),
             "commit": .object([
                 "lane": .number(Int64(commit.commit.lane)),
                 "number": .number(commit.commit.number),
                 "firstOffset": .number(commit.commit.firstOffset),
                 "count": .number(Int64(commit.commit.count)),
+                "firstEvidence": .number(commit.commit.firstEvidence),
+                "evidence": .number(Int64(commit.commit.evidence)),
                 "confirmations": .number(Int64(commit.commit.confirmations)),
+                "format": .number(Int64(commit.commit.format)),
                 "committedAt": .number(commit.commit.committedAt.milliseconds),
                 "digest": .text(commit.digest.hex),
                 "previousDigest": .text(previousDigest.hex),
@@ -148,7 +162,7 @@ extension StoredEvent {
             ("recorded", event.recordedAt.clock), ("bundle", fact.bundleId),
             ("purchase", fact.purchaseDate.ifSet == nil ? "–" : fact.purchaseDate.clock),
             ("expires", fact.expiresDate.ifSet == nil ? "–" : fact.expiresDate.clock),
-            ("evidence", event.evidence.hex),
+            ("evidence", record?.digest.hex ?? "number \(event.evidence), which is not there"),
             (
                 "",
                 [record?.kind.rawValue, record?.verification.trust.rawValue, record?.source]
@@ -157,6 +171,9 @@ extension StoredEvent {
         ]
         for (name, value) in lines { table.add([name, value]) }
         for entry in fact.content.entries { table.add(["  \(entry.field)", entry.value.words]) }
+        for (tag, value) in fact.content.unrecognised {
+            table.add(["  tag \(tag)", hexadecimal(value)])
+        }
         return table.text
     }
 
@@ -164,14 +181,21 @@ extension StoredEvent {
         var table = TextTable(["event", event.position.text(lanes: lanes)])
         let columns = commit.commit
         let lines = [
-            ("event digest", digest?.hex ?? "cannot be computed: the payload is not there"),
-            ("evidence", event.evidence.hex),
+            (
+                "event digest",
+                commitments?.digest.hex ?? "cannot be computed: the payload is not there"
+            ),
+            ("  of purchase", commitments?.purchase.hex ?? "–"),
+            ("  of person", commitments?.person.hex ?? "–"),
+            ("  of evidence", commitments?.evidence.hex ?? "–"),
+            ("salt", hexadecimal(salt.bytes)),
+            ("evidence", record?.digest.hex ?? "number \(event.evidence), which is not there"),
             ("evidence record", record?.recordDigest.hex ?? "–"),
             ("commit", "\(columns.number) of lane \(columns.lane), \(columns.committedAt.clock)"),
             (
                 "",
                 "offsets from \(columns.firstOffset), \(columns.count) events, "
-                    + "\(columns.confirmations) confirmations"
+                    + "\(columns.confirmations) confirmations, \(columns.evidence) payloads"
             ),
             ("commit digest", commit.digest.hex), ("digest before it", previousDigest.hex),
         ]

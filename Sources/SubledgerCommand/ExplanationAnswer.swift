@@ -10,7 +10,7 @@ struct ExplanationAnswer {
     let explanation: Explanation
     let now: KnowledgeMarks
     let then: KnowledgeMarks
-    let evidence: [Digest: EvidenceSummary]
+    let evidence: [Position: EvidenceSummary]
     /// The version of the catalogue that held at the instant; nil where there is none.
     let catalogueVersion: Int?
 
@@ -98,7 +98,7 @@ struct ExplanationAnswer {
             "signedAt": JSONTree(iso: event.signedAt),
             "recordedAt": JSONTree(iso: event.recordedAt),
             "lagSeconds": .number(event.lagSeconds),
-            "source": JSONTree(evidence[event.evidence]?.source),
+            "source": JSONTree(evidence[event.position]?.source),
         ])
     }
 

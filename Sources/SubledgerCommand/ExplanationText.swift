@@ -89,7 +89,7 @@ struct ExplanationText {
         for (index, event) in explanation.because.enumerated() {
             let type = [event.notificationType, event.subtype].compactMap { $0 }
                 .joined(separator: "/")
-            let source = answer.evidence[event.evidence]?.source ?? "?"
+            let source = answer.evidence[event.position]?.source ?? "?"
             table.add([
                 " \(index + 1)", event.position.mark(lanes: lanes), event.occurredAt.clock,
                 type.isEmpty ? "(no notification)" : type, event.role.rawValue,

@@ -59,10 +59,10 @@ struct Failure: Error {
     private static func exitCode(of code: EventLogError.Code) -> ExitCode {
         switch code {
         case .notMigrated, .schemaTooNew, .schemaTooOld, .migrationEdited, .laneCountFixed,
-            .temporaryFile:
+            .temporaryFile, .clockSkew:
             Exit.configuration
         case .permissionDenied: Exit.permission
-        case .databaseUnavailable: Exit.unavailable
+        case .databaseUnavailable, .catalogueTaken: Exit.unavailable
         case .malformedLog, .cursorNotOfLog, .cursorBeyondLog: Exit.mismatch
         case .tooManyFacts, .tooManyStreams: Exit.badInput
         case .database, .closed: Exit.internalError

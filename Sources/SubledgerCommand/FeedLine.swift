@@ -34,10 +34,14 @@ struct FeedLine {
         if let milliseconds = fact.purchaseDate.ifSet { line.member(.purchaseDate, milliseconds) }
         if let milliseconds = fact.expiresDate.ifSet { line.member(.expiresDate, milliseconds) }
         for entry in fact.content.entries { line.member(entry) }
-        line.member(.evidence, event.evidence.hex)
+        for (tag, value) in fact.content.unrecognised {
+            line += Array(",\"tag\(tag)\":\"\(hexadecimal(value))\"".utf8)
+        }
         if let evidence = fed.evidence {
+            line.member(.evidence, evidence.digest.hex)
             line.member(.evidenceKind, evidence.evidenceKind)
             line.member(.source, evidence.source)
+            line.member(.arrival, evidence.arrival)
             line.member(.trust, evidence.trust)
         }
         line.name(.cursor)
@@ -62,7 +66,7 @@ struct FeedLine {
     enum Member: String, CaseIterable {
         case position, recordedAt, asOf, kind, format, environment, bundleId
         case originalTransactionId, purchaseDate, expiresDate
-        case evidence, evidenceKind, source, trust, cursor
+        case evidence, evidenceKind, source, arrival, trust, cursor
     }
 
     // Asking an enum for its case's name goes through reflection, so each is asked once.

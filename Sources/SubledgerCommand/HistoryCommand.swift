@@ -10,7 +10,9 @@ struct HistoryCommand: AsyncParsableCommand {
         discussion: """
             An event carries the trust of the payload that brought it first: signed by Apple, \
             fetched from Apple by our client, proven by the shared secret, or vouched for by the \
-            operator. A payload that only repeated it left a confirmation and changes no trust.
+            operator. A later payload that repeated it is counted with its own trust: "vouched, \
+            then signed" is a fact that Apple's signature confirmed. With --trust an event counts \
+            where its own payload has that trust, or with those fields that such a payload confirmed.
             The effect is what the event changed in the active periods: + opened, = renewed, \
             ~ grace, − ended, ↩ restored, > extended, · nothing. Effective is when: valid time.
             """
@@ -61,6 +63,44 @@ struct HistoryCommand: AsyncParsableCommand {
     }
 }
 
+extension Content {
+    /// Its fields under Apple's names, and those of later versions by their tags, in hexadecimal.
+    fileprivate var jsonFields: [String: JSONValue] {
+        var fields = Dictionary(
+            uniqueKeysWithValues: entries.map { ("\($0.field)", JSONValue($0.value)) }
+        )
+        for (tag, value) in unrecognised {
+            fields["tag\(tag)"] = JSONValue(.text(hexadecimal(value)))
+        }
+        return fields
+    }
+}
+
+extension Event {
+    /// The event as if it said nothing but these fields.
+    fileprivate func limited(to fields: FieldSet) -> Event {
+        var content = fact.content
+        for entry in content.entries where !fields.contains(entry.field) {
+            content[entry.field] = nil
+        }
+        return Event(
+            position: position,
+            recordedAt: recordedAt,
+            fact: Fact(
+                stream: fact.stream,
+                bundleId: fact.bundleId,
+                kind: fact.kind,
+                purchaseDate: fact.purchaseDate,
+                expiresDate: fact.expiresDate,
+                asOf: fact.asOf,
+                content: content
+            ),
+            evidence: evidence,
+            isImported: isImported
+        )
+    }
+}
+
 extension HistoryCommand {
     private static let trustWords = Verification.Trust.allCases.map(\.rawValue)
         .joined(separator: ", ")
@@ -80,16 +120,23 @@ extension StreamHistory {
         confirmations = confirmations.filter { $0.asOf <= instant }
     }
 
-    /// Leaves out events of other trust, with what repeated them.
+    /// Leaves out what is of other trust: of an event that only a confirmation proves so, all fields
+    /// but those confirmed.
     fileprivate mutating func keep(
         _ trusts: Set<String>,
-        by evidence: [Digest: EvidenceSummary]
+        by evidence: [Int64: EvidenceSummary]
     ) {
-        events = events.filter { event in
-            evidence[event.evidence].map { trusts.contains($0.trust) } ?? false
+        func isKept(_ number: Int64) -> Bool {
+            evidence[number].map { trusts.contains($0.trust) } ?? false
         }
-        let kept = Set(events.map(\.position))
-        confirmations = confirmations.filter { kept.contains($0.position) }
+        confirmations = confirmations.filter { isKept($0.evidence) }
+        let confirmed = confirmations.reduce(into: [Position: FieldSet]()) {
+            $0[$1.position, default: []].formUnion($1.fields)
+        }
+        events = events.compactMap { event in
+            if isKept(event.evidence) { return event }
+            return confirmed[event.position].map { event.limited(to: $0) }
+        }
     }
 }
 
@@ -108,20 +155,48 @@ struct HistoryDocument: Encodable {
         let purchaseDate: Int64?
         let expiresDate: Int64?
         let fields: [String: JSONValue]
-        let evidence: String
+        let evidence: String?
         let evidenceKind: String?
         let source: String?
+        let arrival: String?
         let trust: String?
         let confirmations: Int
+        let confirmedBy: [ConfirmedBy]
         let effective: Int64
         let effect: [String]?
     }
 
-    /// The document; `evidence` tells of the payloads by their digests, `effects` of what the
+    /// The confirmations of an event by payloads of one trust.
+    struct ConfirmedBy: Encodable {
+        let trust: String
+        let count: Int
+        let firstAsOf: Int64
+        let lastAsOf: Int64
+
+        /// By trust, the strongest first; those whose payload is missing are left out.
+        static func all(
+            _ confirmations: [Confirmation],
+            _ evidence: [Int64: EvidenceSummary]
+        ) -> [ConfirmedBy] {
+            let byTrust = Dictionary(grouping: confirmations) { evidence[$0.evidence]?.trust }
+            return Verification.Trust.allCases.compactMap { trust in
+                guard let found = byTrust[trust.rawValue] else { return nil }
+                let times = found.map(\.asOf.milliseconds)
+                return ConfirmedBy(
+                    trust: trust.rawValue,
+                    count: found.count,
+                    firstAsOf: times.min() ?? 0,
+                    lastAsOf: times.max() ?? 0
+                )
+            }
+        }
+    }
+
+    /// The document; `evidence` describes the payloads by their numbers, `effects` of what the
     /// events changed, where that was asked.
     init(
         _ history: StreamHistory,
-        _ evidence: [Digest: EvidenceSummary],
+        _ evidence: [Int64: EvidenceSummary],
         _ effects: [Position: [PeriodChange]],
         lanes: LaneCount
     ) {
@@ -139,16 +214,14 @@ struct HistoryDocument: Encodable {
                 bundleId: fact.bundleId,
                 purchaseDate: fact.purchaseDate.ifSet,
                 expiresDate: fact.expiresDate.ifSet,
-                fields: Dictionary(
-                    uniqueKeysWithValues: fact.content.entries.map {
-                        ("\($0.field)", JSONValue($0.value))
-                    }
-                ),
-                evidence: event.evidence.hex,
+                fields: fact.content.jsonFields,
+                evidence: summary?.digest.hex,
                 evidenceKind: summary?.evidenceKind,
                 source: summary?.source,
+                arrival: summary?.arrival,
                 trust: summary?.trust,
                 confirmations: confirmations[event.position]?.count ?? 0,
+                confirmedBy: ConfirmedBy.all(confirmations[event.position] ?? [], evidence),
                 effective: fact.effective.milliseconds,
                 effect: effects[event.position]?.map(\.role.rawValue)
             )
@@ -158,7 +231,7 @@ struct HistoryDocument: Encodable {
     /// The same for people.
     static func printTable(
         _ history: StreamHistory,
-        _ evidence: [Digest: EvidenceSummary],
+        _ evidence: [Int64: EvidenceSummary],
         _ effects: [Position: [PeriodChange]] = [:],
         lanes: LaneCount
     ) {
@@ -169,12 +242,17 @@ struct HistoryDocument: Encodable {
             "position", "effective", "as of", "recorded", "lag", "trust", "source", "kind",
             "what it says", "effect",
         ])
+        let confirmations = Dictionary(grouping: history.confirmations, by: \.position)
         for event in history.events {
             let summary = evidence[event.evidence]
+            let trust = HistoryDocument.trust(
+                summary,
+                ConfirmedBy.all(confirmations[event.position] ?? [], evidence).first?.trust
+            )
             table.add([
                 event.position.mark(lanes: lanes), event.fact.effective.clock,
                 event.fact.asOf.clock,
-                event.recordedAt.clock, lag(event), summary?.trust ?? "?", summary?.source ?? "?",
+                event.recordedAt.clock, lag(event), trust, summary?.source ?? "?",
                 event.fact.kind.rawValue, event.fact.summary,
                 effects[event.position].map(HistoryDocument.effect) ?? "",
             ])
@@ -183,6 +261,14 @@ struct HistoryDocument: Encodable {
         if !history.confirmations.isEmpty {
             Terminal.print("repeated by Apple without news: \(history.confirmations.count) times")
         }
+    }
+
+    private static func trust(_ summary: EvidenceSummary?, _ confirmed: String?) -> String {
+        guard let own = summary?.trust else { return "?" }
+        guard let best = confirmed.flatMap(Verification.Trust.init(rawValue:)),
+            let first = Verification.Trust(rawValue: own), best.isStronger(than: first)
+        else { return own }
+        return "\(own), then \(best.rawValue)"
     }
 
     private static func effect(_ changes: [PeriodChange]) -> String {

@@ -29,6 +29,14 @@ struct IngestCommand: AsyncParsableCommand {
     @Option(help: "The channel the payloads came by; kept with the evidence.")
     var source = "file"
 
+    @Flag(
+        help: """
+            How the payloads arrived; kept with the evidence. Without it stdin alone is live, and \
+            files are an import.
+            """
+    )
+    var arrival: ArrivalFlag?
+
     @Flag(help: "Stand behind what is not signed: you know that these payloads came from Apple.")
     var vouch = false
 
@@ -38,6 +46,12 @@ struct IngestCommand: AsyncParsableCommand {
     @OptionGroup var trust: TrustOptions
     @OptionGroup var database: DatabaseOptions
     @OptionGroup var output: OutputOptions
+
+    /// The flags `--live` and `--import`.
+    enum ArrivalFlag: String, EnumerableFlag {
+        case live
+        case `import`
+    }
 
     enum Format: String, ExpressibleByArgument, CaseIterable {
         case auto
@@ -58,13 +72,15 @@ struct IngestCommand: AsyncParsableCommand {
         let walk = try PayloadWalk(paths)
         let ledger = try await Ledger.open(
             try await database.settings(),
-            policy: try trust.policy()
+            policy: try trust.policy(),
+            options: try DatabaseOptions.logOptions()
         )
         Interrupt.heed()
         let (report, skipped) = try await IngestCommand.ingest(
             walk,
             into: ledger,
             source: source,
+            arrival: recordedArrival,
             voucher: vouch ? .operator : .nobody,
             isQuiet: output.quiet
         )
@@ -74,11 +90,20 @@ struct IngestCommand: AsyncParsableCommand {
         if report.rejected > 0 { throw Exit.badInput }
     }
 
+    private var recordedArrival: Arrival {
+        switch arrival {
+        case .live: .live
+        case .import: .imported
+        case nil: paths == ["-"] ? .live : .imported
+        }
+    }
+
     /// Takes in a walk's payloads with progress on stderr.
     static func ingest(
         _ walk: PayloadWalk,
         into ledger: Ledger,
         source: String,
+        arrival: Arrival,
         voucher: Voucher = .nobody,
         isQuiet: Bool
     ) async throws -> (IngestReport, skipped: Int) {
@@ -87,6 +112,7 @@ struct IngestCommand: AsyncParsableCommand {
         let report = try await ledger.ingest(
             next: { try walk.next() },
             source: source,
+            arrival: arrival,
             voucher: voucher,
             isStopped: { Interrupt.isRequested },
             progress: { progress.report($0.payloads, "payloads") }
@@ -123,6 +149,7 @@ struct IngestCommand: AsyncParsableCommand {
             "\(report.payloads) payloads: \(report.appended) facts appended, "
                 + "\(report.duplicates) known already, \(report.rejected) payloads refused; "
                 + "\(report.streams) streams"
+                + (report.unchanged > 0 ? "; \(report.unchanged) payloads without news" : "")
                 + (skipped > 0 ? "; \(skipped) other files passed over" : "")
                 + (place.isEmpty ? "" : "; in the log up to \(place)")
         )
@@ -136,6 +163,7 @@ struct IngestCommand: AsyncParsableCommand {
         let payloads: Int
         let appended: Int
         let duplicates: Int
+        let unchanged: Int
         let rejected: Int
         let streams: Int
         let skipped: Int
@@ -160,6 +188,7 @@ struct IngestCommand: AsyncParsableCommand {
             payloads = report.payloads
             appended = report.appended
             duplicates = report.duplicates
+            unchanged = report.unchanged
             rejected = report.rejected
             streams = report.streams
             self.skipped = skipped

@@ -49,9 +49,27 @@ struct DatabaseOptions: ParsableArguments {
         return try await DatabaseOptions.embedded.start()
     }
 
+    /// How the log is opened, as the environment configures it.
+    static func logOptions() throws -> EventLog.Options {
+        var options = EventLog.Options()
+        guard let text = ProcessInfo.processInfo.environment[clockSkewVariable] else {
+            return options
+        }
+        guard let seconds = Int64(text), seconds >= 0 else {
+            throw ValidationError(
+                "\(clockSkewVariable) is '\(text)'; expected a number of seconds from 0"
+            )
+        }
+        options.clockSkewSecondsMax = seconds
+        return options
+    }
+
+    private static let clockSkewVariable = "SUBLEDGER_CLOCK_SKEW_SECONDS_MAX"
+
     /// The log of the database.
-    func openLog(_ options: EventLog.Options = EventLog.Options()) async throws -> EventLog {
-        try await EventLog.open(try await settings(), options)
+    func openLog(_ options: EventLog.Options? = nil) async throws -> EventLog {
+        let options = try options ?? DatabaseOptions.logOptions()
+        return try await EventLog.open(try await settings(), options)
     }
 }
 

@@ -46,7 +46,6 @@ struct RebuildBenchLog {
         await log.close()
         let session = try await PostgresSession.connect(settings)
         var writer = BenchLogWriter(identity: identity)
-        try await writer.begin(session)
         var random = BenchRandom(seed: seed)
         var due: [[Stream]] = []
         var planned = 0

@@ -138,7 +138,7 @@ struct VerifyCommand: AsyncParsableCommand {
             "NOT PROVEN: event \(failure.position.text(lanes: lanes))\(evidence): \(failure.message) "
                 + "[\(failure.reason)]"
         )
-        Terminal.print("\(verified) before it prove their events")
+        Terminal.print("\(verified) before it prove what cites them")
     }
 
     private func print(_ report: VerificationReport) {

@@ -47,6 +47,9 @@ extension Fact {
             [content.text(.notificationType) ?? "", content.text(.subtype)]
                 .compactMap { $0 }.joined(separator: "/")
         case .link: linkSummary
+        case .catalog:
+            "version \(content.integer(.catalogVersion) ?? 0) of the catalog from "
+                + (content.instant(.effectiveFrom)?.clock ?? "?")
         }
     }
 

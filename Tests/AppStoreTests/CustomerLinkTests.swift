@@ -68,12 +68,12 @@ import Testing
 
     @Test func `who says so and why is no part of what it says`() throws {
         var other = try #require(try verify(link.payload).facts.first).content
-        let digest = other.digest
+        let said = other.meaningfulBytes
         other[.linkedBy] = .text("somebody else")
         other[.linkReason] = nil
-        #expect(other.digest == digest)
+        #expect(other.meaningfulBytes == said)
         other[.customerId] = .text("user_43")
-        #expect(other.digest != digest)
+        #expect(other.meaningfulBytes != said)
         #expect(Content(canonicalBytes: other.canonicalBytes) == other)
     }
 
@@ -134,6 +134,13 @@ import Testing
     ])
     func `what is not exactly of the form is refused`(text: String, code: Rejection.Code) {
         #expect(refusal(text)?.code == code, "\(text)")
+    }
+
+    @Test func `a link stated at the epoch holds from the first purchase on`() throws {
+        let payload = Array(Self.text(6, #""statedAt":0"#).utf8)
+        let fact = try #require(try verify(payload, policy: VerificationPolicy()).facts.first)
+        #expect(fact.asOf == Instant(milliseconds: 0))
+        #expect(refusal(Self.text(6, #""statedAt":-1"#))?.code == .dateImplausible)
     }
 
     @Test func `the longest names and no reason are taken`() throws {

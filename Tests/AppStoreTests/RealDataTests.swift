@@ -41,7 +41,8 @@ struct RealDataTests {
             receivedAt: receivedAt
         )
         let facts = verified.facts
-        #expect(verified.groups[0].evidence.payload == payload)
+        let jws = try #require(try JSON(payload).root["signedPayload"]?.utf8)
+        #expect(verified.groups[0].evidence.payload == Array(jws))
         #expect(verified.groups[0].evidence.kind == .signedNotification)
         #expect(
             verified.groups[0].evidence.verification.root?.hex

@@ -187,16 +187,18 @@ struct TranslationTests {
 
     @Test func `each response of the server gives the facts that are signed in it`() throws {
         let one = try pki.sign(transaction())
-        let history = "{\"environment\":\"Sandbox\",\"signedTransactions\":[\"\(one)\",\"\(one)\"]}"
+        let two = try pki.sign(transaction())
+        let history = "{\"environment\":\"Sandbox\",\"signedTransactions\":[\"\(one)\",\"\(two)\"]}"
         #expect(try verifier.facts(history).count == 2)
         #expect(try verifier.facts("{\"signedTransactionInfo\":\"\(one)\"}").count == 1)
         let note = try notification(transaction: transaction())
-        let notes = "{\"notificationHistory\":[\(note),\(note.dropLast()),\"sendAttempts\":[]}]}"
+        let next = try notification(transaction: transaction())
+        let notes = "{\"notificationHistory\":[\(note),\(next.dropLast()),\"sendAttempts\":[]}]}"
         let facts = try verifier.facts(notes)
         #expect(facts.map(\.kind) == [.transaction, .notification, .transaction, .notification])
         #expect(verifier.refusal("{\"signedTransactions\":[]}") == .nothingSigned)
         #expect(verifier.refusal("{\"data\":[]}") == .nothingSigned)
-        let bad = history.replacing(one + "\"]", with: one.dropLast(8) + "AAAAAAAA\"]")
+        let bad = history.replacing(two + "\"]", with: two.dropLast(8) + "AAAAAAAA\"]")
         #expect(verifier.refusal(bad) == .signatureInvalid)
     }
 

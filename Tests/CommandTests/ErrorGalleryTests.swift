@@ -47,7 +47,7 @@ struct ErrorGalleryTests {
             exit: 78,
             meddling: "UPDATE ledger.migration SET checksum = repeat('0', 64) WHERE version = 1",
             arguments: ["migrate"],
-            words: ["v001-event-log", "never edited"]
+            words: ["v001-ledger", "never edited"]
         ),
         Case(
             code: .laneCountFixed,
@@ -212,7 +212,7 @@ struct ErrorGalleryTests {
 
     private static let longLog = """
         INSERT INTO ledger.event SELECT r.* FROM ledger.event e, generate_series(1, 2000) g,
-            jsonb_populate_record(e, jsonb_build_object('lane_offset', 98000 + g,
+            jsonb_populate_record(e, jsonb_build_object('fact_key', gen_random_uuid(), 'lane_offset', 98000 + g,
                 'as_of_ms', e.as_of_ms + g, 'content', '\\x' || repeat('00', 1024))) r
         WHERE e.lane_offset = 1;
         INSERT INTO ledger.commit SELECT r.* FROM ledger.commit c,

@@ -44,7 +44,9 @@ struct FeedTests {
     /// What `history` nests, and leaves to its head.
     private static func flat(_ event: [String: Any], of stream: StreamLine) -> [String: Any] {
         var flat = event
-        for name in ["fields", "confirmations", "effective", "effect"] { flat[name] = nil }
+        for name in ["fields", "confirmations", "confirmedBy", "effective", "effect"] {
+            flat[name] = nil
+        }
         flat.merge(event["fields"] as? [String: Any] ?? [:]) { $1 }
         flat["originalTransactionId"] = stream.originalTransactionId
         flat["environment"] = stream.environment

@@ -17,8 +17,8 @@ struct RealDataTests {
             let output = try await command.expect(65, "ingest", "--json", "--vouch", folder)
             #expect(
                 try members(output) == [
-                    "payloads", "appended", "duplicates", "rejected", "streams", "skipped",
-                    "positions", "rejections", "notices",
+                    "payloads", "appended", "duplicates", "unchanged", "rejected", "streams",
+                    "skipped", "positions", "rejections", "notices",
                 ]
             )
             #expect(try members(output, "rejections") == ["path", "reason", "message"])

@@ -14,10 +14,10 @@ struct VerifyTests {
         "UPDATE ledger.event SET as_of_ms = as_of_ms + 1 WHERE lane_offset = 7",
         "DELETE FROM ledger.event WHERE lane_offset = 7",
         "UPDATE ledger.commit SET digest = sha256('x') WHERE commit_no = 2",
-        "UPDATE ledger.evidence SET source = 'elsewhere' WHERE digest = "
-            + "(SELECT evidence_digest FROM ledger.event WHERE lane_offset = 7)",
-        "UPDATE ledger.evidence SET body = '\\x010001' WHERE digest = "
-            + "(SELECT evidence_digest FROM ledger.event WHERE lane_offset = 7)",
+        "UPDATE ledger.evidence SET source = 'elsewhere' WHERE evidence_no = "
+            + "(SELECT evidence_no FROM ledger.event WHERE lane_offset = 7)",
+        "UPDATE ledger.evidence SET body = '\\x010001' WHERE evidence_no = "
+            + "(SELECT evidence_no FROM ledger.event WHERE lane_offset = 7)",
     ]
 
     @Test(arguments: tamperings)
@@ -52,8 +52,7 @@ struct VerifyTests {
                     (SELECT count FROM ledger.commit WHERE commit_no = 1);
                 DELETE FROM ledger.confirmation WHERE commit_no > 1;
                 DELETE FROM ledger.commit WHERE commit_no > 1;
-                DELETE FROM ledger.evidence
-                WHERE digest NOT IN (SELECT evidence_digest FROM ledger.event)
+                DELETE FROM ledger.evidence WHERE commit_no > 1
                 """
             )
             try await command.expect(0, "verify")

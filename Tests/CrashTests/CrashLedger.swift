@@ -23,7 +23,8 @@ struct CrashLedger {
     private let lanes: Int
     private let server: CrashServer
     private let root: RootCertificate
-    private let digests: [Digest]
+    // By payload the addresses of the evidence that it holds.
+    private let digests: [[Digest]]
     private let folder: TestFolder
     private var generator: TestSupport.SeededGenerator
     /// The payload that was promised to prove the event at a position.
@@ -35,8 +36,9 @@ struct CrashLedger {
     init(seed: UInt64, lanes: Int, server: CrashServer) async throws {
         let simulator = AppStoreSimulator(seed: seed)
         payloads = simulator.sampleHistory(count: Self.lives).map(\.payload)
-        digests = payloads.map(Digest.of)
         root = try RootCertificate(der: simulator.store.pki.rootDER)
+        let verifier = AppStoreVerifier(policy: VerificationPolicy(roots: [root]))
+        digests = payloads.map(verifier.evidenceDigests)
         folder = try TestFolder()
         try folder.write("root.der", simulator.store.pki.rootDER)
         generator = TestSupport.SeededGenerator(seed: seed)
@@ -180,9 +182,12 @@ extension CrashLedger {
         let session = try await PostgresSession.connect(settings)
         var wrong: [String] = []
         var proofs: [Position: Digest] = [:]
-        let input = Set(digests)
+        let input = Set(digests.joined())
         let rows = try await session.query(
-            "SELECT lane, lane_offset, evidence_digest FROM ledger.event ORDER BY 1, 2",
+            """
+            SELECT e.lane, e.lane_offset, v.digest FROM ledger.event e
+                JOIN ledger.evidence v USING (lane, evidence_no) ORDER BY 1, 2
+            """,
             []
         )
         var expected = Position(lane: -1, offset: 0)
@@ -196,7 +201,8 @@ extension CrashLedger {
                 wrong.append("event \(position) is proven by nothing that was taken in")
             }
         }
-        for (position, index) in promised where proofs[position] != digests[index] {
+        for (position, index) in promised
+        where proofs[position].map(digests[index].contains) != true {
             wrong.append("payload \(index) was promised \(position) and is not there")
         }
         for position in referred where proofs[position] == nil {
@@ -212,7 +218,7 @@ extension CrashLedger {
     private static let twiceSQL = """
         SELECT original_transaction_id || ' ' || kind || ' as of ' || as_of_ms FROM ledger.event
         GROUP BY environment, original_transaction_id, kind, purchase_date_ms, expires_date_ms,
-            as_of_ms, content_digest
+            as_of_ms, fact_key
         HAVING count(*) > 1
         """
 

@@ -16,7 +16,7 @@ struct AppendOnlyTests {
         try await TamperedLog(variant: variant).withCopy { settings in
             try await Inspector.inspect(settings) { inspector in
                 let tables = try await Self.tables(inspector)
-                #expect(tables.count == (variant.partitions == 0 ? 11 : 11 + 9 * 4))
+                #expect(tables.count == (variant.partitions == 0 ? 12 : 12 + 9 * 4))
                 for role in Self.roles {
                     try await inspector.session.execute("SET ROLE \(role ?? "NONE")")
                     // Rejections are no log: RejectionTests tells who may delete them.
@@ -41,7 +41,7 @@ struct AppendOnlyTests {
     }
 
     private static let appended = [
-        "catalogue", "commit", "confirmation", "event", "evidence", "evidence_segment", "ingestion",
+        "catalog", "commit", "confirmation", "event", "evidence", "evidence_segment", "ingestion",
         "rejection",
     ]
 

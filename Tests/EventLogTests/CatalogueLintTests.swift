@@ -51,7 +51,7 @@ struct CatalogueLintTests {
             "CREATE TABLE bad (lane smallint NOT NULL, PRIMARY KEY (lane))", "ledger.bad"
         ),
         .laneInKeys: (
-            "CREATE UNIQUE INDEX bad ON ledger.event (content_digest) INCLUDE (lane)", "ledger.bad"
+            "CREATE UNIQUE INDEX bad ON ledger.event (fact_key) INCLUDE (lane)", "ledger.bad"
         ),
         .primaryKey: ("CREATE TABLE bad (lane int NOT NULL)", "ledger.bad"),
         .noSequences: (
@@ -95,7 +95,7 @@ struct CatalogueLintTests {
             let error = await #expect(throws: PostgresError.self) {
                 try await Inspector.inspect(settings) { inspector in
                     try await inspector.session.execute(
-                        "CREATE UNIQUE INDEX bad ON ledger.event (content_digest)"
+                        "CREATE UNIQUE INDEX bad ON ledger.event (fact_key)"
                     )
                 }
             }

@@ -1,10 +1,11 @@
+import AppStore
 import EventLog
 import Events
 import Postgres
 import TestSupport
 import Testing
 
-/// Versions of the product catalogue lie beside the log and are written once.
+/// Versions of the product catalog are events of the chain, and written once.
 @Suite(.enabled { await TestServer.isAvailable })
 struct CatalogueVersionTests {
     @Test(arguments: Variant.all)
@@ -29,7 +30,9 @@ struct CatalogueVersionTests {
             #expect(versions.map(\.source) == ["/files/0", "/files/1", "/files/2"])
             #expect(versions.allSatisfy { $0.recordedAt == TestClock.noon })
             #expect(versions.allSatisfy { $0.digest == Digest.of($0.body) })
-            #expect(try await log.verify().commits == 0, "versions are no commits")
+            let report = try await log.verify()
+            #expect(report.isOK && report.commits == 3 && report.events == 3, "each is an event")
+            #expect(try await log.streams().isEmpty, "and no subscription")
             try await expectSound(log, settings)
         }
     }
@@ -88,16 +91,56 @@ struct CatalogueVersionTests {
         try await Variant.all[0].withLog { log, settings in
             _ = try await add("{}", to: log)
             let error = await #expect(throws: PostgresError.self) {
-                try await meddle(settings, "UPDATE ledger.catalogue SET body = '[]'")
+                try await meddle(settings, "UPDATE ledger.catalog SET body = '[]'")
             }
             #expect(error?.sqlState == "23514", "the database itself compares the digest")
             try await meddle(
                 settings,
-                "ALTER TABLE ledger.catalogue DROP CONSTRAINT catalogue_digest_is_of_body; "
-                    + "UPDATE ledger.catalogue SET body = '[]'"
+                "ALTER TABLE ledger.catalog DROP CONSTRAINT catalog_digest_is_of_body; "
+                    + "UPDATE ledger.catalog SET body = '[]'"
             )
             await expect(.malformedLog) { _ = try await log.catalogues() }
             await expect(.malformedLog) { _ = try await add("{}", to: log) }
+            #expect(try await log.verify().firstMismatch?.commit == 1)
+        }
+    }
+
+    @Test(
+        arguments: Variant.extremes,
+        [
+            "effective_from_ms = effective_from_ms + 1", "source = 'other'",
+            "recorded_at = recorded_at + interval '1 second'", "version = 7",
+            "body = '[]', digest = sha256('[]')",
+        ]
+    )
+    func `verify names the commit of a version whose row was changed`(
+        variant: Variant,
+        change: String
+    ) async throws {
+        try await variant.withLog { log, settings in
+            _ = try await add("{}", to: log)
+            _ = try await add("{\"a\":1}", to: log)
+            try await meddle(settings, "UPDATE ledger.catalog SET \(change) WHERE version = 2")
+            #expect(try await log.verify().firstMismatch?.commit == 2)
+            let python = try await PythonVerifier.verify(settings)
+            #expect(python.firstMismatch?.commit == 2)
+        }
+    }
+
+    @Test func `a version that no event names is found`() async throws {
+        try await Variant.all[0].withLog { log, settings in
+            _ = try await add("{}", to: log)
+            try await meddle(
+                settings,
+                """
+                INSERT INTO ledger.catalog
+                SELECT lane, 2, effective_from_ms, recorded_at, source, digest, body
+                FROM ledger.catalog
+                """
+            )
+            let mismatch = try await log.verify().firstMismatch
+            #expect(mismatch?.reason.contains("version 2") == true)
+            #expect(try await PythonVerifier.verify(settings).ok == false)
         }
     }
 
@@ -106,14 +149,14 @@ struct CatalogueVersionTests {
         variant: Variant
     ) async throws {
         try await variant.withDatabase { settings in
-            let lane = variant.lanes.lane(of: "catalogue")
+            let lane = variant.lanes.lane(of: "catalog")
             let wrong = variant.lanes == .one ? 1 : (lane + 1) % variant.lanes.value
             for (lane, version) in [(wrong, 1), (lane, 0)] {
                 let error = await #expect(throws: PostgresError.self) {
                     try await meddle(
                         settings,
                         """
-                        INSERT INTO ledger.catalogue VALUES (\(lane), \(version), 0, now(), '',
+                        INSERT INTO ledger.catalog VALUES (\(lane), \(version), 0, now(), '',
                             sha256('{}'), '{}')
                         """
                     )
@@ -134,7 +177,15 @@ struct CatalogueVersionTests {
             effectiveFrom: effectiveFrom,
             source: source,
             recordedAt: TestClock.noon
-        )
+        ) { version in
+            CatalogStatement(
+                version: version.version,
+                effectiveFrom: version.effectiveFrom,
+                bodyDigest: version.digest,
+                fileName: version.source,
+                importedAt: TestClock.noon
+            ).verified(source: "test", receivedAt: TestClock.noon)
+        }
     }
 
     private func meddle(_ settings: ConnectionSettings, _ sql: String) async throws {

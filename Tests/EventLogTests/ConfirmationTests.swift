@@ -14,7 +14,10 @@ struct ConfirmationTests {
             let fact = TestFacts.transaction(asOf: 1)
             let position = try #require(try await log.append(verified(fact)).first?.position)
             let again = TestFacts.transaction(asOf: 3)
-            #expect(try await log.append(verified(again)) == [.duplicate(position)])
+            #expect(
+                try await log.append(verified(again))
+                    == [.duplicate(position, isConfirmation: true)]
+            )
             #expect(try await log.append(verified(again)) == [.duplicate(position)])
             let history = try await log.history(of: fact.stream)
             #expect(history.events.map(\.fact) == [fact])
@@ -24,7 +27,8 @@ struct ConfirmationTests {
                         position: position,
                         asOf: again.asOf,
                         fields: fact.content.asserted,
-                        transactionId: ""
+                        transactionId: "",
+                        evidence: 2
                     )
                 ]
             )

@@ -19,7 +19,8 @@ struct CustomerLinkTests {
             let again = TestFacts.link("anna", by: "another", asOf: 1)
             #expect(try await append(again, to: log) == .known(anna))
             // Said again later: a confirmation and no event.
-            #expect(try await append(TestFacts.link("anna", asOf: 3), to: log) == .known(anna))
+            let later = try await append(TestFacts.link("anna", asOf: 3), to: log)
+            #expect(later == .duplicate(anna.position, isConfirmation: true))
             #expect(try await Inspector.count("confirmation", settings) == 1)
             #expect(try await append(TestFacts.link("ben", asOf: 5), to: log).isNew)
             #expect(try await append(TestFacts.link("anna", asOf: 6), to: log).isNew)
@@ -183,10 +184,10 @@ struct CustomerLinkTests {
         """
         INSERT INTO ledger.event (lane, lane_offset, recorded_at, as_of_ms, purchase_date_ms,
             expires_date_ms, environment, original_transaction_id, kind, bundle_id, customer_id,
-            content_digest, evidence_digest, content)
+            is_imported, is_late, fact_key, evidence_no, salt, content)
         SELECT lane, 1000, recorded_at, as_of_ms, purchase_date_ms, expires_date_ms, environment,
-            original_transaction_id, '\(kind)', bundle_id, customer_id, content_digest,
-            evidence_digest, content
+            original_transaction_id, '\(kind)', bundle_id, customer_id, is_imported, is_late,
+            gen_random_uuid(), evidence_no, salt, content
         FROM ledger.event WHERE kind = 'link'
         """
     }

@@ -1,4 +1,4 @@
-import struct AppStoreSimulator.SimulatedPKI
+import AppStoreSimulator
 import Events
 import Foundation
 import struct TestSupport.SeededGenerator
@@ -10,23 +10,55 @@ import Testing
 @Suite struct EvidencePackingTests {
     private static let pki = SimulatedPKI(seed: 5)
 
-    @Test func `whatever the bytes, unpacking gives them back`() {
+    /// The ledger's dictionary, or none.
+    private static func dictionary(_ isUsed: Bool) -> EvidenceDictionary? {
+        isUsed ? TestDictionary.first : nil
+    }
+
+    @Test(arguments: [false, true])
+    func `whatever the bytes, unpacking gives them back`(withDictionary: Bool) {
         for seed in UInt64(1)...400 {
             var random = RandomPayload(seed: seed)
             let payload = random.payload()
-            let packed = EvidencePacking.pack(payload)
-            #expect(Self.unpacked(packed, payload.count) == payload, "seed \(seed)")
+            let packing = TestPacking(payload, Self.dictionary(withDictionary))
+            #expect(packing.unpacked(byteCountMax: payload.count) == payload, "seed \(seed)")
             #expect(
-                Self.unpacked(packed, payload.count - 1) == nil,
+                packing.unpacked(byteCountMax: payload.count - 1) == nil,
                 "seed \(seed): longer than allowed"
             )
         }
     }
 
-    @Test(arguments: ["", "e", "eyJ", "eyJ.", "eyJ..", "..", "====", "\u{0}", "{}", "\"\"", "A."])
+    @Test(arguments: [false, true])
+    func `payloads of every format come back`(withDictionary: Bool) {
+        for payload in TestPayloads.all() {
+            let packing = TestPacking(payload, Self.dictionary(withDictionary))
+            #expect(packing.unpacked(byteCountMax: payload.count) == payload)
+            #expect(packing.unpacked(byteCountMax: payload.count - 1) == nil)
+            // A binary receipt deflates, but has nothing else to gain.
+            let most = withDictionary ? payload.count * 2 / 3 : payload.count + 10
+            #expect(packing.packed.body.count <= most)
+        }
+    }
+
+    @Test(
+        arguments: [
+            "", "e", "eyJ", "eyJ.", "eyJ..", "..", "====", "\u{0}", "{}", "\"\"", "A.", "~", "#",
+            "^|", "<|", "&|", "|", "@", "`", "\":", "{\":\"", "{\"a\":\"~\"}", "{\"a\":\"1234",
+            "{\"a\":\"12\\\"34\"}", "{\"a\" : 12345}", "{\"a\":12345", "{\"\":\"\"}",
+            "{\"a\":\"1234\n5678\"}", "{\"a\":\"\u{e9}\u{2028}1234\"}", "{\"a\":12.50e10}",
+            "{\"a\":\"0a1b2c3d-0000-4000-8000-0123456789ab\"}",
+            "{\"a\":\"0A1B2C3D-0000-4000-8000-0123456789AB\"}",
+            "{\"a\":\"0a1b2c3d-0000-4000-8000-0123456789aB\"}",
+            "{\"a\":\"0a1b2c3d00000-4000-8000-0123456789ab\"}",
+        ]
+    )
     func `small payloads of no sense come back as well`(text: String) {
         let payload = Array(text.utf8)
-        #expect(Self.unpacked(EvidencePacking.pack(payload), payload.count) == payload)
+        for isUsed in [false, true] {
+            let packing = TestPacking(payload, Self.dictionary(isUsed))
+            #expect(packing.unpacked(byteCountMax: payload.count) == payload)
+        }
     }
 
     @Test func `base64 that is not canonical is kept as it stands`() {
@@ -38,125 +70,142 @@ import Testing
         ]
         for text in texts {
             let payload = Array("{\"a\":\"\(text)\",\"b\":\(text)}".utf8)
-            let packed = EvidencePacking.pack(payload)
-            #expect(Self.unpacked(packed, payload.count) == payload, "\(text)")
+            let packing = TestPacking(payload, TestDictionary.first)
+            #expect(packing.unpacked(byteCountMax: payload.count) == payload, "\(text)")
         }
     }
 
-    @Test func `three JWS in each other share one header, which is kept once`() {
+    @Test func `three JWS in each other share one header, which is kept once`() throws {
         let inner = Self.jws(#"{"transactionId":"1"}"#)
         let renewal = Self.jws(#"{"autoRenewStatus":1}"#)
         let outer = Self.jws(
             #"{"data":{"signedTransactionInfo":"\#(inner)","signedRenewalInfo":"\#(renewal)"}}"#
         )
         let payload = Array(#"{"signedPayload":"\#(outer)"}"#.utf8)
-        let packed = EvidencePacking.pack(payload)
-        #expect(packed.segments.count == 1)
-        #expect(Self.unpacked(packed, payload.count) == payload)
-        let size = packed.body.count + packed.segments.reduce(0) { $0 + $1.body.count }
-        #expect(size * 4 < payload.count, "\(size) of \(payload.count)")
+        let packing = TestPacking(payload, TestDictionary.first)
+        #expect(packing.packed.segments.count == 1)
+        let header = try #require(outer.split(separator: ".").first)
+        let key = try #require(packing.packed.segments.first).key
+        #expect(key.bytes == Array(Digest.of(Array(header.utf8)).bytes.prefix(16)))
+        #expect(EvidencePacking.segmentKeys(of: packing.packed.body) == [key])
+        #expect(packing.unpacked(byteCountMax: payload.count) == payload)
+        // Three signatures, a key, and less than a hundred bytes for all the rest.
+        #expect(packing.packed.body.count < 3 * 64 + 16 + 100)
+    }
+
+    @Test func `JWS with headers of their own refer to theirs`() {
+        let other = SimulatedPKI(seed: 6)
+        let others = String(decoding: other.sign(payloadJSON: Array("{}".utf8)), as: UTF8.self)
+        let mine = Self.jws("{}")
+        let payload = Array("[\"\(mine)\",\"\(others)\",\"\(others)\",\"\(mine)\"]".utf8)
+        for isUsed in [false, true] {
+            let packing = TestPacking(payload, Self.dictionary(isUsed))
+            #expect(packing.packed.segments.count == 2)
+            #expect(packing.unpacked(byteCountMax: payload.count) == payload)
+        }
     }
 
     @Test func `nesting beyond any sense comes back too`() {
         var text = "seed"
         for _ in 0..<12 { text = Self.jws(#"{"n":"\#(text)"}"#) }
         let payload = Array(text.utf8)
-        #expect(Self.unpacked(EvidencePacking.pack(payload), payload.count) == payload)
+        let packing = TestPacking(payload, TestDictionary.first)
+        #expect(packing.unpacked(byteCountMax: payload.count) == payload)
     }
 
-    @Test func `cut and changed bodies never trap and never grow beyond the limit`() {
-        let jws = Self.jws(#"{"a":"\#(Self.jws(#"{"b":1}"#))","c":"plain text of some length"}"#)
-        let payload = Array(#"{"signedPayload":"\#(jws)"}"#.utf8)
-        let packed = EvidencePacking.pack(payload)
-        for count in packed.body.indices {
-            Self.check(Array(packed.body.prefix(count)), packed, payload, "cut at \(count)")
+    /// What the storage of a notification costs is a promise to whoever pays for the disk.
+    @Test func `a notification takes 440 bytes on average, its header apart`() throws {
+        let dictionary = try #require(TestDictionary.first)
+        let payloads = TestPayloads.notifications()
+        let packed = payloads.map { EvidencePacking.pack($0, dictionary: dictionary) }
+        let bytes = packed.reduce(0) { $0 + $1.body.count } / packed.count
+        #expect(bytes <= 440, "\(bytes) bytes")
+        #expect(Set(packed.flatMap(\.segments)).count == 1)
+    }
+
+    @Test func `a dictionary has a number from 1 and a text that zlib can use`() throws {
+        let most = EvidenceDictionary.byteCountMax
+        #expect(EvidenceDictionary(number: 0, bytes: [1]) == nil)
+        #expect(EvidenceDictionary(number: 1, bytes: []) == nil)
+        let long = [UInt8](repeating: 7, count: most + 1)
+        #expect(EvidenceDictionary(number: 1, bytes: long) == nil)
+        let random = (0..<most).map { _ in UInt8.random(in: .min ... .max) }
+        let longest = try #require(EvidenceDictionary(number: 255, bytes: random))
+        // All of it is used, but for what the first bytes of the frame push out of reach.
+        let payload = Array(random[100..<2100])
+        let packing = TestPacking(payload, longest)
+        #expect(packing.packed.body.first == 255)
+        #expect(packing.packed.body.count < 100)
+        #expect(packing.unpacked(byteCountMax: payload.count) == payload)
+    }
+
+    @Test func `without its dictionary or its segment a payload is missing, not wrong`() throws {
+        let payload = try #require(TestPayloads.notifications().first)
+        let packing = TestPacking(payload, TestDictionary.first)
+        let body = packing.packed.body
+        func unpacked(
+            _ dictionaries: (UInt8) -> [UInt8]?,
+            _ segment: (SegmentKey) -> [UInt8]?
+        ) -> [UInt8]? {
+            EvidencePacking.unpack(
+                body,
+                byteCountMax: payload.count,
+                dictionaries: dictionaries,
+                segment: segment
+            )
         }
-        for seed in UInt64(1)...3000 {
-            var random = SeededGenerator(seed: seed)
-            var body = packed.body
-            for _ in 0...Int.random(in: 0...2, using: &random) {
-                let index = Int.random(in: body.indices, using: &random)
-                switch Int.random(in: 0..<3, using: &random) {
-                case 0: body[index] = UInt8.random(in: .min ... .max, using: &random)
-                case 1: body.remove(at: index)
-                default: body.insert([0, 1, 2, 3, 0x80, 0xff].randomElement() ?? 0, at: index)
+        #expect(unpacked(packing.dictionary, packing.segment) == payload)
+        #expect(unpacked({ _ in nil }, packing.segment) == nil)
+        #expect(unpacked(packing.dictionary, { _ in nil }) == nil)
+        #expect(unpacked({ _ in Array("{\"other\":1}".utf8) }, packing.segment) != payload)
+    }
+
+    @Test func `many tasks pack and unpack at once`() async {
+        let payloads = TestPayloads.all()
+        let other = EvidenceDictionary(number: 2, bytes: Array("\"transactionId\":\"~\"".utf8))
+        await withTaskGroup(of: Int.self) { group in
+            for task in 0..<16 {
+                group.addTask {
+                    var failures = 0
+                    for (number, payload) in payloads.enumerated() {
+                        let isOther = (task + number) % 3 == 0
+                        let packing = TestPacking(payload, isOther ? other : TestDictionary.first)
+                        let unpacked = packing.unpacked(byteCountMax: payload.count)
+                        if unpacked != payload { failures += 1 }
+                    }
+                    return failures
                 }
             }
-            Self.check(body, packed, payload, "seed \(seed)")
+            for await failures in group { #expect(failures == 0) }
         }
     }
 
-    private static func check(
-        _ body: [UInt8],
-        _ packed: EvidencePacking.Packed,
-        _ payload: [UInt8],
-        _ comment: Comment
-    ) {
-        let bodies = segments(of: packed)
-        // The changed body stands for its own segments as well: a segment that holds itself.
-        for segments in [bodies, bodies.mapValues { _ in body }] {
-            let output = EvidencePacking.unpack(body, byteCountMax: payload.count) { segments[$0] }
-            #expect(output?.count ?? 0 <= payload.count, comment)
+    @Test func `Python unpacks with its standard library what was packed here`() async throws {
+        var payloads = TestPayloads.all()
+        for seed in UInt64(1)...150 {
+            var random = RandomPayload(seed: seed)
+            payloads.append(random.payload())
         }
-    }
-
-    private static func segments(of packed: EvidencePacking.Packed) -> [Digest: [UInt8]] {
-        Dictionary(uniqueKeysWithValues: packed.segments.map { ($0.digest, $0.body) })
-    }
-
-    private static func unpacked(_ packed: EvidencePacking.Packed, _ count: Int) -> [UInt8]? {
-        let bodies = segments(of: packed)
-        return EvidencePacking.unpack(packed.body, byteCountMax: count) { bodies[$0] }
+        var lines: [String] = []
+        for (number, payload) in payloads.enumerated() {
+            let packing = TestPacking(payload, Self.dictionary(number % 2 == 1))
+            lines.append(try packing.json())
+        }
+        let input = FileManager.default.temporaryDirectory
+            .appendingPathComponent("subledger-packed-\(UUID().uuidString)")
+        try Data(lines.joined(separator: "\n").utf8).write(to: input)
+        defer { unlink(input.path) }
+        let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+            .appendingPathComponent("unpack_evidence.py").path
+        let output = try await PythonVerifier.run(["python3", script, input.path])
+        let unpacked = String(decoding: output, as: UTF8.self).split(
+            separator: "\n",
+            omittingEmptySubsequences: false
+        )
+        #expect(unpacked.dropLast().map(String.init) == payloads.map { hexadecimal($0) })
     }
 
     private static func jws(_ json: String) -> String {
         String(decoding: pki.sign(payloadJSON: Array(json.utf8)), as: UTF8.self)
-    }
-}
-
-/// Bytes, and JSON with base64 of all kinds in it.
-private struct RandomPayload {
-    private var random: SeededGenerator
-
-    init(seed: UInt64) { random = SeededGenerator(seed: seed) }
-
-    /// At least one byte.
-    mutating func payload() -> [UInt8] {
-        if Int.random(in: 0..<5, using: &random) == 0 {
-            return [0x20] + bytes(Int.random(in: 0..<2000, using: &random))
-        }
-        return Array(json(depth: 0).utf8)
-    }
-
-    private mutating func json(depth: Int) -> String {
-        let members = (0..<Int.random(in: 1...4, using: &random)).map { number in
-            "\"k\(number)\":\"\(value(depth: depth))\""
-        }
-        return "{\(members.joined(separator: ","))}"
-    }
-
-    private mutating func value(depth: Int) -> String {
-        let inner = depth < 4 ? json(depth: depth + 1) : "end"
-        let plain = bytes(Int.random(in: 0..<120, using: &random))
-        switch Int.random(in: 0..<7, using: &random) {
-        case 0: return Data(plain).base64EncodedString()
-        case 1: return Self.url(plain)
-        case 2: return Data(inner.utf8).base64EncodedString()
-        case 3: return Self.url(Array(inner.utf8))
-        case 4:
-            let header = Self.url(Array("{\"alg\":\"ES256\",\"n\":\(plain.count % 3)}".utf8))
-            return "\(header).\(Self.url(Array(inner.utf8))).\(Self.url(plain))"
-        case 5: return Data(plain).base64EncodedString(options: .lineLength64Characters)
-        default: return Data(plain).base64EncodedString().replacing("=", with: "")
-        }
-    }
-
-    private mutating func bytes(_ count: Int) -> [UInt8] {
-        (0..<count).map { _ in UInt8.random(in: .min ... .max, using: &random) }
-    }
-
-    private static func url(_ bytes: [UInt8]) -> String {
-        Data(bytes).base64EncodedString().replacing("+", with: "-").replacing("/", with: "_")
-            .replacing("=", with: "")
     }
 }

@@ -16,18 +16,15 @@ struct EvidenceTests {
         let verifier = try AppStoreVerifier(simulator)
         try await variant.withLog { log, settings in
             for delivery in simulator.sampleHistory(count: 3) {
-                let verified = try verifier.verify(
+                let groups = try verifier.verify(
                     payload: delivery.payload,
                     source: "test",
                     receivedAt: TestClock.noon
-                ).groups[0]
-                let outcomes = try await log.append(verified)
-                for (fact, outcome) in zip(verified.value, outcomes) {
-                    guard outcome.isNew else { continue }
-                    let events = try await log.history(of: fact.stream).events
-                    let event = try #require(events.first { $0.position == outcome.position })
-                    #expect(event.evidence == Digest.of(delivery.payload))
-                    #expect(try await log.payload(of: event) == delivery.payload)
+                ).groups
+                for (verified, outcomes) in zip(groups, try await log.append(groups)) {
+                    for outcome in outcomes where outcome.isNew {
+                        #expect(try await log.evidence(at: outcome.position) == verified.evidence)
+                    }
                 }
             }
             // Every JWS carries the same certificates.
@@ -39,25 +36,67 @@ struct EvidenceTests {
     }
 
     @Test(arguments: Variant.all)
-    func `a payload without news is not kept`(variant: Variant) async throws {
+    func `what confirmed something is kept, what brought nothing is not`(
+        variant: Variant
+    ) async throws {
         try await variant.withLog { log, settings in
             let fact = TestFacts.transaction()
-            _ = try await log.append(verified([fact], payload: [1]))
-            _ = try await log.append(verified([fact], payload: [2]))
-            _ = try await log.append(verified([TestFacts.transaction(asOf: 9)], payload: [3]))
-            let evidence = try await Inspector.count("evidence", settings)
-            #expect(evidence == 1)
-            let event = try #require(try await log.history(of: fact.stream).events.first)
-            #expect(try await log.payload(of: event) == [1])
+            let first = try await log.append(verified([fact], payload: [1]))
+            let other = try await log.append(verified([fact], payload: [2]))
+            let later = verified([TestFacts.transaction(asOf: 9)], payload: [3])
+            let confirming = try await log.append(later)
+            let again = try await log.append(later)
+            #expect(
+                (first + other + confirming + again).map(\.isNew) == [true, false, false, false]
+            )
+            #expect(
+                (first + other + confirming + again).map(\.isConfirmation)
+                    == [false, false, true, false]
+            )
+            let digests = try await Inspector.inspect(settings) { inspector in
+                try await inspector.texts(
+                    "SELECT encode(digest, 'hex') FROM ledger.evidence ORDER BY evidence_no"
+                )
+            }
+            #expect(digests == [[1], [3]].map { Digest.of($0).hex })
+            let confirmations = try await log.history(of: fact.stream).confirmations
+            #expect(confirmations.map(\.evidence) == [2])
             try await expectSound(log, settings)
         }
     }
 
-    /// How a payload first came is what is recorded; later ways of the same bytes add nothing.
     @Test(arguments: Variant.all)
-    func `a payload that comes again with news is kept once, as it first came`(
+    func `a weaker proof is followed by a stronger one, and not by an equal or a weaker one`(
         variant: Variant
     ) async throws {
+        try await variant.withLog { log, settings in
+            let fact = TestFacts.transaction()
+            var kept: [Bool] = []
+            for (number, trust) in [
+                Verification.Trust.fetched, .vouched, .fetched, .signed, .signed, .sharedSecret,
+            ].enumerated() {
+                let proof = verified([fact], payload: [UInt8(number)], trust: trust)
+                kept += try await log.append(proof).map { $0.isNew || $0.isConfirmation }
+            }
+            #expect(kept == [true, false, false, true, false, false])
+            // The same bytes, better proven: of one as-of the confirmation says so.
+            let bytes = verified(
+                [TestFacts.transaction(purchased: 9)],
+                payload: [9],
+                trust: .vouched
+            )
+            let better = verified([TestFacts.transaction(purchased: 9)], payload: [9])
+            #expect(try await log.append(bytes).map(\.isNew) == [true])
+            #expect(try await log.append(better).map(\.isConfirmation) == [true])
+            #expect(try await log.append(better).map(\.isConfirmation) == [false])
+            #expect(try await log.append(bytes).map(\.isConfirmation) == [false])
+            try await expectSound(log, settings)
+        }
+    }
+
+    /// A commit cites only what it brought, so that each can be verified by itself.
+    @Test(arguments: Variant.all)
+    func `a payload that comes again with news is stored again`(variant: Variant) async throws {
         try await variant.withLog { log, settings in
             for (number, source) in ["first", "second"].enumerated() {
                 _ = try await log.append(
@@ -70,15 +109,15 @@ struct EvidenceTests {
                 )
             }
             let sources = try await Inspector.inspect(settings) { inspector in
-                try await inspector.texts("SELECT source FROM ledger.evidence")
+                try await inspector.texts("SELECT source FROM ledger.evidence ORDER BY evidence_no")
             }
-            #expect(sources == ["first"])
+            #expect(sources == ["first", "second"])
             try await expectSound(log, settings)
         }
     }
 
     @Test(.enabled(if: RealNotifications.isPresent), arguments: Variant.extremes)
-    func `real notifications shrink to an eighth, segments included`(
+    func `real notifications shrink to a twentieth, segments included`(
         variant: Variant
     ) async throws {
         let verifier = AppStoreVerifier(policy: VerificationPolicy())
@@ -102,9 +141,19 @@ struct EvidenceTests {
                 )
             }
             let raw = payloads.reduce(0) { $0 + $1.count }
-            #expect(Int(stored) * 8 <= raw, "\(stored) of \(raw) bytes")
+            #expect(Int(stored) * 20 <= raw, "\(stored) of \(raw) bytes")
             try await expectSound(log, settings)
         }
+    }
+}
+
+extension EventLog {
+    /// The payload that proves the event at a position; nil where there is none.
+    func evidence(at position: Position) async throws -> Evidence? {
+        guard case .whole(let evidence)? = try await event(at: position)?.evidence else {
+            return nil
+        }
+        return evidence
     }
 }
 

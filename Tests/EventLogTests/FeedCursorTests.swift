@@ -177,8 +177,7 @@ extension ConnectionSettings {
                 SELECT first_offset FROM ledger.commit
                 WHERE lane = \(lane) AND commit_no = \(commit) + 1);
             DELETE FROM ledger.commit WHERE lane = \(lane) AND commit_no > \(commit);
-            DELETE FROM ledger.evidence v WHERE lane = \(lane) AND NOT EXISTS (
-                SELECT FROM ledger.event e WHERE e.lane = v.lane AND e.evidence_digest = v.digest)
+            DELETE FROM ledger.evidence WHERE lane = \(lane) AND commit_no > \(commit)
             """
         )
     }

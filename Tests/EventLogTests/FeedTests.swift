@@ -18,7 +18,7 @@ struct FeedTests {
             let stored = try await Inspector.inspect(settings) { inspector in
                 try await inspector.texts(
                     """
-                    SELECT lane || ':' || lane_offset || ' ' || encode(evidence_digest, 'hex')
+                    SELECT lane || ':' || lane_offset || ' ' || evidence_no
                     FROM ledger.event ORDER BY lane, lane_offset
                     """
                 )

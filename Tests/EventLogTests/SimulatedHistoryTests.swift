@@ -106,12 +106,12 @@ private struct SimulatedHistory {
         let verifier = try AppStoreVerifier(simulator)
         lives = Array(simulator.lives(count))
         let deliveries = lives.flatMap { $0.deliveries() + $0.polls().suffix(6) }
-        payloads = try deliveries.sorted { $0.signedAt < $1.signedAt }.map { delivery in
+        payloads = try deliveries.sorted { $0.signedAt < $1.signedAt }.flatMap { delivery in
             try verifier.verify(
                 payload: delivery.payload,
                 source: delivery.channel.rawValue,
                 receivedAt: TestClock.noon
-            ).groups[0]
+            ).groups
         }
     }
 
@@ -135,7 +135,7 @@ private struct SimulatedHistory {
                     position: position,
                     recordedAt: TestClock.noon,
                     fact: fact,
-                    evidence: .zero
+                    evidence: 0
                 )
                 histories[fact.stream, default: empty].events.append(event)
                 knowledge[fact.subject, default: Knowledge()].learn(
@@ -149,7 +149,8 @@ private struct SimulatedHistory {
                         position: Position(lane: 0, offset: repetition.offset),
                         asOf: fact.asOf,
                         fields: repetition.fields,
-                        transactionId: repetition.transactionId
+                        transactionId: repetition.transactionId,
+                        evidence: 0
                     )
                     histories[fact.stream, default: empty].confirmations.append(confirmation)
                     knowledge[fact.subject]?.learn(confirmation)

@@ -140,15 +140,16 @@ struct Mutation: Sendable {
             "expires_date_ms = expires_date_ms - 1000", "environment = 'Sandbox'",
             "kind = 'renewal'", "bundle_id = 'example.subledges'", "product_id = 'yearly'",
             "product_id = NULL", "transaction_id = 'x'", "app_account_token = 'x'",
-            "app_account_token = NULL", "notification_type = 'x'", "subtype = 'x'",
-            flipped("content_digest"), flipped("evidence_digest", byte: "31"), flipped("content"),
+            "app_account_token = NULL", "web_order_line_item_id = 'x'",
+            "app_transaction_id = 'x'", "store = 'x'", "is_imported = NOT is_imported",
+            "fact_key = gen_random_uuid()", "evidence_no = 5", "evidence_no = 40",
+            flipped("salt"), "salt = ''", flipped("content"),
             flipped("content", byte: "5"),
             flipped("content", byte: "octet_length(content) - 1"), "content = ''",
             "original_transaction_id = '{stranger}'",
         ].map { Mutation("event", $0, where: "lane_offset = 5", commit: 4) }
         + [
-            Mutation("event", "notification_type = 'REFUND'", where: "lane_offset = 4", commit: 4),
-            Mutation("event", "subtype = NULL", where: "lane_offset = 4", commit: 4),
+            Mutation("event", "product_id = 'x'", where: "lane_offset = 4", commit: 4),
             Mutation(
                 "an event moved to another lane",
                 commit: 4,
@@ -172,7 +173,8 @@ struct Mutation: Sendable {
         [
             "lane = lane + 1", "commit_no = 40", "first_offset = first_offset + 1",
             "count = count - 1", "count = count + 1", "count = 2147483647",
-            "confirmations = confirmations + 1",
+            "confirmations = confirmations + 1", "first_evidence_no = first_evidence_no + 1",
+            "evidence = evidence + 1", "evidence = 2147483647", "format = 1", "format = 3",
             "committed_at = committed_at + interval '1 millisecond'",
             "committed_at = committed_at + interval '1 microsecond'",
             "committed_at = committed_at - interval '1 hour'", flipped("digest"),
@@ -181,10 +183,15 @@ struct Mutation: Sendable {
 
     private static let confirmations =
         [
-            "lane_offset = 2", "as_of_ms = as_of_ms + 1", "fields = fields # 8", "commit_no = 5",
-            "commit_no = 2", "commit_no = 40", "known_from_offset = known_from_offset - 1",
+            "as_of_ms = as_of_ms + 1", "commit_no = 5", "commit_no = 2", "commit_no = 40",
+            "known_from_offset = known_from_offset - 1", "evidence_no = evidence_no - 1",
+            "recorded_at = recorded_at + interval '1 millisecond'",
             "environment = 'Sandbox'", "original_transaction_id = '{stranger}'",
-            "transaction_id = 'x'",
+            "transaction_ids = ARRAY['x']", "transaction_ids = NULL",
+            "transaction_ids = transaction_ids || 'x'::text", flipped("salt"), "salt = ''",
+            flipped("repetitions"), flipped("repetitions", byte: "1"), "repetitions = ''",
+            flipped("repetitions", byte: "octet_length(repetitions) - 1"),
+            "repetitions = repetitions || '\\x00'",
         ].map { change in
             let commit: Int64 = change == "commit_no = 2" ? 2 : 3
             return Mutation("confirmation", change, where: "commit_no = 3", commit: commit)
@@ -207,22 +214,20 @@ struct Mutation: Sendable {
             "received_at = received_at + interval '1 microsecond'", flipped("digest"),
             "kind = 'signed-notification'", "source = 'tesu'",
             "verification = 'vouched', root_digest = NULL",
-            flipped("root_digest"), flipped("header_digest"), "header_digest = NULL",
-            flipped("body"), flipped("body", byte: "octet_length(body) - 1"), "body = ''",
+            flipped("root_digest"), "is_imported = NOT is_imported", "commit_no = 3",
+            "evidence_no = 40", "context = '{\"trust\":\"vouched\"}'",
+            flipped("body"), flipped("body", byte: "octet_length(body) / 2"), "body = ''",
         ].map { change in
             Mutation(
                 "evidence",
                 change,
-                where: """
-                    digest = (SELECT evidence_digest FROM ledger.event
-                        WHERE lane = {lane} AND lane_offset = 5)
-                    """,
+                where: "evidence_no = 4",
                 commit: 4
             )
         }
         + [
-            "lane = lane + 1", flipped("digest"), flipped("body"),
-            flipped("body", byte: "octet_length(body) - 1"), "body = ''",
+            "lane = lane + 1", flipped("segment_key"), flipped("body"),
+            flipped("body", byte: "octet_length(body) / 2"), "body = ''",
         ].map { Mutation("evidence_segment", $0, where: "true", commit: 1) }
 }
 
@@ -243,6 +248,8 @@ extension Mutation {
         Mutation("a commit inserted", commit: 7, insertedCommit),
         Mutation("a confirmation inserted", commit: 3, insertedConfirmation(commit: 3)),
         Mutation("a confirmation of no commit", commit: 40, insertedConfirmation(commit: 40)),
+        Mutation("a payload inserted", commit: 6, insertedEvidence),
+        Mutation("a payload deleted", commit: 3, deleted("evidence", "evidence_no = 3")),
         Mutation("events of a commit exchanged", commit: 4, exchanged(4, 5)),
         Mutation("events of two commits exchanged", commit: 2, exchanged(3, 4)),
     ]
@@ -260,23 +267,38 @@ extension Mutation {
         "DELETE FROM ledger.\(table) WHERE lane = {lane} AND \(row)"
     }
 
-    private static let insertedEvent = """
-        CREATE TEMPORARY TABLE forged AS
-            SELECT * FROM ledger.event WHERE lane = {lane} AND lane_offset = 8;
-        UPDATE forged SET lane_offset = 9, as_of_ms = as_of_ms + 1;
-        INSERT INTO ledger.event SELECT * FROM forged
-        """
+    private static let insertedEvent = inserted(
+        "event",
+        "lane_offset = 8",
+        "lane_offset = 9, as_of_ms = as_of_ms + 1, fact_key = gen_random_uuid()"
+    )
 
-    private static let insertedCommit = """
-        INSERT INTO ledger.commit SELECT lane, count, 7, first_offset + 1, committed_at,
-            confirmations, digest FROM ledger.commit WHERE lane = {lane} AND commit_no = 6
-        """
+    private static let insertedCommit = inserted(
+        "commit",
+        "commit_no = 6",
+        "commit_no = 7, first_offset = first_offset + 1, first_evidence_no = first_evidence_no + 1"
+    )
+
+    private static let insertedEvidence = inserted(
+        "evidence",
+        "evidence_no = 6",
+        "evidence_no = 7"
+    )
 
     private static func insertedConfirmation(commit: Int) -> String {
+        inserted(
+            "confirmation",
+            "commit_no = 3",
+            "commit_no = \(commit), as_of_ms = as_of_ms + 1"
+        )
+    }
+
+    // A copy of a row, changed.
+    private static func inserted(_ table: String, _ row: String, _ change: String) -> String {
         """
-        INSERT INTO ledger.confirmation SELECT lane, lane_offset, as_of_ms + 1, fields, \(commit),
-            known_from_offset, environment, original_transaction_id, transaction_id
-        FROM ledger.confirmation WHERE lane = {lane} AND commit_no = 3
+        CREATE TEMPORARY TABLE forged AS SELECT * FROM ledger.\(table) WHERE lane = {lane} AND \(row);
+        UPDATE forged SET \(change);
+        INSERT INTO ledger.\(table) SELECT * FROM forged
         """
     }
 

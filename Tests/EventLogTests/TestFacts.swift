@@ -61,6 +61,7 @@ func verified(
     _ facts: [Fact],
     payload: [UInt8]? = nil,
     source: String = "test",
+    trust: Verification.Trust = .signed,
     receivedAt: Instant = TestClock.noon
 ) -> Verified<[Fact]> {
     let bytes = facts.flatMap { fact in
@@ -73,7 +74,7 @@ func verified(
             payload: payload ?? bytes,
             kind: .signedTransaction,
             source: source,
-            verification: .signed(root: .zero),
+            verification: Verification(trust: trust, root: trust == .signed ? .zero : nil),
             receivedAt: receivedAt
         )
     )

@@ -181,7 +181,7 @@ private let soundness = [
         """
         SELECT count(*) FROM (SELECT FROM ledger.event
             GROUP BY environment, original_transaction_id, kind, purchase_date_ms,
-                expires_date_ms, as_of_ms, content_digest HAVING count(*) > 1) e
+                expires_date_ms, as_of_ms, fact_key HAVING count(*) > 1) e
         """
     ),
 ]

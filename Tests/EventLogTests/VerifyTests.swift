@@ -95,9 +95,7 @@ struct VerifyTests {
                     SET session_replication_role = replica;
                     DELETE FROM ledger.commit WHERE lane = \(tampered.lane) AND commit_no = 6;
                     DELETE FROM ledger.event WHERE lane = \(tampered.lane) AND lane_offset = 8;
-                    DELETE FROM ledger.evidence v WHERE NOT EXISTS (
-                        SELECT FROM ledger.event e
-                        WHERE e.lane = v.lane AND e.evidence_digest = v.digest)
+                    DELETE FROM ledger.evidence WHERE lane = \(tampered.lane) AND commit_no = 6
                     """
                 )
             }

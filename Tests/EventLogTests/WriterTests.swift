@@ -62,7 +62,7 @@ struct WriterTests {
             let events = try await Inspector.count("event", settings)
             let confirmations = try await Inspector.count("confirmation", settings)
             let evidence = try await Inspector.count("evidence", settings)
-            #expect([events, confirmations, evidence] == [25, 25, 25])
+            #expect([events, confirmations, evidence] == [25, 25, 50])
             try await expectSound(log, settings)
         }
     }
@@ -75,7 +75,7 @@ struct WriterTests {
         try await variant.withLog { log, settings in
             let lane = variant.lanes.lane(of: "1000")
             let writers = (0..<8).map { _ in
-                Appender(settings: settings, identity: log.identity, clock: { TestClock.noon })
+                Appender(settings: settings, identity: log.identity, making: .test)
             }
             let facts = (0..<40).map { TestFacts.transaction(purchased: Int64($0)) }
             let appended = try await withThrowingTaskGroup(of: [AppendOutcome].self) { group in
@@ -85,7 +85,7 @@ struct WriterTests {
                         var outcomes: [AppendOutcome] = []
                         for step in facts.indices {
                             let fact = facts[(step + number * 5) % facts.count]
-                            outcomes += try await writer.append(submission(fact), to: lane)
+                            outcomes += try await writer.append([submission(fact)], to: lane)[0]
                         }
                         return outcomes
                     }
@@ -151,13 +151,13 @@ struct WriterTests {
             let loser = Appender(
                 settings: losing,
                 identity: log.identity,
-                clock: { TestClock.noon }
+                making: .test
             )
             let lane = variant.lanes.lane(of: "1000")
             let fact = TestFacts.transaction()
             try await Inspector.inspect(settings) { inspector in
                 try await inspector.session.execute(WriterTests.slowLoser)
-                async let lost = loser.append(submission(fact), to: lane)
+                async let lost = loser.append([submission(fact)], to: lane)
                 while try await inspector.number(
                     "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
                 ) == 0 {}
@@ -165,13 +165,13 @@ struct WriterTests {
                 #expect(won == [.appended(Position(lane: lane, offset: 1))])
                 try await inspector.session.execute("SELECT pg_advisory_unlock(7)")
                 let duplicate = try await lost
-                #expect(duplicate == [.duplicate(Position(lane: lane, offset: 1))])
+                #expect(duplicate == [[.duplicate(Position(lane: lane, offset: 1))]])
             }
             let next = try await loser.append(
-                submission(TestFacts.transaction(purchased: 1)),
+                [submission(TestFacts.transaction(purchased: 1))],
                 to: lane
             )
-            #expect(next == [.appended(Position(lane: lane, offset: 2))])
+            #expect(next == [[.appended(Position(lane: lane, offset: 2))]])
             await loser.close()
             try await expectSound(log, settings)
         }
@@ -219,6 +219,15 @@ struct WriterTests {
     }
 }
 
+extension PlanMaking {
+    /// By a clock that stands still.
+    static let test = PlanMaking(
+        clock: { TestClock.noon },
+        clockSkewMillisecondsMax: .max,
+        salt: { .random() }
+    )
+}
+
 /// Appends payloads at once, dealt out among the logs; outcomes in the order of the payloads.
 func appendAll(
     _ payloads: [Verified<[Fact]>],
@@ -239,7 +248,8 @@ func submission(_ fact: Fact) -> Submission {
     let evidence = verified(fact).evidence
     return Submission(
         evidence: evidence,
-        packed: EvidencePacking.pack(evidence.payload),
+        recordDigest: evidence.recordDigest,
+        packed: EvidencePacking.pack(evidence.payload, dictionary: nil),
         facts: [PreparedFact(fact)]
     )
 }

@@ -17,7 +17,8 @@ import Testing
                     position: Position(lane: 0, offset: offset),
                     asOf: Instant(milliseconds: .random(in: 1...4, using: &random)),
                     fields: FieldSet(rawValue: random.next()).intersection(content.asserted),
-                    transactionId: ""
+                    transactionId: "",
+                    evidence: 1
                 )
                 knowledge.learn(confirmation)
                 assertions.append(Assertion(confirmation, content: content))
@@ -67,7 +68,8 @@ import Testing
                 position: Position(lane: 0, offset: 1),
                 asOf: at(3),
                 fields: repetition.fields,
-                transactionId: ""
+                transactionId: "",
+                evidence: 1
             )
         )
         #expect(knowledge.judge(fact(asOf: 2, price(2))) == .new)
@@ -108,7 +110,8 @@ import Testing
                 position: Position(lane: 0, offset: 1),
                 asOf: at(1),
                 fields: [],
-                transactionId: "T2"
+                transactionId: "T2",
+                evidence: 1
             )
         )
         #expect(knowledge.judge(restored) == .known(offset: 1, repetitions: []))

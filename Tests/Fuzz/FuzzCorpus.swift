@@ -1,5 +1,6 @@
 import AppStore
 import AppStoreSimulator
+import EventLog
 import Events
 
 /// Genuine payloads of every format, from one simulated store, and all that they prove.
@@ -25,6 +26,8 @@ struct FuzzCorpus: Sendable {
     let contents: [[UInt8]]
     /// Names of members, as any payload has them.
     let names: [[UInt8]]
+    /// The names as a dictionary to pack with.
+    let dictionary: EvidenceDictionary?
     /// Everything that the store signed.
     let proven: Set<Fact>
 
@@ -60,6 +63,7 @@ struct FuzzCorpus: Sendable {
         unsigned = payloads.unsigned
         receipts = payloads.receipts
         names = FuzzCorpus.names(in: signed + unsigned)
+        dictionary = EvidenceDictionary(number: 1, bytes: Array(names.joined()))
         var proven: Set<Fact> = []
         for payload in signed + receipts + unsigned {
             do throws(Rejection) {
@@ -141,13 +145,15 @@ extension AppStoreVerifier {
     /// What a payload comes to, arrived at the corpus's instant.
     func fuzzed(
         _ payload: [UInt8],
-        voucher: Voucher = .nobody
+        voucher: Voucher = .nobody,
+        context: EvidenceContext? = nil
     ) throws(Rejection) -> VerifiedPayload {
         try verify(
             payload: payload,
             source: "fuzz",
             receivedAt: FuzzCorpus.receivedAt,
-            voucher: voucher
+            voucher: voucher,
+            context: context
         )
     }
 }

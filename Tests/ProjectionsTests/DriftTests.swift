@@ -66,7 +66,7 @@ import Testing
                 position: event.position,
                 recordedAt: event.recordedAt,
                 fact: event.fact,
-                evidence: Digest.of(Array("\(event.position)".utf8))
+                evidence: event.position.offset
             )
         }
         return Drift.check(history)

@@ -27,7 +27,7 @@ struct MemoryLedger {
                     position: Position(lane: 0, offset: offset),
                     recordedAt: Instant(milliseconds: offset),
                     fact: fact,
-                    evidence: .zero
+                    evidence: 0
                 )
             )
             knowledge[subject, default: Knowledge()].learn(
@@ -41,7 +41,8 @@ struct MemoryLedger {
                     position: Position(lane: 0, offset: repetition.offset),
                     asOf: fact.asOf,
                     fields: repetition.fields,
-                    transactionId: repetition.transactionId
+                    transactionId: repetition.transactionId,
+                    evidence: 0
                 )
                 confirmations.insert(confirmation)
                 knowledge[subject]?.learn(confirmation)

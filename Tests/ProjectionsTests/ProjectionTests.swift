@@ -110,7 +110,8 @@ import Testing
                 position: Position(lane: 0, offset: 2),
                 asOf: try TimelineText.instant("05-01"),
                 fields: [],
-                transactionId: "t"
+                transactionId: "t",
+                evidence: 2
             )
         ]
         #expect(Timeline(history).horizon == (try TimelineText.instant("03-20")))

@@ -52,7 +52,7 @@ struct RecordedStory {
                         position: event.position,
                         recordedAt: recordedAt,
                         fact: event.fact,
-                        evidence: Digest.of([payload])
+                        evidence: Int64(payload)
                     )
                 )
             }

@@ -19,7 +19,9 @@ struct CatalogueStoreTests {
 
     @Test func `what was imported comes back as the history of folds`() async throws {
         try await TestServer.shared.withDatabase(from: Self.template) { settings in
-            let ledger = try await Ledger.open(settings)
+            var options = EventLog.Options()
+            options.clock = { Self.now }
+            let ledger = try await Ledger.open(settings, options: options)
             let store = CatalogueStore(log: ledger.log)
             #expect(try await ledger.catalogues() == .none)
             let content = try CatalogueFile.read(SimulatedCatalogue.storekit)

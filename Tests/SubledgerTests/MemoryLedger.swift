@@ -10,7 +10,7 @@ struct MemoryLedger {
 
     /// Takes in a fact if it is news; says whether it was.
     @discardableResult
-    mutating func append(_ fact: Fact, evidence: Digest = .zero) -> Bool {
+    mutating func append(_ fact: Fact, evidence: Int64 = 0) -> Bool {
         let subject = fact.subject
         switch knowledge[subject, default: Knowledge()].judge(fact) {
         case .new:
@@ -35,7 +35,8 @@ struct MemoryLedger {
                     position: Position(lane: 0, offset: repetition.offset),
                     asOf: fact.asOf,
                     fields: repetition.fields,
-                    transactionId: repetition.transactionId
+                    transactionId: repetition.transactionId,
+                    evidence: evidence
                 )
                 confirmations[fact.stream, default: []].insert(confirmation)
                 knowledge[subject]?.learn(confirmation)

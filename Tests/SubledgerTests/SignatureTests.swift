@@ -78,15 +78,15 @@ struct SignatureTests {
     @Test func `evidence that is gone or damaged is told, and events that cannot be read`()
         async throws
     {
-        let ofSeven = "(SELECT evidence_digest FROM ledger.event WHERE lane_offset = 7)"
+        let ofSeven = "(SELECT evidence_no FROM ledger.event WHERE lane_offset = 7)"
         for (sql, reason) in [
-            ("DELETE FROM ledger.evidence WHERE digest = \(ofSeven)", "evidence-missing"),
+            ("DELETE FROM ledger.evidence WHERE evidence_no = \(ofSeven)", "evidence-missing"),
             (
-                "UPDATE ledger.evidence SET body = '\\x010001' WHERE digest = \(ofSeven)",
+                "UPDATE ledger.evidence SET body = '\\x010001' WHERE evidence_no = \(ofSeven)",
                 "evidence-damaged"
             ),
             (
-                "UPDATE ledger.evidence SET kind = 'nonsense' WHERE digest = \(ofSeven)",
+                "UPDATE ledger.evidence SET kind = 'nonsense' WHERE evidence_no = \(ofSeven)",
                 "evidence-damaged"
             ),
             ("UPDATE ledger.event SET content = '\\x63' WHERE lane_offset = 7", "event-malformed"),
@@ -96,7 +96,7 @@ struct SignatureTests {
                 try await session.execute("SET session_replication_role = replica; \(sql)")
                 await session.close()
                 let first = try await Self.number(
-                    "SELECT min(lane_offset) FROM ledger.event WHERE evidence_digest = \(ofSeven)",
+                    "SELECT min(lane_offset) FROM ledger.event WHERE evidence_no = \(ofSeven)",
                     settings
                 )
                 let log = try await EventLog.open(settings, FilledLedger.options)
@@ -111,14 +111,15 @@ struct SignatureTests {
     private func forge(
         _ forgery: Forgery
     ) throws -> (Verified<[Fact]>, reason: String, ordinal: Int64) {
-        let payload = Self.simulator.life(1).deliveries()[0].payload
-        let genuine = try Self.verify(payload, by: Self.simulator)
+        let delivery = Self.simulator.life(1).deliveries()[0]
+        let genuine = try Self.verify(delivery.payload, by: Self.simulator)
+        let payload = genuine.evidence.payload
         let facts = genuine.value
         let ours = genuine.evidence.verification
         let theirs = try Self.verify(Self.other.life(1).deliveries()[0].payload, by: Self.other)
         switch forgery {
         case .signatureChanged:
-            // The signature of the outermost JWS ends right before `"}`.
+            // The payload ends with the signature of the outermost JWS.
             var changed = payload
             changed[changed.count - 20] ^= 1
             return (Self.claim(facts, changed, genuine.evidence), "signature-invalid", 1)
@@ -157,7 +158,7 @@ struct SignatureTests {
             return (Self.claim(facts, payload, genuine.evidence, vouched), "evidence-differs", 1)
         case .kindChanged:
             return (
-                Self.claim(facts, payload, genuine.evidence, kind: .serverAPIResponse),
+                Self.claim(facts, payload, genuine.evidence, kind: .subscriptionStatus),
                 "evidence-differs", 1
             )
         case .noPayload:

@@ -132,7 +132,7 @@ struct Told {
         let again = parts.filter { _ in Int.random(in: 0..<4, using: &generator) == 0 }
         var ledger = MemoryLedger()
         for part in (parts + again).shuffled(using: &generator) {
-            let evidence = Digest.of(part.delivery.payload)
+            let evidence = Int64(bitPattern: Digest.of(part.delivery.payload).bigEndianWords.0)
             for fact in part.facts { ledger.append(fact, evidence: evidence) }
         }
         return ledger

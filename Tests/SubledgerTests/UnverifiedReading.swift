@@ -21,9 +21,11 @@ struct UnverifiedReading {
             case .any: throw Unreadable(channel: delivery.channel)
             case .notification(let compact): try readNotification(compact)
             case .transaction(let compact): try readTransaction(compact)
-            case .status(let transaction, let renewal):
-                if let transaction { try readTransaction(transaction) }
-                if let renewal { try readRenewal(renewal, bundleId: facts.last?.bundleId) }
+            case .status(_, let status):
+                if let transaction = status.transaction { try readTransaction(transaction) }
+                if let renewal = status.renewal {
+                    try readRenewal(renewal, bundleId: facts.last?.bundleId)
+                }
             }
         }
     }

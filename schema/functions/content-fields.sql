@@ -1,5 +1,6 @@
--- For people and reports in SQL: the canonical bytes of event.content as JSON. Nothing in the
--- ledger reads it, and no digest is ever taken over it.
+-- For people and reports in SQL: the canonical bytes of event.content as JSON. No answer of the
+-- ledger is read from it, and no digest is ever taken over it. U+0000, which jsonb cannot hold, is
+-- shown as U+FFFD; a tag of a later version as `tag` and its number, with the value in hexadecimal.
 CREATE OR REPLACE FUNCTION ledger.content_fields(content bytea) RETURNS jsonb
 LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
 AS $$
@@ -18,9 +19,10 @@ DECLARE
         "36": "gracePeriodExpiresDate", "37": "priceIncreaseStatus", "38": "renewalDate",
         "39": "renewalPrice", "40": "recentSubscriptionStartDate", "48": "notificationType",
         "49": "subtype", "50": "notificationUUID", "51": "status",
-        "52": "consumptionRequestReason", "63": "extra"}';
+        "52": "consumptionRequestReason", "53": "catalogVersion", "54": "effectiveFrom",
+        "55": "bodyDigest", "56": "fileName", "57": "keptAside", "63": "extra"}';
     numeric_tags constant int[] :=
-        '{8,12,14,18,19,21,33,34,36,37,38,39,40,51}';
+        '{8,12,14,18,19,21,33,34,36,37,38,39,40,51,53,54,57}';
     fields jsonb := '{}';
     at int := 2;
     tag int;
@@ -44,13 +46,14 @@ BEGIN
         raw := substr(content, at + 1, size);
         at := at + size;
         fields := fields || jsonb_build_object(
-            coalesce(names ->> tag::text, tag::text),
+            coalesce(names ->> tag::text, 'tag' || tag),
             CASE
-                WHEN tag = 63 THEN convert_from(raw, 'UTF8')::jsonb
+                WHEN NOT names ? tag::text THEN to_jsonb(encode(raw, 'hex'))
+                WHEN tag = 63 THEN ledger.json_or_text(ledger.text_without_nul(raw))
                 WHEN tag = ANY (numeric_tags)
                     THEN to_jsonb(('x' || encode(raw, 'hex'))::bit(64)::bigint)
                 WHEN tag IN (13, 35) THEN to_jsonb(get_byte(raw, 0) = 1)
-                ELSE to_jsonb(convert_from(raw, 'UTF8'))
+                ELSE to_jsonb(ledger.text_without_nul(raw))
             END);
     END LOOP;
     RETURN fields;

@@ -33,8 +33,20 @@ BEGIN
             THEN 'UPDATE' ELSE 'UPDATE OR DELETE OR TRUNCATE' END,
             guarded);
     END LOOP;
+    -- Rows are written once, so what autovacuum has to do is to freeze them soon and keep the
+    -- statistics fresh; a partitioned table has no storage of its own to be told so.
+    FOR guarded IN
+        SELECT c.oid FROM pg_class c
+        WHERE c.relnamespace = 'ledger'::regnamespace AND c.relkind = 'r'
+            AND NOT coalesce(c.reloptions @> '{autovacuum_freeze_min_age=0}', false)
+        ORDER BY c.relname
+    LOOP
+        EXECUTE format('ALTER TABLE %s SET (autovacuum_freeze_min_age = 0, '
+            'autovacuum_vacuum_insert_scale_factor = 0.05, '
+            'autovacuum_analyze_scale_factor = 0.05)', guarded);
+    END LOOP;
     GRANT INSERT ON ledger.event, ledger.confirmation, ledger.evidence, ledger.evidence_segment,
-        ledger.commit, ledger.rejection, ledger.ingestion, ledger.catalogue TO ledger_writer;
+        ledger.commit, ledger.rejection, ledger.ingestion, ledger.catalog TO ledger_writer;
     -- SELECT … FOR UPDATE asks for the privilege; the trigger refuses the use of it.
     GRANT UPDATE (lane) ON ledger.lane TO ledger_writer;
 END

@@ -1,41 +1,78 @@
 import Events
 
-/// Reads one payload part by part: opens each statement, checks its claims, translates it.
-struct PayloadReading {
-    private let policy: VerificationPolicy
+/// Reads one unit of evidence: opens each statement, checks its claims, translates it.
+struct UnitReading {
+    private let intake: Intake
     private let opener: StatementOpener
-    private let receivedAt: Instant
-    private let environmentHint: Environment?
+    private let hint: Environment?
+    private let digest: Digest
+    private let knownRoot: Digest?
 
-    /// The facts found so far.
-    private(set) var facts: [Fact] = []
-    /// The root of the first statement.
-    private(set) var root: Digest?
-    /// What the payload is; nil until a bare JWS was opened.
-    private(set) var kind: PayloadKind?
+    private var facts: [Fact] = []
+    private var kind: PayloadKind
+    // That of the first statement.
+    private var root: Digest?
+    private var context: EvidenceContext?
 
-    init(
-        policy: VerificationPolicy,
-        opener: StatementOpener,
-        receivedAt: Instant,
-        envelope: Envelope
+    /// A reading of a unit of that digest; `hint` is what the response around it says, unsigned.
+    private init(
+        _ kind: PayloadKind,
+        digest: Digest,
+        hint: Environment?,
+        intake: Intake,
+        opener: StatementOpener
     ) {
-        self.policy = policy
+        self.kind = kind
+        self.digest = digest
+        self.hint = hint
+        self.intake = intake
         self.opener = opener
-        self.receivedAt = receivedAt
-        environmentHint = envelope.environmentHint
-        kind = envelope.kind
+        knownRoot = intake.knownRoot(of: digest)
     }
 
-    mutating func read(_ part: Envelope.Part) throws(Rejection) {
+    /// What a part of an envelope proves, with the part as its evidence.
+    static func read(
+        _ part: Envelope.Part,
+        digest: Digest,
+        hint: Environment?,
+        intake: Intake,
+        opener: StatementOpener
+    ) throws(Rejection) -> Verified<[Fact]> {
+        var reading = UnitReading(
+            part.kind,
+            digest: digest,
+            hint: hint,
+            intake: intake,
+            opener: opener
+        )
+        try reading.read(part)
+        return reading.proven(by: part)
+    }
+
+    private func proven(by part: Envelope.Part) -> Verified<[Fact]> {
+        guard let root else { preconditionFailure("a unit was read without any statement") }
+        return Verified(
+            facts,
+            evidence: intake.evidence(
+                Array(part.bytes),
+                digest: digest,
+                kind: kind,
+                verification: .signed(root: root),
+                context: context
+            )
+        )
+    }
+
+    private mutating func read(_ part: Envelope.Part) throws(Rejection) {
         switch part {
         case .any(let compact): try readAny(compact)
         case .notification(let compact):
             try readNotification(try open(compact, expecting: .notification))
         case .transaction(let compact):
-            try readStatements(transaction: compact, renewal: nil)
-        case .status(let transaction, let renewal):
-            try readStatements(transaction: transaction, renewal: renewal)
+            let statement = try open(compact, expecting: .transaction)
+            facts.append(try transaction(statement, in: nil))
+        case .status(_, let status):
+            try readStatements(transaction: status.transaction, renewal: status.renewal)
         }
     }
 
@@ -72,15 +109,14 @@ struct PayloadReading {
         let appTransaction = try openNested(parts.appTransaction, expecting: .appTransaction)
         var bundleId = parts.bundleId
         if bundleId == nil { bundleId = try inner?.bundleId }
-        try policy.checkBundleId(bundleId, of: Statement.Kind.notification.rawValue)
-        let environment = try policy.environment(
+        try intake.policy.checkBundleId(bundleId, of: Statement.Kind.notification.rawValue)
+        let environment = try environment(
             parts.environment,
             try inner?.environment,
-            try renewalInfo?.environment,
-            environmentHint
+            try renewalInfo?.environment
         )
-        try policy.checkEnvironment(environment, of: outer)
-        try policy.checkAppAppleId(parts.appAppleId, in: environment)
+        try intake.policy.checkEnvironment(environment, of: outer)
+        try intake.policy.checkAppAppleId(parts.appAppleId, in: environment)
         let surroundings = Surroundings(environment: environment, bundleId: bundleId)
         if let appTransaction { try surroundings.check(appTransaction) }
         var nested: [Fact] = []
@@ -99,7 +135,7 @@ struct PayloadReading {
         )
     }
 
-    // The wrapper of a server response is not signed: it pairs statements, but what it says about
+    // An element of a statuses response is not signed: it pairs statements, but what it says about
     // them counts for nothing where they speak for themselves.
     private mutating func readStatements(
         transaction compact: ArraySlice<UInt8>?,
@@ -129,7 +165,12 @@ struct PayloadReading {
         _ compact: ArraySlice<UInt8>,
         expecting expected: Statement.Kind? = nil
     ) throws(Rejection) -> Statement {
-        let statement = try opener.open(compact, receivedAt: receivedAt)
+        let statement: Statement
+        if let knownRoot {
+            statement = try opener.reopen(compact, verifiedUnder: knownRoot)
+        } else {
+            statement = try opener.open(compact, receivedAt: intake.receivedAt)
+        }
         if let expected, statement.kind != expected {
             throw Rejection(
                 .nestedMismatch,
@@ -139,22 +180,30 @@ struct PayloadReading {
         root = root ?? statement.root
         return statement
     }
+
+    private mutating func environment(
+        _ words: Environment?...
+    ) throws(Rejection) -> Environment {
+        let word = words.lazy.compactMap { $0 }.first
+        let named = try intake.environment(word, hint: hint)
+        context = context ?? named.context
+        return named.environment
+    }
 }
 
-extension PayloadReading {
-    private func transaction(
+extension UnitReading {
+    private mutating func transaction(
         _ statement: Statement,
         in surroundings: Surroundings?
     ) throws(Rejection) -> Fact {
         try surroundings?.check(statement)
         let bundleId = try statement.bundleId ?? surroundings?.bundleId
-        try policy.checkBundleId(bundleId, of: Statement.Kind.transaction.rawValue)
-        let environment = try policy.environment(
+        try intake.policy.checkBundleId(bundleId, of: Statement.Kind.transaction.rawValue)
+        let environment = try environment(
             try statement.environment,
-            surroundings?.environment,
-            environmentHint
+            surroundings?.environment
         )
-        try policy.checkEnvironment(environment, of: statement)
+        try intake.policy.checkEnvironment(environment, of: statement)
         return try Translation.transaction(
             statement.claims,
             Provenance(
@@ -165,7 +214,7 @@ extension PayloadReading {
         )
     }
 
-    private func renewal(
+    private mutating func renewal(
         _ statement: Statement,
         in surroundings: Surroundings?,
         besides sibling: Fact?
@@ -173,13 +222,12 @@ extension PayloadReading {
         try surroundings?.check(statement)
         // Renewal info names no app, so only its environment can be checked (app-store.md §F.1-8).
         let bundleId = surroundings?.bundleId ?? sibling?.bundleId
-        let environment = try policy.environment(
+        let environment = try environment(
             try statement.environment,
             surroundings?.environment,
-            sibling?.stream.environment,
-            environmentHint
+            sibling?.stream.environment
         )
-        try policy.checkEnvironment(environment, of: statement)
+        try intake.policy.checkEnvironment(environment, of: statement)
         let fact = try Translation.renewal(
             statement.claims,
             Provenance(

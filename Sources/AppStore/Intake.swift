@@ -1,0 +1,91 @@
+import Events
+
+/// How a payload came in: what its evidence records, and what stands behind its unsigned words.
+struct Intake {
+    let policy: VerificationPolicy
+    let source: String
+    let arrival: Arrival
+    let receivedAt: Instant
+    let voucher: Voucher
+    /// The words that a stored piece was read with; nil for a payload that arrives.
+    let context: EvidenceContext?
+    /// How bytes that are in evidence already were verified; nil for bytes that are not.
+    let known: (Digest) -> Verification?
+
+    /// An environment, and the unsigned words that it was taken from; nil where the piece names it.
+    struct NamedEnvironment {
+        let environment: Environment
+        let context: EvidenceContext?
+    }
+
+    /// The root under which a piece was verified before; nil where its signatures must be checked.
+    ///
+    /// A root that the policy does not trust, or any other trust than `signed`, counts for nothing.
+    func knownRoot(of digest: Digest) -> Digest? {
+        guard let verification = known(digest), verification.trust == .signed,
+            let root = verification.root, policy.roots.contains(where: { $0.digest == root })
+        else { return nil }
+        return root
+    }
+
+    /// The first environment that a signed word names; if there is none, that of unsigned words.
+    ///
+    /// `hint` is the word of the response around the piece. Throws `environment-unknown`.
+    func environment(
+        _ words: Environment?...,
+        hint: Environment? = nil
+    ) throws(Rejection) -> NamedEnvironment {
+        for case let word? in words { return NamedEnvironment(environment: word, context: nil) }
+        if let named = unsignedEnvironment(hint: hint) { return named }
+        throw Rejection(
+            .environmentUnknown,
+            "Nothing signed says in which environment the payload was made (payloads before"
+                + " 2022-02-24 do not). If you know it, name the environment to be assumed."
+        )
+    }
+
+    /// What unsigned words say: those that are stored with the piece, else the response around it,
+    /// else the environment that the operator lets us assume.
+    func unsignedEnvironment(hint: Environment? = nil) -> NamedEnvironment? {
+        let context = context ?? context(hint: hint)
+        guard let context, let environment = context.decidedEnvironment else { return nil }
+        return NamedEnvironment(environment: environment, context: context)
+    }
+
+    private func context(hint: Environment?) -> EvidenceContext? {
+        if let hint { return EvidenceContext(environment: hint, trust: voucher.trustInWords) }
+        return policy.assumedEnvironment.map {
+            EvidenceContext(environment: $0, trust: .vouched)
+        }
+    }
+
+    /// The evidence of a piece that came in so.
+    func evidence(
+        _ payload: [UInt8],
+        digest: Digest,
+        kind: PayloadKind,
+        verification: Verification,
+        context: EvidenceContext? = nil
+    ) -> Evidence {
+        Evidence(
+            payload: payload,
+            digest: digest,
+            kind: kind,
+            source: source,
+            arrival: arrival,
+            verification: verification,
+            context: context,
+            receivedAt: receivedAt
+        )
+    }
+}
+
+extension Voucher {
+    fileprivate var trustInWords: EvidenceContext.Trust {
+        switch self {
+        case .client: .fetched
+        case .operator: .vouched
+        case .nobody: .unproven
+        }
+    }
+}

@@ -1,0 +1,174 @@
+internal import CZlib
+internal import Synchronization
+
+/// Raw deflate (RFC 1951) with a preset dictionary, by zlib.
+///
+/// May be called from any number of threads at once: every call borrows a stream of its own.
+enum Deflate {
+    // Measured: for notifications level 9 saves no byte and level 5 loses five, and less memory
+    // gains no time. The window is the largest, because the rows of a receipt repeat over tens of
+    // kilobytes.
+    private static let level: Int32 = 6
+    private static let memoryLevel: Int32 = 8
+
+    // Negative: no zlib header and no checksum, for a payload's SHA-256 is checked anyway.
+    private static let windowBits: Int32 = -15
+
+    private static let deflaters = ZlibStreams(
+        start: { stream in
+            deflateInit2_(
+                stream,
+                level,
+                Z_DEFLATED,
+                windowBits,
+                memoryLevel,
+                Z_DEFAULT_STRATEGY,
+                ZLIB_VERSION,
+                Int32(MemoryLayout<z_stream>.size)
+            )
+        },
+        end: deflateEnd
+    )
+
+    private static let inflaters = ZlibStreams(
+        start: { stream in
+            inflateInit2_(
+                stream,
+                windowBits,
+                ZLIB_VERSION,
+                Int32(MemoryLayout<z_stream>.size)
+            )
+        },
+        end: inflateEnd
+    )
+
+    /// The bytes, deflated; nil where that does not make them fewer.
+    static func deflate(_ bytes: [UInt8], dictionary: [UInt8]) -> [UInt8]? {
+        guard !bytes.isEmpty, bytes.count <= UInt32.max, dictionary.count <= UInt32.max else {
+            return nil
+        }
+        return deflaters.borrowing { stream in
+            var isWhole = false
+            let output = [UInt8](unsafeUninitializedCapacity: bytes.count) { output, written in
+                guard deflateReset(stream) == Z_OK,
+                    deflateSetDictionary(stream, dictionary, UInt32(dictionary.count)) == Z_OK
+                else { return }
+                bytes.withUnsafeBufferPointer { input in
+                    // zlib does not write to its input.
+                    stream.pointee.next_in = UnsafeMutablePointer(mutating: input.baseAddress)
+                    stream.pointee.avail_in = UInt32(input.count)
+                    stream.pointee.next_out = output.baseAddress
+                    stream.pointee.avail_out = UInt32(output.count)
+                    isWhole = CZlib.deflate(stream, Z_FINISH) == Z_STREAM_END
+                }
+                written = output.count - Int(stream.pointee.avail_out)
+            }
+            return isWhole && output.count < bytes.count ? output : nil
+        }
+    }
+
+    /// The bytes that were deflated with this dictionary.
+    ///
+    /// Nil where they are malformed, something follows them, or they would be more than
+    /// `byteCountMax`: no more than that is ever written, whatever the input claims.
+    static func inflate(
+        _ bytes: ArraySlice<UInt8>,
+        dictionary: [UInt8],
+        byteCountMax: Int
+    ) -> [UInt8]? {
+        guard bytes.count <= UInt32.max, dictionary.count <= UInt32.max, byteCountMax > 0 else {
+            return nil
+        }
+        let byteCountMax = min(byteCountMax, Int(UInt32.max))
+        return inflaters.borrowing { stream in
+            guard inflateReset(stream) == Z_OK,
+                inflateSetDictionary(stream, dictionary, UInt32(dictionary.count)) == Z_OK
+            else { return nil }
+            return bytes.withUnsafeBufferPointer { input in
+                stream.pointee.next_in = UnsafeMutablePointer(mutating: input.baseAddress)
+                stream.pointee.avail_in = UInt32(input.count)
+                return inflate(stream, byteCountMax: byteCountMax)
+            }
+        }
+    }
+
+    // The buffer grows with what comes, for a row that was tampered with may claim any size.
+    private static func inflate(
+        _ stream: UnsafeMutablePointer<z_stream>,
+        byteCountMax: Int
+    ) -> [UInt8]? {
+        let guess = 8 * Int(stream.pointee.avail_in) + 1024
+        var output = [UInt8](repeating: 0, count: min(guess, byteCountMax))
+        var written = 0
+        while true {
+            let status = output.withUnsafeMutableBufferPointer { buffer in
+                stream.pointee.next_out = buffer.baseAddress.map { $0 + written }
+                stream.pointee.avail_out = UInt32(buffer.count - written)
+                let status = CZlib.inflate(stream, Z_FINISH)
+                written = buffer.count - Int(stream.pointee.avail_out)
+                return status
+            }
+            if status == Z_STREAM_END {
+                guard stream.pointee.avail_in == 0 else { return nil }
+                output.removeLast(output.count - written)
+                return output
+            }
+            guard status == Z_OK || status == Z_BUF_ERROR, written == output.count,
+                written < byteCountMax
+            else { return nil }
+            let count = min(3 * written, byteCountMax - written)
+            output.append(contentsOf: repeatElement(0, count: count))
+        }
+    }
+}
+
+/// zlib streams, kept between calls: to start one costs more than to deflate a notification.
+private final class ZlibStreams: Sendable {
+    /// Most streams that are kept idle, of at most 0.3 MB each; one is in use a thread.
+    private static let idleMax = 16
+
+    private let idle = Mutex<[ZlibStream]>([])
+    private let start: @Sendable (UnsafeMutablePointer<z_stream>) -> Int32
+    private let end: @Sendable (UnsafeMutablePointer<z_stream>) -> Int32
+
+    init(
+        start: @escaping @Sendable (UnsafeMutablePointer<z_stream>) -> Int32,
+        end: @escaping @Sendable (UnsafeMutablePointer<z_stream>) -> Int32
+    ) {
+        self.start = start
+        self.end = end
+    }
+
+    /// Runs with a stream that no one else has; the body resets it before use.
+    func borrowing<Result>(_ body: (UnsafeMutablePointer<z_stream>) -> Result) -> Result {
+        let stream = idle.withLock { $0.popLast() } ?? ZlibStream(start: start, end: end)
+        defer {
+            // What finds no room ends here.
+            idle.withLock { if $0.count < ZlibStreams.idleMax { $0.append(stream) } }
+        }
+        return body(stream.pointer)
+    }
+}
+
+/// One stream, at one address: zlib's state points back to it.
+///
+/// Unchecked, because `ZlibStreams` lends it to one call at a time, under a lock.
+private final class ZlibStream: @unchecked Sendable {
+    let pointer = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
+    private let end: @Sendable (UnsafeMutablePointer<z_stream>) -> Int32
+
+    init(
+        start: (UnsafeMutablePointer<z_stream>) -> Int32,
+        end: @escaping @Sendable (UnsafeMutablePointer<z_stream>) -> Int32
+    ) {
+        self.end = end
+        pointer.initialize(to: z_stream())
+        let status = start(pointer)
+        precondition(status == Z_OK, "zlib cannot start a stream: status \(status)")
+    }
+
+    deinit {
+        _ = end(pointer)
+        pointer.deallocate()
+    }
+}

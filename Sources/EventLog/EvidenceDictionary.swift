@@ -1,0 +1,23 @@
+/// Text that payloads are expected to repeat, which zlib knows before it reads the first byte.
+///
+/// The dictionaries of a ledger are rows of `ledger.evidence_dictionary`. One that has been used is
+/// never changed or removed: bodies that name its number cannot be read without its exact bytes.
+public struct EvidenceDictionary: Equatable, Sendable {
+    /// The number that bodies name it by, from 1.
+    public let number: UInt8
+    /// The text, what is most frequent last.
+    public let bytes: [UInt8]
+
+    /// Most bytes in a dictionary: zlib's window of 32 kB, less what it keeps free.
+    public static let byteCountMax = 32_768 - 262
+
+    /// A dictionary; nil where the number is 0, which stands for none, or the text is empty or
+    /// longer than zlib can use.
+    public init?(number: UInt8, bytes: [UInt8]) {
+        guard number > 0, !bytes.isEmpty, bytes.count <= EvidenceDictionary.byteCountMax else {
+            return nil
+        }
+        self.number = number
+        self.bytes = bytes
+    }
+}

@@ -1,0 +1,216 @@
+internal import Events
+internal import Postgres
+
+// What is read of the log, page by page.
+extension LogVerifier {
+    /// A run of commits of a lane with all the rows that they brought, as they are stored.
+    struct Page {
+        var commits: [(mark: CommitMark, microseconds: Int64)] = []
+        var events: [Int64: StoredEvent] = [:]
+        var confirmations: [Int64: [StoredConfirmation]] = [:]
+        var records: [Int64: StoredRecord] = [:]
+        /// The streams of the events that confirmations repeat.
+        var streams: [Int64: StreamID] = [:]
+
+        var count: Int {
+            commits.reduce(0) { $0 + max(0, min($1.mark.commit.count, LogVerifier.countMax)) }
+        }
+    }
+
+    enum StoredEvent {
+        case event(Event, Salt, store: String)
+        case malformed(String)
+    }
+
+    struct StoredConfirmation {
+        let row: ConfirmationRow
+        let salt: Salt?
+        let knownFrom: Int64
+        let microseconds: Int64
+    }
+
+    enum StoredRecord {
+        case whole(record: Digest, commit: Int64, arrival: Arrival)
+        case damaged(String)
+    }
+
+    /// The newest commit, and the offset where it ends.
+    func headNow() async throws -> (commit: Int64, offset: Int64) {
+        let rows = try await session.query(
+            AppendSQL.readHead,
+            [.int4(Int32(lane))]
+        )
+        return rows.count == 0 ? (0, 0) : (try rows[0].int8(0), try rows[0].int8(1))
+    }
+
+    /// Reads the next commits, as many as a page holds.
+    mutating func readPage(upTo last: Int64) async throws -> Page {
+        var page = Page()
+        let rows = try await session.query(
+            """
+            SELECT \(CommitMark.columns)
+            FROM ledger.commit c WHERE lane = $1 AND commit_no >= $2 AND commit_no <= $3
+            ORDER BY commit_no LIMIT \(LogVerifier.pageEventsMax)
+            """,
+            [.int4(Int32(lane)), .int8(nextCommit), .int8(last)]
+        )
+        guard rows.count > 0 else { throw mismatch(nextCommit, "the commit is missing") }
+        var weight = 0
+        for row in rows where weight < LogVerifier.pageEventsMax {
+            let mark = try CommitMark(in: row)
+            page.commits.append((mark, try row.timestamptz(7)))
+            weight += max(0, min(mark.commit.count, LogVerifier.countMax))
+            weight += max(0, min(mark.commit.confirmations, LogVerifier.countMax))
+        }
+        try await readEvents(into: &page)
+        try await readEvidence(into: &page)
+        try await readConfirmations(into: &page)
+        return page
+    }
+
+    private mutating func readEvents(into page: inout Page) async throws {
+        let end = nextOffset.addingWithinRange(Int64(page.count))
+        let rows = try await session.query(
+            """
+            SELECT \(EventRows.columns), e.salt, e.fact_key, e.store, \(StoredRow.typedColumns)
+            FROM ledger.event e
+            WHERE e.lane = $1 AND e.lane_offset >= $2 AND e.lane_offset < $3
+            ORDER BY e.lane_offset
+            """,
+            [.int4(Int32(lane)), .int8(nextOffset), .int8(end)]
+        )
+        for row in rows {
+            let offset = try row.int8(1)
+            do {
+                let event = try EventRows.event(in: row)
+                guard let salt = Salt(bytes: try row.bytea(13)) else {
+                    page.events[offset] = .malformed("its salt does not have 16 bytes")
+                    continue
+                }
+                var agrees = try columns(in: row, agreeWith: event)
+                if agrees, event.fact.kind == .catalog {
+                    agrees = try await catalogAgrees(with: event)
+                }
+                page.events[offset] =
+                    agrees
+                    ? .event(event, salt, store: try row.textIfPresent(15) ?? "")
+                    : .malformed("its columns differ from its content")
+            } catch let error as EventLogError {
+                page.events[offset] = .malformed(error.message)
+            }
+        }
+    }
+
+    // The typed columns repeat parts of `content`, which the digest covers. Times and keys are
+    // compared as they are stored, for an event holds them rounded. What a later version holds to be
+    // news is not known here, so that the key of its contents is not compared.
+    private func columns(in row: PostgresRow, agreeWith event: Event) throws -> Bool {
+        for (index, field) in StoredRow.typedFields.enumerated() {
+            let column = 16 + index
+            let stored = try row.isNull(column) ? nil : try row.text(column)
+            let expected = StoredRow.typed(field, of: event.fact)
+            guard stored.map(FieldValue.text) == expected.map(FieldValue.text) else { return false }
+        }
+        guard lanes.lane(of: event.fact.stream.originalTransactionId) == lane else { return false }
+        let isKeyKnown = event.fact.content.unrecognised.isEmpty
+        return try (!isKeyKnown || row.uuid(14) == FactKey(event.fact).bytes)
+            && row.timestamptz(2) == event.recordedAt.microseconds
+            && row.int8(4) == event.fact.purchaseDate.milliseconds
+            && row.int8(5) == event.fact.expiresDate.milliseconds
+    }
+
+    // The body of a version of the catalog lies in a table of its own, under the digest of its event.
+    private func catalogAgrees(with event: Event) async throws -> Bool {
+        let content = event.fact.content
+        guard let version = content.integer(.catalogVersion) else { return false }
+        let rows = try await session.query(
+            """
+            SELECT encode(sha256(convert_to(body, 'UTF8')), 'hex'), encode(digest, 'hex'),
+                effective_from_ms, source, recorded_at
+            FROM ledger.catalog WHERE lane = $1 AND version = $2
+            """,
+            [.int4(Int32(lane)), .int4(Int32(clamping: version))]
+        )
+        guard rows.count == 1, let digest = content.text(.bodyDigest) else { return false }
+        return try rows[0].text(0) == digest && rows[0].text(1) == digest
+            && rows[0].int8(2) == content.instant(.effectiveFrom)?.milliseconds
+            && FieldValue.text(rows[0].text(3)) == content[.fileName] ?? .text("")
+            && rows[0].timestamptz(4) == event.recordedAt.microseconds
+    }
+
+    private mutating func readEvidence(into page: inout Page) async throws {
+        var records: [Int64: StoredRecord] = [:]
+        for (mark, _) in page.commits {
+            let commit = mark.commit
+            guard commit.firstEvidence >= 1, (1...LogVerifier.countMax).contains(commit.evidence),
+                commit.firstEvidence < .max - Int64(LogVerifier.countMax)
+            else { continue }
+            try await vault.visit(Set(commit.firstEvidence...commit.lastEvidence)) {
+                switch $1 {
+                case .whole(let stored):
+                    records[$0] = .whole(
+                        record: stored.record,
+                        commit: stored.commit,
+                        arrival: stored.arrival
+                    )
+                case .damaged(let reason): records[$0] = .damaged(reason)
+                }
+            }
+        }
+        page.records = records
+    }
+
+    private func readConfirmations(into page: inout Page) async throws {
+        guard let first = page.commits.first?.mark.commit,
+            let last = page.commits.last?.mark.commit,
+            page.commits.contains(where: { $0.mark.commit.confirmations > 0 })
+        else { return }
+        let rows = try await session.query(
+            """
+            SELECT \(ConfirmationJoin.columns), c.salt
+            FROM ledger.confirmation c
+            WHERE c.lane = $1 AND c.commit_no >= $2 AND c.commit_no <= $3
+            """,
+            [.int4(Int32(lane)), .int8(first.number), .int8(last.number)]
+        )
+        var repeated: Set<Int64> = []
+        for row in rows {
+            let stored = StoredConfirmation(
+                row: try EventRows.confirmationRow(in: row),
+                salt: Salt(bytes: try row.bytea(9)),
+                knownFrom: try row.int8(8),
+                microseconds: try row.timestamptz(7)
+            )
+            for confirmation in stored.row.confirmations(lane: lane) ?? [] {
+                repeated.insert(confirmation.position.offset)
+            }
+            page.confirmations[try row.int8(6), default: []].append(stored)
+        }
+        page.streams = try await streams(of: repeated)
+    }
+
+    private func streams(of offsets: Set<Int64>) async throws -> [Int64: StreamID] {
+        var streams: [Int64: StreamID] = [:]
+        let offsets = offsets.sorted()
+        for start in stride(from: 0, to: offsets.count, by: LogVerifier.offsetsAskedMax) {
+            let asked = offsets[start..<min(start + LogVerifier.offsetsAskedMax, offsets.count)]
+            let rows = try await session.query(
+                """
+                SELECT lane_offset, environment, original_transaction_id FROM ledger.event
+                WHERE lane = $1 AND lane_offset = ANY ($2)
+                """,
+                [.int4(Int32(lane)), .int8Array(Array(asked))]
+            )
+            for row in rows {
+                streams[try row.int8(0)] = StreamID(
+                    environment: Environment(try row.text(1)),
+                    originalTransactionId: try row.text(2)
+                )
+            }
+        }
+        return streams
+    }
+
+    /// Offsets in one statement: what confirmations repeat may lie anywhere in the lane.
+    private static let offsetsAskedMax = 10_000
+}

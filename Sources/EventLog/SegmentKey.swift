@@ -1,0 +1,48 @@
+internal import Events
+
+/// The address of a segment: the first sixteen bytes of the SHA-256 of its text.
+public struct SegmentKey: Hashable, Sendable {
+    // Held in place, for every payload brings one.
+    private let words: (UInt64, UInt64)
+
+    /// Number of bytes in a key: a ledger meets a handful of segments a year, so that half a digest
+    /// tells them apart for good.
+    public static let byteCount = 16
+
+    /// Sixteen bytes.
+    public var bytes: [UInt8] {
+        withUnsafeBytes(of: words) { Array($0) }
+    }
+
+    /// The key with exactly these bytes; nil unless there are sixteen.
+    public init?(bytes: some Sequence<UInt8>) {
+        let bytes = Array(bytes)
+        guard bytes.count == SegmentKey.byteCount else { return nil }
+        words = bytes.withUnsafeBytes { $0.loadUnaligned(as: (UInt64, UInt64).self) }
+    }
+
+    /// The key of a segment with this text.
+    public static func of(_ text: [UInt8]) -> SegmentKey {
+        guard let key = SegmentKey(bytes: Digest.of(text).bytes.prefix(byteCount)) else {
+            preconditionFailure("a SHA-256 digest has more than \(byteCount) bytes")
+        }
+        return key
+    }
+}
+
+extension SegmentKey {
+    /// Whether all bytes are equal.
+    public static func == (left: SegmentKey, right: SegmentKey) -> Bool {
+        left.words == right.words
+    }
+
+    /// Hashes the first bytes, which are as good as all.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(words.0)
+    }
+}
+
+extension SegmentKey: CustomStringConvertible {
+    /// Thirty-two lower-case hexadecimal digits.
+    public var description: String { hexadecimal(bytes) }
+}

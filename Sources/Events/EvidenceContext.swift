@@ -1,0 +1,78 @@
+/// Unsigned words from around a piece of evidence that were used with it, and why they are believed.
+///
+/// A response of the App Store Server API names the environment of all it holds, once and unsigned.
+/// The response is taken apart and not kept; where such a word was used, it stays here. With the
+/// context the piece gives the same facts again.
+public struct EvidenceContext: Hashable, Sendable {
+    /// The environment of a piece that names none itself; nil where that word was not used.
+    public let environment: Environment?
+    /// Why the words are believed.
+    public let trust: Trust
+
+    /// Words with the reason to believe them.
+    public init(environment: Environment?, trust: Trust) {
+        self.environment = environment
+        self.trust = trust
+    }
+
+    /// Why unsigned words are believed, the strongest reason first.
+    ///
+    /// The raw value is stored with the evidence: added, never renamed. `fetched` and `vouched` are
+    /// spelt as in `Verification.Trust`.
+    public enum Trust: String, CaseIterable, Sendable {
+        /// Our own client fetched the response from Apple over TLS.
+        case fetched
+        /// The operator vouches for the response, or named the environment to be assumed.
+        case vouched
+        /// No signature and no voucher: such a word may demote to Sandbox and do nothing else.
+        case unproven
+    }
+}
+
+extension EvidenceContext {
+    /// The environment, where a word of this trust may decide it.
+    ///
+    /// Only the operator may say that a purchase was real; any word may say that it was a test
+    /// (promise 10).
+    package var decidedEnvironment: Environment? {
+        trust == .vouched || environment == .sandbox ? environment : nil
+    }
+
+    /// The context as compact JSON, names sorted: `{"environment":"Sandbox","trust":"unproven"}`.
+    ///
+    /// The same context always has the same text. An environment that is not there is left out.
+    public var canonicalText: String {
+        var output: [UInt8] = Array("{".utf8)
+        if let environment {
+            output += "\"environment\":".utf8
+            JSONString.append(environment.word.utf8, to: &output)
+            output += ",".utf8
+        }
+        output += "\"trust\":\"\(trust.rawValue)\"}".utf8
+        return String(decoding: output, as: UTF8.self)
+    }
+
+    /// The context that a text stands for; nil for every text but those of `canonicalText`.
+    public init?(canonicalText: String) {
+        let text = Array(canonicalText.utf8)
+        guard let context = EvidenceContext(parsing: text[...]),
+            context.canonicalText.utf8.elementsEqual(text)
+        else { return nil }
+        self = context
+    }
+
+    private init?(parsing text: ArraySlice<UInt8>) {
+        let tails = Trust.allCases.map { ($0, Array("\"trust\":\"\($0.rawValue)\"}".utf8)) }
+        guard let (trust, tail) = tails.first(where: { text.suffix($0.1.count) == $0.1[...] })
+        else { return nil }
+        let head = text.dropLast(tail.count)
+        let start = Array("{\"environment\":\"".utf8)
+        guard head.starts(with: start) else {
+            self.init(environment: nil, trust: trust)
+            return
+        }
+        guard let word = JSONString.decoded(head.dropFirst(start.count).dropLast("\",".utf8.count))
+        else { return nil }
+        self.init(environment: Environment(String(decoding: word, as: UTF8.self)), trust: trust)
+    }
+}

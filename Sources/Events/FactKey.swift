@@ -1,0 +1,47 @@
+/// What makes two facts of one stream the same: sixteen bytes, by which the log finds them.
+///
+/// The first six are of the subject, so that all that is known of a subject lies together in the
+/// index; two subjects that share them cost a comparison. The other ten are of what is said, and as
+/// of when. Written down in `schema/README.md`.
+public struct FactKey: Hashable, Sendable {
+    /// The sixteen bytes.
+    public let bytes: [UInt8]
+
+    private static let subjectByteCount = 6
+    private static let byteCount = 16
+
+    /// The key of a fact.
+    public init(_ fact: Fact) {
+        self.init(fact, of: fact.subject)
+    }
+
+    /// The key of a fact whose subject is known.
+    package init(_ fact: Fact, of subject: Subject) {
+        var writer = ByteWriter()
+        writer.raw(fact.content.meaningfulBytes)
+        writer.instant(fact.asOf)
+        let statement = Digest.of(writer.bytes).bytes
+        let rest = statement[..<(FactKey.byteCount - FactKey.subjectByteCount)]
+        bytes = Array(FactKey.prefix(of: subject)) + rest
+    }
+
+    /// The first and the last key that a fact about a subject can have.
+    package static func range(of subject: Subject) -> (first: [UInt8], last: [UInt8]) {
+        let prefix = prefix(of: subject)
+        let rest = byteCount - subjectByteCount
+        return (
+            Array(prefix) + [UInt8](repeating: 0x00, count: rest),
+            Array(prefix) + [UInt8](repeating: 0xff, count: rest)
+        )
+    }
+
+    private static func prefix(of subject: Subject) -> ArraySlice<UInt8> {
+        var writer = ByteWriter()
+        writer.prefixed(subject.stream.environment.word)
+        writer.prefixed(subject.kind.rawValue)
+        writer.instant(subject.purchaseDate)
+        writer.instant(subject.expiresDate)
+        writer.prefixed(subject.name)
+        return Digest.of(writer.bytes).bytes[..<subjectByteCount]
+    }
+}

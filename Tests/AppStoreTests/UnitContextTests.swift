@@ -1,0 +1,154 @@
+import Events
+import Testing
+
+@testable import AppStore
+
+/// Unsigned words that were used: they stay with the unit, with the reason to believe them.
+struct UnitContextTests {
+    private let samples: UnitSamples
+    private let verifier: AppStoreVerifier
+
+    init() throws {
+        samples = try UnitSamples()
+        verifier = try samples.verifier()
+    }
+
+    /// Every kind of page, with statements that name no environment.
+    private func oldPages() throws -> [String] {
+        let ids = ["7", "8"]
+        let notes = UnitSamples.notificationHistory(
+            try ids.map { try samples.notification($0, environment: nil) }
+        )
+        return [
+            UnitSamples.history(try ids.map { try samples.transaction($0, environment: nil) }),
+            UnitSamples.statuses(try ids.map { try samples.status($0, environment: nil) }),
+            "{\"environment\":\"Sandbox\"," + notes.dropFirst(),
+        ]
+    }
+
+    private func expect(
+        _ context: EvidenceContext?,
+        of groups: [Verified<[Fact]>],
+        in environment: Events.Environment
+    ) {
+        #expect(!groups.isEmpty)
+        for group in groups {
+            #expect(group.evidence.context == context)
+            #expect(group.value.allSatisfy { $0.stream.environment == environment })
+        }
+    }
+
+    @Test(
+        arguments: [
+            (Voucher.nobody, EvidenceContext.Trust.unproven), (.client, .fetched),
+            (.operator, .vouched),
+        ]
+    )
+    func `a page that demotes to Sandbox leaves that word with each unit`(
+        voucher: Voucher,
+        trust: EvidenceContext.Trust
+    ) throws {
+        for page in try oldPages() {
+            let groups = try verifier.groups(page, voucher: voucher)
+            #expect(groups.count == 2)
+            expect(EvidenceContext(environment: .sandbox, trust: trust), of: groups, in: .sandbox)
+            try verifier.expectProven(groups)
+            for group in groups {
+                #expect(verifier.refusal(group.evidence.payload) == .environmentUnknown)
+            }
+        }
+    }
+
+    @Test func `the page's word comes before the environment to be assumed`() throws {
+        let assuming = try samples.verifier(assuming: .production)
+        for page in try oldPages() {
+            let groups = try assuming.groups(page)
+            expect(
+                EvidenceContext(environment: .sandbox, trust: .unproven),
+                of: groups,
+                in: .sandbox
+            )
+            try assuming.expectProven(groups)
+        }
+    }
+
+    @Test func `an environment that was assumed stays with the unit, vouched for`() throws {
+        let assuming = try samples.verifier(assuming: .production)
+        let context = EvidenceContext(environment: .production, trust: .vouched)
+        for page in try oldPages() {
+            let silent = page.replacing("\"environment\":\"Sandbox\",", with: "")
+            let groups = try assuming.groups(silent)
+            expect(context, of: groups, in: .production)
+            try assuming.expectProven(groups)
+        }
+        let jws = try samples.transaction("7", environment: nil)
+        expect(context, of: try assuming.groups(jws), in: .production)
+        let named = try samples.transaction("7")
+        expect(nil, of: try assuming.groups(named), in: .sandbox)
+    }
+
+    @Test func `an app receipt without a type takes the assumed environment as its context`() throws
+    {
+        let assuming = try samples.verifier(assuming: .production)
+        let context = EvidenceContext(environment: .production, trust: .vouched)
+        let receipt = try samples.receipt(type: "")
+        let groups = try assuming.verify(payload: receipt, source: "test", receivedAt: receivedAt)
+            .groups
+        expect(context, of: groups, in: .production)
+        try assuming.expectProven(groups)
+        // The body names its environment, but what it says is held against the receipt in it.
+        let body = UnitSamples.response(receipt, environment: "Production")
+        let both = try assuming.groups(body, voucher: .operator)
+        #expect(both.count == 2)
+        expect(context, of: both, in: .production)
+        try assuming.expectProven(both, voucher: .operator)
+    }
+
+    @Test func `an unsigned body that names no environment keeps the one assumed`() throws {
+        let body = "{\"status\":0,\"receipt\":\(VouchedResponses.single)}"
+        let assuming = try samples.verifier(assuming: .sandbox)
+        let groups = try assuming.groups(body, voucher: .operator)
+        expect(EvidenceContext(environment: .sandbox, trust: .vouched), of: groups, in: .sandbox)
+        try assuming.expectProven(groups, voucher: .operator)
+        let unknown = try verifier.groups(body, voucher: .operator)
+        expect(nil, of: unknown, in: .unknown)
+        try verifier.expectProven(unknown, voucher: .operator)
+    }
+
+    @Test func `a body keeps the environment assumed for it where its receipt needed none`() throws
+    {
+        let assuming = try samples.verifier(assuming: .sandbox)
+        let body = UnitSamples.response(try samples.receipt())
+        let groups = try assuming.groups(body, voucher: .operator)
+        #expect(
+            groups.map(\.evidence.context)
+                == [nil, EvidenceContext(environment: .sandbox, trust: .vouched)]
+        )
+        try assuming.expectProven(groups, voucher: .operator)
+    }
+
+    @Test func `only the operator's word makes a purchase real, in a context as well`() throws {
+        let jws = try samples.transaction("7", environment: nil)
+        for trust in EvidenceContext.Trust.allCases {
+            let context = EvidenceContext(environment: .production, trust: trust)
+            if trust == .vouched {
+                expect(context, of: try verifier.groups(jws, context: context), in: .production)
+            } else {
+                #expect(throws: Rejection(.environmentUnknown, "")) {
+                    try verifier.groups(jws, context: context)
+                }
+            }
+        }
+        let empty = EvidenceContext(environment: nil, trust: .vouched)
+        let assuming = try samples.verifier(assuming: .production)
+        #expect(throws: Rejection(.environmentUnknown, "")) {
+            try assuming.groups(jws, context: empty)
+        }
+    }
+
+    @Test func `a context that was not needed is not recorded`() throws {
+        let context = EvidenceContext(environment: .production, trust: .vouched)
+        let groups = try verifier.groups(try samples.status("7"), context: context)
+        expect(nil, of: groups, in: .sandbox)
+    }
+}

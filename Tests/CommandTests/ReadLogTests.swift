@@ -1,0 +1,82 @@
+import Foundation
+import Postgres
+import TestSupport
+import Testing
+
+/// A stranger reads the log: a script that shares no code with us prints the same history.
+@Suite(.enabled { await TestServer.isAvailable })
+struct ReadLogTests {
+    @Test func `read_log.py prints from the tables alone what history prints`() async throws {
+        let simulation = try await Simulation.shared
+        try await withLedger { command, settings in
+            let ingest = simulation.arguments + [simulation.payloads]
+            try await command.expect(0, ingest)
+            try await Self.link(command, settings)
+            let ids = try await Self.ids(settings)
+            #expect(ids.count > 20)
+            var confirmations = 0
+            for id in ids {
+                let ours = try Self.tree(try await command.expect(0, "history", id, "--json"))
+                let theirs = try Self.tree(try await Self.read(id, command))
+                #expect(ours == theirs, "history of \(id)")
+                confirmations += Self.count("confirmations", in: ours)
+            }
+            #expect(confirmations > 0)
+            let payloads = try await Self.read(ids[0], command, "--payloads")
+            #expect(payloads.contains("\"payload\":\"eyJ"))
+        }
+    }
+
+    // A link of the operator beside what Apple said.
+    private static func link(
+        _ command: Command,
+        _ settings: ConnectionSettings
+    ) async throws {
+        let id = try await ids(settings)[0]
+        try await command.expect(0, "customers", "link", "anna \"é\"", id, "--reason", "a call")
+    }
+
+    private static func ids(_ settings: ConnectionSettings) async throws -> [String] {
+        let session = try await PostgresSession.connect(settings)
+        let rows = try await session.query(
+            """
+            SELECT original_transaction_id FROM ledger.event
+            WHERE environment <> '' AND original_transaction_id <> ''
+            GROUP BY 1 HAVING count(DISTINCT environment) = 1 ORDER BY 1
+            """
+        )
+        await session.close()
+        return try rows.map { try $0.text(0) }
+    }
+
+    private static func read(
+        _ id: String,
+        _ command: Command,
+        _ option: String? = nil
+    ) async throws -> String {
+        let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+            .deletingLastPathComponent().appendingPathComponent("EventLogTests/read_log.py").path
+        let url = try #require(command.environment["DATABASE_URL"])
+        let ending = try await Program(path: "/usr/bin/env").run(
+            ["python3", script, id, "--database", url] + [option].compactMap { $0 }
+        )
+        #expect(ending.code == 0, "\(ending.errors)")
+        return ending.output
+    }
+
+    // Without the effect, which is a fold and not in the tables.
+    private static func tree(_ json: String) throws -> NSDictionary {
+        let parsed = try JSONSerialization.jsonObject(with: Data(json.utf8))
+        var document = try #require(parsed as? [String: Any])
+        let events = try #require(document["events"] as? [[String: Any]])
+        document["events"] = events.map { event in
+            event.filter { $0.key != "effect" }
+        }
+        return document as NSDictionary
+    }
+
+    private static func count(_ member: String, in document: NSDictionary) -> Int {
+        let events = document["events"] as? [[String: Any]] ?? []
+        return events.reduce(0) { $0 + ($1[member] as? Int ?? 0) }
+    }
+}

@@ -1,0 +1,58 @@
+import EventLog
+import Events
+import Postgres
+import TestSupport
+import Testing
+
+/// Commits are stamped by the server's clock, within a named distance of ours and of the newest.
+@Suite(.enabled { await TestServer.isAvailable })
+struct ClockTests {
+    private static let in2099 = Instant(milliseconds: 4_070_908_800_000)
+
+    @Test(arguments: Variant.extremes)
+    func `the server's clock stamps commits`(variant: Variant) async throws {
+        try await variant.withDatabase { settings in
+            let log = try await Self.open(settings)
+            let before = Instant.systemClock()
+            _ = try await log.append(verified(TestFacts.transaction()))
+            let lane = variant.lanes.lane(of: "1000")
+            let mark = try #require(try await log.newestCommit(lane: lane))
+            let distance = mark.commit.committedAt.milliseconds - before.milliseconds
+            #expect((-60_000...60_000).contains(distance), "\(mark.commit.committedAt)")
+            await log.close()
+        }
+    }
+
+    @Test(arguments: Variant.extremes)
+    func `a commit far ahead of the server's clock stops appends, with a way out`(
+        variant: Variant
+    ) async throws {
+        try await variant.withDatabase { settings in
+            var options = EventLog.Options.test(clock: { Self.in2099 })
+            let wrong = try await EventLog.open(settings, options)
+            _ = try await wrong.append(verified(TestFacts.transaction()))
+            await wrong.close()
+            let log = try await Self.open(settings)
+            let next = verified(TestFacts.transaction(purchased: 1))
+            let error = await #expect(throws: EventLogError.self) { try await log.append(next) }
+            #expect(error?.code == .clockSkew)
+            #expect(error?.message.contains("2099-01-01T00:00:00Z") == true)
+            #expect(error?.message.contains("SUBLEDGER_CLOCK_SKEW_SECONDS_MAX") == true)
+            await log.close()
+            options = EventLog.Options()
+            options.clockSkewSecondsMax = .max
+            let allowed = try await EventLog.open(settings, options)
+            #expect(try await allowed.append(next).map(\.position.offset) == [2])
+            #expect(try await allowed.verify().isOK)
+            await allowed.close()
+        }
+    }
+
+    private static func open(
+        _ settings: ConnectionSettings
+    ) async throws -> EventLog {
+        var options = EventLog.Options()
+        options.readersMax = 1
+        return try await EventLog.open(settings, options)
+    }
+}

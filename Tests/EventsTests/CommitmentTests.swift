@@ -1,0 +1,85 @@
+import Events
+import Testing
+
+/// What the digests of a row cover, and what can be taken away without breaking them.
+struct CommitmentTests {
+    private let salt = Salt(bytes: Array(0..<16)) ?? .random()
+    private let record = Digest.of([1])
+
+    private func event(_ change: (inout Content) -> Void = { _ in }) -> Event {
+        var content = Content(format: .signedTransaction)
+        content[.productId] = .text("monthly")
+        content[.appAccountToken] = .text("8f37f12f-fd02-45a9-8245-000000000000")
+        content[.extra] = .text("{\"name\":\"anna\"}")
+        change(&content)
+        return Event(
+            position: Position(lane: 0, offset: 1),
+            recordedAt: Instant(milliseconds: 3),
+            fact: Fact(
+                stream: StreamID(environment: .production, originalTransactionId: "1"),
+                bundleId: "example",
+                kind: .transaction,
+                purchaseDate: nil,
+                expiresDate: nil,
+                asOf: Instant(milliseconds: 2),
+                content: content
+            ),
+            evidence: 1
+        )
+    }
+
+    @Test func `each part has a commitment of its own`() {
+        let whole = event().commitments(salt: salt, evidence: record)
+        let other = event { $0[.appAccountToken] = nil }.commitments(salt: salt, evidence: record)
+        #expect(other.purchase == whole.purchase && other.evidence == whole.evidence)
+        #expect(other.person != whole.person && other.digest != whole.digest)
+        let cheaper = event { $0[.productId] = .text("yearly") }
+            .commitments(salt: salt, evidence: record)
+        #expect(cheaper.purchase != whole.purchase && cheaper.person == whole.person)
+        let elsewhere = event().commitments(salt: salt, evidence: Digest.of([2]))
+        #expect(elsewhere.purchase == whole.purchase && elsewhere.evidence != whole.evidence)
+        #expect(event().commitments(salt: salt, evidence: record, store: "other") != whole)
+    }
+
+    @Test func `without the salt no commitment can be guessed`() {
+        let one = event().commitments(salt: salt, evidence: record)
+        let two = event().commitments(salt: .random(), evidence: record)
+        #expect(one.purchase != two.purchase)
+        #expect(one.person != two.person)
+        #expect(one.evidence != two.evidence)
+    }
+
+    @Test func `a content is its two parts, and what identifies a person is in one`() throws {
+        var content = event().fact.content
+        content[.linkReason] = .text("a call")
+        content[.customerId] = .text("anna")
+        let (purchase, person) = content.parts
+        #expect(purchase.count + person.count == content.canonicalBytes.count)
+        let kept = try #require(Content(canonicalBytes: purchase))
+        #expect(kept.entries.map(\.field) == [.productId])
+        let removed = try #require(Content(canonicalBytes: [1, 1] + person))
+        #expect(
+            removed.entries.map(\.field) == [.appAccountToken, .customerId, .linkReason, .extra]
+        )
+    }
+
+    @Test func `tags of later versions are split the same way`() throws {
+        // 28 to 31 and 192 and above are of the person, all other unknown ones of the purchase.
+        let bytes: [UInt8] = [1, 1, 28, 1, 9, 60, 1, 9, 64, 1, 9, 191, 1, 9, 192, 1, 9, 255, 1, 9]
+        let content = try #require(Content(canonicalBytes: bytes))
+        #expect(content.parts.purchase == [1, 1, 60, 1, 9, 64, 1, 9, 191, 1, 9])
+        #expect(content.parts.person == [28, 1, 9, 192, 1, 9, 255, 1, 9])
+        #expect(content.unrecognised.map(\.tag) == [28, 60, 64, 191, 192, 255])
+    }
+
+    /// A second implementation's value (Tests/EventLogTests/verify_chain.py computes the same).
+    @Test func `the digest of a row is over its three commitments`() {
+        let commitments = event().commitments(salt: salt, evidence: record)
+        var writer = ByteWriter()
+        writer.prefixed("subledger/row")
+        for part in [commitments.purchase, commitments.person, commitments.evidence] {
+            writer.raw(part.bytes)
+        }
+        #expect(commitments.digest == Digest.of(writer.bytes))
+    }
+}

@@ -1,0 +1,13 @@
+-- JSON as jsonb, or as a string where jsonb cannot hold it: a number beyond numeric, for example.
+CREATE OR REPLACE FUNCTION ledger.json_or_text(json text) RETURNS jsonb
+LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
+AS $$
+BEGIN
+    RETURN json::jsonb;
+EXCEPTION WHEN numeric_value_out_of_range OR invalid_text_representation
+    OR untranslatable_character OR statement_too_complex THEN
+    RETURN to_jsonb(json);
+END
+$$;
+COMMENT ON FUNCTION ledger.json_or_text(text) IS
+    'JSON as jsonb, or as a string where jsonb cannot hold it.';

@@ -1,0 +1,15 @@
+-- Raised by the first statement of an append whose predecessor is not there: another writer was
+-- faster, or a pooler swapped servers under the connection. The writer reads the head and decides
+-- again.
+CREATE OR REPLACE FUNCTION ledger.refuse_orphan(lane int, commit_no bigint) RETURNS int
+LANGUAGE plpgsql
+AS $$
+BEGIN
+    RAISE EXCEPTION 'commit % of lane % does not follow the commit that it was built upon',
+        commit_no, lane
+        USING ERRCODE = 'LG002',
+              HINT = 'Read the head of the lane and decide again.';
+END
+$$;
+COMMENT ON FUNCTION ledger.refuse_orphan(int, bigint) IS
+    'Refuses a commit whose predecessor is missing, with SQLSTATE LG002.';
