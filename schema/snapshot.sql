@@ -110,8 +110,8 @@ BEGIN
             'autovacuum_vacuum_insert_scale_factor = 0.05, '
             'autovacuum_analyze_scale_factor = 0.05)', guarded);
     END LOOP;
-    GRANT INSERT ON ledger.event, ledger.confirmation, ledger.evidence, ledger.evidence_segment,
-        ledger.commit, ledger.rejection, ledger.ingestion, ledger.catalog TO ledger_writer;
+    GRANT INSERT ON ledger.event, ledger.confirmation, ledger.evidence, ledger.root_certificate,
+        ledger.evidence_segment, ledger.commit, ledger.rejection, ledger.ingestion, ledger.catalog TO ledger_writer;
     -- SELECT … FOR UPDATE asks for the privilege; the trigger refuses the use of it.
     GRANT UPDATE (lane) ON ledger.lane TO ledger_writer;
 END
@@ -390,7 +390,7 @@ COMMENT ON COLUMN ledger.event.lane IS 'Partition of the log: lane_of(original_t
 
 COMMENT ON COLUMN ledger.event.is_imported IS 'Whether its payload was imported from files; false where it arrived live (HTTP, standard input, a poll).';
 
-COMMENT ON COLUMN ledger.event.is_late IS 'Whether the subject was known and its stream confirmed as of a later time when the event came. The writer reads repetitions of such a subject before it judges what is news; no answer is read from it, and no digest covers it.';
+COMMENT ON COLUMN ledger.event.is_late IS 'Whether the subject was known and its stream confirmed as of a later time when the event came. The writer reads the repetitions of such a subject before it judges what is news; no answer is read from it.';
 
 COMMENT ON COLUMN ledger.event.lane_offset IS 'From 1, without holes. Who has read n has every event up to n, for ever.';
 
@@ -427,6 +427,7 @@ COMMENT ON COLUMN ledger.event.content IS 'All fields of the fact in canonical b
 CREATE TABLE ledger.evidence (
     lane integer NOT NULL,
     byte_count integer NOT NULL,
+    root_key integer,
     is_imported boolean NOT NULL,
     evidence_no bigint NOT NULL,
     commit_no bigint NOT NULL,
@@ -435,20 +436,20 @@ CREATE TABLE ledger.evidence (
     kind text NOT NULL COLLATE pg_catalog."C",
     source text NOT NULL COLLATE pg_catalog."C",
     verification text NOT NULL COLLATE pg_catalog."C",
-    root_digest bytea,
     context text COLLATE pg_catalog."C",
     body bytea NOT NULL,
     CONSTRAINT evidence_context_named CHECK ((context <> ''::text)),
     CONSTRAINT evidence_digest_size CHECK ((octet_length(digest) = 32)),
     CONSTRAINT evidence_number_from_one CHECK ((evidence_no >= 1)),
-    CONSTRAINT evidence_root_digest_size CHECK ((octet_length(root_digest) = 32)),
-    CONSTRAINT evidence_signed_has_root CHECK (((verification = 'signed'::text) = (root_digest IS NOT NULL)))
+    CONSTRAINT evidence_signed_has_root CHECK (((verification = 'signed'::text) = (root_key IS NOT NULL)))
 )
 WITH (autovacuum_freeze_min_age='0', autovacuum_vacuum_insert_scale_factor='0.05', autovacuum_analyze_scale_factor='0.05');
 
 COMMENT ON TABLE ledger.evidence IS 'The payloads that prove the events and confirmations of a lane, each put together again bit by bit from body and evidence_segment. A payload is the smallest piece that proves itself: a JWS with those nested in it, an app receipt, an unsigned body, one element of a statuses response.';
 
 COMMENT ON COLUMN ledger.evidence.byte_count IS 'Length of the payload.';
+
+COMMENT ON COLUMN ledger.evidence.root_key IS 'The root certificate its signatures lead to: root_certificate.root_key in the same lane; NULL where nothing is signed.';
 
 COMMENT ON COLUMN ledger.evidence.is_imported IS 'Whether it was imported from files; false where it arrived live (HTTP, standard input, a poll).';
 
@@ -463,8 +464,6 @@ COMMENT ON COLUMN ledger.evidence.digest IS 'SHA-256 of the payload.';
 COMMENT ON COLUMN ledger.evidence.source IS 'The channel it came by, as the operator names it.';
 
 COMMENT ON COLUMN ledger.evidence.verification IS 'Why it is believed: signed (by Apple), fetched (from Apple, by our client), shared-secret (carried the app''s), vouched (by the operator).';
-
-COMMENT ON COLUMN ledger.evidence.root_digest IS 'SHA-256 of the DER of the root certificate its signatures lead to; NULL where nothing is signed.';
 
 COMMENT ON COLUMN ledger.evidence.context IS 'What was used of the words around the payload, which it does not prove itself, as JSON with their own trust; NULL where nothing was.';
 
@@ -615,6 +614,21 @@ COMMENT ON COLUMN ledger.rejection.message IS 'The reason for people, without co
 
 COMMENT ON COLUMN ledger.rejection.body IS 'Its first 64 KiB, every password blanked; NULL where a secret could not be told from the rest.';
 
+CREATE TABLE ledger.root_certificate (
+    lane integer NOT NULL,
+    root_key integer NOT NULL,
+    digest bytea NOT NULL,
+    CONSTRAINT root_certificate_digest_size CHECK ((octet_length(digest) = 32)),
+    CONSTRAINT root_certificate_key_is_of_digest CHECK ((root_key = ((('x'::text || encode(substr(digest, 1, 4), 'hex'::text)))::bit(32))::integer))
+)
+WITH (autovacuum_freeze_min_age='0', autovacuum_vacuum_insert_scale_factor='0.05', autovacuum_analyze_scale_factor='0.05');
+
+COMMENT ON TABLE ledger.root_certificate IS 'The root certificates that the signatures of payloads lead to, each once a lane.';
+
+COMMENT ON COLUMN ledger.root_certificate.root_key IS 'First 4 bytes of digest.';
+
+COMMENT ON COLUMN ledger.root_certificate.digest IS 'SHA-256 of the certificate in DER. The records of evidence cover it.';
+
 ALTER TABLE ONLY ledger.catalog
     ADD CONSTRAINT catalog_pkey PRIMARY KEY (lane, version);
 
@@ -654,6 +668,9 @@ ALTER TABLE ONLY ledger.migration
 ALTER TABLE ONLY ledger.rejection
     ADD CONSTRAINT rejection_pkey PRIMARY KEY (lane, payload_digest, reason);
 
+ALTER TABLE ONLY ledger.root_certificate
+    ADD CONSTRAINT root_certificate_pkey PRIMARY KEY (lane, root_key);
+
 CREATE INDEX confirmation_commit ON ledger.confirmation USING btree (lane, commit_no);
 
 CREATE INDEX confirmation_transaction_ids ON ledger.confirmation USING gin (transaction_ids) WHERE (transaction_ids IS NOT NULL);
@@ -668,7 +685,7 @@ CREATE INDEX event_transaction_id ON ledger.event USING btree (transaction_id) W
 
 CREATE INDEX event_web_order_line_item_id ON ledger.event USING btree (web_order_line_item_id) WHERE (web_order_line_item_id IS NOT NULL);
 
-CREATE INDEX evidence_digest ON ledger.evidence USING hash (digest);
+CREATE INDEX evidence_digest ON ledger.evidence USING btree (substr(digest, 1, 7));
 
 CREATE INDEX rejection_received_at ON ledger.rejection USING btree (received_at);
 
@@ -695,6 +712,8 @@ CREATE TRIGGER append_only_statement BEFORE DELETE OR UPDATE OR TRUNCATE ON ledg
 CREATE TRIGGER append_only_statement BEFORE DELETE OR UPDATE OR TRUNCATE ON ledger.migration FOR EACH STATEMENT EXECUTE FUNCTION ledger.refuse_change();
 
 CREATE TRIGGER append_only_statement BEFORE UPDATE ON ledger.rejection FOR EACH STATEMENT EXECUTE FUNCTION ledger.refuse_change();
+
+CREATE TRIGGER append_only_statement BEFORE DELETE OR UPDATE OR TRUNCATE ON ledger.root_certificate FOR EACH STATEMENT EXECUTE FUNCTION ledger.refuse_change();
 
 GRANT USAGE ON SCHEMA ledger TO ledger_writer;
 GRANT USAGE ON SCHEMA ledger TO ledger_reader;
@@ -736,3 +755,6 @@ GRANT SELECT ON TABLE ledger.migration TO ledger_reader;
 
 GRANT SELECT,INSERT ON TABLE ledger.rejection TO ledger_writer;
 GRANT SELECT ON TABLE ledger.rejection TO ledger_reader;
+
+GRANT SELECT,INSERT ON TABLE ledger.root_certificate TO ledger_writer;
+GRANT SELECT ON TABLE ledger.root_certificate TO ledger_reader;

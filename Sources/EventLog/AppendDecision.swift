@@ -161,7 +161,12 @@ struct AppendDecision {
         var hasher = CommitHasher(after: head.digest, commit: commit)
         for new in events {
             let record = evidence[Int(new.event.evidence - head.evidence) - 1].recordDigest
-            hasher.update(new.event.commitments(salt: new.salt, evidence: record).digest)
+            let commitments = new.event.commitments(
+                salt: new.salt,
+                evidence: record,
+                isLate: new.isLate
+            )
+            hasher.update(commitments.digest)
         }
         for new in new {
             let records = new.row.evidenceNumbers(lane: head.lane).map {

@@ -10,19 +10,20 @@ struct AppendInsert {
     /// millisecond to begin with.
     static let valuesRowsMax = 8
 
-    /// Segments that are stored once the statements have committed.
-    private(set) var segments: [SegmentKey] = []
+    /// What is stored, beside the rows, once the statements have committed.
+    private(set) var shared = SharedParts()
 
     private let plan: AppendPlan
     private var statements: [PostgresStatement] = []
 
-    init(_ plan: AppendPlan, stored: Set<SegmentKey>, ledgerId: [UInt8]) {
+    init(_ plan: AppendPlan, stored: SharedParts, ledgerId: [UInt8]) {
         self.plan = plan
         let lane = PostgresValue.int4(Int32(plan.commit.lane))
         // First, so that a writer who lost the race, or whose predecessor is not there, finds out
         // before any other row collides.
         appendCommit(plan, lane: lane, ledgerId)
-        appendSegments(of: plan.evidence, lane: lane, stored: stored)
+        appendRoots(of: plan.evidence, lane: lane, stored: stored.roots)
+        appendSegments(of: plan.evidence, lane: lane, stored: stored.segments)
         if !plan.evidence.isEmpty { appendEvidence(plan.evidence, plan.commit, lane: lane) }
         if !plan.confirmations.isEmpty {
             appendConfirmations(plan.confirmations, plan.commit, lane: lane)
@@ -98,23 +99,41 @@ struct AppendInsert {
         plan.events.isEmpty ? statements : statements + [eventStatement(plan.events, plan.commit)]
     }
 
+    private mutating func appendRoots(
+        of evidence: [Submission],
+        lane: PostgresValue,
+        stored: Set<Digest>
+    ) {
+        shared.roots = Set(evidence.compactMap(\.evidence.verification.root)).subtracting(stored)
+        guard !shared.roots.isEmpty else { return }
+        let roots = Array(shared.roots)
+        statements.append(
+            PostgresStatement(
+                AppendInsert.root,
+                [
+                    lane, .int4Array(roots.map(StoredRow.rootKey)),
+                    .byteaArray(roots.map(\.bytes)),
+                ]
+            )
+        )
+    }
+
     private mutating func appendSegments(
         of evidence: [Submission],
         lane: PostgresValue,
         stored: Set<SegmentKey>
     ) {
-        var seen = stored
-        var bodies: [[UInt8]] = []
+        var (keys, bodies): ([SegmentKey], [[UInt8]]) = ([], [])
         for segment in evidence.flatMap(\.packed.segments)
-        where seen.insert(segment.key).inserted {
-            segments.append(segment.key)
+        where !stored.contains(segment.key) && shared.segments.insert(segment.key).inserted {
+            keys.append(segment.key)
             bodies.append(segment.body)
         }
-        guard !segments.isEmpty else { return }
+        guard !keys.isEmpty else { return }
         statements.append(
             PostgresStatement(
                 AppendInsert.segment,
-                [lane, .byteaArray(segments.map(\.bytes)), .byteaArray(bodies)]
+                [lane, .byteaArray(keys.map(\.bytes)), .byteaArray(bodies)]
             )
         )
     }
@@ -143,6 +162,7 @@ struct AppendInsert {
                 [
                     lane, .int8(commit.number),
                     .int4Array(evidence.map { Int32($0.payload.count) }),
+                    .int4Array(evidence.map { $0.verification.root.map(StoredRow.rootKey) }),
                     .boolArray(evidence.map { $0.arrival == .imported }),
                     .int8Array(evidence.indices.map { commit.firstEvidence + Int64($0) }),
                     .int8Array(evidence.map(\.receivedAt.milliseconds)),
@@ -150,7 +170,6 @@ struct AppendInsert {
                     .textArray(evidence.map(\.kind.rawValue)),
                     .textArray(evidence.map(\.source)),
                     .textArray(evidence.map(\.verification.trust.rawValue)),
-                    .byteaArray(evidence.map(\.verification.root?.bytes)),
                     .textArray(evidence.map(\.context?.canonicalText)),
                     .byteaArray(submissions.map(\.packed.body)),
                 ]
@@ -279,6 +298,14 @@ extension AppendInsert {
         )
     }
 
+    // A certificate whose key another one has is refused, not passed over.
+    private static let root = """
+        INSERT INTO ledger.root_certificate (lane, root_key, digest)
+        SELECT $1, r.key, r.digest FROM unnest($2::int[], $3::bytea[]) AS r (key, digest)
+        WHERE NOT EXISTS (SELECT FROM ledger.root_certificate k
+            WHERE k.lane = $1 AND k.root_key = r.key AND k.digest = r.digest)
+        """
+
     // Content-addressed: whoever stored the segment stored these bytes.
     private static let segment = """
         INSERT INTO ledger.evidence_segment (lane, segment_key, body)
@@ -288,12 +315,12 @@ extension AppendInsert {
 
     private static let evidence = """
         INSERT INTO \(StoredRow.evidenceTarget)
-        SELECT $1, $2, e.byte_count, e.is_imported, e.evidence_no,
+        SELECT $1, $2, e.byte_count, e.root_key, e.is_imported, e.evidence_no,
             timestamptz 'epoch' + e.received_ms * interval '1 millisecond', e.digest, e.kind,
-            e.source, e.verification, e.root_digest, e.context, e.body
-        FROM unnest($3::int[], $4::boolean[], $5::bigint[], $6::bigint[], $7::bytea[], $8::text[],
-            $9::text[], $10::text[], $11::bytea[], $12::text[], $13::bytea[]) AS e (byte_count,
-            is_imported, evidence_no, received_ms, digest, kind, source, verification, root_digest,
+            e.source, e.verification, e.context, e.body
+        FROM unnest($3::int[], $4::int[], $5::boolean[], $6::bigint[], $7::bigint[], $8::bytea[],
+            $9::text[], $10::text[], $11::text[], $12::text[], $13::bytea[]) AS e (byte_count,
+            root_key, is_imported, evidence_no, received_ms, digest, kind, source, verification,
             context, body)
         """
 

@@ -325,7 +325,8 @@ extension AppendLookUp {
         SELECT v.digest, v.verification
         FROM unnest($2::bytea[]) AS asked (digest)
         CROSS JOIN LATERAL (
-            SELECT * FROM ledger.evidence WHERE digest = asked.digest AND lane = $1 OFFSET 0) v
+            SELECT * FROM ledger.evidence
+            WHERE \(EvidenceSummary.isAsked) AND lane = $1 OFFSET 0) v
         """
 
     private static let between = """

@@ -15,20 +15,20 @@ extension Appender {
         head: LaneHead
     ) async throws(AppenderFailure) -> AppendPlan {
         let session = try await connected()
-        let stored = storedSegments[head.lane, default: []]
+        let stored = stored[head.lane, default: SharedParts()]
         let isPlanStale = isPlanStale(at: head.offset)
         let (making, ledgerId) = (making, identity.ledgerId)
         do {
-            let (plan, segments) = try await session.together {
-                session -> (AppendPlan, [SegmentKey]) in
+            let (plan, shared) = try await session.together {
+                session -> (AppendPlan, SharedParts) in
                 if isPlanStale { try session.execute("DISCARD PLANS") }
                 let plan = try making.plan(batch, lookUp, head: head, in: session)
-                guard !plan.isEmpty else { return (plan, []) }
+                guard !plan.isEmpty else { return (plan, SharedParts()) }
                 let insert = AppendInsert(plan, stored: stored, ledgerId: ledgerId)
                 try insert.run(in: session)
-                return (plan, insert.segments)
+                return (plan, insert.shared)
             }
-            remember(segments, of: head.lane)
+            remember(shared, of: head.lane)
             return plan
         } catch {
             throw await failure(error)
@@ -43,11 +43,11 @@ extension Appender {
         genesis: Digest
     ) async throws(AppenderFailure) -> AppendPlan {
         let session = try await connected()
-        let stored = storedSegments[lane, default: []]
+        let stored = stored[lane, default: SharedParts()]
         let (making, ledgerId) = (making, identity.ledgerId)
         do {
-            let (plan, segments) = try await session.atomically {
-                session -> (AppendPlan, [SegmentKey]) in
+            let (plan, shared) = try await session.atomically {
+                session -> (AppendPlan, SharedParts) in
                 try session.query(AppendSQL.lockLane, [.int4(Int32(lane))])
                 let head = try AppendSQL.head(
                     in: session.query(AppendSQL.readHead, [.int4(Int32(lane))]),
@@ -55,12 +55,12 @@ extension Appender {
                     genesis: genesis
                 )
                 let plan = try making.plan(batch, lookUp, head: head, in: session)
-                guard !plan.isEmpty else { return (plan, []) }
+                guard !plan.isEmpty else { return (plan, SharedParts()) }
                 let insert = AppendInsert(plan, stored: stored, ledgerId: ledgerId)
                 try insert.write(in: session)
-                return (plan, insert.segments)
+                return (plan, insert.shared)
             }
-            remember(segments, of: lane)
+            remember(shared, of: lane)
             return plan
         } catch {
             throw await failure(error)
@@ -91,11 +91,12 @@ extension Appender {
         return true
     }
 
-    private func remember(_ segments: [SegmentKey], of lane: Int) {
-        if storedSegments[lane, default: []].count > Appender.storedSegmentsMax {
-            storedSegments[lane] = []
+    private func remember(_ shared: SharedParts, of lane: Int) {
+        guard !shared.isEmpty else { return }
+        if stored[lane, default: SharedParts()].segments.count > Appender.storedSegmentsMax {
+            stored[lane] = nil
         }
-        storedSegments[lane, default: []].formUnion(segments)
+        stored[lane, default: SharedParts()].formUnion(shared)
     }
 
     private func connected() async throws(AppenderFailure) -> PostgresSession {

@@ -16,8 +16,8 @@ actor Appender {
     var session: PostgresSession?
     /// The head for which the session's plans were made; nil before there are any.
     var plannedOffset: Int64?
-    /// Segments of evidence that are known to be stored; emptied when it grows over a limit.
-    var storedSegments: [Int: Set<SegmentKey>] = [:]
+    /// By lane, what payloads share and is known to be stored; emptied when it grows over a limit.
+    var stored: [Int: SharedParts] = [:]
     private var heads: [Int: LaneHead] = [:]
     private var queues: [Int: [Waiting]] = [:]
     private var order: [Int] = []
@@ -169,7 +169,7 @@ actor Appender {
                 case .connectionLost(let cause):
                     // What comes back may have lost commits of every lane: a replica that lagged.
                     heads = [:]
-                    storedSegments = [:]
+                    stored = [:]
                     failure = cause
                     await backOff(attempt: attempt)
                 case .refused(let cause):

@@ -27,12 +27,19 @@ public struct StoredEvent: Sendable {
     public let salt: Salt
     /// The word of the store; empty for Apple's App Store.
     public let store: String
+    /// Whether its stream was confirmed as of a later time when the event came.
+    public let isLate: Bool
 
     /// The commitments to its parts, whose digest the commit's covers; nil where the payload is not
     /// there.
     public var commitments: Commitments? {
         guard case .whole(let evidence) = evidence else { return nil }
-        return event.commitments(salt: salt, evidence: evidence.recordDigest, store: store)
+        return event.commitments(
+            salt: salt,
+            evidence: evidence.recordDigest,
+            store: store,
+            isLate: isLate
+        )
     }
 }
 
@@ -101,7 +108,7 @@ extension EventLog {
             let found = try await session.pipeline([
                 PostgresStatement(
                     """
-                    SELECT \(EventRows.columns), e.salt, e.store FROM ledger.event e
+                    SELECT \(EventRows.columns), e.salt, e.store, e.is_late FROM ledger.event e
                     WHERE e.lane = $1 AND e.lane_offset = $2
                     """,
                     place
@@ -127,7 +134,8 @@ extension EventLog {
                 previousDigest: try previous.compactMap { Digest(bytes: try $0.bytea(0)) }.first
                     ?? genesis,
                 salt: salt,
-                store: try found[0][0].textIfPresent(14) ?? ""
+                store: try found[0][0].textIfPresent(14) ?? "",
+                isLate: try found[0][0].bool(15)
             )
         }
     }

@@ -214,8 +214,10 @@ extension EventLog {
     private static let byProof = """
         WITH proof AS (
             SELECT c.lane, c.commit_no, c.first_offset, c.count, v.evidence_no
-            FROM ledger.evidence v JOIN ledger.commit c USING (lane, commit_no)
-            WHERE v.digest = ANY ($1))
+            FROM unnest($1::bytea[]) AS asked (digest)
+            CROSS JOIN LATERAL (
+                SELECT * FROM ledger.evidence WHERE \(EvidenceSummary.isAsked) OFFSET 0) v
+            JOIN ledger.commit c USING (lane, commit_no))
         SELECT e.environment, e.original_transaction_id
         FROM proof p JOIN ledger.event e ON e.lane = p.lane AND e.lane_offset >= p.first_offset
             AND e.lane_offset < p.first_offset + p.count AND e.evidence_no = p.evidence_no

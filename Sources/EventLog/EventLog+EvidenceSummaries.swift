@@ -83,11 +83,15 @@ extension EvidenceSummary {
         WHERE lane = $1 AND evidence_no = ANY ($2)
         """
 
+    /// Finds the payloads with `asked.digest`, as the index has them.
+    static let isAsked =
+        "substr(digest, 1, 7) = substr(asked.digest, 1, 7) AND digest = asked.digest"
+
     fileprivate static let knownSQL = """
-        SELECT v.digest, v.verification, v.root_digest
+        SELECT v.digest, v.verification, r.digest
         FROM unnest($1::bytea[]) AS asked (digest)
-        CROSS JOIN LATERAL (
-            SELECT * FROM ledger.evidence WHERE digest = asked.digest OFFSET 0) v
+        CROSS JOIN LATERAL (SELECT * FROM ledger.evidence WHERE \(isAsked) OFFSET 0) v
+        LEFT JOIN ledger.root_certificate r USING (lane, root_key)
         """
 
     /// The summaries in its rows.

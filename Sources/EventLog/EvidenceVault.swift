@@ -98,9 +98,11 @@ struct EvidenceVault {
         for group in try await groups(of: numbers) {
             let rows = try await session.query(
                 """
-                SELECT evidence_no, byte_count, body, received_at, kind, source, verification,
-                    root_digest, digest, is_imported, context, commit_no
-                FROM ledger.evidence WHERE lane = $1 AND evidence_no = ANY ($2)
+                SELECT e.evidence_no, e.byte_count, e.body, e.received_at, e.kind, e.source,
+                    e.verification, r.digest, e.digest, e.is_imported, e.context, e.commit_no,
+                    e.root_key
+                FROM ledger.evidence e LEFT JOIN ledger.root_certificate r USING (lane, root_key)
+                WHERE e.lane = $1 AND e.evidence_no = ANY ($2)
                 """,
                 [.int4(Int32(lane)), .int8Array(group)]
             )
@@ -152,9 +154,9 @@ struct EvidenceVault {
         guard try row.timestamptz(3) % 1000 == 0 else {
             return .damaged("received_at has a fraction of a millisecond")
         }
-        let root = try row.byteaIfPresent(7)
-        guard root == nil || root?.count == Digest.byteCount else {
-            return .damaged("root_digest is malformed")
+        let root = try row.byteaIfPresent(7).flatMap(Digest.init(bytes:))
+        guard try root != nil || row.isNull(12) else {
+            return .damaged("its root certificate is not in root_certificate")
         }
         return .whole(
             Stored(
@@ -166,7 +168,7 @@ struct EvidenceVault {
                 source: try row.text(5),
                 arrival: try row.bool(9) ? .imported : .live,
                 verification: try row.text(6),
-                root: root.flatMap(Digest.init(bytes:)),
+                root: root,
                 context: try row.textIfPresent(10)
             )
         )

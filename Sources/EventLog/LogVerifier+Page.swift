@@ -18,7 +18,7 @@ extension LogVerifier {
     }
 
     enum StoredEvent {
-        case event(Event, Salt, store: String)
+        case event(Event, Salt, store: String, isLate: Bool)
         case malformed(String)
     }
 
@@ -72,7 +72,8 @@ extension LogVerifier {
         let end = nextOffset.addingWithinRange(Int64(page.count))
         let rows = try await session.query(
             """
-            SELECT \(EventRows.columns), e.salt, e.fact_key, e.store, \(StoredRow.typedColumns)
+            SELECT \(EventRows.columns), e.salt, e.fact_key, e.store, e.is_late,
+                \(StoredRow.typedColumns)
             FROM ledger.event e
             WHERE e.lane = $1 AND e.lane_offset >= $2 AND e.lane_offset < $3
             ORDER BY e.lane_offset
@@ -93,7 +94,12 @@ extension LogVerifier {
                 }
                 page.events[offset] =
                     agrees
-                    ? .event(event, salt, store: try row.textIfPresent(15) ?? "")
+                    ? .event(
+                        event,
+                        salt,
+                        store: try row.textIfPresent(15) ?? "",
+                        isLate: try row.bool(16)
+                    )
                     : .malformed("its columns differ from its content")
             } catch let error as EventLogError {
                 page.events[offset] = .malformed(error.message)
@@ -106,7 +112,7 @@ extension LogVerifier {
     // news is not known here, so that the key of its contents is not compared.
     private func columns(in row: PostgresRow, agreeWith event: Event) throws -> Bool {
         for (index, field) in StoredRow.typedFields.enumerated() {
-            let column = 16 + index
+            let column = 17 + index
             let stored = try row.isNull(column) ? nil : try row.text(column)
             let expected = StoredRow.typed(field, of: event.fact)
             guard stored.map(FieldValue.text) == expected.map(FieldValue.text) else { return false }

@@ -190,9 +190,10 @@ extension LogVerifier {
         of commit: Commit,
         in page: Page
     ) throws(VerificationReport.Mismatch) -> (Digest, evidence: Int64) {
-        let (event, salt, store): (Event, Salt, String)
+        let (event, salt, store, isLate): (Event, Salt, String, Bool)
         switch page.events[offset] {
-        case .event(let stored, let its, let word): (event, salt, store) = (stored, its, word)
+        case .event(let stored, let its, let word, let late):
+            (event, salt, store, isLate) = (stored, its, word, late)
         case .malformed(let reason): throw mismatch(commit.number, reason, offset: offset)
         case nil: throw mismatch(commit.number, "the event is missing", offset: offset)
         }
@@ -211,7 +212,12 @@ extension LogVerifier {
                 offset: offset
             )
         }
-        let commitments = event.commitments(salt: salt, evidence: record, store: store)
+        let commitments = event.commitments(
+            salt: salt,
+            evidence: record,
+            store: store,
+            isLate: isLate
+        )
         return (commitments.digest, event.evidence)
     }
 

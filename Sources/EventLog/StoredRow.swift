@@ -61,8 +61,8 @@ package enum StoredRow {
 
     /// The columns of a payload.
     package static let evidenceColumns = """
-        lane, commit_no, byte_count, is_imported, evidence_no, received_at, digest, kind, source,
-        verification, root_digest, context, body
+        lane, commit_no, byte_count, root_key, is_imported, evidence_no, received_at, digest, kind,
+        source, verification, context, body
         """
 
     static let evidenceTarget = "ledger.evidence (\(evidenceColumns))"
@@ -76,12 +76,17 @@ package enum StoredRow {
     ) -> [PostgresValue] {
         [
             .int4(Int32(commit.lane)), .int8(commit.number), .int4(Int32(evidence.payload.count)),
+            .int4(evidence.verification.root.map(rootKey)),
             .bool(evidence.arrival == .imported), .int8(number),
             .timestamptz(microseconds: evidence.receivedAt.microseconds),
             .bytea(evidence.digest.bytes), .text(evidence.kind.rawValue), .text(evidence.source),
-            .text(evidence.verification.trust.rawValue),
-            .bytea(evidence.verification.root?.bytes), .text(evidence.context?.canonicalText),
+            .text(evidence.verification.trust.rawValue), .text(evidence.context?.canonicalText),
             .bytea(packed.body),
         ]
+    }
+
+    /// The key of a root certificate with this digest: its first four bytes.
+    static func rootKey(_ root: Digest) -> Int32 {
+        root.bytes.prefix(4).reduce(0) { $0 << 8 | Int32($1) }
     }
 }

@@ -101,9 +101,14 @@ extension Event {
     ///   - salt: The salt of its row.
     ///   - record: The digest of its evidence's record.
     ///   - store: The word of the store; empty for Apple's App Store.
+    ///   - isLate: Whether its stream was confirmed as of a later time when the event came.
     /// - Returns: The three commitments that the digest of its row covers.
-    public func commitments(salt: Salt, evidence record: Digest, store: String = "") -> Commitments
-    {
+    public func commitments(
+        salt: Salt,
+        evidence record: Digest,
+        store: String = "",
+        isLate: Bool = false
+    ) -> Commitments {
         let (purchase, person) = fact.content.parts
         var writer = ByteWriter()
         writer.reserve(purchase.count + 160)
@@ -115,7 +120,7 @@ extension Event {
         writer.instant(fact.purchaseDate)
         writer.instant(fact.expiresDate)
         writer.integer(self.evidence)
-        writer.integer(UInt8(isImported ? 1 : 0))
+        writer.integer(UInt8((isImported ? 1 : 0) | (isLate ? 2 : 0)))
         writer.prefixed(store)
         writer.prefixed(fact.stream.environment.word)
         writer.prefixed(fact.stream.originalTransactionId)

@@ -112,6 +112,8 @@ struct FollowTests {
                 FROM projection.ledger_projection WHERE state = 'live'
                 """
             )
+            // The server shows a session for a moment after its program has ended.
+            while try await settings.number(FollowTests.waiting) > 0 {}
             let program = try Program("subledger").start(
                 ["follow", "--once", "--json", "--quiet"],
                 environment: command.environment

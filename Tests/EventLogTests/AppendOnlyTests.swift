@@ -16,7 +16,7 @@ struct AppendOnlyTests {
         try await TamperedLog(variant: variant).withCopy { settings in
             try await Inspector.inspect(settings) { inspector in
                 let tables = try await Self.tables(inspector)
-                #expect(tables.count == (variant.partitions == 0 ? 12 : 12 + 9 * 4))
+                #expect(tables.count == (variant.partitions == 0 ? 13 : 13 + 10 * 4))
                 for role in Self.roles {
                     try await inspector.session.execute("SET ROLE \(role ?? "NONE")")
                     // Rejections are no log: RejectionTests tells who may delete them.
@@ -42,7 +42,7 @@ struct AppendOnlyTests {
 
     private static let appended = [
         "catalog", "commit", "confirmation", "event", "evidence", "evidence_segment", "ingestion",
-        "rejection",
+        "rejection", "root_certificate",
     ]
 
     @Test(arguments: Variant.extremes)

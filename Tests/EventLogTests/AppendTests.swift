@@ -61,7 +61,9 @@ struct AppendTests {
 
     private func tableCounts(_ settings: ConnectionSettings) async throws -> [Int64] {
         var counts: [Int64] = []
-        for table in ["event", "confirmation", "evidence", "evidence_segment", "commit"] {
+        for table in [
+            "event", "confirmation", "evidence", "evidence_segment", "root_certificate", "commit",
+        ] {
             counts.append(try await Inspector.count(table, settings))
         }
         return counts

@@ -44,7 +44,7 @@ struct PredecessorTests {
                     (1, log.identity.genesis(lane: empty), [UInt8](repeating: 7, count: 16)),
                 ] {
                     let plan = Self.plan(lane: empty, number: number, previous: previous)
-                    let insert = AppendInsert(plan, stored: [], ledgerId: ledger)
+                    let insert = AppendInsert(plan, stored: SharedParts(), ledgerId: ledger)
                     let error = await #expect(throws: PostgresError.self) {
                         try await inspector.session.together { session in
                             try insert.run(in: session)
@@ -83,7 +83,7 @@ struct PredecessorTests {
     /// Whatever statement fails, nothing of the commit is there: also as one flush without COPY.
     @Test(
         arguments: Variant.extremes,
-        ["evidence_segment", "evidence", "confirmation", "event", "catalog"]
+        ["root_certificate", "evidence_segment", "evidence", "confirmation", "event", "catalog"]
     )
     func `a failure in any statement leaves nothing`(
         variant: Variant,
@@ -91,7 +91,8 @@ struct PredecessorTests {
     ) async throws {
         try await variant.withLog { log, settings in
             let fact = TestFacts.transaction()
-            _ = try await log.append(verified(fact))
+            // Not signed, so that the root certificate is news, too.
+            _ = try await log.append(verified([fact], trust: .vouched))
             try await Inspector.inspect(settings) { inspector in
                 try await inspector.session.execute(
                     """
@@ -144,7 +145,8 @@ struct PredecessorTests {
     private static func counts(_ settings: ConnectionSettings) async throws -> [Int64] {
         var counts: [Int64] = []
         for table in [
-            "event", "confirmation", "evidence", "evidence_segment", "commit", "catalog",
+            "event", "confirmation", "evidence", "evidence_segment", "root_certificate",
+            "commit", "catalog",
         ] {
             counts.append(try await Inspector.count(table, settings))
         }

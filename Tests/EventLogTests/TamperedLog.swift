@@ -23,7 +23,8 @@ struct TamperedLog: Sendable {
     }
 
     private static let tables = [
-        "ledger_config", "event", "confirmation", "evidence", "evidence_segment", "commit",
+        "ledger_config", "event", "confirmation", "evidence", "evidence_segment", "root_certificate",
+        "commit",
     ]
 
     /// Remembers all rows, for `mend`.
@@ -142,6 +143,7 @@ struct Mutation: Sendable {
             "product_id = NULL", "transaction_id = 'x'", "app_account_token = 'x'",
             "app_account_token = NULL", "web_order_line_item_id = 'x'",
             "app_transaction_id = 'x'", "store = 'x'", "is_imported = NOT is_imported",
+            "is_late = NOT is_late",
             "fact_key = gen_random_uuid()", "evidence_no = 5", "evidence_no = 40",
             flipped("salt"), "salt = ''", flipped("content"),
             flipped("content", byte: "5"),
@@ -213,8 +215,8 @@ struct Mutation: Sendable {
             "received_at = received_at + interval '1 millisecond'",
             "received_at = received_at + interval '1 microsecond'", flipped("digest"),
             "kind = 'signed-notification'", "source = 'tesu'",
-            "verification = 'vouched', root_digest = NULL",
-            flipped("root_digest"), "is_imported = NOT is_imported", "commit_no = 3",
+            "verification = 'vouched', root_key = NULL", "root_key = root_key + 1",
+            "is_imported = NOT is_imported", "commit_no = 3",
             "evidence_no = 40", "context = '{\"trust\":\"vouched\"}'",
             flipped("body"), flipped("body", byte: "octet_length(body) / 2"), "body = ''",
         ].map { change in
@@ -229,6 +231,9 @@ struct Mutation: Sendable {
             "lane = lane + 1", flipped("segment_key"), flipped("body"),
             flipped("body", byte: "octet_length(body) / 2"), "body = ''",
         ].map { Mutation("evidence_segment", $0, where: "true", commit: 1) }
+        + ["lane = lane + 1", flipped("digest", byte: "31")].map {
+            Mutation("root_certificate", $0, where: "true", commit: 1)
+        }
 }
 
 extension Mutation {

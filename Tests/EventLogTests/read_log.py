@@ -119,7 +119,7 @@ EVENT = {
     "offset": ("lane_offset", int), "recorded_us": microseconds("recorded_at"),
     "as_of": ("as_of_ms", int), "purchase": ("purchase_date_ms", int),
     "expires": ("expires_date_ms", int), "evidence": ("evidence_no", int),
-    "is_imported": ("is_imported", is_true),
+    "is_imported": ("is_imported", is_true), "is_late": ("is_late", is_true),
     "fact_key": ("replace(fact_key::text, '-', '')", bytes.fromhex), "store": ("store", str),
     "environment": ("environment", str), "id": ("original_transaction_id", str),
     "kind": ("kind", str), "bundle_id": ("bundle_id", str), "salt": ("salt", unhex),
@@ -135,7 +135,9 @@ EVIDENCE = {
     "number": ("evidence_no", int), "byte_count": ("byte_count", int), "commit": ("commit_no", int),
     "received_us": microseconds("received_at"), "digest": ("digest", unhex), "kind": ("kind", str),
     "source": ("source", str), "arrival": ("is_imported", arrival_word),
-    "verification": ("verification", str), "root": ("root_digest", unhex),
+    "verification": ("verification", str), 
+    "root": ("(SELECT r.digest FROM ledger.root_certificate r"
+             " WHERE r.lane = evidence.lane AND r.root_key = evidence.root_key)", unhex),
     "context": ("context", str), "body": ("body", unhex)}
 
 

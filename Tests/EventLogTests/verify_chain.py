@@ -85,7 +85,7 @@ def event_digest(lane, event, entries, record):
     return row_digest(event.salt, (
         lp("subledger/event") + u32(lane) + i64(event.offset) + i64(milliseconds(event.recorded_us))
         + i64(event.as_of) + i64(event.purchase) + i64(event.expires) + i64(event.evidence)
-        + (b"\x01" if event.is_imported else b"\x00") + lp(event.store or "")
+        + bytes([event.is_imported | event.is_late << 1]) + lp(event.store or "")
         + lp(event.environment) + lp(event.id) + lp(event.kind) + lp(event.bundle_id)
         + lp(purchase)), person, [record])
 

@@ -48,7 +48,9 @@ struct FailoverTests {
     private func lose(_ lane: Int, of settings: ConnectionSettings) async throws {
         let session = try await PostgresSession.connect(settings)
         try await session.execute("SET session_replication_role = replica")
-        for table in ["event", "confirmation", "evidence", "evidence_segment", "commit"] {
+        for table in [
+            "event", "confirmation", "evidence", "evidence_segment", "root_certificate", "commit",
+        ] {
             try await session.execute("DELETE FROM ledger.\(table) WHERE lane = \(lane)")
         }
         try await session.execute(

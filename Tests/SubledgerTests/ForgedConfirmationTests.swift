@@ -130,10 +130,10 @@ struct ForgedConfirmationTests {
         """
 
     private static let insertEvidence = """
-        INSERT INTO ledger.evidence (lane, byte_count, is_imported, evidence_no, commit_no,
-            received_at, digest, kind, source, verification, root_digest, context, body)
-        SELECT lane, byte_count, is_imported, $1, $2, received_at, digest, kind, source,
-            verification, root_digest, context, body
+        INSERT INTO ledger.evidence (lane, byte_count, root_key, is_imported, evidence_no,
+            commit_no, received_at, digest, kind, source, verification, context, body)
+        SELECT lane, byte_count, root_key, is_imported, $1, $2, received_at, digest, kind, source,
+            verification, context, body
         FROM ledger.evidence WHERE evidence_no = $3
         """
 

@@ -31,8 +31,8 @@ BEGIN
         'the trigger of ledger.rejection must refuse UPDATE and nothing else';
 
     SELECT string_agg(t.name, ', ') INTO broken
-    FROM unnest(ARRAY['event', 'confirmation', 'evidence', 'evidence_segment', 'commit', 'ingestion',
-        'catalog']) AS t (name)
+    FROM unnest(ARRAY['event', 'confirmation', 'evidence', 'root_certificate',
+        'evidence_segment', 'commit', 'ingestion', 'catalog']) AS t (name)
     WHERE NOT has_table_privilege('ledger_writer', 'ledger.' || t.name, 'INSERT')
         OR has_table_privilege('ledger_writer', 'ledger.' || t.name, 'UPDATE, DELETE');
     ASSERT broken IS NULL, 'tables that the writer must insert into and not change: ' || broken;

@@ -45,8 +45,8 @@ BEGIN
             'autovacuum_vacuum_insert_scale_factor = 0.05, '
             'autovacuum_analyze_scale_factor = 0.05)', guarded);
     END LOOP;
-    GRANT INSERT ON ledger.event, ledger.confirmation, ledger.evidence, ledger.evidence_segment,
-        ledger.commit, ledger.rejection, ledger.ingestion, ledger.catalog TO ledger_writer;
+    GRANT INSERT ON ledger.event, ledger.confirmation, ledger.evidence, ledger.root_certificate,
+        ledger.evidence_segment, ledger.commit, ledger.rejection, ledger.ingestion, ledger.catalog TO ledger_writer;
     -- SELECT … FOR UPDATE asks for the privilege; the trigger refuses the use of it.
     GRANT UPDATE (lane) ON ledger.lane TO ledger_writer;
 END

@@ -87,7 +87,7 @@ COMMENT ON TABLE ledger.event IS
     'The log. One verified fact a row, appended once, never changed; position (lane, lane_offset), dense and in commit order.';
 COMMENT ON COLUMN ledger.event.lane IS 'Partition of the log: lane_of(original_transaction_id).';
 COMMENT ON COLUMN ledger.event.is_imported IS 'Whether its payload was imported from files; false where it arrived live (HTTP, standard input, a poll).';
-COMMENT ON COLUMN ledger.event.is_late IS 'Whether the subject was known and its stream confirmed as of a later time when the event came. The writer reads repetitions of such a subject before it judges what is news; no answer is read from it, and no digest covers it.';
+COMMENT ON COLUMN ledger.event.is_late IS 'Whether the subject was known and its stream confirmed as of a later time when the event came. The writer reads the repetitions of such a subject before it judges what is news; no answer is read from it.';
 COMMENT ON COLUMN ledger.event.lane_offset IS 'From 1, without holes. Who has read n has every event up to n, for ever.';
 COMMENT ON COLUMN ledger.event.recorded_at IS 'The server''s clock: when the event was committed; whole milliseconds; equal for one commit; never falls within a lane.';
 COMMENT ON COLUMN ledger.event.as_of_ms IS 'Apple''s clock: when the payload asserted the fact (signedDate); of a link the instant that it names, of a catalog version its import. Milliseconds since 1970, UTC.';
@@ -144,6 +144,7 @@ COMMENT ON COLUMN ledger.confirmation.transaction_ids IS 'The transaction ids th
 CREATE TABLE ledger.evidence (
     lane         int         NOT NULL,
     byte_count   int         NOT NULL,
+    root_key     int,
     is_imported  boolean     NOT NULL,
     evidence_no  bigint      NOT NULL,
     commit_no    bigint      NOT NULL,
@@ -152,18 +153,17 @@ CREATE TABLE ledger.evidence (
     kind         text        COLLATE "C" NOT NULL,
     source       text        COLLATE "C" NOT NULL,
     verification text        COLLATE "C" NOT NULL,
-    root_digest  bytea,
     context      text        COLLATE "C",
     body         bytea       NOT NULL,
     CONSTRAINT evidence_pkey PRIMARY KEY (lane, evidence_no),
     CONSTRAINT evidence_number_from_one CHECK (evidence_no >= 1),
     CONSTRAINT evidence_digest_size CHECK (octet_length(digest) = 32),
-    CONSTRAINT evidence_root_digest_size CHECK (octet_length(root_digest) = 32),
     CONSTRAINT evidence_context_named CHECK (context <> ''),
     CONSTRAINT evidence_signed_has_root
-        CHECK ((verification = 'signed') = (root_digest IS NOT NULL))
+        CHECK ((verification = 'signed') = (root_key IS NOT NULL))
 ) /* by lane */;
-CREATE INDEX evidence_digest ON ledger.evidence USING hash (digest);
+-- Seven bytes tell payloads apart, and with their length fill the eight of an index entry.
+CREATE INDEX evidence_digest ON ledger.evidence (substr(digest, 1, 7));
 COMMENT ON TABLE ledger.evidence IS
     'The payloads that prove the events and confirmations of a lane, each put together again bit by bit from body and evidence_segment. A payload is the smallest piece that proves itself: a JWS with those nested in it, an app receipt, an unsigned body, one element of a statuses response.';
 COMMENT ON COLUMN ledger.evidence.byte_count IS 'Length of the payload.';
@@ -174,9 +174,23 @@ COMMENT ON COLUMN ledger.evidence.digest IS 'SHA-256 of the payload.';
 COMMENT ON COLUMN ledger.evidence.source IS 'The channel it came by, as the operator names it.';
 COMMENT ON COLUMN ledger.evidence.is_imported IS 'Whether it was imported from files; false where it arrived live (HTTP, standard input, a poll).';
 COMMENT ON COLUMN ledger.evidence.verification IS 'Why it is believed: signed (by Apple), fetched (from Apple, by our client), shared-secret (carried the app''s), vouched (by the operator).';
-COMMENT ON COLUMN ledger.evidence.root_digest IS 'SHA-256 of the DER of the root certificate its signatures lead to; NULL where nothing is signed.';
+COMMENT ON COLUMN ledger.evidence.root_key IS 'The root certificate its signatures lead to: root_certificate.root_key in the same lane; NULL where nothing is signed.';
 COMMENT ON COLUMN ledger.evidence.context IS 'What was used of the words around the payload, which it does not prove itself, as JSON with their own trust; NULL where nothing was.';
 COMMENT ON COLUMN ledger.evidence.body IS 'The payload, packed (schema/README.md): repeated segments by reference, base64 decoded, deflated.';
+
+CREATE TABLE ledger.root_certificate (
+    lane     int   NOT NULL,
+    root_key int   NOT NULL,
+    digest   bytea NOT NULL,
+    CONSTRAINT root_certificate_pkey PRIMARY KEY (lane, root_key),
+    CONSTRAINT root_certificate_digest_size CHECK (octet_length(digest) = 32),
+    CONSTRAINT root_certificate_key_is_of_digest
+        CHECK (root_key = ('x' || encode(substr(digest, 1, 4), 'hex'))::bit(32)::int)
+) /* by lane */;
+COMMENT ON TABLE ledger.root_certificate IS
+    'The root certificates that the signatures of payloads lead to, each once a lane.';
+COMMENT ON COLUMN ledger.root_certificate.root_key IS 'First 4 bytes of digest.';
+COMMENT ON COLUMN ledger.root_certificate.digest IS 'SHA-256 of the certificate in DER. The records of evidence cover it.';
 
 CREATE TABLE ledger.evidence_segment (
     lane        int   NOT NULL,
@@ -299,7 +313,7 @@ COMMENT ON COLUMN ledger.ingestion.was_stopped IS 'Whether it was interrupted; t
 COMMENT ON COLUMN ledger.ingestion.rejected_by_reason IS 'How many payloads for each machine word; adds up to rejected.';
 
 -- What the app sold, and since when: the levels that tell an upgrade from a downgrade are in no
--- payload of Apple's (app-store.md §G-23). Each version is an event of kind catalog, whose content
+-- payload of Apple's. Each version is an event of kind catalog, whose content
 -- covers the digest of the body and the instant from which it holds; the body is kept here.
 --
 -- All versions are in one lane, so that the primary key keeps their numbers unique: two imports at
