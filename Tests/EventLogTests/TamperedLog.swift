@@ -23,8 +23,8 @@ struct TamperedLog: Sendable {
     }
 
     private static let tables = [
-        "ledger_config", "event", "confirmation", "evidence", "evidence_segment", "root_certificate",
-        "commit",
+        "ledger_config", "event", "confirmation", "evidence", "root_certificate",
+        "evidence_segment", "commit",
     ]
 
     /// Remembers all rows, for `mend`.
