@@ -109,16 +109,7 @@ public actor EmbeddedServer {
         guard let (folders, user) = try existing() else { return }
         let lock = try FileLock(path: folders.lock, timeoutSeconds: Self.lockTimeoutSeconds)
         try withExtendedLifetime(lock) { () throws(EmbeddedServerError) in
-            guard case .alive = ServerProcess(folders: folders) else { return }
-            let ending = try ChildProcess(command: stopCommand(folders, user, "fast")).run()
-            guard ending.succeeded else {
-                throw EmbeddedServerError(
-                    .didNotStop,
-                    "The server did not stop within \(Self.stopTimeoutSeconds) seconds. Its log is "
-                        + "\(folders.log).",
-                    output: ending.output
-                )
-            }
+            try stopLocked(folders, user)
         }
     }
 
@@ -165,7 +156,11 @@ extension EmbeddedServer {
         try watch(folders, user, binaries)
         var process = ServerProcess(folders: folders)
         if case .alive = process {
-            if try isReadyInTime(folders, user) { return }
+            if folders.isSocketLost {
+                try stopLocked(folders, user)
+            } else if try isReadyInTime(folders, user) {
+                return
+            }
             process = ServerProcess(folders: folders)
         }
         if process == .stale { unlink(folders.processFile) }
@@ -179,6 +174,22 @@ extension EmbeddedServer {
         try cluster.configure()
         let patience = process == .stale ? Self.orphansTimeoutSeconds : 0
         try launch(folders, user, binaries, patienceSeconds: patience)
+    }
+
+    private func stopLocked(
+        _ folders: ServerFolders,
+        _ user: ServerUser
+    ) throws(EmbeddedServerError) {
+        guard case .alive = ServerProcess(folders: folders) else { return }
+        let ending = try ChildProcess(command: stopCommand(folders, user, "fast")).run()
+        guard ending.succeeded else {
+            throw EmbeddedServerError(
+                .didNotStop,
+                "The server did not stop within \(Self.stopTimeoutSeconds) seconds. Its log is "
+                    + "\(folders.log).",
+                output: ending.output
+            )
+        }
     }
 
     private func launch(

@@ -25,6 +25,21 @@ struct ServerFolders: Sendable {
     var settings: String { "\(data)/subledger.conf" }
     var processFile: String { "\(data)/postmaster.pid" }
 
+    /// Whether the server is ready on a socket that is not there any more.
+    ///
+    /// Where a home was removed under a running server, that server removes its socket when it
+    /// notices, up to a minute later, and then it is the socket of the next server in this home.
+    var isSocketLost: Bool {
+        guard let text = FileManager.default.contents(atPath: processFile) else { return false }
+        let lines = String(decoding: text, as: UTF8.self).split(
+            separator: "\n",
+            omittingEmptySubsequences: false
+        )
+        // The eighth line is the server's state.
+        let isReady = lines.count > 7 && lines[7].hasPrefix("ready")
+        return isReady && access("\(sockets)/.s.PGSQL.\(Self.port)", F_OK) != 0
+    }
+
     /// Decides where things lie; the home must exist.
     init(home: String, user: ServerUser) {
         let hash = Self.hash(home)

@@ -76,6 +76,20 @@ struct EmbeddedServerTests {
         #expect(count == 0)
     }
 
+    @Test func `a server whose socket was removed is started again`() async throws {
+        let server = Self.server(TestServer.temporaryHome())
+        let settings = try await server.start()
+        let first = try await Self.pid(server)
+        let session = try await PostgresSession.connect(settings)
+        try await session.execute("CREATE TABLE kept (i int)")
+        let rows = try await session.query("SHOW unix_socket_directories")
+        try FileManager.default.removeItem(atPath: try rows[0].text(0) + "/.s.PGSQL.5432")
+        #expect(try await server.start() == settings)
+        #expect(try await Self.pid(server) != first)
+        let again = try await PostgresSession.connect(settings)
+        #expect(try await again.query("SELECT count(*) FROM kept").single().int8(0) == 0)
+    }
+
     @Test func `several processes' worth of starts make one server`() async throws {
         let home = TestServer.temporaryHome()
         let owner = Self.server(home)
