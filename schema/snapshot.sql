@@ -133,12 +133,14 @@ $$;
 COMMENT ON FUNCTION ledger.json_or_text(json text) IS 'JSON as jsonb, or as a string where jsonb cannot hold it.';
 
 CREATE FUNCTION ledger.lane_of(original_transaction_id text) RETURNS integer
-    LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+    LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
     AS $$
-    SELECT CASE WHEN 1 = 1 THEN 0 ELSE
+BEGIN
+    RETURN CASE WHEN 1 = 1 THEN 0 ELSE
         (('x' || encode(substr(sha256(convert_to(original_transaction_id, 'UTF8')), 1, 4), 'hex'))
             ::bit(32)::bigint & (1 - 1))::int
-    END
+    END;
+END
 $$;
 
 COMMENT ON FUNCTION ledger.lane_of(original_transaction_id text) IS 'First four bytes of SHA-256 of the id''s UTF-8, modulo the number of lanes of this ledger.';

@@ -1,12 +1,15 @@
 -- The lane of a subscription. Swift's LaneCount.lane(of:) is the same function; a test compares
--- them. Not hashtext: its value is no promise between versions of PostgreSQL.
+-- them. Not hashtext: its value is no promise between versions of PostgreSQL. In PL/pgSQL, whose plan
+-- is kept: a function in SQL is parsed again by every INSERT that checks a row with it.
 CREATE OR REPLACE FUNCTION ledger.lane_of(original_transaction_id text) RETURNS int
-LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
 AS $$
-    SELECT CASE WHEN {{lanes}} = 1 THEN 0 ELSE
+BEGIN
+    RETURN CASE WHEN {{lanes}} = 1 THEN 0 ELSE
         (('x' || encode(substr(sha256(convert_to(original_transaction_id, 'UTF8')), 1, 4), 'hex'))
             ::bit(32)::bigint & ({{lanes}} - 1))::int
-    END
+    END;
+END
 $$;
 COMMENT ON FUNCTION ledger.lane_of(text) IS
     'First four bytes of SHA-256 of the id''s UTF-8, modulo the number of lanes of this ledger.';
