@@ -43,6 +43,9 @@ actor Appender {
     /// Lost races for the next offset after which a writer asks for the lane's row lock.
     static let lostRacesMax = 2
 
+    /// Turns that callers get to come back while more and more of them do.
+    static let turnsMax = 16
+
     /// Attempts at one batch, lost races and lost connections together, before its callers are
     /// told that the database is unavailable.
     static let attemptsMax = 60
@@ -91,13 +94,24 @@ actor Appender {
             let batch = takeBatch(of: lane)
             if queues[lane]?.isEmpty == false { order.append(lane) }
             await commit(batch, to: lane)
-            // The callers of that batch are about to come back. Without this turn the next commit
-            // takes the one fact that queued meanwhile, and they wait for it: 1, 7, 1, 7 … of 8.
-            await Task.yield()
+            await letCallersReturn()
         }
         isDraining = false
         for waiting in closing { waiting.resume() }
         closing = []
+    }
+
+    // The callers of a batch that was just committed are about to come back. Without these turns the
+    // next commit takes only those that queued meanwhile, and two halves of the callers wait for each
+    // other's commits for ever.
+    private func letCallersReturn() async {
+        var queued = -1
+        for _ in 0..<Appender.turnsMax {
+            let count = queues.values.reduce(0) { $0 + $1.count }
+            guard count != queued else { return }
+            queued = count
+            await Task.yield()
+        }
     }
 
     private func takeBatch(of lane: Int) -> [Waiting] {

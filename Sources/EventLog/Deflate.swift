@@ -5,28 +5,14 @@ internal import Synchronization
 ///
 /// May be called from any number of threads at once: every call borrows a stream of its own.
 enum Deflate {
-    // Measured: for notifications level 9 saves no byte and level 5 loses five, and less memory
-    // gains no time. The window is the largest, because the rows of a receipt repeat over tens of
-    // kilobytes.
+    // Measured: for notifications level 9 saves no byte and level 5 loses five.
     private static let level: Int32 = 6
-    private static let memoryLevel: Int32 = 8
 
-    // Negative: no zlib header and no checksum, for a payload's SHA-256 is checked anyway.
-    private static let windowBits: Int32 = -15
+    // The largest window, because the rows of a receipt repeat over tens of kilobytes.
+    private static let windowBits: Int32 = 15
 
     private static let deflaters = ZlibStreams(
-        start: { stream in
-            deflateInit2_(
-                stream,
-                level,
-                Z_DEFLATED,
-                windowBits,
-                memoryLevel,
-                Z_DEFAULT_STRATEGY,
-                ZLIB_VERSION,
-                Int32(MemoryLayout<z_stream>.size)
-            )
-        },
+        start: { startDeflating($0, windowBits: windowBits, memoryLevel: 8) },
         end: deflateEnd
     )
 
@@ -34,7 +20,7 @@ enum Deflate {
         start: { stream in
             inflateInit2_(
                 stream,
-                windowBits,
+                -windowBits,
                 ZLIB_VERSION,
                 Int32(MemoryLayout<z_stream>.size)
             )
@@ -43,28 +29,62 @@ enum Deflate {
     )
 
     /// The bytes, deflated; nil where that does not make them fewer.
-    static func deflate(_ bytes: [UInt8], dictionary: [UInt8]) -> [UInt8]? {
-        guard !bytes.isEmpty, bytes.count <= UInt32.max, dictionary.count <= UInt32.max else {
-            return nil
+    static func deflate(_ bytes: [UInt8], dictionary: EvidenceDictionary) -> [UInt8]? {
+        guard !bytes.isEmpty, bytes.count <= UInt32.max else { return nil }
+        if let primed = dictionary.primed, bytes.count <= PrimedDeflater.byteCountMax {
+            return primed.withCopy { finish(bytes, in: $0) }
         }
         return deflaters.borrowing { stream in
-            var isWhole = false
-            let output = [UInt8](unsafeUninitializedCapacity: bytes.count) { output, written in
-                guard deflateReset(stream) == Z_OK,
-                    deflateSetDictionary(stream, dictionary, UInt32(dictionary.count)) == Z_OK
-                else { return }
-                bytes.withUnsafeBufferPointer { input in
-                    // zlib does not write to its input.
-                    stream.pointee.next_in = UnsafeMutablePointer(mutating: input.baseAddress)
-                    stream.pointee.avail_in = UInt32(input.count)
-                    stream.pointee.next_out = output.baseAddress
-                    stream.pointee.avail_out = UInt32(output.count)
-                    isWhole = CZlib.deflate(stream, Z_FINISH) == Z_STREAM_END
-                }
-                written = output.count - Int(stream.pointee.avail_out)
+            guard deflateReset(stream) == Z_OK, setDictionary(dictionary.bytes, of: stream) else {
+                return nil
             }
-            return isWhole && output.count < bytes.count ? output : nil
+            return finish(bytes, in: stream)
         }
+    }
+
+    // Windows are negative for zlib: no header and no checksum, for a payload's SHA-256 is checked
+    // anyway.
+    fileprivate static func startDeflating(
+        _ stream: UnsafeMutablePointer<z_stream>,
+        windowBits: Int32,
+        memoryLevel: Int32
+    ) -> Int32 {
+        deflateInit2_(
+            stream,
+            level,
+            Z_DEFLATED,
+            -windowBits,
+            memoryLevel,
+            Z_DEFAULT_STRATEGY,
+            ZLIB_VERSION,
+            Int32(MemoryLayout<z_stream>.size)
+        )
+    }
+
+    fileprivate static func setDictionary(
+        _ dictionary: [UInt8],
+        of stream: UnsafeMutablePointer<z_stream>
+    ) -> Bool {
+        deflateSetDictionary(stream, dictionary, UInt32(dictionary.count)) == Z_OK
+    }
+
+    private static func finish(
+        _ bytes: [UInt8],
+        in stream: UnsafeMutablePointer<z_stream>
+    ) -> [UInt8]? {
+        var isWhole = false
+        let output = [UInt8](unsafeUninitializedCapacity: bytes.count) { output, written in
+            bytes.withUnsafeBufferPointer { input in
+                // zlib does not write to its input.
+                stream.pointee.next_in = UnsafeMutablePointer(mutating: input.baseAddress)
+                stream.pointee.avail_in = UInt32(input.count)
+                stream.pointee.next_out = output.baseAddress
+                stream.pointee.avail_out = UInt32(output.count)
+                isWhole = CZlib.deflate(stream, Z_FINISH) == Z_STREAM_END
+            }
+            written = output.count - Int(stream.pointee.avail_out)
+        }
+        return isWhole && output.count < bytes.count ? output : nil
     }
 
     /// The bytes that were deflated with this dictionary.
@@ -119,6 +139,50 @@ enum Deflate {
             let count = min(3 * written, byteCountMax - written)
             output.append(contentsOf: repeatElement(0, count: count))
         }
+    }
+}
+
+/// A stream that has read a dictionary, to be copied for each short text.
+///
+/// To read a dictionary of 7 kB takes as long as to deflate a notification. A copy takes a fifth of
+/// that, if window and tables are as small as short texts need them.
+///
+/// Unchecked, because the stream is never used after `init`, only copied.
+final class PrimedDeflater: @unchecked Sendable {
+    /// Longest text: towards its end the window has left the first bytes of a long dictionary
+    /// behind, which are the rarest.
+    static let byteCountMax = 2048
+
+    // 8 kB, of which zlib keeps 262 bytes free.
+    private static let windowBits: Int32 = 13
+    private static let dictionaryByteCountMax = 8192 - 262
+    private static let memoryLevel: Int32 = 5
+
+    private let stream: ZlibStream
+
+    /// Nil where the dictionary does not fit into the window.
+    init?(dictionary: [UInt8]) {
+        guard dictionary.count <= PrimedDeflater.dictionaryByteCountMax else { return nil }
+        stream = ZlibStream(
+            start: { stream in
+                Deflate.startDeflating(
+                    stream,
+                    windowBits: PrimedDeflater.windowBits,
+                    memoryLevel: PrimedDeflater.memoryLevel
+                )
+            },
+            end: deflateEnd
+        )
+        let isRead = Deflate.setDictionary(dictionary, of: stream.pointer)
+        precondition(isRead, "zlib refuses a dictionary at the start of a stream")
+    }
+
+    /// Runs with a copy of the stream.
+    func withCopy<Result>(_ body: (UnsafeMutablePointer<z_stream>) -> Result?) -> Result? {
+        var copy = z_stream()
+        guard deflateCopy(&copy, stream.pointer) == Z_OK else { return nil }
+        defer { _ = deflateEnd(&copy) }
+        return body(&copy)
     }
 }
 

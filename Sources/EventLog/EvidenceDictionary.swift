@@ -1,3 +1,5 @@
+internal import Events
+
 /// Text that payloads are expected to repeat, which zlib knows before it reads the first byte.
 ///
 /// The dictionaries of a ledger are rows of `ledger.evidence_dictionary`. One that has been used is
@@ -7,6 +9,8 @@ public struct EvidenceDictionary: Equatable, Sendable {
     public let number: UInt8
     /// The text, what is most frequent last.
     public let bytes: [UInt8]
+    /// A stream that has read it already; nil where it is too long for that.
+    let primed: PrimedDeflater?
 
     /// Most bytes in a dictionary: zlib's window of 32 kB, less what it keeps free.
     public static let byteCountMax = 32_768 - 262
@@ -19,5 +23,11 @@ public struct EvidenceDictionary: Equatable, Sendable {
         }
         self.number = number
         self.bytes = bytes
+        primed = PrimedDeflater(dictionary: bytes)
+    }
+
+    /// Whether number and text are the same.
+    public static func == (left: EvidenceDictionary, right: EvidenceDictionary) -> Bool {
+        left.number == right.number && ByteScan.areEqual(left.bytes[...], right.bytes[...])
     }
 }

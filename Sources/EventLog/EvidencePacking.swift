@@ -1,3 +1,5 @@
+internal import Events
+
 /// Packs payloads for storage, so that they come back bit by bit.
 ///
 /// A version 2 notification nests two JWS in a third, and all three carry the same 4.4 kB header of
@@ -87,7 +89,7 @@ public enum EvidencePacking {
             dictionaries: { $0 == dictionary?.number ? dictionary?.bytes : nil },
             segmentText: { key in segments.first { $0.segment.key == key }?.text }
         )
-        if unpacked == payload { return packed }
+        if let unpacked, ByteScan.areEqual(unpacked[...], payload[...]) { return packed }
         return Packed(body: EvidencePacker.verbatim(payload), segments: [])
     }
 

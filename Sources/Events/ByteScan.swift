@@ -39,6 +39,7 @@ package enum ByteScan {
     ) -> Bool {
         let count = left.count
         guard count == right.count else { return false }
+        guard left.baseAddress != right.baseAddress else { return true }
         func isSameWord(at position: Int) -> Bool {
             left.loadUnaligned(fromByteOffset: position, as: UInt64.self)
                 == right.loadUnaligned(fromByteOffset: position, as: UInt64.self)
