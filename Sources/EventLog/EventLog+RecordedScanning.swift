@@ -24,6 +24,7 @@ extension EventLog {
             state = try await scan(
                 range,
                 upTo: head,
+                keeping: .all,
                 into: state,
                 { try fold(&$0, RecordedHistory($1)) }
             )

@@ -41,13 +41,21 @@ extension EventLog {
         _ fold: @escaping @Sendable (inout State, StreamHistory) throws -> Void,
         atEnd: @escaping @Sendable (inout State) throws -> Void = { _ in }
     ) async throws(EventLogError) -> State {
-        try await scan(range, upTo: head, into: state, { try fold(&$0, $1.complete) }, atEnd: atEnd)
+        try await scan(
+            range,
+            upTo: head,
+            keeping: .telling(splitAt: nil),
+            into: state,
+            { try fold(&$0, $1.complete) },
+            atEnd: atEnd
+        )
     }
 
-    /// Reads a range and hands on its streams with all that confirmed them.
+    /// Reads a range and hands on its streams with what confirmed them.
     func scan<State: Sendable>(
         _ range: StreamRange,
         upTo head: Head,
+        keeping kept: KeptRepetitions,
         into state: State,
         _ fold: @escaping @Sendable (inout State, ScannedStream) throws -> Void,
         atEnd: @escaping @Sendable (inout State) throws -> Void = { _ in }
@@ -61,13 +69,14 @@ extension EventLog {
                         try spool.withHistories(ofPart: part) { next in
                             try EventLog.join(
                                 lane: range.lane,
+                                keeping: kept,
                                 streams: next,
                                 confirmations: EventLog.confirmationsSQL(range, upTo: head),
                                 in: session
                             ) { try fold(&box.state, $0) }
                         }
                     } else {
-                        try EventLog.scan(range, upTo: head, in: session) {
+                        try EventLog.scan(range, upTo: head, keeping: kept, in: session) {
                             try fold(&box.state, $0)
                         }
                     }
@@ -83,6 +92,7 @@ extension EventLog {
     private static func scan(
         _ range: StreamRange,
         upTo head: Head,
+        keeping kept: KeptRepetitions,
         in session: isolated PostgresSession,
         _ fold: @escaping (ScannedStream) throws -> Void
     ) throws {
@@ -90,6 +100,7 @@ extension EventLog {
             .sorted { $0.stream < $1.stream }.makeIterator()
         try join(
             lane: range.lane,
+            keeping: kept,
             streams: { histories.next() },
             confirmations: confirmationsSQL(range, upTo: head),
             in: session,

@@ -152,6 +152,7 @@ private struct TouchedScan: Sendable {
             .makeIterator()
         try EventLog.join(
             lane: lane,
+            keeping: .telling(splitAt: from.commit),
             streams: { histories.next() },
             confirmations: confirmationsSQL(of: listed),
             in: session

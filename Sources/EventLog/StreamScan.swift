@@ -5,7 +5,7 @@ internal import Postgres
 struct ScannedStream {
     /// Its events, by offset; without confirmations.
     var history: StreamHistory
-    /// What confirmed them, by as-of.
+    /// What confirmed them, by as-of, or as much of it as was asked for.
     var confirmations: [ScannedConfirmation] = []
 
     /// All that is known.
@@ -79,15 +79,25 @@ struct StreamGathering: Sendable {
     }
 }
 
+/// Which repetitions a scan hands on.
+enum KeptRepetitions {
+    /// All, for those who ask when and by what something was repeated.
+    case all
+    /// Those that a fold needs (`RepetitionRuns`), so that its memory does not grow with the number
+    /// of repetitions. None up to that commit stands in for one after it.
+    case telling(splitAt: Int64?)
+}
+
 /// Joins streams with the rows of their confirmations and hands them on, one at a time.
 ///
-/// Both come in the order of `StreamID`. Only the confirmations of one stream are held, so that
-/// memory does not grow with the number of repetitions in the log.
+/// Both come in the order of `StreamID`. Only the confirmations of one stream are held.
 struct ConfirmationJoin {
     private let lane: Int
+    private let kept: KeptRepetitions
     private let next: () throws -> StreamHistory?
     private let fold: (ScannedStream) throws -> Void
     private var current: ScannedStream?
+    private var runs: RepetitionRuns?
 
     /// The columns that `take` reads, from table alias `c`.
     static let columns =
@@ -96,10 +106,12 @@ struct ConfirmationJoin {
     /// A join of the streams that `next` gives, in their order, until it gives nil.
     init(
         lane: Int,
+        keeping kept: KeptRepetitions,
         streams next: @escaping () throws -> StreamHistory?,
         fold: @escaping (ScannedStream) throws -> Void
     ) throws {
         self.lane = lane
+        self.kept = kept
         self.next = next
         self.fold = fold
         current = try next().map { ScannedStream(history: $0) }
@@ -113,15 +125,34 @@ struct ConfirmationJoin {
         let (commit, knownFrom) = (try row.int8(6), try row.int8(8))
         let recordedAt = Instant(microseconds: try row.timestamptz(7))
         for confirmation in try EventRows.confirmations(in: row, lane: lane) {
-            current?.confirmations.append(
+            // Rows come by their as-of, the earliest of those in them.
+            keep(
                 ScannedConfirmation(
                     confirmation: confirmation,
                     commit: commit,
                     recordedAt: recordedAt,
                     knownFromOffset: knownFrom
-                )
+                ),
+                floor: found.asOf
             )
         }
+    }
+
+    private mutating func keep(_ scanned: ScannedConfirmation, floor: Instant) {
+        if case .telling(let split) = kept {
+            if runs == nil { runs = current.map { RepetitionRuns($0.history.events) } }
+            let place = runs?.placeToReuse(
+                for: scanned.confirmation,
+                at: current?.confirmations.count ?? 0,
+                floor: floor,
+                side: split.map { scanned.commit > $0 } ?? false
+            )
+            if let place {
+                current?.confirmations[place] = scanned
+                return
+            }
+        }
+        current?.confirmations.append(scanned)
     }
 
     /// Hands on the streams that are left.
@@ -132,7 +163,7 @@ struct ConfirmationJoin {
     private mutating func advance() throws {
         guard let stream = current else { return }
         // Let go of before the next is made.
-        current = nil
+        (current, runs) = (nil, nil)
         try fold(stream)
         current = try next().map { ScannedStream(history: $0) }
     }
@@ -143,12 +174,15 @@ extension EventLog {
     /// order.
     static func join(
         lane: Int,
+        keeping kept: KeptRepetitions,
         streams next: @escaping () throws -> StreamHistory?,
         confirmations sql: String,
         in session: isolated PostgresSession,
         _ fold: @escaping (ScannedStream) throws -> Void
     ) throws {
-        let box = JoinBox(try ConfirmationJoin(lane: lane, streams: next, fold: fold))
+        let box = JoinBox(
+            try ConfirmationJoin(lane: lane, keeping: kept, streams: next, fold: fold)
+        )
         _ = try session.copyOut(
             sql,
             into: box,

@@ -98,6 +98,8 @@ public struct StreamHistory: Hashable, Sendable {
     /// Its events, by offset.
     public var events: [Event]
     /// Their repetitions, in any order.
+    ///
+    /// Scans leave out those of transactions that change no row of a projection.
     public var confirmations: [Confirmation]
     /// Events that the log holds and this program cannot read, by offset; a fold passes them over.
     ///

@@ -1,5 +1,6 @@
 import Events
 import Projections
+import Synchronization
 import TestSupport
 import Testing
 
@@ -41,6 +42,33 @@ import Testing
             }
         }
         #expect(broken.isEmpty, "\(Histories.summary(broken))")
+    }
+
+    @Test func `repetitions between two that say the same change no row`() async throws {
+        let left = Atomic<Int>(0)
+        let broken = try await Histories.each(Histories.numbers(unlessTold: 4000)) { number in
+            var random = RandomFacts(seed: UInt64(number))
+            let facts = random.facts(Int.random(in: 1...8, using: &random.random))
+            let polls = (0..<40).map { _ in random.poll(of: facts) }
+            let ledger = MemoryLedger([facts, polls.shuffled(using: &random.random)])
+            return ledger.streams.flatMap { stream -> [String] in
+                let history = ledger.history(of: stream)
+                let thinned = history.thinned
+                left.add(
+                    history.confirmations.count - thinned.confirmations.count,
+                    ordering: .relaxed
+                )
+                return allProjections.compactMap { projection in
+                    let (all, some) = (Timeline(history), Timeline(thinned))
+                    let isSame =
+                        projection.acceptedRows(of: all, in: .lawful).map(\.canonicalBytes)
+                        == projection.acceptedRows(of: some, in: .lawful).map(\.canonicalBytes)
+                    return isSame ? nil : "seed \(number): \(projection.name)"
+                }
+            }
+        }
+        #expect(broken.isEmpty, "\(Histories.summary(broken))")
+        #expect(left.load(ordering: .relaxed) > 1000)
     }
 
     @Test func `rows cite events of their own subscription, ascending, each once`() async throws {
@@ -196,5 +224,23 @@ extension Movement.Word {
         case .offerStart, .paidStart, .offerRenewal, .conversion, .renewal, .oneTimePurchase: true
         default: false
         }
+    }
+}
+
+extension StreamHistory {
+    /// The same without the repetitions that a scan leaves out.
+    fileprivate var thinned: StreamHistory {
+        var runs = RepetitionRuns(events)
+        var kept: [Events.Confirmation] = []
+        for next in confirmations.sorted(by: { $0.asOf < $1.asOf }) {
+            if let place = runs.placeToReuse(for: next, at: kept.count, floor: next.asOf) {
+                kept[place] = next
+            } else {
+                kept.append(next)
+            }
+        }
+        var thinned = self
+        thinned.confirmations = kept
+        return thinned
     }
 }

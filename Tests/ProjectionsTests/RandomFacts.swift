@@ -29,6 +29,21 @@ struct RandomFacts {
         return batches
     }
 
+    /// One of these facts, said again as of some hour.
+    mutating func poll(of facts: [Fact]) -> Fact {
+        let fact = pick(facts)
+        let hour = Int64.random(in: 0...400, using: &random) * 3_600_000
+        return Fact(
+            stream: fact.stream,
+            bundleId: fact.bundleId,
+            kind: fact.kind,
+            purchaseDate: fact.purchaseDate,
+            expiresDate: fact.expiresDate,
+            asOf: Instant(milliseconds: day(0).milliseconds + hour),
+            content: fact.content
+        )
+    }
+
     mutating func fact() -> Fact {
         let stream = pick(chance(8) ? RandomFacts.streams : [RandomFacts.streams[0]])
         switch Int.random(in: 0..<10, using: &random) {
