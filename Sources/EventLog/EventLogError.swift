@@ -17,6 +17,8 @@ public struct EventLogError: Error, Sendable {
         case schemaTooOld = "schema-too-old"
         /// A migration that was applied is not the one this program knows.
         case migrationEdited = "migration-edited"
+        /// The database stores text in another encoding than UTF-8.
+        case notUTF8 = "not-utf8"
         /// `migrate` was asked for other lanes than the ledger has.
         case laneCountFixed = "lane-count-fixed"
         /// The role may not do this.
@@ -74,6 +76,13 @@ extension EventLogError {
                 .permissionDenied,
                 "\(action): \(error); grant the role that this needs (ledger_reader to read, "
                     + "ledger_writer to append, ledger_owner and CREATE on the database to migrate)"
+            )
+        case "25006":
+            self.init(
+                .databaseUnavailable,
+                "\(action): the server takes no writes: it is a standby, or a primary that was "
+                    + "demoted. Connect to the primary; with several hosts and "
+                    + "target_session_attrs=read-write in the connection it is found by itself"
             )
         default:
             self.init(

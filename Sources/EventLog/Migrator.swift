@@ -40,7 +40,7 @@ public enum Migrator {
     ///   - layout: Used for a new ledger. Asking an existing one for other lanes is an error.
     ///   - isDryRun: Do all of it and roll back.
     /// - Returns: The migrations that were missing.
-    /// - Throws: `schemaTooNew`, `migrationEdited`, `laneCountFixed`, `permissionDenied` ….
+    /// - Throws: `notUTF8`, `schemaTooNew`, `migrationEdited`, `laneCountFixed`, `permissionDenied` ….
     public static func migrate(
         _ settings: ConnectionSettings,
         _ layout: Layout = Layout(),
@@ -68,7 +68,7 @@ public enum Migrator {
         do {
             let session = try await PostgresSession.connect(settings)
             do {
-                let applied = try await session.atomically { session -> Int in
+                let applied = try await session.atomically(.readOnlySnapshot) { session -> Int in
                     guard try isThere("ledger.migration", in: session) else { return 0 }
                     return try checkedVersion(of: session)
                 }
@@ -86,8 +86,10 @@ public enum Migrator {
     }
 
     /// The identity of a ledger whose schema is exactly this program's.
+    ///
+    /// Reads only, so that a standby can be asked.
     static func identity(of session: PostgresSession) async throws -> LedgerIdentity {
-        try await session.atomically { session -> LedgerIdentity in
+        try await session.atomically(.readOnlySnapshot) { session -> LedgerIdentity in
             guard try isThere("ledger.migration", in: session),
                 try isThere("ledger.ledger_config", in: session)
             else {
@@ -118,6 +120,7 @@ extension Migrator {
     ) async throws -> [Step] {
         do {
             return try await session.atomically { session -> [Step] in
+                try requireUTF8(session)
                 // One migrator of a database at a time; the number spells "Subled".
                 try session.execute("SELECT pg_advisory_xact_lock(x'5375626c6564'::bigint)")
                 try session.execute(Schema.bootstrap)
@@ -143,6 +146,18 @@ extension Migrator {
             }
         } catch let dryRun as DryRun {
             return dryRun.steps
+        }
+    }
+
+    private static func requireUTF8(_ session: isolated PostgresSession) throws {
+        let encoding = try session.query("SHOW server_encoding")[0].text(0)
+        guard encoding == "UTF8" else {
+            throw EventLogError(
+                .notUTF8,
+                "this database has the encoding \(encoding), and a ledger needs UTF8, in which "
+                    + "Apple writes; make another: CREATE DATABASE … TEMPLATE template0 ENCODING "
+                    + "'UTF8'"
+            )
         }
     }
 

@@ -19,10 +19,11 @@ extension PostgresSession {
 
     /// Runs statements as one transaction; whatever the body throws rolls it back.
     func atomically<R: Sendable>(
+        _ mode: TransactionMode = .readCommitted,
         _ body: @Sendable (isolated PostgresSession) throws -> R
     ) throws -> R {
         do {
-            return try transaction(.readCommitted) { session throws(Thrown) in
+            return try transaction(mode) { session throws(Thrown) in
                 do {
                     return try body(session)
                 } catch {

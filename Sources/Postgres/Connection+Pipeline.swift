@@ -45,7 +45,8 @@ extension Connection {
         _ cancellation: Cancellation
     ) throws(PostgresError) -> [PostgresRows] {
         let framed =
-            [PostgresStatement("BEGIN", [])] + statements + [PostgresStatement("COMMIT", [])]
+            [PostgresStatement("BEGIN READ WRITE", [])] + statements
+            + [PostgresStatement("COMMIT", [])]
         try check(framed)
         do {
             return Array(try runFramed(framed, cancellation)[1...statements.count])
@@ -76,7 +77,7 @@ extension Connection {
         _ error: PostgresError,
         _ statements: [PostgresStatement]
     ) -> PostgresError {
-        var error = error
+        var error = error.statementIndex == 0 ? error.ofBegin : error
         error.statementIndex = error.statementIndex.flatMap { index in
             (1...statements.count).contains(index) ? index - 1 : nil
         }

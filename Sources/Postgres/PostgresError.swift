@@ -87,6 +87,16 @@ public struct PostgresError: Error, Sendable, Equatable {
         retryableStates.contains(state) || state.hasPrefix("08")
     }
 
+    /// The refusal of a BEGIN, which on a standby says that READ WRITE is not supported: as the
+    /// SQLSTATE of every other write there.
+    var ofBegin: PostgresError {
+        guard sqlState == "0A000" else { return self }
+        var error = self
+        (error.code, error.sqlState) = (.server("25006"), "25006")
+        error.message = "The server takes no writes: it is a standby, or recovers."
+        return error
+    }
+
     /// Compares the codes alone.
     public static func == (left: PostgresError, right: PostgresError) -> Bool {
         left.code == right.code

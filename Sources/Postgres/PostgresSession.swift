@@ -147,7 +147,11 @@ extension PostgresSession {
                 "A transaction is already open on this session. Use it, or a session of your own."
             )
         }
-        try connection.execute(mode.beginStatement, .obeyed)
+        do {
+            try connection.execute(mode.beginStatement, .obeyed)
+        } catch {
+            throw error.ofBegin
+        }
         transactionIsOpen = true
     }
 

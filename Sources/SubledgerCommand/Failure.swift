@@ -58,7 +58,8 @@ struct Failure: Error {
 
     private static func exitCode(of code: EventLogError.Code) -> ExitCode {
         switch code {
-        case .notMigrated, .schemaTooNew, .schemaTooOld, .migrationEdited, .laneCountFixed,
+        case .notMigrated, .notUTF8, .schemaTooNew, .schemaTooOld, .migrationEdited,
+            .laneCountFixed,
             .temporaryFile, .clockSkew:
             Exit.configuration
         case .permissionDenied: Exit.permission

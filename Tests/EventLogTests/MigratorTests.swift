@@ -126,6 +126,24 @@ struct MigratorTests {
         }
     }
 
+    @Test func `a database of another encoding is refused by its name`() async throws {
+        try await TestServer.shared.withDatabase { settings in
+            let session = try await PostgresSession.connect(settings)
+            let name = try await session.query("SELECT current_database() || '_latin1'")[0].text(0)
+            try await session.execute(
+                """
+                CREATE DATABASE \(name) TEMPLATE template0 ENCODING 'LATIN1'
+                    LC_COLLATE 'C' LC_CTYPE 'C'
+                """
+            )
+            var latin = settings
+            latin.database = name
+            await expect(.notUTF8) { _ = try await Migrator.migrate(latin) }
+            try await session.execute("DROP DATABASE \(name) WITH (FORCE)")
+            await session.close()
+        }
+    }
+
     private func identity(_ settings: ConnectionSettings) async throws -> LedgerIdentity {
         let log = try await EventLog.open(settings, .test())
         let identity = log.identity

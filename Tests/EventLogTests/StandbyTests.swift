@@ -1,0 +1,47 @@
+import Events
+import Foundation
+import Postgres
+import TestSupport
+import Testing
+
+@testable import EventLog
+
+/// A server that takes no writes: a standby, until it is promoted.
+@Suite(.enabled { await TestServer.isAvailable })
+struct StandbyTests {
+    @Test func `a standby answers questions, and an append waits for its promotion`() async throws {
+        let server = EmbeddedServer(
+            home: TestServer.temporaryHome(),
+            options: .init(
+                lifetime: .process,
+                settings: ["fsync": "off", "wal_level": "replica"]
+            )
+        )
+        let settings = try await server.start()
+        _ = try await Migrator.migrate(settings)
+        let primary = try await EventLog.open(settings, .test())
+        _ = try await primary.append(verified(TestFacts.transaction(asOf: 1)))
+        let data = try await primary.reading("find the folder of the server") { session in
+            try await session.query("SHOW data_directory")[0].text(0)
+        }
+        await primary.close()
+        try await server.stop()
+        try Data().write(to: URL(fileURLWithPath: "\(data)/standby.signal"))
+        #expect(try await server.start() == settings)
+
+        let log = try await EventLog.open(settings, .test())
+        #expect(try await log.verify().isOK)
+        #expect(try await Migrator.status(settings).allSatisfy(\.isApplied))
+        let session = try await PostgresSession.connect(settings)
+        await #expect(throws: EventLogError.self) { _ = try await Migrator.migrate(settings) }
+        async let outcomes = log.append(verified(TestFacts.transaction(price: 7, asOf: 2)))
+        // Two attempts of the append have been refused by then.
+        try await Task.sleep(for: .milliseconds(100))
+        _ = try await session.query("SELECT pg_promote()")
+        #expect(try await outcomes.first?.position.offset == 2)
+        #expect(try await log.verify().isOK)
+        await session.close()
+        await log.close()
+        try await server.stop()
+    }
+}
