@@ -390,7 +390,7 @@ COMMENT ON TABLE ledger.event IS 'The log. One verified fact a row, appended onc
 
 COMMENT ON COLUMN ledger.event.lane IS 'Partition of the log: lane_of(original_transaction_id).';
 
-COMMENT ON COLUMN ledger.event.is_imported IS 'Whether its payload was imported from files; false where it arrived live (HTTP, standard input, a poll).';
+COMMENT ON COLUMN ledger.event.is_imported IS 'Whether its payload was imported (files, unless ingest was told otherwise); false where it arrived live.';
 
 COMMENT ON COLUMN ledger.event.is_late IS 'Whether the subject was known and its stream confirmed as of a later time when the event came. The writer reads the repetitions of such a subject before it judges what is news; no answer is read from it.';
 
@@ -453,7 +453,7 @@ COMMENT ON COLUMN ledger.evidence.byte_count IS 'Length of the payload.';
 
 COMMENT ON COLUMN ledger.evidence.root_key IS 'The root certificate its signatures lead to: root_certificate.root_key in the same lane; NULL where nothing is signed.';
 
-COMMENT ON COLUMN ledger.evidence.is_imported IS 'Whether it was imported from files; false where it arrived live (HTTP, standard input, a poll).';
+COMMENT ON COLUMN ledger.evidence.is_imported IS 'Whether it was imported (files, unless ingest was told otherwise); false where it arrived live.';
 
 COMMENT ON COLUMN ledger.evidence.evidence_no IS 'From 1 within the lane, without holes, in commit order.';
 

@@ -88,19 +88,22 @@ extension LogVerifier {
                     page.events[offset] = .malformed("its salt does not have 16 bytes")
                     continue
                 }
-                var agrees = try columns(in: row, agreeWith: event)
-                if agrees, event.fact.kind == .catalog {
-                    agrees = try await catalogAgrees(with: event)
+                guard try columns(in: row, agreeWith: event) else {
+                    page.events[offset] = .malformed("its columns differ from its content")
+                    continue
                 }
-                page.events[offset] =
-                    agrees
-                    ? .event(
-                        event,
-                        salt,
-                        store: try row.textIfPresent(15) ?? "",
-                        isLate: try row.bool(16)
+                if event.fact.kind == .catalog, try await !catalogAgrees(with: event) {
+                    page.events[offset] = .malformed(
+                        "the version of the catalog in ledger.catalog differs from it"
                     )
-                    : .malformed("its columns differ from its content")
+                    continue
+                }
+                page.events[offset] = .event(
+                    event,
+                    salt,
+                    store: try row.textIfPresent(15) ?? "",
+                    isLate: try row.bool(16)
+                )
             } catch let error as EventLogError {
                 page.events[offset] = .malformed(error.message)
             }

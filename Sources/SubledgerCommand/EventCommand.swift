@@ -10,8 +10,10 @@ struct EventCommand: AsyncParsableCommand {
         discussion: """
             --raw writes what proves the event to stdout, byte for byte as it is kept: the smallest \
             piece that proves itself. That is a JWS (a notification with those nested in it), the DER \
-            of an app receipt, the element of a statuses response, or an unsigned body with its \
-            passwords blanked; an envelope around it, white space and byte order marks are not kept. \
+            of an app receipt, the element of a statuses response, an unsigned body with its \
+            passwords blanked, or the statement that Subledger wrote for a link or a version of the \
+            catalog. Not kept are an envelope around it, a byte order mark, and white space before \
+            and after it. \
             `subledger verify` proves the chain up to the commit that --proof prints.
             """
     )

@@ -14,7 +14,9 @@ struct HistoryCommand: AsyncParsableCommand {
             then signed" is a fact that Apple's signature confirmed. With --trust an event counts \
             where its own payload has that trust, or with those fields that such a payload confirmed.
             The effect is what the event changed in the active periods: + opened, = renewed, \
-            ~ grace, − ended, ↩ restored, > extended, · nothing. Effective is when: valid time.
+            ~ grace, − ended, ↩ restored, > extended, * corrected (another end, or free where it was \
+            paid for), · nothing; with --trust it is still that of the whole history. Effective is \
+            when: valid time.
             """
     )
 
@@ -25,7 +27,7 @@ struct HistoryCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Only events of this trust; repeat for more.",
+            "Only what payloads of this trust said; repeat for more.",
             discussion: "One of \(HistoryCommand.trustWords). Default: all.",
             valueName: "level"
         ),
@@ -258,8 +260,12 @@ struct HistoryDocument: Encodable {
             ])
         }
         Terminal.print(table.text)
-        if !history.confirmations.isEmpty {
-            Terminal.print("repeated by Apple without news: \(history.confirmations.count) times")
+        // A commit may repeat events that are beyond what was asked for.
+        let repetitions = history.events.reduce(0) {
+            $0 + (confirmations[$1.position]?.count ?? 0)
+        }
+        if repetitions > 0 {
+            Terminal.print("repetitions of these events without news: \(repetitions)")
         }
     }
 
@@ -299,8 +305,9 @@ extension EventEffects {
 
 extension Fact {
     /// When what it says took effect: the date of a revocation, else the start of the purchase; of
-    /// all else when it was said.
+    /// a version of the catalog its first instant; of all else when it was said.
     var effective: Instant {
+        if kind == .catalog { return content.instant(.effectiveFrom) ?? asOf }
         guard kind == .transaction, purchaseDate.ifSet != nil else { return asOf }
         return content.instant(.revocationDate) ?? purchaseDate
     }

@@ -110,6 +110,31 @@ struct QuestionTests {
         }
     }
 
+    @Test func `the table of history counts the repetitions of the events that it shows`()
+        async throws
+    {
+        try await withSimulatedLedger { command in
+            let ends = try await command.json([StreamLine].self, "streams")
+            let words = "repetitions of these events without news: "
+            var cut = 0
+            for stream in ends.prefix(12) {
+                let question =
+                    ["history", stream.originalTransactionId, "--environment"]
+                    + [stream.environment, "--known-at", "60"]
+                let document = try await command.expect(0, question + ["--json"])
+                let repeated = try #require(
+                    try JSONSerialization.jsonObject(with: Data(document.utf8)) as? [String: Any]
+                )
+                let events = try #require(repeated["events"] as? [[String: Any]])
+                let count = events.reduce(0) { $0 + ($1["confirmations"] as? Int ?? 0) }
+                let text = try await command.expect(0, question)
+                #expect(text.contains(words + "\(count)\n") == (count > 0), "\(text)")
+                if count == 0 { cut += 1 }
+            }
+            #expect(cut > 0)
+        }
+    }
+
     @Test func `an unknown id is 4, and the message says where to look`() async throws {
         try await withLedger { command, _ in
             for question in ["periods", "history"] {

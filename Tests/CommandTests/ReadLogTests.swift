@@ -12,7 +12,17 @@ struct ReadLogTests {
             let ingest = simulation.arguments + [simulation.payloads]
             try await command.expect(0, ingest)
             try await Self.link(command, settings)
-            let ids = try await Self.ids(settings)
+            let folder = try TestFolder()
+            let catalog = try folder.write("catalog.json", Array(#"{"products":[]}"#.utf8))
+            try await command.expect(
+                0,
+                "catalog",
+                "import",
+                catalog,
+                "--effective-from",
+                "2020-01-01T00:00:00Z"
+            )
+            let ids = try await Self.ids(settings) + ["catalog"]
             #expect(ids.count > 20)
             var confirmations = 0
             for id in ids {
@@ -22,6 +32,8 @@ struct ReadLogTests {
                 confirmations += Self.count("confirmations", in: ours)
             }
             #expect(confirmations > 0)
+            let printed = try await command.expect(0, "history", "catalog")
+            #expect(printed.contains("2020-01-01"), "\(printed)")
             let payloads = try await Self.read(ids[0], command, "--payloads")
             #expect(payloads.contains("\"payload\":\"eyJ"))
         }

@@ -121,7 +121,8 @@ struct CatalogueVersionTests {
             _ = try await add("{}", to: log)
             _ = try await add("{\"a\":1}", to: log)
             try await meddle(settings, "UPDATE ledger.catalog SET \(change) WHERE version = 2")
-            #expect(try await log.verify().firstMismatch?.commit == 2)
+            let mismatch = try #require(try await log.verify().firstMismatch)
+            #expect(mismatch.commit == 2 && mismatch.reason.contains("ledger.catalog differs"))
             let python = try await PythonVerifier.verify(settings)
             #expect(python.firstMismatch?.commit == 2)
         }

@@ -411,6 +411,8 @@ class History:
     def line(self, event, repeated, evidence):
         fields = {tag: value for tag, value, _ in content_entries(event.content)}
         effective = event.as_of
+        if event.kind == "catalog" and 54 in fields:
+            effective = field_value(54, fields[54])
         if event.kind == "transaction" and event.purchase != 0:
             effective = field_value(18, fields[18]) if 18 in fields else event.purchase
         own = evidence.get(event.evidence)

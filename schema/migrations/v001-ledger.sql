@@ -86,7 +86,7 @@ CREATE INDEX event_customer_id ON ledger.event (customer_id) WHERE customer_id I
 COMMENT ON TABLE ledger.event IS
     'The log. One verified fact a row, appended once, never changed; position (lane, lane_offset), dense and in commit order.';
 COMMENT ON COLUMN ledger.event.lane IS 'Partition of the log: lane_of(original_transaction_id).';
-COMMENT ON COLUMN ledger.event.is_imported IS 'Whether its payload was imported from files; false where it arrived live (HTTP, standard input, a poll).';
+COMMENT ON COLUMN ledger.event.is_imported IS 'Whether its payload was imported (files, unless ingest was told otherwise); false where it arrived live.';
 COMMENT ON COLUMN ledger.event.is_late IS 'Whether the subject was known and its stream confirmed as of a later time when the event came. The writer reads the repetitions of such a subject before it judges what is news; no answer is read from it.';
 COMMENT ON COLUMN ledger.event.lane_offset IS 'From 1, without holes. Who has read n has every event up to n, for ever.';
 COMMENT ON COLUMN ledger.event.recorded_at IS 'The server''s clock: when the event was committed; whole milliseconds; equal for one commit; never falls within a lane.';
@@ -172,7 +172,7 @@ COMMENT ON COLUMN ledger.evidence.commit_no IS 'The commit that brought it, whic
 COMMENT ON COLUMN ledger.evidence.received_at IS 'Our clock: when the payload reached us; whole milliseconds.';
 COMMENT ON COLUMN ledger.evidence.digest IS 'SHA-256 of the payload.';
 COMMENT ON COLUMN ledger.evidence.source IS 'The channel it came by, as the operator names it.';
-COMMENT ON COLUMN ledger.evidence.is_imported IS 'Whether it was imported from files; false where it arrived live (HTTP, standard input, a poll).';
+COMMENT ON COLUMN ledger.evidence.is_imported IS 'Whether it was imported (files, unless ingest was told otherwise); false where it arrived live.';
 COMMENT ON COLUMN ledger.evidence.verification IS 'Why it is believed: signed (by Apple), fetched (from Apple, by our client), shared-secret (carried the app''s), vouched (by the operator).';
 COMMENT ON COLUMN ledger.evidence.root_key IS 'The root certificate its signatures lead to: root_certificate.root_key in the same lane; NULL where nothing is signed.';
 COMMENT ON COLUMN ledger.evidence.context IS 'What was used of the words around the payload, which it does not prove itself, as JSON with their own trust; NULL where nothing was.';
