@@ -36,6 +36,37 @@ struct ConfirmationTests {
         }
     }
 
+    @Test(arguments: Variant.extremes)
+    func `a fold is handed the first and the last of many repetitions, a question all of them`(
+        variant: Variant
+    ) async throws {
+        try await variant.withLog { log, _ in
+            _ = try await log.append(verified(TestFacts.transaction(asOf: 1)))
+            let lane = variant.lanes.lane(of: "1000")
+            var heads: [EventLog.Head] = []
+            for hour in Int64(2)...40 {
+                _ = try await log.append(verified(TestFacts.transaction(asOf: hour)))
+                heads.append(try #require(try await log.heads()[lane]))
+            }
+            let (middle, end) = (heads[19], heads[38])
+            let folded = try await log.foldStreams(lane: lane, upTo: end, into: 0) {
+                $0 += $1.confirmations.count
+            }
+            #expect(folded == 2)
+            let asked = try await log.foldRecordedStreams(lane: lane, upTo: end, into: 0) {
+                $0 += $1.repetitions.count
+            }
+            #expect(asked == 39)
+            let followed = try await log.foldTouchedStreams(
+                lane: lane,
+                after: middle,
+                upTo: end,
+                into: []
+            ) { $0 += [$1.before.confirmations.count, $1.after.confirmations.count] }
+            #expect(followed == [2, 4])
+        }
+    }
+
     @Test(arguments: Variant.all)
     func `A at 1, A at 3 and B at 2 are known the same in every order of arrival`(
         variant: Variant
