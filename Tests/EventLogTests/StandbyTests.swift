@@ -1,6 +1,7 @@
 import Events
 import Foundation
 import Postgres
+import Synchronization
 import TestSupport
 import Testing
 
@@ -35,9 +36,15 @@ struct StandbyTests {
         let session = try await PostgresSession.connect(settings)
         await #expect(throws: EventLogError.self) { _ = try await Migrator.migrate(settings) }
         let before = try await Self.sessions(session)
-        async let outcomes = log.append(verified(TestFacts.transaction(price: 7, asOf: 2)))
+        let hasEnded = Atomic<Bool>(false)
+        async let outcomes = {
+            defer { hasEnded.store(true, ordering: .relaxed) }
+            return try await log.append(verified(TestFacts.transaction(price: 7, asOf: 2)))
+        }()
         // Each attempt that is refused ends its session, and the next begins one.
-        while try await Self.sessions(session) < before + 2 { await Task.yield() }
+        while try await Self.sessions(session) < before + 2, !hasEnded.load(ordering: .relaxed) {
+            await Task.yield()
+        }
         _ = try await session.query("SELECT pg_promote()")
         #expect(try await outcomes.first?.position.offset == 2)
         #expect(try await log.verify().isOK)
