@@ -38,7 +38,13 @@ public enum Schema {
             name: "v001-ledger",
             sql: text(PackageResources.v001_ledger_sql),
             check: text(PackageResources.check_v001_ledger_sql)
-        )
+        ),
+        Migration(
+            version: 2,
+            name: "v002-checkpoint",
+            sql: text(PackageResources.v002_checkpoint_sql),
+            check: text(PackageResources.check_v002_checkpoint_sql)
+        ),
     ]
 
     private static func text(_ bytes: [UInt8]) -> String {

@@ -111,7 +111,8 @@ BEGIN
             'autovacuum_analyze_scale_factor = 0.05)', guarded);
     END LOOP;
     GRANT INSERT ON ledger.event, ledger.confirmation, ledger.evidence, ledger.root_certificate,
-        ledger.evidence_segment, ledger.commit, ledger.rejection, ledger.ingestion, ledger.catalog TO ledger_writer;
+        ledger.evidence_segment, ledger.commit, ledger.rejection, ledger.ingestion, ledger.catalog,
+        ledger.checkpoint TO ledger_writer;
     -- SELECT … FOR UPDATE asks for the privilege; the trigger refuses the use of it.
     GRANT UPDATE (lane) ON ledger.lane TO ledger_writer;
 END
@@ -315,6 +316,34 @@ COMMENT ON COLUMN ledger.catalog.source IS 'The file it was read from, as it was
 COMMENT ON COLUMN ledger.catalog.digest IS 'SHA-256 of body as UTF-8: importing the same again is told by it.';
 
 COMMENT ON COLUMN ledger.catalog.body IS 'The catalog as normalised JSON, whatever the format of the file was (schema/README.md).';
+
+CREATE TABLE ledger.checkpoint (
+    lane integer NOT NULL,
+    taken_at timestamp with time zone NOT NULL,
+    digest bytea NOT NULL,
+    public_key bytea,
+    signature bytea,
+    body bytea NOT NULL,
+    CONSTRAINT checkpoint_body_capped CHECK ((octet_length(body) <= 65536)),
+    CONSTRAINT checkpoint_digest_is_of_body CHECK ((digest = sha256(body))),
+    CONSTRAINT checkpoint_lane_is_of_digest CHECK ((lane = ledger.lane_of(encode(digest, 'hex'::text)))),
+    CONSTRAINT checkpoint_signature_has_key CHECK (((signature IS NULL) = (public_key IS NULL)))
+)
+WITH (autovacuum_freeze_min_age='0', autovacuum_vacuum_insert_scale_factor='0.05', autovacuum_analyze_scale_factor='0.05');
+
+COMMENT ON TABLE ledger.checkpoint IS 'The checkpoints that were taken, each once: the heads of all lanes at one moment. Outside of the chain. A copy outside the database proves more: whoever can rewrite the log can delete these rows.';
+
+COMMENT ON COLUMN ledger.checkpoint.lane IS 'lane_of(digest in hexadecimal): it belongs to no subscription.';
+
+COMMENT ON COLUMN ledger.checkpoint.taken_at IS 'The server''s clock when the heads were read, as in body; whole milliseconds.';
+
+COMMENT ON COLUMN ledger.checkpoint.digest IS 'SHA-256 of body.';
+
+COMMENT ON COLUMN ledger.checkpoint.public_key IS 'The P-256 key that signed body: SubjectPublicKeyInfo in DER. NULL where it is not signed.';
+
+COMMENT ON COLUMN ledger.checkpoint.signature IS 'ECDSA over the SHA-256 of body, in DER. NULL where it is not signed.';
+
+COMMENT ON COLUMN ledger.checkpoint.body IS 'The checkpoint in canonical bytes (schema/README.md).';
 
 CREATE TABLE ledger.commit (
     lane integer NOT NULL,
@@ -634,6 +663,9 @@ COMMENT ON COLUMN ledger.root_certificate.digest IS 'SHA-256 of the certificate 
 ALTER TABLE ONLY ledger.catalog
     ADD CONSTRAINT catalog_pkey PRIMARY KEY (lane, version);
 
+ALTER TABLE ONLY ledger.checkpoint
+    ADD CONSTRAINT checkpoint_pkey PRIMARY KEY (lane, digest);
+
 ALTER TABLE ONLY ledger.commit
     ADD CONSTRAINT commit_pkey PRIMARY KEY (lane, commit_no);
 
@@ -673,6 +705,8 @@ ALTER TABLE ONLY ledger.rejection
 ALTER TABLE ONLY ledger.root_certificate
     ADD CONSTRAINT root_certificate_pkey PRIMARY KEY (lane, root_key);
 
+CREATE INDEX checkpoint_taken_at ON ledger.checkpoint USING btree (taken_at, digest);
+
 CREATE INDEX confirmation_commit ON ledger.confirmation USING btree (lane, commit_no);
 
 CREATE INDEX confirmation_transaction_ids ON ledger.confirmation USING gin (transaction_ids) WHERE (transaction_ids IS NOT NULL);
@@ -692,6 +726,8 @@ CREATE INDEX evidence_digest ON ledger.evidence USING btree (substr(digest, 1, 7
 CREATE INDEX rejection_received_at ON ledger.rejection USING btree (received_at);
 
 CREATE TRIGGER append_only_statement BEFORE DELETE OR UPDATE OR TRUNCATE ON ledger.catalog FOR EACH STATEMENT EXECUTE FUNCTION ledger.refuse_change();
+
+CREATE TRIGGER append_only_statement BEFORE DELETE OR UPDATE OR TRUNCATE ON ledger.checkpoint FOR EACH STATEMENT EXECUTE FUNCTION ledger.refuse_change();
 
 CREATE TRIGGER append_only_statement BEFORE DELETE OR UPDATE OR TRUNCATE ON ledger.commit FOR EACH STATEMENT EXECUTE FUNCTION ledger.refuse_change();
 
@@ -725,6 +761,9 @@ GRANT SELECT ON TABLE ledger.confirmation TO ledger_reader;
 
 GRANT SELECT,INSERT ON TABLE ledger.catalog TO ledger_writer;
 GRANT SELECT ON TABLE ledger.catalog TO ledger_reader;
+
+GRANT SELECT,INSERT ON TABLE ledger.checkpoint TO ledger_writer;
+GRANT SELECT ON TABLE ledger.checkpoint TO ledger_reader;
 
 GRANT SELECT,INSERT ON TABLE ledger.commit TO ledger_writer;
 GRANT SELECT ON TABLE ledger.commit TO ledger_reader;

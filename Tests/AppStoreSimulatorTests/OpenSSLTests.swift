@@ -4,13 +4,8 @@ import Foundation
 import TestSupport
 import Testing
 
-private enum OpenSSL {
-    static let path = ["/usr/bin/openssl", "/opt/homebrew/bin/openssl"]
-        .first { FileManager.default.isExecutableFile(atPath: $0) }
-}
-
 /// OpenSSL, where it is installed, takes the receipts for what they claim to be.
-@Suite(.enabled(if: OpenSSL.path != nil, "openssl is not installed"))
+@Suite(.enabled(if: OpenSSL.isInstalled, "openssl is not installed"))
 struct OpenSSLTests {
     @Test(arguments: [
         AppReceiptForm(), .sha1, .indefiniteLengths, .wrappedTwice,
@@ -57,6 +52,6 @@ struct OpenSSLTests {
     }
 
     private func run(_ arguments: [String]) async throws -> Program.Ending {
-        try await Program(path: try #require(OpenSSL.path)).run(arguments)
+        try await OpenSSL.run(arguments)
     }
 }

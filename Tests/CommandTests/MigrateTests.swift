@@ -71,7 +71,7 @@ struct MigrateTests {
                 }
                 return try await group.reduce(into: []) { $0 += $1 }
             }
-            #expect(applied == ["v001-ledger"])
+            #expect(applied == ["v001-ledger", "v002-checkpoint"])
         }
     }
 }

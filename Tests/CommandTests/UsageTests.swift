@@ -6,7 +6,7 @@ import Testing
 @Suite struct UsageTests {
     private static let commands = [
         [], ["demo"], ["migrate"], ["migrate", "up"], ["migrate", "status"], ["ingest"],
-        ["rebuild"], ["verify"], ["periods"], ["history"], ["streams"], ["rejections"],
+        ["rebuild"], ["checkpoint"], ["verify"], ["periods"], ["history"], ["streams"], ["rejections"],
         ["report"], ["report", "ingest-quality"], ["report", "drift"],
         ["report", "wrong-answers"], ["explain"], ["state"], ["due"],
         ["blame"], ["diff"], ["replay"], ["event"], ["simulate"], ["bench"],
@@ -50,7 +50,7 @@ import Testing
         ["rejections", "--reason", "nonsense"], ["rejections", "--limit", "0"],
         ["rejections", "--body", "abc"], ["rejections", "--since", "yesterday"],
         ["report", "nonsense"], ["report", "ingest-quality", "--since", "yesterday"],
-        ["streams", "--database-url", ""], ["ingest", "x", "--assume-environment", "Foo"],
+        ["streams", "--database-url", ""], ["checkpoint", "--public-key"], ["ingest", "x", "--assume-environment", "Foo"],
         ["history", "1", "--trust", "nonsense"], ["verify", "--jobs", "2"],
         ["verify", "--signatures", "--jobs", "0"], ["verify", "--root-certificate", "x"],
         ["catalog", "import"], ["catalog", "import", "x", "--effective-from", "yesterday"],

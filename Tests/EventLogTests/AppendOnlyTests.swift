@@ -16,7 +16,7 @@ struct AppendOnlyTests {
         try await TamperedLog(variant: variant).withCopy { settings in
             try await Inspector.inspect(settings) { inspector in
                 let tables = try await Self.tables(inspector)
-                #expect(tables.count == (variant.partitions == 0 ? 13 : 13 + 10 * 4))
+                #expect(tables.count == (variant.partitions == 0 ? 14 : 14 + 11 * 4))
                 for role in Self.roles {
                     try await inspector.session.execute("SET ROLE \(role ?? "NONE")")
                     // Rejections are no log: RejectionTests tells who may delete them.
@@ -41,8 +41,8 @@ struct AppendOnlyTests {
     }
 
     private static let appended = [
-        "catalog", "commit", "confirmation", "event", "evidence", "evidence_segment", "ingestion",
-        "rejection", "root_certificate",
+        "catalog", "checkpoint", "commit", "confirmation", "event", "evidence", "evidence_segment",
+        "ingestion", "rejection", "root_certificate",
     ]
 
     @Test(arguments: Variant.extremes)

@@ -32,6 +32,11 @@ struct StandbyTests {
 
         let log = try await EventLog.open(settings, .test())
         #expect(try await log.verify().isOK)
+        let checkpoint = try await log.checkpoint()
+        #expect(checkpoint.heads.map(\.commit) == [1])
+        await expect(.databaseUnavailable) {
+            try await log.keep(SignedCheckpoint(checkpoint, signedBy: nil))
+        }
         #expect(try await Migrator.status(settings).allSatisfy(\.isApplied))
         let session = try await PostgresSession.connect(settings)
         await #expect(throws: EventLogError.self) { _ = try await Migrator.migrate(settings) }

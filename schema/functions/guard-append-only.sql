@@ -46,7 +46,8 @@ BEGIN
             'autovacuum_analyze_scale_factor = 0.05)', guarded);
     END LOOP;
     GRANT INSERT ON ledger.event, ledger.confirmation, ledger.evidence, ledger.root_certificate,
-        ledger.evidence_segment, ledger.commit, ledger.rejection, ledger.ingestion, ledger.catalog TO ledger_writer;
+        ledger.evidence_segment, ledger.commit, ledger.rejection, ledger.ingestion, ledger.catalog,
+        ledger.checkpoint TO ledger_writer;
     -- SELECT … FOR UPDATE asks for the privilege; the trigger refuses the use of it.
     GRANT UPDATE (lane) ON ledger.lane TO ledger_writer;
 END

@@ -1,0 +1,101 @@
+internal import Crypto
+
+/// The public half of the key that signs checkpoints: a point of the curve P-256.
+public struct CheckpointPublicKey: Hashable, Sendable {
+    /// Its SubjectPublicKeyInfo in DER.
+    public let der: [UInt8]
+
+    /// The key with this SubjectPublicKeyInfo; nil unless it is a P-256 key in the form that DER
+    /// prescribes.
+    public init?(der: [UInt8]) {
+        do {
+            let key = try P256.Signing.PublicKey(derRepresentation: der)
+            // One key has one fingerprint: a second encoding of it is refused.
+            guard Array(key.derRepresentation) == der else { return nil }
+        } catch {
+            return nil
+        }
+        self.der = der
+    }
+
+    /// The key in a PEM document (`BEGIN PUBLIC KEY`); nil for anything else.
+    public init?(pem: String) {
+        do {
+            der = Array(try P256.Signing.PublicKey(pemRepresentation: pem).derRepresentation)
+        } catch {
+            return nil
+        }
+    }
+
+    /// Sixty-four hexadecimal digits that name the key: the SHA-256 of `der`.
+    public var fingerprint: String { Digest.of(der).hex }
+
+    /// The key as a PEM document.
+    public var pem: String {
+        do {
+            return try P256.Signing.PublicKey(derRepresentation: der).pemRepresentation + "\n"
+        } catch {
+            preconditionFailure("a key that was read once is read again: \(error)")
+        }
+    }
+
+    /// Whether this key made the signature of these bytes.
+    func verifies(_ signature: [UInt8], of bytes: [UInt8]) -> Bool {
+        do {
+            let key = try P256.Signing.PublicKey(derRepresentation: der)
+            let value = try P256.Signing.ECDSASignature(derRepresentation: signature)
+            return key.isValidSignature(value, for: bytes)
+        } catch {
+            return false
+        }
+    }
+}
+
+/// The private key that signs checkpoints; it is never printed.
+public struct CheckpointPrivateKey: Sendable {
+    private let key: P256.Signing.PrivateKey
+
+    /// The key in a PEM document (PKCS #8 or SEC 1, not encrypted); nil unless it is a P-256 key.
+    public init?(pem: String) {
+        do {
+            key = try P256.Signing.PrivateKey(
+                pemRepresentation: CheckpointPrivateKey.block(of: pem)
+            )
+        } catch {
+            return nil
+        }
+    }
+
+    /// Its public half.
+    public var publicKey: CheckpointPublicKey {
+        guard let key = CheckpointPublicKey(der: Array(key.publicKey.derRepresentation)) else {
+            preconditionFailure("the public half of a key is a key")
+        }
+        return key
+    }
+
+    /// The ECDSA signature of the SHA-256 of these bytes, in DER.
+    func sign(_ bytes: [UInt8]) -> [UInt8] {
+        do {
+            return Array(try key.signature(for: bytes).derRepresentation)
+        } catch {
+            preconditionFailure("a P-256 key signs everything: \(error)")
+        }
+    }
+
+    // `openssl ecparam -genkey` writes the parameters of the curve before the key.
+    private static func block(of pem: String) -> String {
+        guard let parameters = pem.firstRange(of: "-----END EC PARAMETERS-----") else {
+            return pem
+        }
+        return String(pem[parameters.upperBound...])
+    }
+}
+
+extension CheckpointPrivateKey: CustomStringConvertible, CustomReflectable {
+    /// The fingerprint of the public half.
+    public var description: String { "the private key of \(publicKey.fingerprint)" }
+
+    /// Shows nothing of the key, whoever prints it.
+    public var customMirror: Mirror { Mirror(self, children: []) }
+}

@@ -1,0 +1,88 @@
+import Events
+import Postgres
+import TestSupport
+import Testing
+
+@testable import EventLog
+
+/// Checkpoints as the log takes and keeps them.
+@Suite(.enabled { await TestServer.isAvailable })
+struct CheckpointTests {
+    @Test(arguments: Variant.all)
+    func `a checkpoint holds the head of every lane that has one`(variant: Variant) async throws {
+        let tampered = TamperedLog(variant: variant)
+        try await tampered.withCopy { settings in
+            let log = try await EventLog.open(settings, .test())
+            let checkpoint = try await log.checkpoint()
+            let heads = try await log.verify().heads
+            #expect(checkpoint.heads.map(\.lane) == heads.map(\.lane))
+            #expect(checkpoint.heads.map(\.commit) == heads.map(\.commit))
+            #expect(checkpoint.heads.map(\.offset) == heads.map(\.offset))
+            #expect(checkpoint.heads.map(\.digest) == heads.map(\.digest))
+            let evidence = checkpoint.heads.first { $0.lane == tampered.lane }?.evidence
+            #expect(evidence == 6)
+            #expect(checkpoint.identity == log.identity)
+            let now = try await Inspector.inspect(settings) { inspector in
+                try await inspector.number("SELECT extract(epoch FROM clock_timestamp()) * 1000")
+            }
+            #expect((now - 60_000...now).contains(checkpoint.takenAt.milliseconds))
+            await log.close()
+        }
+    }
+
+    @Test func `a ledger without commits has a checkpoint without heads`() async throws {
+        try await Variant.all[1].withLog { log, _ in
+            let checkpoint = try await log.checkpoint()
+            #expect(checkpoint.heads.isEmpty)
+        }
+    }
+
+    @Test(arguments: Variant.extremes)
+    func `the heads are found by an index probe a lane, never by a scan`(
+        variant: Variant
+    ) async throws {
+        try await variant.withDatabase { settings in
+            try await Inspector.inspect(settings) { inspector in
+                let plan = try await inspector.session.transaction {
+                    session throws(PostgresError) in
+                    try session.execute(EventLog.prepareProbes)
+                    return try session.query("EXPLAIN \(EventLog.readHeads)")
+                }
+                let lines = try plan.map { try $0.text(0) }
+                #expect(lines.contains { $0.contains("Index Scan Backward") }, "\(lines)")
+                let scans = lines.filter { line in
+                    line.contains("Seq Scan") || line.contains("Bitmap")
+                }
+                #expect(scans.isEmpty, "\(lines)")
+            }
+        }
+    }
+
+    @Test(arguments: Variant.extremes)
+    func `a checkpoint is kept once, and blocks no append`(variant: Variant) async throws {
+        let tampered = TamperedLog(variant: variant)
+        try await tampered.withCopy { settings in
+            let log = try await EventLog.open(settings, .test())
+            let signed = SignedCheckpoint(try await log.checkpoint(), signedBy: nil)
+            try await log.keep(signed)
+            try await log.keep(signed)
+            #expect(try await Inspector.count("checkpoint", settings) == 1)
+            try await Inspector.inspect(settings) { inspector in
+                // A checkpoint that is being kept, by someone who does not go on.
+                try await inspector.session.execute(
+                    """
+                    CREATE TEMPORARY TABLE next AS
+                        SELECT *, body || '\\x00' AS other FROM ledger.checkpoint;
+                    BEGIN;
+                    INSERT INTO ledger.checkpoint (lane, taken_at, digest, body)
+                        SELECT ledger.lane_of(encode(sha256(other), 'hex')), taken_at,
+                            sha256(other), other FROM next
+                    """
+                )
+                _ = try await log.append(verified(TestFacts.transaction(tampered.ids[2])))
+                try await inspector.session.execute("ROLLBACK")
+            }
+            await log.close()
+        }
+    }
+}
