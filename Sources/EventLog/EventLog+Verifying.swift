@@ -1,56 +1,125 @@
-internal import Events
+public import Events
 internal import Postgres
+
+/// What a verification compares, and how much of the log it reads.
+public struct VerificationOptions: Sendable {
+    /// Heads that were kept; the log must still contain them.
+    public var kept: [KeptHeads] = []
+    /// Start after this checkpoint and read only what came later; nil for the whole log.
+    public var since: Checkpoint?
+    /// Keys whose signature makes a row of `ledger.checkpoint` as good as a copy kept outside.
+    public var publicKeys: Set<CheckpointPublicKey> = []
+    /// Ranges of commits verified at once, each on a connection; nil for as many as the log has
+    /// connections for reading, which is also the most.
+    public var jobs: Int?
+    /// Events and payloads of a range: about a second's work, so that the cores end together.
+    var rangeRowsMax = 16_384
+
+    /// The whole log, against nothing but itself.
+    public init() {}
+}
 
 extension EventLog {
     /// Recomputes every digest of the log from its rows, evidence included, in bounded memory.
     ///
+    /// The report does not depend on the number of jobs. What is committed while this runs is
+    /// verified too, or not, but never called a mismatch.
+    ///
     /// - Parameters:
-    ///   - kept: Heads that an earlier verification printed; the log must still contain them.
-    ///   - progress: Told the number of events verified so far, now and then.
-    /// - Returns: What matched, and the first thing that does not.
+    ///   - options: What to compare, and where to start.
+    ///   - progress: Called with the number of events verified so far, from any thread.
+    /// - Returns: What matched, and the first thing of each lane that does not.
     /// - Throws: `databaseUnavailable`; a mismatch is a result, not an error.
     public func verify(
-        kept: [VerificationReport.Head] = [],
+        _ options: VerificationOptions = VerificationOptions(),
         progress: @escaping @Sendable (Int64) -> Void = { _ in }
     ) async throws(EventLogError) -> VerificationReport {
-        let heads = Dictionary(kept.map { ($0.lane, $0) }) { $1 }
-        let (identity, dictionaries) = (identity, dictionaries)
-        return try await reading("verify the log") { session in
+        let verification = ChainVerification(
+            identity: identity,
+            dictionaries: dictionaries,
+            pool: pool,
+            rangeRowsMax: options.rangeRowsMax,
+            jobs: max(1, min(options.jobs ?? readersMax, readersMax))
+        )
+        do {
+            return try await verification.report(options, progress: progress)
+        } catch {
+            throw EventLog.error(error, doing: "verify the log")
+        }
+    }
+}
+
+extension ChainVerification {
+    fileprivate func report(
+        _ options: VerificationOptions,
+        progress: @escaping @Sendable (Int64) -> Void
+    ) async throws -> VerificationReport {
+        let started = try await pool.borrowing { try await self.lanes(since: options.since, $0) }
+        let lanes = try await run(started, progress: progress)
+        return try await pool.borrowing { session in
             var report = VerificationReport()
-            for lane in 0..<identity.lanes.value {
-                var verifier = LogVerifier(
-                    lane: lane,
-                    identity: identity,
-                    dictionaries: dictionaries,
-                    session: session,
-                    kept: heads[lane]
-                )
-                do {
-                    try await verifier.run(into: &report, progress: progress)
-                } catch let mismatch as VerificationReport.Mismatch {
-                    report.firstMismatch = mismatch
-                    return report
-                }
-            }
-            let others = try await LogVerifier.otherLane(than: identity.lanes, in: session)
-            if let lane = heads.keys.filter({ $0 >= identity.lanes.value }).min() ?? others {
-                report.firstMismatch = VerificationReport.Mismatch(
+            report.since = options.since
+            report.events = lanes.reduce(0) { $0 + $1.events }
+            report.commits = lanes.reduce(0) { $0 + $1.commits }
+            report.mismatches = try await mismatches(of: lanes, session)
+            let wrong = Set(report.mismatches.map(\.lane))
+            report.heads = lanes.map(\.end)
+                .filter { $0.commit > 0 && !wrong.contains($0.lane) }
+                .map(VerificationReport.Head.init)
+            try await compare(options, lanes, into: &report, session)
+            return report
+        }
+    }
+
+    private func mismatches(
+        of lanes: [Lane],
+        _ session: PostgresSession
+    ) async throws -> [VerificationReport.Mismatch] {
+        let whole = lanes.filter { $0.mismatch == nil }.map(\.start.lane)
+        let extra = try await UnaccountedRows.find(in: whole, session)
+        var mismatches = lanes.compactMap { $0.mismatch ?? extra[$0.start.lane] }
+        if let lane = try await LogVerifier.otherLane(than: identity.lanes, in: session) {
+            mismatches.append(
+                VerificationReport.Mismatch(
                     lane: lane,
                     commit: 1,
                     offset: nil,
                     reason: "this ledger has \(identity.lanes.value) lanes, from 0"
                 )
-            }
-            if report.isOK, try await LogVerifier.lanesThere(in: session) != identity.lanes.value {
-                report.firstMismatch = VerificationReport.Mismatch(
+            )
+        }
+        if mismatches.isEmpty,
+            try await LogVerifier.lanesThere(in: session) != identity.lanes.value
+        {
+            mismatches.append(
+                VerificationReport.Mismatch(
                     lane: 0,
                     commit: 1,
                     offset: nil,
-                    reason:
-                        "ledger.lane must have one row for each of \(identity.lanes.value) lanes"
+                    reason: "ledger.lane must have one row for each of "
+                        + "\(identity.lanes.value) lanes"
                 )
-            }
-            return report
+            )
         }
+        return mismatches.sorted { $0.lane < $1.lane }
+    }
+
+    private func compare(
+        _ options: VerificationOptions,
+        _ lanes: [Lane],
+        into report: inout VerificationReport,
+        _ session: PostgresSession
+    ) async throws {
+        var comparison = KeptHeadsComparison(identity, lanes)
+        report.kept = try await comparison.compare(options.kept, session)
+        var rows = StoredCheckpoints(since: options.since, knownKeys: options.publicKeys)
+        while let page = try await rows.next(session) {
+            report.storedCheckpoints += Int64(page.kept.count + page.damaged.count)
+            report.storedCheckpointsOfKnownKeys += Int64(page.kept.filter(\.isOutside).count)
+            report.mismatches += page.damaged
+            let results = try await comparison.compare(page.kept, session)
+            report.kept += results.filter { !$0.isOK }
+        }
+        report.evidence = comparison.evidence
     }
 }

@@ -34,15 +34,6 @@ extension LogVerifier {
         case damaged(String)
     }
 
-    /// The newest commit, and the offset where it ends.
-    func headNow() async throws -> (commit: Int64, offset: Int64) {
-        let rows = try await session.query(
-            AppendSQL.readHead,
-            [.int4(Int32(lane))]
-        )
-        return rows.count == 0 ? (0, 0) : (try rows[0].int8(0), try rows[0].int8(1))
-    }
-
     /// Reads the next commits, as many as a page holds.
     mutating func readPage(upTo last: Int64) async throws -> Page {
         var page = Page()
@@ -61,6 +52,7 @@ extension LogVerifier {
             page.commits.append((mark, try row.timestamptz(7)))
             weight += max(0, min(mark.commit.count, LogVerifier.countMax))
             weight += max(0, min(mark.commit.confirmations, LogVerifier.countMax))
+            weight += max(0, min(mark.commit.evidence, LogVerifier.countMax))
         }
         try await readEvents(into: &page)
         try await readEvidence(into: &page)
@@ -149,30 +141,33 @@ extension LogVerifier {
 
     private mutating func readEvidence(into page: inout Page) async throws {
         var records: [Int64: StoredRecord] = [:]
+        var numbers: Set<Int64> = []
         for (mark, _) in page.commits {
             let commit = mark.commit
             guard commit.firstEvidence >= 1, (1...LogVerifier.countMax).contains(commit.evidence),
                 commit.firstEvidence < .max - Int64(LogVerifier.countMax)
             else { continue }
-            try await vault.visit(Set(commit.firstEvidence...commit.lastEvidence)) {
-                switch $1 {
-                case .whole(let stored):
-                    records[$0] = .whole(
-                        record: stored.record,
-                        commit: stored.commit,
-                        arrival: stored.arrival
-                    )
-                case .damaged(let reason): records[$0] = .damaged(reason)
-                }
+            numbers.formUnion(commit.firstEvidence...commit.lastEvidence)
+        }
+        // Those of all commits at once: a round trip costs more than a payload.
+        try await vault.visit(numbers) {
+            switch $1 {
+            case .whole(let stored):
+                records[$0] = .whole(
+                    record: stored.record,
+                    commit: stored.commit,
+                    arrival: stored.arrival
+                )
+            case .damaged(let reason): records[$0] = .damaged(reason)
             }
         }
         page.records = records
     }
 
     private func readConfirmations(into page: inout Page) async throws {
+        // Also where no commit accounts for any: then there must be none.
         guard let first = page.commits.first?.mark.commit,
-            let last = page.commits.last?.mark.commit,
-            page.commits.contains(where: { $0.mark.commit.confirmations > 0 })
+            let last = page.commits.last?.mark.commit
         else { return }
         let rows = try await session.query(
             """

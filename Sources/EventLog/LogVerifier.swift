@@ -1,80 +1,78 @@
 internal import Events
 internal import Postgres
 
-/// Recomputes the chain of a lane from the rows of the log, in bounded memory.
+/// Recomputes the chain over a range of commits of a lane from the rows of the log, in bounded memory.
 struct LogVerifier {
-    /// Events after which a page of commits is full; a commit is never split.
+    /// Events and payloads after which a page of commits is full; a commit is never split.
     static let pageEventsMax = 1000
 
     /// Most events that a commit can have: a full batch, and one payload that overflows it.
     static let countMax = Appender.batchFactsMax + EventLog.factsPerPayloadMax
 
-    let lane: Int
     let lanes: LaneCount
     let session: PostgresSession
-    private let kept: VerificationReport.Head?
-    private var previous: Digest
-    private(set) var nextCommit: Int64 = 1
-    private(set) var nextOffset: Int64 = 1
-    private var nextEvidence: Int64 = 1
-    private var committedAt = Instant(milliseconds: .min)
+    private var state: LaneState
     var vault: EvidenceVault
 
-    /// A verifier of one lane.
-    ///
-    /// - Parameters:
-    ///   - lane: The lane.
-    ///   - identity: Where its chain starts.
-    ///   - dictionaries: What payloads are deflated with.
-    ///   - session: A connection that is used by nobody else meanwhile.
-    ///   - kept: A head that an earlier verification printed, to be found again on the way.
-    init(
-        lane: Int,
-        identity: LedgerIdentity,
-        dictionaries: EvidenceDictionaries,
-        session: PostgresSession,
-        kept: VerificationReport.Head?
-    ) {
-        self.lane = lane
-        lanes = identity.lanes
-        self.session = session
-        self.kept = kept
-        previous = identity.genesis(lane: lane)
-        vault = EvidenceVault(lane: lane, dictionaries, session: session)
+    var lane: Int { state.lane }
+    var nextCommit: Int64 { state.commit.addingWithinRange(1) }
+    var nextOffset: Int64 { state.offset.addingWithinRange(1) }
+    private var nextEvidence: Int64 { state.evidence.addingWithinRange(1) }
+
+    /// What a range came to.
+    struct Range: Sendable {
+        /// The lane.
+        let lane: Int
+        /// The commit before its first.
+        let after: Int64
+        /// What its first commit followed; nil where that is not there.
+        let start: LaneState?
+        /// The newest commit up to which it matches.
+        var end: LaneState?
+        var commits: Int64 = 0
+        var events: Int64 = 0
+        var mismatch: VerificationReport.Mismatch?
     }
 
-    /// Verifies the lane; throws the first `Mismatch`.
+    /// A verifier of a range.
     ///
-    /// `report` holds what matched until then. What is committed while this runs is verified too,
-    /// or not, but never called a mismatch.
+    /// - Parameters:
+    ///   - start: What the first commit follows.
+    ///   - lanes: The lanes of the ledger.
+    ///   - dictionaries: What payloads are deflated with.
+    ///   - session: A connection that is used by nobody else meanwhile.
+    init(
+        start: LaneState,
+        lanes: LaneCount,
+        dictionaries: EvidenceDictionaries,
+        session: PostgresSession
+    ) {
+        state = start
+        self.lanes = lanes
+        self.session = session
+        vault = EvidenceVault(lane: start.lane, dictionaries, session: session)
+    }
+
+    /// Verifies the commits up to that one, or to the first that does not match.
+    ///
+    /// `progress` is called with the number of events of each page.
     mutating func run(
-        into report: inout VerificationReport,
+        upTo last: Int64,
         progress: @Sendable (Int64) -> Void
-    ) async throws {
-        let head = try await headNow()
-        while nextCommit <= head.commit {
-            let page = try await readPage(upTo: head.commit)
-            try verify(page, into: &report)
-            progress(report.events)
+    ) async throws -> Range {
+        var range = Range(lane: lane, after: state.commit, start: state)
+        do {
+            while state.commit < last {
+                let page = try await readPage(upTo: last)
+                let before = range.events
+                try verify(page, into: &range)
+                progress(range.events - before)
+            }
+        } catch let mismatch as VerificationReport.Mismatch {
+            range.mismatch = mismatch
         }
-        try await verifyNothingElse(than: head)
-        if let kept, kept.commit >= nextCommit {
-            throw mismatch(
-                kept.commit,
-                "the kept head names it, but the log ends at commit \(nextCommit - 1): commits "
-                    + "were removed, or an older copy was restored"
-            )
-        }
-        if nextCommit > 1 {
-            report.heads.append(
-                VerificationReport.Head(
-                    lane: lane,
-                    offset: nextOffset - 1,
-                    commit: nextCommit - 1,
-                    digest: previous
-                )
-            )
-        }
+        range.end = state
+        return range
     }
 
     func mismatch(
@@ -89,7 +87,7 @@ struct LogVerifier {
 extension LogVerifier {
     private mutating func verify(
         _ page: Page,
-        into report: inout VerificationReport
+        into range: inout Range
     ) throws(VerificationReport.Mismatch) {
         for (mark, microseconds) in page.commits {
             let commit = mark.commit
@@ -97,7 +95,7 @@ extension LogVerifier {
             guard microseconds == commit.committedAt.microseconds else {
                 throw mismatch(commit.number, "committed_at has a fraction of a millisecond")
             }
-            var hasher = CommitHasher(after: previous, commit: commit)
+            var hasher = CommitHasher(after: state.digest, commit: commit)
             var cited: Set<Int64> = []
             for offset in commit.firstOffset..<commit.firstOffset + Int64(commit.count) {
                 let (digest, evidence) = try digestOfEvent(at: offset, of: commit, in: page)
@@ -127,29 +125,10 @@ extension LogVerifier {
                         + "cite \(cited.count)"
                 )
             }
-            try compareWithKept(commit, computed)
-            previous = computed
-            committedAt = commit.committedAt
-            nextCommit = commit.number + 1
-            nextOffset = commit.lastOffset + 1
-            nextEvidence = commit.lastEvidence + 1
-            report.commits += 1
-            report.events += Int64(commit.count)
+            state = LaneState(mark)
+            range.commits += 1
+            range.events += Int64(commit.count)
         }
-    }
-
-    private func compareWithKept(
-        _ commit: Commit,
-        _ computed: Digest
-    ) throws(VerificationReport.Mismatch) {
-        guard let kept, kept.commit == commit.number,
-            kept.digest != computed || kept.offset != commit.lastOffset
-        else { return }
-        throw mismatch(
-            commit.number,
-            "the kept head has digest \(kept.digest), this log \(computed): it is another "
-                + "log, or was rewritten as a whole"
-        )
     }
 
     private func verifyOrder(of commit: Commit) throws(VerificationReport.Mismatch) {
@@ -180,7 +159,7 @@ extension LogVerifier {
                     + "at \(nextOffset) and \(nextEvidence)"
             )
         }
-        guard commit.committedAt >= committedAt else {
+        guard commit.committedAt >= state.committedAt else {
             throw mismatch(commit.number, "its time is before that of the commit before it")
         }
     }
@@ -297,60 +276,6 @@ extension LogVerifier {
             throw mismatch(commit.number, "evidence \(number): \(reason)", offset: offset)
         case nil:
             throw mismatch(commit.number, "evidence \(number) is missing", offset: offset)
-        }
-    }
-
-    /// Rows that no commit accounts for were inserted behind the chain's back.
-    private func verifyNothingElse(than head: (commit: Int64, offset: Int64)) async throws {
-        let rows = try await session.query(
-            """
-            SELECT
-                (SELECT min(lane_offset) FROM ledger.event
-                 WHERE lane = $1 AND (lane_offset < 1 OR lane_offset > coalesce(
-                    (SELECT first_offset + (count - 1) FROM ledger.commit
-                     WHERE lane = $1 ORDER BY commit_no DESC LIMIT 1), 0))),
-                (SELECT min(c.commit_no) FROM (
-                    SELECT commit_no, count(*) AS stored FROM ledger.confirmation
-                    WHERE lane = $1 GROUP BY commit_no) c
-                 LEFT JOIN ledger.commit k ON k.lane = $1 AND k.commit_no = c.commit_no
-                 WHERE k.confirmations IS DISTINCT FROM c.stored),
-                (SELECT min(commit_no) FROM ledger.commit WHERE lane = $1 AND commit_no < 1),
-                (SELECT min(evidence_no) FROM ledger.evidence
-                 WHERE lane = $1 AND (evidence_no < 1 OR evidence_no > coalesce(
-                    (SELECT first_evidence_no + (evidence - 1) FROM ledger.commit
-                     WHERE lane = $1 ORDER BY commit_no DESC LIMIT 1), 0))),
-                (SELECT min(c.version) FROM ledger.catalog c
-                 WHERE c.lane = $1 AND NOT EXISTS (
-                    SELECT FROM ledger.event e
-                    WHERE e.lane = $1 AND e.environment = ''
-                        AND e.original_transaction_id = 'catalog' AND e.kind = 'catalog'
-                        AND ledger.content_fields(e.content) ->> 'catalogVersion'
-                            = c.version::text))
-            """,
-            [.int4(Int32(lane))]
-        )
-        if try !rows[0].isNull(0) {
-            let offset = try rows[0].int8(0)
-            throw mismatch(
-                head.commit + 1,
-                "event \(offset) belongs to no commit",
-                offset: offset
-            )
-        }
-        if try !rows[0].isNull(1) {
-            throw mismatch(
-                try rows[0].int8(1),
-                "more confirmations are stored for it than it accounts for"
-            )
-        }
-        if try !rows[0].isNull(2) {
-            throw mismatch(try rows[0].int8(2), "commits are numbered from 1")
-        }
-        if let number = try rows[0].int8IfPresent(3) {
-            throw mismatch(head.commit, "evidence \(number) was brought by no commit")
-        }
-        if let version = try rows[0].int4IfPresent(4) {
-            throw mismatch(head.commit, "version \(version) of the catalog is in no event")
         }
     }
 }

@@ -3,16 +3,47 @@ public import Events
 /// What `verify` found.
 public struct VerificationReport: Sendable {
     /// Number of events whose digest was computed.
-    public var events: Int64 = 0
+    public internal(set) var events: Int64 = 0
     /// Number of commits that match.
-    public var commits: Int64 = 0
-    /// The newest matching commit of every lane that has any.
-    public var heads: [Head] = []
-    /// The first thing that does not match, lane by lane in order; nil where all does.
-    public var firstMismatch: Mismatch?
+    public internal(set) var commits: Int64 = 0
+    /// The newest commit of every lane that has any and matches.
+    public internal(set) var heads: [Head] = []
+    /// The first thing of each lane that does not match, by lane.
+    public internal(set) var mismatches: [Mismatch] = []
+    /// The checkpoint after which the verification began; nil where it began with the first commit.
+    public internal(set) var since: Checkpoint?
+    /// How heads that were kept compare with the log, in the order in which they were given.
+    public internal(set) var kept: [KeptHeadsResult] = []
+    /// What the kept heads prove, lane by lane.
+    public internal(set) var evidence: [LaneEvidence] = []
+    /// Rows of `ledger.checkpoint` that were compared.
+    public internal(set) var storedCheckpoints: Int64 = 0
+    /// Those among them that are signed by a key that was given.
+    public internal(set) var storedCheckpointsOfKnownKeys: Int64 = 0
 
-    /// Whether the log is what was committed.
+    /// The first thing that does not match; nil where everything does.
+    public var firstMismatch: Mismatch? {
+        mismatches.first ?? kept.lazy.filter(\.isOfOtherLedger).compactMap(\.mismatch).first
+            ?? evidence.lazy.compactMap(\.mismatch).first
+    }
+
+    /// Whether the log is what was committed, as far as was verified.
     public var isOK: Bool { firstMismatch == nil }
+
+    /// Whether heads that were kept outside reach up to the newest verified commit of every lane.
+    ///
+    /// Where they do not, someone with a superuser's rights may have written the commits after them
+    /// anew, with digests that match.
+    public var isRewriteExcluded: Bool {
+        let proven = Dictionary(
+            evidence.compactMap { lane in lane.proven.map { (lane.lane, $0.commit) } }
+        ) { $1 }
+        let before = Dictionary((since?.heads ?? []).map { ($0.lane, $0.commit) }) { $1 }
+        return isOK && !(proven.isEmpty && before.isEmpty)
+            && heads.allSatisfy { head in
+                proven[head.lane] == head.commit || before[head.lane] == head.commit
+            }
+    }
 
     /// The head of a lane: kept outside the database, it lets `verify` prove later that this log is
     /// a continuation and not a restored or forked one.
@@ -33,6 +64,15 @@ public struct VerificationReport: Sendable {
             self.commit = commit
             self.digest = digest
         }
+
+        init(_ state: LaneState) {
+            self.init(
+                lane: state.lane,
+                offset: state.offset,
+                commit: state.commit,
+                digest: state.digest
+            )
+        }
     }
 
     /// The first commit that is not what it was.
@@ -45,5 +85,35 @@ public struct VerificationReport: Sendable {
         public let offset: Int64?
         /// What was expected and what was found.
         public let reason: String
+    }
+}
+
+extension KeptHeadsResult {
+    /// That they are of another ledger, as a mismatch.
+    var mismatch: VerificationReport.Mismatch? {
+        guard isOfOtherLedger else { return nil }
+        return VerificationReport.Mismatch(
+            lane: kept.heads.first?.lane ?? 0,
+            commit: kept.heads.first?.commit ?? 1,
+            offset: nil,
+            reason: "\(kept.source) is a checkpoint of another ledger than the one in this database"
+        )
+    }
+}
+
+extension LaneEvidence {
+    /// The contradicted head as a mismatch.
+    var mismatch: VerificationReport.Mismatch? {
+        guard let contradicted else { return nil }
+        return VerificationReport.Mismatch(
+            lane: lane,
+            commit: contradicted.commit,
+            offset: nil,
+            reason: isMissing
+                ? "\(contradicted.source) records it, but the log does not have it: commits were "
+                    + "removed, or an older copy was restored"
+                : "\(contradicted.source) records another digest: the log was rewritten, or it is "
+                    + "another log"
+        )
     }
 }

@@ -1,6 +1,6 @@
 public import AppStore
 public import EventLog
-internal import Events
+public import Events
 
 /// Verifies every stored payload again, offline, from the evidence alone (promise 9).
 ///
@@ -31,13 +31,16 @@ public struct SignatureVerification: Sendable {
     /// The result is the same whatever the number of jobs: pages are judged at once, and counted in
     /// the order of the log.
     ///
-    /// - Parameter progress: Told the number of payloads verified so far, now and then.
+    /// - Parameters:
+    ///   - since: Start after this checkpoint of the log; nil for the whole log.
+    ///   - progress: Called with the number of payloads verified so far, now and then.
     /// - Returns: What was proven, and the first event that was not; the rest is not looked at.
     /// - Throws: `EventLogError` where the log cannot be read.
     public func run(
+        since: Checkpoint? = nil,
         progress: @Sendable (Int64) -> Void = { _ in }
     ) async throws -> SignatureReport {
-        var pages = PageReader(log: log, heads: try await log.heads())
+        var pages = PageReader(log: log, heads: try await log.heads(), since: since)
         var report = SignatureReport()
         try await withThrowingTaskGroup(of: (number: Int, result: PageResult).self) { group in
             var waiting: [Int: PageResult] = [:]
@@ -66,24 +69,27 @@ public struct SignatureVerification: Sendable {
 private struct PageReader {
     private let log: EventLog
     private let heads: [(lane: Int, head: EventLog.Head)]
+    private let starts: [Int: Int64]
     private var index = 0
-    private var commit: Int64 = 0
+    private var commit: Int64?
 
-    init(log: EventLog, heads: [Int: EventLog.Head]) {
+    init(log: EventLog, heads: [Int: EventLog.Head], since: Checkpoint?) {
         self.log = log
         self.heads = heads.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+        starts = Dictionary((since?.heads ?? []).map { ($0.lane, $0.commit) }) { $1 }
     }
 
     /// The next page; nil after the last.
     mutating func next() async throws(EventLogError) -> CitedPayloadPage? {
         while index < heads.count {
             let (lane, head) = heads[index]
-            if let page = try await log.citedPayloads(lane: lane, after: commit, upTo: head) {
+            let after = commit ?? starts[lane] ?? 0
+            if let page = try await log.citedPayloads(lane: lane, after: after, upTo: head) {
                 commit = page.lastCommit
                 return page
             }
             index += 1
-            commit = 0
+            commit = nil
         }
         return nil
     }

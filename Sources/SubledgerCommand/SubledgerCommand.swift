@@ -21,7 +21,8 @@ struct SubledgerCommand: AsyncParsableCommand {
         subcommands: [
             DemoCommand.self, MigrateCommand.self, IngestCommand.self, RebuildCommand.self,
             FollowCommand.self, ProjectionsCommand.self,
-            CheckpointCommand.self, VerifyCommand.self, ExplainCommand.self, PeriodsCommand.self, StateCommand.self,
+            CheckpointCommand.self, VerifyCommand.self, ExplainCommand.self, PeriodsCommand.self,
+            StateCommand.self,
             ChangesCommand.self, RefundsCommand.self, HistoryCommand.self, BlameCommand.self,
             DiffCommand.self, ReplayCommand.self, EventCommand.self, FeedCommand.self,
             AccessCommand.self, EligibilityCommand.self, DueCommand.self, StreamsCommand.self,

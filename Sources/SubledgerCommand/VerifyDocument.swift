@@ -9,6 +9,12 @@ struct VerifyDocument: Encodable {
     let commits: Int64
     let heads: [Head]
     let firstMismatch: Mismatch?
+    let since: Mark?
+    let checkpoints: [Kept]
+    let storedCheckpoints: Int64
+    let asItWas: [Mark]
+    let rewritten: [Rewritten]
+    let note: String?
     let signatures: Signatures?
 
     struct Head: Codable {
@@ -16,6 +22,32 @@ struct VerifyDocument: Encodable {
         let offset: Int64
         let commit: Int64
         let digest: String
+    }
+
+    /// A commit, and the document that records it.
+    struct Mark: Encodable {
+        let lane: Int?
+        let commit: Int64?
+        let source: String
+        let takenAt: Int64?
+    }
+
+    /// A stretch of a lane that is not what a document recorded.
+    struct Rewritten: Encodable {
+        let lane: Int
+        let after: Mark?
+        let upTo: Mark
+        let isMissing: Bool
+    }
+
+    /// A document that was compared.
+    struct Kept: Encodable {
+        let source: String
+        let takenAt: Int64?
+        let signedBy: String?
+        let isOfOtherLedger: Bool
+        let heads: Int
+        let contradicted: [Head]
     }
 
     struct Mismatch: Encodable {
@@ -53,10 +85,17 @@ struct VerifyDocument: Encodable {
     }
 
     enum CodingKeys: CodingKey {
-        case ok, events, commits, heads, firstMismatch, signatures
+        case ok, events, commits, heads, firstMismatch, since, checkpoints, storedCheckpoints
+        case asItWas, rewritten, note, signatures
     }
 
-    init(_ report: VerificationReport, _ proof: SignatureReport?, lanes: LaneCount) {
+    init(
+        _ report: VerificationReport,
+        _ proof: SignatureReport?,
+        lanes: LaneCount,
+        documents: [KeptDocument],
+        note: String?
+    ) {
         ok = report.isOK && proof?.isOK != false
         events = report.events
         commits = report.commits
@@ -66,6 +105,37 @@ struct VerifyDocument: Encodable {
         firstMismatch = report.firstMismatch.map {
             Mismatch(lane: $0.lane, commit: $0.commit, offset: $0.offset, reason: $0.reason)
         }
+        since = report.since.flatMap { since in
+            documents.last { $0.checkpoint?.checkpoint == since }.map {
+                Mark(
+                    lane: nil,
+                    commit: nil,
+                    source: $0.name,
+                    takenAt: since.takenAt.milliseconds
+                )
+            }
+        }
+        let signers = Dictionary(
+            documents.map { ($0.name, $0.checkpoint?.signature?.publicKey.fingerprint) }
+        ) { $1 }
+        checkpoints = report.kept.map {
+            Kept($0, signedBy: signers[$0.kept.source].flatMap { $0 })
+        }
+        storedCheckpoints = report.storedCheckpoints
+        asItWas = report.evidence.compactMap { lane in
+            lane.proven.map { Mark($0, lane: lane.lane) }
+        }
+        rewritten = report.evidence.compactMap { lane in
+            lane.contradicted.map {
+                Rewritten(
+                    lane: lane.lane,
+                    after: lane.provenBelow.map { Mark($0, lane: lane.lane) },
+                    upTo: Mark($0, lane: lane.lane),
+                    isMissing: lane.isMissing
+                )
+            }
+        }
+        self.note = note
         signatures = proof.map { Signatures($0, lanes: lanes) }
     }
 
@@ -77,7 +147,40 @@ struct VerifyDocument: Encodable {
         try container.encode(commits, forKey: .commits)
         try container.encode(heads, forKey: .heads)
         try container.encode(firstMismatch, forKey: .firstMismatch)
+        try container.encodeIfPresent(since, forKey: .since)
+        try container.encode(checkpoints, forKey: .checkpoints)
+        try container.encode(storedCheckpoints, forKey: .storedCheckpoints)
+        try container.encode(asItWas, forKey: .asItWas)
+        try container.encode(rewritten, forKey: .rewritten)
+        try container.encode(note, forKey: .note)
         try container.encodeIfPresent(signatures, forKey: .signatures)
+    }
+}
+
+extension VerifyDocument.Mark {
+    fileprivate init(_ mark: LaneEvidence.Mark, lane: Int) {
+        self.lane = lane
+        commit = mark.commit
+        source = mark.source
+        takenAt = mark.takenAt?.milliseconds
+    }
+}
+
+extension VerifyDocument.Kept {
+    fileprivate init(_ result: KeptHeadsResult, signedBy: String?) {
+        source = result.kept.source
+        takenAt = result.kept.takenAt?.milliseconds
+        self.signedBy = signedBy
+        isOfOtherLedger = result.isOfOtherLedger
+        heads = result.kept.heads.count
+        contradicted = result.heads.filter { $0.state == .differs || $0.state == .missing }.map {
+            VerifyDocument.Head(
+                lane: $0.head.lane,
+                offset: $0.head.offset,
+                commit: $0.head.commit,
+                digest: $0.head.digest.hex
+            )
+        }
     }
 }
 

@@ -42,7 +42,25 @@ struct VerifyDocument: Decodable {
     let commits: Int64
     let heads: [Head]
     let firstMismatch: Mismatch?
+    let since: Mark?
+    let storedCheckpoints: Int64
+    let asItWas: [Mark]
+    let rewritten: [Rewritten]
+    let note: String?
     let signatures: Signatures?
+
+    struct Mark: Decodable {
+        let lane: Int?
+        let commit: Int64?
+        let source: String
+    }
+
+    struct Rewritten: Decodable {
+        let lane: Int
+        let after: Mark?
+        let upTo: Mark
+        let isMissing: Bool
+    }
 
     struct Signatures: Decodable {
         let payloads: Int64

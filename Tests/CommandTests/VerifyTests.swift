@@ -40,7 +40,10 @@ struct VerifyTests {
         try await withFilledLedger { command, settings in
             let kept = try await command.expect(0, "verify", "--json")
             #expect(
-                try members(kept) == ["ok", "events", "commits", "heads", "firstMismatch"]
+                try members(kept) == [
+                    "ok", "events", "commits", "heads", "firstMismatch", "checkpoints",
+                    "storedCheckpoints", "asItWas", "rewritten", "note",
+                ]
             )
             #expect(try members(kept, "heads") == ["lane", "offset", "commit", "digest"])
             let file = try folder.write("kept.json", Array(kept.utf8))

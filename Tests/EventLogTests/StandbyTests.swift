@@ -34,6 +34,9 @@ struct StandbyTests {
         #expect(try await log.verify().isOK)
         let checkpoint = try await log.checkpoint()
         #expect(checkpoint.heads.map(\.commit) == [1])
+        var options = VerificationOptions()
+        options.kept = [KeptHeads(checkpoint, source: "kept")]
+        #expect(try await log.verify(options).isRewriteExcluded)
         await expect(.databaseUnavailable) {
             try await log.keep(SignedCheckpoint(checkpoint, signedBy: nil))
         }

@@ -1,8 +1,9 @@
-import EventLog
 import Events
 import Postgres
 import TestSupport
 import Testing
+
+@testable import EventLog
 
 /// Tamper evidence: what `verify` finds, and that another program finds the same.
 @Suite(.enabled { await TestServer.isAvailable })
@@ -46,6 +47,7 @@ struct VerifyTests {
                     found?.commit == mutation.commit,
                     "\(mutation.name): \(String(describing: found))"
                 )
+                try await expectSameInRanges(settings, as: found, mutation.name)
                 let python = try await PythonVerifier.verify(settings)
                 let place = python.firstMismatch
                 #expect(!python.ok, "\(mutation.name)")
@@ -116,7 +118,9 @@ struct VerifyTests {
             let kept = try await verify(settings).heads
             let log = try await EventLog.open(settings, .test())
             _ = try await log.append(verified(TestFacts.transaction(tampered.ids[2])))
-            let grown = try await log.verify(kept: kept)
+            var options = VerificationOptions()
+            options.kept = [KeptHeads(kept, source: "kept")]
+            let grown = try await log.verify(options)
             #expect(grown.isOK)
             await log.close()
             return kept
@@ -166,12 +170,36 @@ struct VerifyTests {
         }
     }
 
+    /// In ranges of one commit: the same place, and the same report whatever the number of jobs.
+    private func expectSameInRanges(
+        _ settings: ConnectionSettings,
+        as found: VerificationReport.Mismatch?,
+        _ name: String
+    ) async throws {
+        var options = EventLog.Options.test()
+        options.readersMax = 4
+        let log = try await EventLog.open(settings, options)
+        var ranges = VerificationOptions()
+        ranges.rangeRowsMax = 1
+        let many = try await log.verify(ranges)
+        ranges.jobs = 1
+        let one = try await log.verify(ranges)
+        await log.close()
+        #expect(many.firstMismatch?.lane == found?.lane, "\(name)")
+        #expect(many.firstMismatch?.commit == found?.commit, "\(name)")
+        #expect(many.mismatches == one.mismatches, "\(name)")
+        #expect(many.heads == one.heads, "\(name)")
+        #expect(many.events == one.events && many.commits == one.commits, "\(name)")
+    }
+
     private func verify(
         _ settings: ConnectionSettings,
         kept: [VerificationReport.Head] = []
     ) async throws -> VerificationReport {
         let log = try await EventLog.open(settings, .test())
-        let report = try await log.verify(kept: kept)
+        var options = VerificationOptions()
+        if !kept.isEmpty { options.kept = [KeptHeads(kept, source: "kept")] }
+        let report = try await log.verify(options)
         await log.close()
         return report
     }

@@ -1,0 +1,46 @@
+internal import Events
+internal import Postgres
+
+// Where each lane starts and ends.
+extension ChainVerification {
+    /// The lanes from their first commit, or from a checkpoint's heads, to their newest commit.
+    ///
+    /// A lane whose head the log does not have starts nowhere: that is its mismatch.
+    func lanes(since: Checkpoint?, _ session: PostgresSession) async throws -> [Lane] {
+        let newest = try await LaneState.newest(session)
+        let lanes = (0..<identity.lanes.value).map { lane in
+            let genesis = LaneState.genesis(lane, of: identity)
+            return Lane(start: genesis, last: newest[lane] ?? genesis)
+        }
+        guard let since else { return lanes }
+        // Of another ledger nothing can be verified after the checkpoint; the report says that.
+        guard since.identity == identity else {
+            return lanes.map { Lane(start: $0.start, last: $0.start) }
+        }
+        let stored = try await LaneState.stored(since.heads.map { ($0.lane, $0.commit) }, session)
+        var started = lanes
+        for head in since.heads {
+            started[head.lane] = self.lane(lanes[head.lane], after: head, stored[head.lane])
+        }
+        return started
+    }
+
+    private func lane(_ lane: Lane, after head: Checkpoint.Head, _ stored: LaneState?) -> Lane {
+        if let stored, stored.digest == head.digest, stored.offset == head.offset,
+            stored.evidence == head.evidence
+        {
+            return Lane(start: stored, last: lane.last)
+        }
+        var unstarted = Lane(start: lane.start, last: lane.start)
+        unstarted.mismatch = VerificationReport.Mismatch(
+            lane: head.lane,
+            commit: head.commit,
+            offset: nil,
+            reason: (stored == nil
+                ? "the log does not have the commit of the checkpoint"
+                : "the log has another commit than the checkpoint")
+                + " to start after; run `subledger verify` without --since"
+        )
+        return unstarted
+    }
+}

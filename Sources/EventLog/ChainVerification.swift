@@ -1,0 +1,269 @@
+internal import Events
+internal import Postgres
+
+/// Verifies the chains of all lanes, range by range, on several connections at once.
+///
+/// A range starts from the stored digest of the commit before it. That is sound because the range
+/// before computes that digest: the two are compared where the ranges meet. The ranges follow from
+/// the log alone, so that the result is the same whatever the number of jobs.
+struct ChainVerification {
+    let identity: LedgerIdentity
+    let dictionaries: EvidenceDictionaries
+    let pool: PostgresPool
+    /// Events and payloads of a range, about; a commit is never split.
+    let rangeRowsMax: Int
+    /// Ranges verified at once; at least one.
+    let jobs: Int
+
+    /// What a lane came to.
+    struct Lane {
+        /// What its first verified commit follows.
+        let start: LaneState
+        /// The newest commit up to which it was verified without a gap.
+        var end: LaneState
+        /// The newest commit when this began.
+        let last: LaneState
+        var commits: Int64 = 0
+        var events: Int64 = 0
+        var mismatch: VerificationReport.Mismatch?
+        /// Ranges that were finished before the ranges before them, by the commit they follow.
+        var early: [Int64: LogVerifier.Range] = [:]
+    }
+
+    /// Verifies each lane from its start to its last commit; a lane ends at its first mismatch.
+    func run(
+        _ lanes: [Lane],
+        progress: @escaping @Sendable (Int64) -> Void
+    ) async throws -> [Lane] {
+        var lanes = lanes
+        var dealer = RangeDealer(lanes, rowsMax: rangeRowsMax)
+        let counter = SharedCounter(progress)
+        try await withThrowingTaskGroup(of: LogVerifier.Range.self) { group in
+            var running = 0
+            while true {
+                while running < jobs, let range = dealer.next(where: { lanes[$0].mismatch == nil })
+                {
+                    group.addTask { try await verify(range, counter) }
+                    running += 1
+                }
+                guard let finished = try await group.next() else { break }
+                running -= 1
+                lanes[finished.lane].take(finished)
+            }
+        }
+        return lanes
+    }
+
+    private func verify(
+        _ range: RangeDealer.Range,
+        _ counter: SharedCounter
+    ) async throws -> LogVerifier.Range {
+        try await pool.borrowing { session in
+            var start = range.start
+            if start == nil {
+                let stored = try await LaneState.stored([(range.lane, range.after)], session)
+                start = stored[range.lane]
+            }
+            guard let start else { return .unstarted(range.lane, after: range.after) }
+            var verifier = LogVerifier(
+                start: start,
+                lanes: identity.lanes,
+                dictionaries: dictionaries,
+                session: session
+            )
+            return try await verifier.run(upTo: range.last) { counter.add($0) }
+        }
+    }
+}
+
+extension ChainVerification.Lane {
+    init(start: LaneState, last: LaneState) {
+        self.start = start
+        end = start
+        self.last = last
+    }
+
+    /// Takes a range in, and those after it that wait for it.
+    mutating func take(_ finished: LogVerifier.Range) {
+        early[finished.after] = finished
+        while mismatch == nil, let next = early.removeValue(forKey: end.commit) {
+            // What a range verified counts only where it follows what is before it.
+            guard next.start == end, let reached = next.end else {
+                mismatch = next.start == nil ? next.mismatch : changedMeanwhile
+                break
+            }
+            end = reached
+            commits += next.commits
+            events += next.events
+            mismatch = next.mismatch
+        }
+        if mismatch != nil { early = [:] }
+    }
+
+    private var changedMeanwhile: VerificationReport.Mismatch {
+        VerificationReport.Mismatch(
+            lane: end.lane,
+            commit: end.commit,
+            offset: nil,
+            reason: "its row was changed while it was verified"
+        )
+    }
+}
+
+extension LogVerifier.Range {
+    /// A range whose predecessor is not there.
+    fileprivate static func unstarted(_ lane: Int, after commit: Int64) -> LogVerifier.Range {
+        var range = LogVerifier.Range(lane: lane, after: commit, start: nil)
+        range.mismatch = VerificationReport.Mismatch(
+            lane: lane,
+            commit: commit,
+            offset: nil,
+            reason: "the commit is missing"
+        )
+        return range
+    }
+}
+
+/// Where a lane stands after a commit: what the next commit follows.
+struct LaneState: Hashable, Sendable {
+    let lane: Int
+    let commit: Int64
+    let offset: Int64
+    let evidence: Int64
+    let committedAt: Instant
+    let digest: Digest
+
+    /// Before the first commit.
+    static func genesis(_ lane: Int, of identity: LedgerIdentity) -> LaneState {
+        LaneState(
+            lane: lane,
+            commit: 0,
+            offset: 0,
+            evidence: 0,
+            committedAt: Instant(milliseconds: .min),
+            digest: identity.genesis(lane: lane)
+        )
+    }
+
+    /// After a commit that was verified, or is yet to be.
+    init(_ mark: CommitMark) {
+        self.init(
+            lane: mark.commit.lane,
+            commit: mark.commit.number,
+            offset: mark.commit.lastOffset,
+            evidence: mark.commit.lastEvidence,
+            committedAt: mark.commit.committedAt,
+            digest: mark.digest
+        )
+    }
+
+    private init(
+        lane: Int,
+        commit: Int64,
+        offset: Int64,
+        evidence: Int64,
+        committedAt: Instant,
+        digest: Digest
+    ) {
+        self.lane = lane
+        self.commit = commit
+        self.offset = offset
+        self.evidence = evidence
+        self.committedAt = committedAt
+        self.digest = digest
+    }
+
+    /// After these stored commits, at most one a lane; what is not there is left out.
+    static func stored(
+        _ commits: [(lane: Int, commit: Int64)],
+        _ session: PostgresSession
+    ) async throws -> [Int: LaneState] {
+        let rows = try await session.query(
+            """
+            SELECT \(CommitMark.columns)
+            FROM unnest($1, $2) AS k (lane, commit_no) CROSS JOIN LATERAL (
+                -- LIMIT: a probe each, also where the table was never analysed.
+                SELECT * FROM ledger.commit c
+                WHERE c.lane = k.lane AND c.commit_no = k.commit_no LIMIT 1) c
+            """,
+            [
+                .int4Array(commits.map { Int32($0.lane) }), .int8Array(commits.map(\.commit)),
+            ]
+        )
+        return try byLane(rows)
+    }
+
+    /// After the newest stored commit of each lane, in one statement; lanes without any are left out.
+    static func newest(_ session: PostgresSession) async throws -> [Int: LaneState] {
+        let rows = try await session.query(
+            """
+            SELECT \(CommitMark.columns) FROM ledger.lane l CROSS JOIN LATERAL (
+                SELECT * FROM ledger.commit k
+                WHERE k.lane = l.lane ORDER BY k.commit_no DESC LIMIT 1) c
+            """
+        )
+        return try byLane(rows)
+    }
+
+    private static func byLane(_ rows: PostgresRows) throws -> [Int: LaneState] {
+        let states = try rows.map { LaneState(try CommitMark(in: $0)) }
+        return Dictionary(states.map { ($0.lane, $0) }) { $1 }
+    }
+}
+
+/// Cuts lanes into ranges of commits, one after another.
+private struct RangeDealer {
+    /// A run of commits of a lane.
+    struct Range {
+        let lane: Int
+        /// The commit before its first.
+        let after: Int64
+        /// Its last commit.
+        let last: Int64
+        /// What its first commit follows, where that need not be read.
+        let start: LaneState?
+    }
+
+    private let lanes: [ChainVerification.Lane]
+    private var index = 0
+    private let rowsMax: Int
+    private var after: Int64?
+
+    init(_ lanes: [ChainVerification.Lane], rowsMax: Int) {
+        self.lanes = lanes
+        self.rowsMax = rowsMax
+    }
+
+    /// The next range of a lane that is wanted; nil after the last.
+    mutating func next(where isWanted: (Int) -> Bool) -> Range? {
+        while index < lanes.count {
+            let lane = lanes[index]
+            let after = self.after ?? lane.start.commit
+            guard isWanted(index), after < lane.last.commit else {
+                index += 1
+                self.after = nil
+                continue
+            }
+            let (sum, isBeyond) = after.addingReportingOverflow(commits(of: lane))
+            let last = isBeyond ? lane.last.commit : min(sum, lane.last.commit)
+            self.after = last
+            return Range(
+                lane: lane.start.lane,
+                after: after,
+                last: last,
+                start: after == lane.start.commit ? lane.start : nil
+            )
+        }
+        return nil
+    }
+
+    // The last commit is not verified yet: it may claim any numbers.
+    private func commits(of lane: ChainVerification.Lane) -> Int64 {
+        let commits = Double(lane.last.commit) - Double(lane.start.commit)
+        let rows =
+            Double(lane.last.offset) - Double(lane.start.offset) + Double(lane.last.evidence)
+            - Double(lane.start.evidence)
+        let count = commits * Double(rowsMax) / max(1, rows)
+        return Int64(max(1, min(count, 1e15)))
+    }
+}

@@ -1,0 +1,160 @@
+import ArgumentParser
+import EventLog
+import Events
+import Foundation
+import Subledger
+
+/// A document of heads that was kept in a file: a checkpoint, or what `verify --json` printed.
+struct KeptDocument {
+    /// The file, with the line where it holds several.
+    let name: String
+    /// What it records.
+    let heads: KeptHeads
+    /// The checkpoint; nil for what `verify --json` printed.
+    let checkpoint: SignedCheckpoint?
+
+    /// The documents in these files; a file holds one, or one a line.
+    ///
+    /// - Parameters:
+    ///   - paths: The files.
+    ///   - keys: Only documents signed by one of these are accepted; empty for any document.
+    /// - Returns: The documents, in that order.
+    /// - Throws: A `Failure` that names each document that is refused.
+    static func read(
+        _ paths: [String],
+        keys: Set<CheckpointPublicKey>
+    ) throws -> [KeptDocument] {
+        var documents: [KeptDocument] = []
+        var refusals: [String] = []
+        for path in paths {
+            guard let data = FileManager.default.contents(atPath: path) else {
+                throw Failure(Exit.inputMissing, "\(path) cannot be read")
+            }
+            for (name, text) in parts(of: data, path) {
+                do {
+                    documents.append(try document(text, name, keys))
+                } catch {
+                    refusals.append("\(name) \(error.reason)")
+                }
+            }
+        }
+        guard refusals.isEmpty else {
+            throw Failure(Exit.badInput, refusals.joined(separator: "\nsubledger: "))
+        }
+        return documents
+    }
+
+    // One document over several lines is whole; else each line is one.
+    private static func parts(of data: Data, _ path: String) -> [(name: String, Data)] {
+        let lines = data.split(separator: UInt8(ascii: "\n")).filter { line in
+            line.contains { $0 > 0x20 }
+        }
+        do {
+            _ = try JSONDecoder().decode(Kind.self, from: data)
+            return [(path, data)]
+        } catch {
+            guard lines.count > 1 else { return [(path, data)] }
+            return lines.enumerated().map { ("\(path) line \($0 + 1)", Data($1)) }
+        }
+    }
+
+    private struct Kind: Decodable {
+        let type: String?
+    }
+
+    private struct Refusal: Error {
+        let reason: String
+    }
+
+    private static func document(
+        _ data: Data,
+        _ name: String,
+        _ keys: Set<CheckpointPublicKey>
+    ) throws(Refusal) -> KeptDocument {
+        guard let kind = decoded(Kind.self, data), kind.type != nil else {
+            guard keys.isEmpty else {
+                throw Refusal(reason: "is not signed, and --public-key accepts only what is")
+            }
+            return KeptDocument(
+                name: name,
+                heads: try verified(data, name),
+                checkpoint: nil
+            )
+        }
+        guard let document = decoded(CheckpointDocument.self, data) else {
+            throw Refusal(reason: "is not what `checkpoint` prints: a member is missing or wrong")
+        }
+        let signed: SignedCheckpoint
+        do throws(CheckpointDocumentError) {
+            signed = try document.signedCheckpoint()
+        } catch {
+            throw Refusal(
+                reason: error == .forged
+                    ? "was edited or forged: its signature is not of what it says"
+                    : "is not what `checkpoint` prints: a value is impossible"
+            )
+        }
+        try accept(signed, keys)
+        return KeptDocument(
+            name: name,
+            heads: KeptHeads(signed.checkpoint, source: name),
+            checkpoint: signed
+        )
+    }
+
+    private static func accept(
+        _ signed: SignedCheckpoint,
+        _ keys: Set<CheckpointPublicKey>
+    ) throws(Refusal) {
+        guard !keys.isEmpty else { return }
+        guard let signature = signed.signature else {
+            throw Refusal(reason: "is not signed, and --public-key accepts only what is")
+        }
+        guard keys.contains(signature.publicKey) else {
+            throw Refusal(
+                reason: "is signed by the key \(signature.publicKey.fingerprint), not by "
+                    + keys.map(\.fingerprint).sorted().joined(separator: " or ")
+            )
+        }
+    }
+
+    private static func decoded<Value: Decodable>(_ type: Value.Type, _ data: Data) -> Value? {
+        do {
+            return try JSONDecoder().decode(type, from: data)
+        } catch {
+            return nil
+        }
+    }
+
+    private struct VerifiedHeads: Decodable {
+        let ok: Bool?
+        let heads: [VerifyDocument.Head]
+    }
+
+    private static func verified(_ data: Data, _ name: String) throws(Refusal) -> KeptHeads {
+        guard let kept = decoded(VerifiedHeads.self, data) else {
+            throw Refusal(reason: "is not what `checkpoint` or `verify --json` prints")
+        }
+        guard kept.ok ?? true, !kept.heads.isEmpty, kept.heads.allSatisfy({ $0.commit >= 1 })
+        else {
+            throw Refusal(
+                reason: "proves nothing: it needs the heads of a verification that was ok"
+            )
+        }
+        var heads: [VerificationReport.Head] = []
+        for head in kept.heads {
+            guard let digest = Digest(hex: head.digest) else {
+                throw Refusal(reason: "has '\(head.digest)' where 64 hexadecimal digits belong")
+            }
+            heads.append(
+                VerificationReport.Head(
+                    lane: head.lane,
+                    offset: head.offset,
+                    commit: head.commit,
+                    digest: digest
+                )
+            )
+        }
+        return KeptHeads(heads, source: name)
+    }
+}

@@ -1,0 +1,133 @@
+import EventLog
+import Events
+import Subledger
+
+/// What `verify` prints for people: only what was proved.
+struct VerifyText {
+    private let report: VerificationReport
+    private let documents: [KeptDocument]
+    private let isPinned: Bool
+
+    /// The text of a report.
+    ///
+    /// - Parameters:
+    ///   - report: What was found.
+    ///   - documents: What was compared, for their signatures.
+    ///   - isPinned: Whether only documents of given keys were accepted.
+    init(_ report: VerificationReport, _ documents: [KeptDocument], isPinned: Bool) {
+        self.report = report
+        self.documents = documents
+        self.isPinned = isPinned
+    }
+
+    /// Its lines.
+    var lines: [String] { summary + kept + proofs + [note].compactMap { $0 } }
+
+    private var summary: [String] {
+        let counts = "\(report.events) events in \(report.commits) commits"
+        let after = since.map { " after the checkpoint of \($0)" } ?? ""
+        guard let first = report.firstMismatch else {
+            return ["ok: \(counts)\(after)"]
+                + report.heads.map { head in
+                    "lane \(head.lane): offset \(head.offset), commit \(head.commit), "
+                        + "digest \(head.digest)"
+                }
+        }
+        let all = report.mismatches.isEmpty ? [first] : report.mismatches
+        return all.map { mismatch in
+            let event = mismatch.offset.map { ", event \($0)" } ?? ""
+            return "MISMATCH in lane \(mismatch.lane), commit \(mismatch.commit)\(event): "
+                + mismatch.reason
+        } + ["\(counts)\(after) match their digests"]
+    }
+
+    private var since: String? {
+        report.since.map { "\($0.takenAt)" }
+    }
+
+    private var kept: [String] {
+        let signers = Dictionary(
+            documents.map { ($0.name, $0.checkpoint?.signature?.publicKey.fingerprint) }
+        ) { $1 }
+        var lines = report.kept.map { result -> String in
+            let time = result.kept.takenAt.map { "checkpoint of \($0)" } ?? "heads of a `verify`"
+            let signer = signers[result.kept.source].flatMap { $0 }
+            let signature =
+                signer.map {
+                    isPinned ? "signed by the given key \($0)" : "signed by the key \($0)"
+                }
+                ?? "not signed"
+            return "\(result.kept.source): \(time), \(signature): \(VerifyText.outcome(of: result))"
+        }
+        if report.storedCheckpoints > 0 {
+            lines.append(
+                "ledger.checkpoint: \(report.storedCheckpoints) rows compared"
+                    + (isPinned ? ", \(report.storedCheckpointsOfKnownKeys) of the given key" : "")
+            )
+        }
+        return lines
+    }
+
+    private static func outcome(of result: KeptHeadsResult) -> String {
+        guard !result.isOfOtherLedger else { return "it is of another ledger" }
+        let wrong = result.heads.filter { $0.state == .differs || $0.state == .missing }
+        let heads = result.heads.count == 1 ? "1 head" : "\(result.heads.count) heads"
+        guard !wrong.isEmpty else { return "the log has the \(heads)" }
+        return "of its \(heads) the log does not have \(wrong.count)"
+    }
+
+    // Lanes of which a document proves the same go in one line.
+    private var proofs: [String] {
+        var lines: [String] = []
+        var groups: [(source: String, proven: [(lane: Int, mark: LaneEvidence.Mark)])] = []
+        for lane in report.evidence {
+            if let contradicted = lane.contradicted {
+                lines.append(VerifyText.rewritten(lane, contradicted))
+            }
+            guard let proven = lane.proven, proven != lane.provenBelow else { continue }
+            if let index = groups.firstIndex(where: { $0.source == proven.source }) {
+                groups[index].proven.append((lane.lane, proven))
+            } else {
+                groups.append((proven.source, [(lane.lane, proven)]))
+            }
+        }
+        return lines + groups.map { asItWas($0.proven) }
+    }
+
+    private func asItWas(_ proven: [(lane: Int, mark: LaneEvidence.Mark)]) -> String {
+        let (lane, mark) = proven[0]
+        let from = since.map { "after the checkpoint of \($0) and " } ?? ""
+        let time = VerifyText.time(of: mark)
+        return proven.count == 1
+            ? "lane \(lane): \(from)up to commit \(mark.commit) the log is as it was \(time)"
+            : "\(proven.count) lanes: \(from)up to their heads in \(mark.source) the log is as it "
+                + "was \(time)"
+    }
+
+    private static func rewritten(_ lane: LaneEvidence, _ found: LaneEvidence.Mark) -> String {
+        let when = found.takenAt.map { "after \($0) (\(found.source))" } ?? "after \(found.source)"
+        let verb = lane.isMissing ? "cut or rewritten" : "rewritten"
+        guard let below = lane.provenBelow else {
+            return "lane \(lane.lane): at or before commit \(found.commit) it was \(verb) \(when); "
+                + "no matching head proves a commit before it"
+        }
+        return "lane \(lane.lane): up to commit \(below.commit) the log is as it was "
+            + "\(time(of: below)); between commit \(below.commit) and commit \(found.commit) it "
+            + "was \(verb) \(when)"
+    }
+
+    private static func time(of mark: LaneEvidence.Mark) -> String {
+        mark.takenAt.map { "at \($0) (\(mark.source))" } ?? "when \(mark.source) was written"
+    }
+
+    /// What was not proved; nil where nothing was left out, or something does not match.
+    var note: String? {
+        guard report.isOK, !report.isRewriteExcluded else { return nil }
+        return report.evidence.contains { $0.proven != nil }
+            ? "Not excluded for later commits: a rewrite with digests that match, by someone with a "
+                + "superuser's rights. A new checkpoint covers them: subledger checkpoint"
+            : "Not excluded: someone with a superuser's rights can rewrite the whole chain with "
+                + "digests that match. Only a checkpoint kept outside the database shows that: "
+                + "verify --against FILE"
+    }
+}
