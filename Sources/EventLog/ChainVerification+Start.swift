@@ -7,7 +7,7 @@ extension ChainVerification {
     ///
     /// A lane whose head the log does not have starts nowhere: that is its mismatch.
     func lanes(since: Checkpoint?, _ session: PostgresSession) async throws -> [Lane] {
-        let newest = try await LaneState.newest(session)
+        let newest = try await LaneState.newest(identity.lanes, session)
         let lanes = (0..<identity.lanes.value).map { lane in
             let genesis = LaneState.genesis(lane, of: identity)
             return Lane(start: genesis, last: newest[lane] ?? genesis)

@@ -194,13 +194,18 @@ struct LaneState: Hashable, Sendable {
     }
 
     /// After the newest stored commit of each lane, in one statement; lanes without any are left out.
-    static func newest(_ session: PostgresSession) async throws -> [Int: LaneState] {
+    static func newest(
+        _ lanes: LaneCount,
+        _ session: PostgresSession
+    ) async throws -> [Int: LaneState] {
         let rows = try await session.query(
             """
-            SELECT \(CommitMark.columns) FROM ledger.lane l CROSS JOIN LATERAL (
+            SELECT \(CommitMark.columns)
+            FROM generate_series(0, $1 - 1) AS l (lane) CROSS JOIN LATERAL (
                 SELECT * FROM ledger.commit k
                 WHERE k.lane = l.lane ORDER BY k.commit_no DESC LIMIT 1) c
-            """
+            """,
+            [.int4(Int32(lanes.value))]
         )
         return try byLane(rows)
     }

@@ -46,18 +46,12 @@ struct VerifyText {
     }
 
     private var kept: [String] {
-        let signers = Dictionary(
-            documents.map { ($0.name, $0.checkpoint?.signature?.publicKey.fingerprint) }
-        ) { $1 }
+        let documents = Dictionary(self.documents.map { ($0.name, $0) }) { $1 }
         var lines = report.kept.map { result -> String in
             let time = result.kept.takenAt.map { "checkpoint of \($0)" } ?? "heads of a `verify`"
-            let signer = signers[result.kept.source].flatMap { $0 }
-            let signature =
-                signer.map {
-                    isPinned ? "signed by the given key \($0)" : "signed by the key \($0)"
-                }
-                ?? "not signed"
-            return "\(result.kept.source): \(time), \(signature): \(VerifyText.outcome(of: result))"
+            let words = [time] + [documents[result.kept.source]].compactMap { $0.map(signature) }
+            return "\(result.kept.source): \(words.joined(separator: ", ")): "
+                + VerifyText.outcome(of: result)
         }
         if report.storedCheckpoints > 0 {
             lines.append(
@@ -66,6 +60,12 @@ struct VerifyText {
             )
         }
         return lines
+    }
+
+    private func signature(of document: KeptDocument) -> String {
+        guard let signature = document.checkpoint?.signature else { return "not signed" }
+        let key = signature.publicKey.fingerprint
+        return isPinned ? "signed by the given key \(key)" : "signed by the key \(key)"
     }
 
     private static func outcome(of result: KeptHeadsResult) -> String {

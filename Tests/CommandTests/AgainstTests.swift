@@ -135,6 +135,31 @@ struct AgainstTests {
         }
     }
 
+    @Test func `the verifier in Python finds and refuses the same`() async throws {
+        let folder = try TestFolder()
+        let key = try await OpenSSL.makeKey("key.pem", in: folder)
+        try await withSimulatedLedger { command, settings in
+            let text = try await command.expect(0, "checkpoint", "--quiet", "--key", key)
+            let whole = try folder.write("whole.json", Array(text.utf8))
+            #expect(try await Self.python(settings, whole) == 0)
+            let head = try Self.head(whole)
+            let edited = text.replacing(head.digest, with: String(repeating: "0", count: 64))
+            let forged = try folder.write("forged.json", Array(edited.utf8))
+            #expect(try await Self.python(settings, whole, forged) == 65)
+            try await settings.meddle(
+                """
+                DELETE FROM ledger.event WHERE lane_offset >=
+                    (SELECT first_offset FROM ledger.commit WHERE commit_no = \(head.commit));
+                DELETE FROM ledger.confirmation WHERE commit_no = \(head.commit);
+                DELETE FROM ledger.evidence WHERE commit_no = \(head.commit);
+                DELETE FROM ledger.commit WHERE commit_no = \(head.commit)
+                """
+            )
+            #expect(try await Self.python(settings) == 0)
+            #expect(try await Self.python(settings, whole) == 3)
+        }
+    }
+
     @Test func `edited and forged documents are refused, each by its name`() async throws {
         let folder = try TestFolder()
         let key = try await OpenSSL.makeKey("key.pem", in: folder)
@@ -281,6 +306,20 @@ extension AgainstTests {
         let document = try JSONDecoder().decode(Document.self, from: data)
         let head = try #require(document.heads.first)
         return Head(commit: head.commit, digest: head.digest, takenAt: document.takenAt)
+    }
+
+    /// The exit code of verify_chain.py.
+    static func python(_ settings: ConnectionSettings, _ documents: String...) async throws -> Int32
+    {
+        let tests = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+            .deletingLastPathComponent()
+        let against = documents.isEmpty ? [] : ["--against"] + documents
+        return try await Program(path: "/usr/bin/env").run(
+            [
+                "python3", tests.appendingPathComponent("EventLogTests/verify_chain.py").path,
+                settings.fullConnectionString,
+            ] + against
+        ).code
     }
 
     static func time(_ milliseconds: Int64) -> String {

@@ -1,13 +1,20 @@
 #!/usr/bin/env python3
 """Verifies a ledger's chain of digests without any code of Subledger: psql and hashlib.
 
-Usage: verify_chain.py [CONNINFO]     (without CONNINFO libpq's own PG* variables decide)
-Prints one JSON object like `subledger verify --json`; exit 0 if the log is whole, 3 if not.
+Usage: verify_chain.py [CONNINFO] [--against FILE...]
+Without CONNINFO libpq's own PG* variables decide. Each FILE holds a document of `subledger
+checkpoint`, whose heads the log must have; its signature is verified by openssl.
+Prints one JSON object like `subledger verify --json`; exit 0 if the log is whole, 3 if not, 65 if
+a document is not what was signed.
 This is schema/README.md in Python; read_log.py next to it reads the tables.
 """
+import base64
 import hashlib
 import json
+import subprocess
 import sys
+import tempfile
+import uuid
 
 sys.dont_write_bytecode = True  # No __pycache__ among the sources.
 
@@ -106,6 +113,61 @@ def evidence_record(row):
 
 
 # The chain.
+
+# Checkpoints.
+
+def checkpoint_bytes(document):
+    heads = document["heads"]
+    return (lp("subledger/checkpoint") + uuid.UUID(document["ledgerId"]).bytes
+            + u32(document["formatVersion"]) + u32(document["lanes"]) + i64(document["takenAt"])
+            + u32(len(heads)) + b"".join(
+                u32(head["lane"]) + i64(head["commit"]) + i64(head["offset"])
+                + i64(head["evidence"]) + bytes.fromhex(head["digest"]) for head in heads))
+
+
+def is_signed_well(document):
+    """Whether the signature, if there is one, is of the document's canonical bytes."""
+    signature = document["signature"]
+    if signature is None:
+        return True
+    with tempfile.TemporaryDirectory() as folder:
+        parts = {"body": checkpoint_bytes(document),
+                 "key": base64.b64decode(signature["publicKey"]),
+                 "signature": base64.b64decode(signature["value"])}
+        for name, content in parts.items():
+            with open(f"{folder}/{name}", "wb") as file:
+                file.write(content)
+        return subprocess.run(
+            ["openssl", "dgst", "-sha256", "-verify", f"{folder}/key", "-keyform", "DER",
+             "-signature", f"{folder}/signature", f"{folder}/body"],
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False).returncode == 0
+
+
+def read_checkpoints(paths):
+    """The heads to be found again, as [lane, commit, digest, path], and the ledgers they are of."""
+    heads, ledgers = [], []
+    for path in paths:
+        with open(path, encoding="utf-8") as file:
+            document = json.load(file)
+        if document.get("type") != "subledger-checkpoint" or not is_signed_well(document):
+            print(f"{path} was edited, forged, or is no checkpoint", file=sys.stderr)
+            sys.exit(65)
+        ledgers.append((uuid.UUID(document["ledgerId"]).bytes, path))
+        heads += [(head["lane"], head["commit"], bytes.fromhex(head["digest"]), path)
+                  for head in document["heads"]]
+    return heads, ledgers
+
+
+def compare(ledger, heads, ledgers):
+    for identifier, path in ledgers:
+        if identifier != ledger.id:
+            raise Mismatch(0, 1, f"{path} is a checkpoint of another ledger")
+    for lane, commit, digest, path in sorted(heads):
+        rows = ledger.look_up({"digest": ("digest", unhex)},
+                              f"FROM ledger.commit WHERE lane = {lane} AND commit_no = {commit}")
+        if [row.digest for row in rows] != [digest]:
+            raise Mismatch(lane, commit, f"{path} records it with another digest, or it is missing")
+
 
 class Stream:
     """Rows in ascending order, with a look at the next one."""
@@ -371,7 +433,10 @@ def verify_lanes(ledger):
 
 
 def main():
-    ledger = Ledger(sys.argv[1] if len(sys.argv) > 1 else None)
+    arguments = sys.argv[1:]
+    place = arguments.index("--against") if "--against" in arguments else len(arguments)
+    heads, ledgers = read_checkpoints(arguments[place + 1:])
+    ledger = Ledger(arguments[0] if place > 0 else None)
     report = {"ok": True, "events": 0, "commits": 0, "heads": [], "firstMismatch": None}
     try:
         for number in range(ledger.lanes):
@@ -385,6 +450,7 @@ def main():
                 report["heads"].append({"lane": number, "offset": lane.events,
                                         "commit": lane.commits, "digest": lane.previous.hex()})
         verify_lanes(ledger)
+        compare(ledger, heads, ledgers)
     except Mismatch as mismatch:
         report.update(ok=False, firstMismatch=mismatch.where)
     ledger.close()
