@@ -127,7 +127,7 @@ private struct LaneMarks {
         case .same:
             // What lies in the database itself proves nothing.
             guard isOutside else { return }
-            if mark.commit > newestProof?.commit ?? 0 { newestProof = mark }
+            if mark.reaches(beyond: newestProof) { newestProof = mark }
             if mark.commit < contradicted?.commit ?? .max { keep(mark) }
         case .differs, .missing:
             guard mark.commit < contradicted?.commit ?? .max else { return }
@@ -157,5 +157,14 @@ private struct LaneMarks {
             isMissing: isMissing,
             provenBelow: below
         )
+    }
+}
+
+extension LaneEvidence.Mark {
+    /// Whether it proves more: up to a later commit, or up to the same one at a later time.
+    fileprivate func reaches(beyond other: LaneEvidence.Mark?) -> Bool {
+        guard let other else { return true }
+        guard commit == other.commit else { return commit > other.commit }
+        return takenAt.map { $0 > other.takenAt ?? Instant(milliseconds: .min) } ?? false
     }
 }

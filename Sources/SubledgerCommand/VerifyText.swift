@@ -71,9 +71,12 @@ struct VerifyText {
     private static func outcome(of result: KeptHeadsResult) -> String {
         guard !result.isOfOtherLedger else { return "it is of another ledger" }
         let wrong = result.heads.filter { $0.state == .differs || $0.state == .missing }
-        let heads = result.heads.count == 1 ? "1 head" : "\(result.heads.count) heads"
-        guard !wrong.isEmpty else { return "the log has the \(heads)" }
-        return "of its \(heads) the log does not have \(wrong.count)"
+        let count = result.heads.count
+        if wrong.isEmpty {
+            return "the log contains \(count == 1 ? "its head" : "all \(count) heads")"
+        }
+        return "the log does not contain "
+            + (count == 1 ? "its head" : "\(wrong.count) of its \(count) heads")
     }
 
     // Lanes of which a document proves the same go in one line.
@@ -122,12 +125,27 @@ struct VerifyText {
 
     /// What was not proved; nil where nothing was left out, or something does not match.
     var note: String? {
-        guard report.isOK, !report.isRewriteExcluded else { return nil }
-        return report.evidence.contains { $0.proven != nil }
-            ? "Not excluded for later commits: a rewrite with digests that match, by someone with a "
-                + "superuser's rights. A new checkpoint covers them: subledger checkpoint"
-            : "Not excluded: someone with a superuser's rights can rewrite the whole chain with "
-                + "digests that match. Only a checkpoint kept outside the database shows that: "
-                + "verify --against FILE"
+        guard report.isOK else { return nil }
+        var sentences: [String] = []
+        if report.since != nil {
+            sentences.append(
+                "Commits up to the checkpoint were not read; verify without --since reads them."
+            )
+        }
+        if !report.isRewriteExcluded {
+            let isPartly = report.since != nil || report.evidence.contains { $0.proven != nil }
+            sentences.append(isPartly ? VerifyText.laterNotExcluded : VerifyText.notExcluded)
+        }
+        return sentences.isEmpty ? nil : sentences.joined(separator: " ")
     }
+
+    private static let notExcluded = """
+        Not excluded: someone with a superuser's rights can rewrite the whole chain with digests \
+        that match. Only a checkpoint kept outside the database shows that: verify --against FILE
+        """
+
+    private static let laterNotExcluded = """
+        Not excluded for later commits: a rewrite with digests that match, by someone with a \
+        superuser's rights. A new checkpoint covers them: subledger checkpoint
+        """
 }

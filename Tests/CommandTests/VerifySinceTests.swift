@@ -45,6 +45,8 @@ struct VerifySinceTests {
                 "\(text)"
             )
             #expect(!text.contains("as it was"))
+            #expect(text.contains("\nCommits up to the checkpoint were not read; "))
+            #expect(text.contains("Not excluded for later commits: "))
 
             // What is older than the checkpoint is not read; what is newer is.
             try await settings.meddle(
