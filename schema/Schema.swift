@@ -21,6 +21,7 @@ public enum Schema {
     /// Functions that tables refer to; applied before the migrations.
     public static let functionsBefore = [
         text(PackageResources.lane_of_sql), text(PackageResources.refuse_change_sql),
+        text(PackageResources.refuse_unless_blanked_sql),
         text(PackageResources.text_without_nul_sql), text(PackageResources.json_or_text_sql),
         text(PackageResources.content_fields_sql),
         text(PackageResources.refuse_orphan_sql),
@@ -28,7 +29,8 @@ public enum Schema {
 
     /// Functions that refer to tables; applied after the migrations.
     public static let functionsAfter = [
-        text(PackageResources.repetitions_sql), text(PackageResources.guard_append_only_sql),
+        text(PackageResources.repetitions_sql), text(PackageResources.erase_sql),
+        text(PackageResources.guard_append_only_sql),
     ]
 
     /// The migrations, oldest first.
@@ -44,6 +46,12 @@ public enum Schema {
             name: "v002-checkpoint",
             sql: text(PackageResources.v002_checkpoint_sql),
             check: text(PackageResources.check_v002_checkpoint_sql)
+        ),
+        Migration(
+            version: 3,
+            name: "v003-erasure",
+            sql: text(PackageResources.v003_erasure_sql),
+            check: text(PackageResources.check_v003_erasure_sql)
         ),
     ]
 

@@ -111,7 +111,7 @@ private struct GatheredAssertions {
             case .transaction: transactionCount += 1
             case .renewal: renewalCount += 1
             case .notification: notificationCount += 1
-            case .link, .catalog: break
+            case .link, .catalog, .erasure, .erased: break
             }
         }
         transactions.reserveCapacity(transactionCount)
@@ -141,7 +141,7 @@ private struct GatheredAssertions {
         case .link:
             links.append(assertion)
             return
-        case .catalog:
+        case .catalog, .erasure, .erased:
             return
         }
         horizon = max(horizon ?? asOf, asOf)

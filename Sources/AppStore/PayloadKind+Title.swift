@@ -13,6 +13,7 @@ extension PayloadKind {
         case .statusUpdateNotification: "a version 1 notification"
         case .customerLink: "a customer link"
         case .catalogVersion: "a version of the catalog"
+        case .erasureStatement: "a statement of an erasure"
         }
     }
 }

@@ -37,15 +37,52 @@ struct PreparedFact: Sendable {
 struct Submission: Sendable {
     let evidence: Evidence
     let recordDigest: Digest
-    let packed: EvidencePacking.Packed
+    /// The payload's bytes for storage; nil where they must not be kept.
+    let packed: EvidencePacking.Packed?
     let facts: [PreparedFact]
+    /// The subscriptions in other lanes of which the payload says something.
+    var elsewhere: [StreamID] = []
     /// A body of the product catalog that goes with its one fact; nil for all else.
     var catalog: CatalogueVersion?
 
     /// What it weighs in a batch.
     var byteCount: Int {
-        packed.body.count + (catalog?.body.count ?? 0)
+        (packed?.body.count ?? 0) + (catalog?.body.count ?? 0)
             + facts.reduce(0) { $0 + $1.contentBytes.count }
+    }
+}
+
+extension Submission {
+    /// The same without the payload's bytes, whose subscription was erased: what is stored of it was
+    /// verified at entry.
+    ///
+    /// - Parameter digest: Random bytes in place of the payload's digest, from which an unsigned one
+    ///   could be guessed.
+    func withoutPayload(digest: Digest) -> Submission {
+        let record = Evidence(
+            payload: [],
+            digest: digest,
+            kind: evidence.kind,
+            source: evidence.source,
+            arrival: evidence.arrival,
+            verification: evidence.verification,
+            context: nil,
+            receivedAt: evidence.receivedAt
+        )
+        return Submission(
+            evidence: record,
+            recordDigest: record.recordDigest,
+            packed: nil,
+            facts: facts
+        )
+    }
+
+    /// All subscriptions of which the payload says something.
+    var streams: [StreamID] { facts.map(\.fact.stream) + elsewhere }
+
+    /// Whether it is the operator's own statement, which an erasure does not strip.
+    var isOfOperator: Bool {
+        evidence.kind == .customerLink || evidence.kind == .erasureStatement
     }
 }
 
@@ -100,6 +137,40 @@ struct AppendKnowledge: Sendable {
     var evidence: [Digest: Verification.Trust] = [:]
     /// The latest as-of, at most, of what confirms anything of a stream.
     var latestConfirmation: [StreamID: Instant] = [:]
+    /// The erasures that bear upon what still comes in, by subscription.
+    var erasures: [StreamID: KnownErasure] = [:]
+}
+
+/// What was erased of a subscription, as far as later facts must be judged by it.
+struct KnownErasure: Sendable {
+    /// The newest erasure of the widest scope.
+    private(set) var position: Position
+    private(set) var asOf: Instant
+    private(set) var scope: Erasure.Scope
+
+    init(_ scope: Erasure.Scope, asOf: Instant, at position: Position) {
+        self.scope = scope
+        self.asOf = asOf
+        self.position = position
+    }
+
+    mutating func merge(_ other: KnownErasure) {
+        if other.scope.parts > scope.parts || (other.scope.isLasting && !scope.isLasting) {
+            scope = other.scope
+        }
+        if other.asOf > asOf { (asOf, position) = (other.asOf, other.position) }
+    }
+
+    /// Whether a fact is from before, so that it would bring back what was erased.
+    func refuses(_ fact: Fact) -> Bool {
+        guard fact.asOf <= asOf, fact.kind != .erasure else { return false }
+        return scope == .subscription || (fact.kind == .link && scope != .payload)
+    }
+
+    /// Whether a fact may be taken in without what identifies a person only.
+    func strips(_ fact: Fact) -> Bool {
+        scope.isLasting && fact.kind != .link && fact.kind != .erasure
+    }
 }
 
 /// Decides what of a batch is news.
@@ -162,7 +233,7 @@ struct AppendDecision {
         for new in events {
             let record = evidence[Int(new.event.evidence - head.evidence) - 1].recordDigest
             let commitments = new.event.commitments(
-                salt: new.salt,
+                keys: CommitmentKeys(new.salt),
                 evidence: record,
                 isLate: new.isLate
             )
@@ -174,7 +245,7 @@ struct AppendDecision {
             }
             let commitments = new.row.commitments(
                 lane: head.lane,
-                salt: new.salt,
+                keys: CommitmentKeys(new.salt),
                 evidence: records
             )
             hasher.update(commitments.digest)
@@ -189,14 +260,31 @@ struct AppendDecision {
         let isKnown = known.evidence[digest].map { !trust.isStronger(than: $0) } ?? false
         var isCited = false
         let number = head.evidence + Int64(evidence.count) + 1
-        let outcomes = submission.facts.map { fact in
-            decide(fact, of: submission, number, isKnown: isKnown, isCited: &isCited)
+        let outcomes = submission.facts.map { prepared -> AppendOutcome in
+            var prepared = prepared
+            if let erasure = known.erasures[prepared.fact.stream] {
+                if erasure.refuses(prepared.fact) { return .erased(erasure.position) }
+                if erasure.strips(prepared.fact), prepared.fact.content.hasPerson {
+                    prepared = PreparedFact(prepared.fact.withoutPerson)
+                }
+            }
+            return decide(prepared, of: submission, number, isKnown: isKnown, isCited: &isCited)
         }
         if isCited {
-            evidence.append(submission)
+            evidence.append(stored(submission))
             known.evidence[digest] = trust
         }
         return outcomes
+    }
+
+    // A payload that says anything of an erased subscription holds what was erased.
+    private func stored(_ submission: Submission) -> Submission {
+        guard !known.erasures.isEmpty, !submission.isOfOperator,
+            submission.streams.contains(where: { known.erasures[$0]?.scope.isLasting == true })
+        else { return submission }
+        return submission.withoutPayload(
+            digest: Digest(bytes: salt().bytes + salt().bytes) ?? .zero
+        )
     }
 
     private mutating func decide(

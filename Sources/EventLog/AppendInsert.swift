@@ -124,7 +124,7 @@ struct AppendInsert {
         stored: Set<SegmentKey>
     ) {
         var (keys, bodies): ([SegmentKey], [[UInt8]]) = ([], [])
-        for segment in evidence.flatMap(\.packed.segments)
+        for segment in evidence.flatMap({ $0.packed?.segments ?? [] })
         where !stored.contains(segment.key) && shared.segments.insert(segment.key).inserted {
             keys.append(segment.key)
             bodies.append(segment.body)
@@ -171,7 +171,7 @@ struct AppendInsert {
                     .textArray(evidence.map(\.source)),
                     .textArray(evidence.map(\.verification.trust.rawValue)),
                     .textArray(evidence.map(\.context?.canonicalText)),
-                    .byteaArray(submissions.map(\.packed.body)),
+                    .byteaArray(submissions.map(\.packed?.body)),
                 ]
             )
         )

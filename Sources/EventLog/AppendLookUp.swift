@@ -14,6 +14,7 @@ struct AppendLookUp {
     private let lane: Int
     private let subjects: [AskedSubject]
     private let payloads: Set<Digest>
+    private let streams: [StreamID]
 
     /// A subject of the batch, with what its facts are as of.
     private struct AskedSubject {
@@ -23,7 +24,7 @@ struct AppendLookUp {
     }
 
     /// The look-up for a batch.
-    init(_ batch: [Submission], lane: Int) {
+    init(_ batch: [Submission], lane: Int, of lanes: LaneCount) {
         self.lane = lane
         var places: [Subject: Int] = [:]
         var subjects: [AskedSubject] = []
@@ -46,9 +47,20 @@ struct AppendLookUp {
         }
         self.subjects = subjects
         payloads = Set(batch.map(\.evidence.digest))
+        streams = Array(
+            Set(subjects.map(\.subject.stream)).union(batch.flatMap(\.elsewhere))
+        )
         statements = [
             PostgresStatement("SELECT clock_timestamp()"),
             AppendLookUp.knownStatement(subjects, lane: lane),
+            PostgresStatement(
+                AppendLookUp.erasures,
+                [
+                    .int4Array(streams.map { Int32(lanes.lane(of: $0.originalTransactionId)) }),
+                    .textArray(streams.map(\.environment.word)),
+                    .textArray(streams.map(\.originalTransactionId)),
+                ]
+            ),
         ]
     }
 
@@ -59,6 +71,7 @@ struct AppendLookUp {
     ) throws -> (known: AppendKnowledge, now: Instant) {
         var known = AppendKnowledge()
         let now = Instant(microseconds: try found[0][0].timestamptz(0))
+        try learnErasures(in: found[2], into: &known)
         var events = try self.events(in: found[1])
         if !events.isEmpty {
             try learnProofs(of: &events, into: &known, session)
@@ -161,6 +174,25 @@ struct AppendLookUp {
             trusts[try row.int8(0)] = Verification.Trust(rawValue: try row.text(1))
         }
         return trusts
+    }
+
+    private func learnErasures(
+        in rows: PostgresRows,
+        into known: inout AppendKnowledge
+    ) throws {
+        for row in rows {
+            let position = Position(lane: Int(try row.int4(1)), offset: try row.int8(2))
+            guard let content = Content(canonicalBytes: try row.bytea(4)),
+                let erasure = Erasure(content)
+            else { throw EventRows.malformed(position) }
+            let stream = streams[Int(try row.int8(0)) - 1]
+            let found = KnownErasure(
+                erasure.scope,
+                asOf: Instant(milliseconds: try row.int8(3)),
+                at: position
+            )
+            if known.erasures[stream]?.merge(found) == nil { known.erasures[stream] = found }
+        }
     }
 
     private static func isAbout(_ subject: Subject, _ content: Content) -> Bool {
@@ -309,6 +341,17 @@ extension AppendLookUp {
                 AND fact_key BETWEEN key.first_key AND key.last_key
                 AND purchase_date_ms = key.purchase AND expires_date_ms = key.expires
                 AND kind = key.kind
+            OFFSET 0) e
+        """
+
+    private static let erasures = """
+        SELECT stream.ordinal, e.lane, e.lane_offset, e.as_of_ms, e.content
+        FROM unnest($1::int[], $2::text[], $3::text[])
+            WITH ORDINALITY AS stream (lane, environment, id, ordinal)
+        CROSS JOIN LATERAL (
+            SELECT * FROM ledger.event
+            WHERE kind = 'erasure' AND lane = stream.lane
+                AND original_transaction_id = stream.id AND environment = stream.environment
             OFFSET 0) e
         """
 

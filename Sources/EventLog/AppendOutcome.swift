@@ -15,6 +15,9 @@ public struct AppendOutcome: Hashable, Sendable {
     /// Whether the fact was not news but is kept as a confirmation: as of another instant, by stronger
     /// proof, or under a new transaction id.
     public let isConfirmation: Bool
+    /// Whether it was refused because the subscription was erased, and the fact is from before; the
+    /// position is that of the erasure.
+    public let isErased: Bool
 
     /// It was news: it is an event now, at that position.
     public static func appended(_ position: Position, isRestore: Bool = false) -> AppendOutcome {
@@ -22,7 +25,19 @@ public struct AppendOutcome: Hashable, Sendable {
             position: position,
             isNew: true,
             isRestore: isRestore,
-            isConfirmation: false
+            isConfirmation: false,
+            isErased: false
+        )
+    }
+
+    /// It was refused: what the log held of it was erased, by the event at that position.
+    public static func erased(_ position: Position) -> AppendOutcome {
+        AppendOutcome(
+            position: position,
+            isNew: false,
+            isRestore: false,
+            isConfirmation: false,
+            isErased: true
         )
     }
 
@@ -36,7 +51,8 @@ public struct AppendOutcome: Hashable, Sendable {
             position: position,
             isNew: false,
             isRestore: isRestore,
-            isConfirmation: isConfirmation
+            isConfirmation: isConfirmation,
+            isErased: false
         )
     }
 }

@@ -17,6 +17,9 @@ enum AppendSQL {
         SET enable_bitmapscan = off; SET jit = off
         """
 
+    /// What the connection of an erasure is set to.
+    static let prepareEraser = prepareSession.replacing("ledger_writer", with: "ledger_eraser")
+
     static let lockLane = "SELECT FROM ledger.lane WHERE lane = $1 FOR UPDATE"
 
     static let readHead = """

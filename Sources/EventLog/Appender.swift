@@ -159,7 +159,7 @@ actor Appender {
         )
         for attempt in 0..<Appender.attemptsMax {
             do throws(AppenderFailure) {
-                let lookUp = AppendLookUp(batch, lane: lane)
+                let lookUp = AppendLookUp(batch, lane: lane, of: identity.lanes)
                 let plan = try await attemptOnce(
                     lookUp,
                     batch,

@@ -25,6 +25,8 @@ struct ChainVerification {
         let last: LaneState
         var commits: Int64 = 0
         var events: Int64 = 0
+        /// What of it was found erased.
+        var erased = ErasureAudit()
         var mismatch: VerificationReport.Mismatch?
         /// Ranges that were finished before the ranges before them, by the commit they follow.
         var early: [Int64: LogVerifier.Range] = [:]
@@ -71,7 +73,16 @@ struct ChainVerification {
                 dictionaries: dictionaries,
                 session: session
             )
-            return try await verifier.run(upTo: range.last) { counter.add($0) }
+            // One snapshot: an erasure must not come between an event and its payload.
+            try await session.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+            do {
+                let verified = try await verifier.run(upTo: range.last) { counter.add($0) }
+                try await session.execute("COMMIT")
+                return verified
+            } catch {
+                await session.close()
+                throw error
+            }
         }
     }
 }
@@ -95,6 +106,7 @@ extension ChainVerification.Lane {
             end = reached
             commits += next.commits
             events += next.events
+            erased.formUnion(next.erased)
             mismatch = next.mismatch
         }
         if mismatch != nil { early = [:] }

@@ -24,6 +24,10 @@ public struct CitedPayload: Sendable {
     public enum Found: Sendable {
         /// It is there, byte for byte.
         case whole(Evidence)
+        /// It came after its subscription was erased: it was verified then, and not kept.
+        case verifiedAtEntry(Verification.Trust, record: Digest)
+        /// It was erased.
+        case erased
         /// It is not what its address says, or its record cannot be read.
         case damaged(String)
         /// It is not there.
@@ -213,6 +217,7 @@ extension CitedPayload.Found {
     init(_ content: EvidenceVault.Content) {
         switch content {
         case .damaged(let reason): self = .damaged(reason)
+        case .erased: self = .erased
         case .whole(let stored):
             guard let kind = PayloadKind(rawValue: stored.kind),
                 let trust = Verification.Trust(rawValue: stored.verification),
@@ -225,6 +230,10 @@ extension CitedPayload.Found {
                 )
                 return
             }
+            guard let payload = stored.payload else {
+                self = .verifiedAtEntry(trust, record: stored.record)
+                return
+            }
             let context = stored.context.flatMap(EvidenceContext.init(canonicalText:))
             guard (context == nil) == (stored.context == nil) else {
                 self = .damaged("its context does not have the form that is written")
@@ -232,7 +241,7 @@ extension CitedPayload.Found {
             }
             self = .whole(
                 Evidence(
-                    payload: stored.payload,
+                    payload: payload,
                     kind: kind,
                     source: stored.source,
                     arrival: stored.arrival,

@@ -23,20 +23,26 @@ public struct StoredEvent: Sendable {
     /// The digest before that commit.
     public let previousDigest: Digest
 
-    /// The salt of its commitments.
-    public let salt: Salt
+    /// What its row holds to commit with.
+    public let keys: CommitmentKeys
     /// The word of the store; empty for Apple's App Store.
     public let store: String
     /// Whether its stream was confirmed as of a later time when the event came.
     public let isLate: Bool
 
     /// The commitments to its parts, whose digest the commit's covers; nil where the payload is not
-    /// there.
+    /// there, and was not erased.
     public var commitments: Commitments? {
-        guard case .whole(let evidence) = evidence else { return nil }
+        let record: Digest
+        switch evidence {
+        case .whole(let evidence): record = evidence.recordDigest
+        case .verifiedAtEntry(_, let digest): record = digest
+        case .erased: record = .zero
+        case .damaged, .missing: return nil
+        }
         return event.commitments(
-            salt: salt,
-            evidence: evidence.recordDigest,
+            keys: keys,
+            evidence: record,
             store: store,
             isLate: isLate
         )
@@ -108,7 +114,7 @@ extension EventLog {
             let found = try await session.pipeline([
                 PostgresStatement(
                     """
-                    SELECT \(EventRows.columns), e.salt, e.store, e.is_late FROM ledger.event e
+                    SELECT \(EventRows.columns), e.store, e.is_late FROM ledger.event e
                     WHERE e.lane = $1 AND e.lane_offset = $2
                     """,
                     place
@@ -118,7 +124,7 @@ extension EventLog {
             guard found[0].count == 1, let mark = try found[1].map(CommitMark.init(in:)).first
             else { return nil }
             let event = try EventRows.event(in: found[0][0])
-            guard let salt = Salt(bytes: try found[0][0].bytea(13)) else {
+            guard let keys = CommitmentKeys(stored: try found[0][0].bytea(13)) else {
                 throw EventRows.malformed(position)
             }
             var vault = EvidenceVault(lane: position.lane, dictionaries, session: session)
@@ -133,7 +139,7 @@ extension EventLog {
                 commit: mark,
                 previousDigest: try previous.compactMap { Digest(bytes: try $0.bytea(0)) }.first
                     ?? genesis,
-                salt: salt,
+                keys: keys,
                 store: try found[0][0].textIfPresent(14) ?? "",
                 isLate: try found[0][0].bool(15)
             )

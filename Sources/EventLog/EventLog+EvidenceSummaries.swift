@@ -3,8 +3,10 @@ internal import Postgres
 
 /// Where a statement came from: what its evidence is and why it is believed.
 public struct EvidenceSummary: Hashable, Sendable {
-    /// SHA-256 of the payload.
-    public let digest: Digest
+    /// SHA-256 of the payload; nil where it was erased.
+    public let digest: Digest?
+    /// Whether its bytes are kept: not after an erasure, nor of what came after one.
+    public let isKept: Bool
     /// What the payload is: a raw value of `PayloadKind`.
     public let evidenceKind: String
     /// The channel it came by.
@@ -79,7 +81,8 @@ extension EventLog {
 extension EvidenceSummary {
     /// Finds the payloads of lane `$1` with the numbers `$2`.
     static let sql = """
-        SELECT evidence_no, digest, kind, source, is_imported, verification FROM ledger.evidence
+        SELECT evidence_no, digest, kind, source, is_imported, verification, body IS NOT NULL
+        FROM ledger.evidence
         WHERE lane = $1 AND evidence_no = ANY ($2)
         """
 
@@ -98,9 +101,9 @@ extension EvidenceSummary {
     static func byNumber(_ rows: PostgresRows) throws -> [Int64: EvidenceSummary] {
         var found: [Int64: EvidenceSummary] = [:]
         for row in rows {
-            guard let digest = Digest(bytes: try row.bytea(1)) else { continue }
             found[try row.int8(0)] = EvidenceSummary(
-                digest: digest,
+                digest: try row.byteaIfPresent(1).flatMap(Digest.init(bytes:)),
+                isKept: try row.bool(6),
                 evidenceKind: try row.text(2),
                 source: try row.text(3),
                 arrival: (try row.bool(4) ? Arrival.imported : .live).rawValue,

@@ -7,6 +7,9 @@ public struct TouchedStream: Sendable {
     public let before: StreamHistory
     /// What is known after.
     public let after: StreamHistory
+    /// Whether something of it was erased: then `before` is not what was known before, and what was
+    /// folded from it must be taken from where it is kept.
+    public let isErased: Bool
 }
 
 extension EventLog {
@@ -135,15 +138,19 @@ private struct TouchedScan: Sendable {
         )
         var state = state
         let streams = try touchedStreams(in: session)
+        let erased = try erasedStreams(in: session)
         for start in stride(from: 0, to: streams.count, by: TouchedScan.streamsMax) {
             let end = min(start + TouchedScan.streamsMax, streams.count)
-            try self.fold(Array(streams[start..<end]), in: session) { try fold(&state, $0) }
+            try self.fold(Array(streams[start..<end]), erased, in: session) {
+                try fold(&state, $0)
+            }
         }
         return state
     }
 
     private func fold(
         _ streams: [StreamID],
+        _ erased: Set<StreamID>,
         in session: isolated PostgresSession,
         _ fold: @escaping (TouchedStream) throws -> Void
     ) throws {
@@ -162,8 +169,35 @@ private struct TouchedScan: Sendable {
             before.unreadable.removeAll { $0.position.offset > from.offset }
             before.confirmations = scanned.confirmations.filter { $0.commit <= from.commit }
                 .map(\.confirmation)
-            try fold(TouchedStream(before: before, after: scanned.complete))
+            try fold(
+                TouchedStream(
+                    before: before,
+                    after: scanned.complete,
+                    isErased: erased.contains(before.stream)
+                )
+            )
         }
+    }
+
+    // Also those whose erasure is beyond the commits that are read here: their rows are blank already.
+    private func erasedStreams(in session: isolated PostgresSession) throws -> Set<StreamID> {
+        let rows = try session.query(
+            """
+            SELECT DISTINCT environment, original_transaction_id FROM ledger.event
+            WHERE kind = 'erasure' AND lane = $1
+            """,
+            [.int4(Int32(lane))]
+        )
+        var streams: Set<StreamID> = []
+        for row in rows {
+            streams.insert(
+                StreamID(
+                    environment: Environment(try row.text(0)),
+                    originalTransactionId: try row.text(1)
+                )
+            )
+        }
+        return streams
     }
 
     private func touchedStreams(in session: isolated PostgresSession) throws -> [StreamID] {

@@ -61,6 +61,7 @@ extension ChainVerification {
             report.since = options.since
             report.events = lanes.reduce(0) { $0 + $1.events }
             report.commits = lanes.reduce(0) { $0 + $1.commits }
+            report.erasedEvents = lanes.reduce(0) { $0 + Int64($1.erased.events.count) }
             report.mismatches = try await mismatches(of: lanes, session)
             let wrong = Set(report.mismatches.map(\.lane))
             report.heads = lanes.map(\.end)
@@ -77,7 +78,21 @@ extension ChainVerification {
     ) async throws -> [VerificationReport.Mismatch] {
         let whole = lanes.filter { $0.mismatch == nil }.map(\.start.lane)
         let extra = try await UnaccountedRows.find(in: whole, session)
-        var mismatches = lanes.compactMap { $0.mismatch ?? extra[$0.start.lane] }
+        let erasures = try await RecordedErasures(session)
+        var mismatches: [VerificationReport.Mismatch] = []
+        for lane in lanes {
+            let known = lane.mismatch ?? extra[lane.start.lane]
+            if let known {
+                mismatches.append(known)
+            } else if let fault = try await erasures.fault(
+                lane: lane.start.lane,
+                lane.erased,
+                offsets: lane.start.offset + 1..<lane.end.offset + 1,
+                session
+            ) {
+                mismatches.append(fault)
+            }
+        }
         if let lane = try await LogVerifier.otherLane(than: identity.lanes, in: session) {
             mismatches.append(
                 VerificationReport.Mismatch(

@@ -9,6 +9,7 @@ public final class EventLog: Sendable {
     public let identity: LedgerIdentity
     /// Connections for reading, at most.
     public let readersMax: Int
+    let settings: ConnectionSettings
     let pool: PostgresPool
     let spooledEventsMin: Int64
     /// What payloads are deflated with.
@@ -70,6 +71,7 @@ public final class EventLog: Sendable {
         _ options: Options
     ) {
         self.pool = pool
+        self.settings = settings
         self.identity = identity
         self.dictionaries = dictionaries
         readersMax = options.readersMax
@@ -155,14 +157,17 @@ public final class EventLog: Sendable {
             let lane = identity.lanes.lane(of: fact.stream.originalTransactionId)
             indexes[lane, default: []].append(index)
         }
-        return indexes.map { lane, indexes in
+        return indexes.map { lane, here in
             let submission = Submission(
                 evidence: verified.evidence,
                 recordDigest: record,
                 packed: packed,
-                facts: indexes.map { PreparedFact(facts[$0]) }
+                facts: here.map { PreparedFact(facts[$0]) },
+                elsewhere: indexes.count == 1
+                    ? []
+                    : indexes.filter { $0.key != lane }.values.joined().map { facts[$0].stream }
             )
-            return (lane, submission, indexes)
+            return (lane, submission, here)
         }
     }
 

@@ -44,6 +44,8 @@ public struct EventLogError: Error, Sendable {
         case cursorBeyondLog = "cursor-beyond-log"
         /// Reading the whole log takes a temporary file, which could not be made or filled.
         case temporaryFile = "temporary-file"
+        /// An erasure would take payloads that prove other subscriptions, too.
+        case sharedPayloads = "shared-payloads"
         /// The log was closed.
         case closed = "closed"
     }

@@ -7,7 +7,7 @@ enum EventRows {
     static let columns = """
         e.lane, e.lane_offset, e.recorded_at, e.as_of_ms, e.purchase_date_ms, e.expires_date_ms,
         e.environment, e.original_transaction_id, e.kind, e.bundle_id, e.evidence_no, e.content,
-        e.is_imported
+        e.is_imported, e.salt
         """
 
     /// The event in a row of `columns`.
@@ -33,12 +33,15 @@ enum EventRows {
             asOf: Instant(milliseconds: try row.int8(3)),
             content: content
         )
+        let salt = try row.bytea(13).count
+        guard let erased = CommitmentKeys.erased(inStored: salt) else { throw malformed(position) }
         return Event(
             position: position,
             recordedAt: Instant(microseconds: try row.timestamptz(2)),
             fact: fact,
             evidence: try row.int8(10),
-            isImported: try row.bool(12)
+            isImported: try row.bool(12),
+            erased: erased
         )
     }
 
@@ -73,12 +76,13 @@ enum EventRows {
         )
     }
 
-    /// The confirmations in the columns of `confirmationColumns`.
+    /// The confirmations in the columns of `confirmationColumns`; none where they were erased.
     static func confirmations(
         in row: borrowing some PostgresFields & ~Copyable,
         lane: Int
     ) throws -> [Confirmation] {
         let found = try confirmationRow(in: row)
+        guard !found.repetitions.isEmpty else { return [] }
         guard let confirmations = found.confirmations(lane: lane) else {
             throw EventLogError(
                 .malformedLog,

@@ -31,8 +31,11 @@ struct EvidenceDictionaries: Sendable {
 struct EvidenceVault {
     /// A payload with its record, or why it is not what it was.
     enum Content {
-        /// The payload is there, byte for byte.
+        /// The payload is there, byte for byte; or it came after an erasure, was verified at entry,
+        /// and only its record was kept.
         case whole(Stored)
+        /// It was erased, and of its record what no digest covers any more is left.
+        case erased(commit: Int64, arrival: Arrival)
         /// It is not what its address says.
         case damaged(String)
     }
@@ -40,7 +43,8 @@ struct EvidenceVault {
     /// A payload and the columns of its record.
     struct Stored {
         let digest: Digest
-        let payload: [UInt8]
+        /// Nil where it was verified at entry and not kept.
+        let payload: [UInt8]?
         let commit: Int64
         let receivedAt: Instant
         let kind: String
@@ -140,16 +144,25 @@ struct EvidenceVault {
         guard byteCount >= 0, byteCount <= EvidenceVault.payloadBytesMax else {
             return .damaged("byte_count is \(byteCount)")
         }
-        let unpacked = try await unpack(try row.bytea(2), byteCount: byteCount)
-        guard let payload = unpacked else {
-            return .damaged("the payload cannot be put together")
+        guard let digest = try row.byteaIfPresent(8).flatMap(Digest.init(bytes:)) else {
+            return .erased(
+                commit: try row.int8(11),
+                arrival: try row.bool(9) ? .imported : .live
+            )
         }
-        let digest = Digest.of(payload)
-        guard try row.bytea(8) == digest.bytes else {
-            return .damaged("the payload's SHA-256 is \(digest)")
+        var payload: [UInt8]?
+        if let body = try row.byteaIfPresent(2) {
+            guard let unpacked = try await unpack(body, byteCount: byteCount) else {
+                return .damaged("the payload cannot be put together")
+            }
+            let computed = Digest.of(unpacked)
+            guard computed == digest else {
+                return .damaged("the payload's SHA-256 is \(computed)")
+            }
+            payload = unpacked
         }
-        guard payload.count == byteCount else {
-            return .damaged("byte_count is \(byteCount), the payload has \(payload.count)")
+        guard payload?.count ?? 0 == byteCount else {
+            return .damaged("byte_count is \(byteCount), the payload has \(payload?.count ?? 0)")
         }
         guard try row.timestamptz(3) % 1000 == 0 else {
             return .damaged("received_at has a fraction of a millisecond")

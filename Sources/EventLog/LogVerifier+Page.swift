@@ -18,19 +18,21 @@ extension LogVerifier {
     }
 
     enum StoredEvent {
-        case event(Event, Salt, store: String, isLate: Bool)
+        case event(Event, CommitmentKeys, store: String, isLate: Bool)
         case malformed(String)
     }
 
     struct StoredConfirmation {
         let row: ConfirmationRow
-        let salt: Salt?
+        let keys: CommitmentKeys?
+        let erased: ErasedParts
         let knownFrom: Int64
         let microseconds: Int64
     }
 
     enum StoredRecord {
         case whole(record: Digest, commit: Int64, arrival: Arrival)
+        case erased(commit: Int64, arrival: Arrival)
         case damaged(String)
     }
 
@@ -64,7 +66,7 @@ extension LogVerifier {
         let end = nextOffset.addingWithinRange(Int64(page.count))
         let rows = try await session.query(
             """
-            SELECT \(EventRows.columns), e.salt, e.fact_key, e.store, e.is_late,
+            SELECT \(EventRows.columns), e.fact_key, e.store, e.is_late,
                 \(StoredRow.typedColumns)
             FROM ledger.event e
             WHERE e.lane = $1 AND e.lane_offset >= $2 AND e.lane_offset < $3
@@ -76,7 +78,7 @@ extension LogVerifier {
             let offset = try row.int8(1)
             do {
                 let event = try EventRows.event(in: row)
-                guard let salt = Salt(bytes: try row.bytea(13)) else {
+                guard let keys = CommitmentKeys(stored: try row.bytea(13)) else {
                     page.events[offset] = .malformed("its salt does not have 16 bytes")
                     continue
                 }
@@ -92,7 +94,7 @@ extension LogVerifier {
                 }
                 page.events[offset] = .event(
                     event,
-                    salt,
+                    keys,
                     store: try row.textIfPresent(15) ?? "",
                     isLate: try row.bool(16)
                 )
@@ -114,7 +116,14 @@ extension LogVerifier {
         }
         guard lanes.lane(of: event.fact.stream.originalTransactionId) == lane else { return false }
         let isKeyKnown = event.fact.content.unrecognised.isEmpty
-        return try (!isKeyKnown || row.uuid(14) == FactKey(event.fact).bytes)
+        let offset = event.position.offset
+        let key =
+            switch event.erased {
+            case .nothing, .payload: FactKey(event.fact)
+            case .person: FactKey(erasedAt: offset, of: event.fact.subject)
+            case .everything: FactKey(erasedAt: offset, of: nil)
+            }
+        return try (!isKeyKnown || row.uuid(14) == key.bytes)
             && row.timestamptz(2) == event.recordedAt.microseconds
             && row.int8(4) == event.fact.purchaseDate.milliseconds
             && row.int8(5) == event.fact.expiresDate.milliseconds
@@ -158,6 +167,8 @@ extension LogVerifier {
                     commit: stored.commit,
                     arrival: stored.arrival
                 )
+            case .erased(let commit, let arrival):
+                records[$0] = .erased(commit: commit, arrival: arrival)
             case .damaged(let reason): records[$0] = .damaged(reason)
             }
         }
@@ -179,9 +190,11 @@ extension LogVerifier {
         )
         var repeated: Set<Int64> = []
         for row in rows {
+            let salt = try row.bytea(9)
             let stored = StoredConfirmation(
                 row: try EventRows.confirmationRow(in: row),
-                salt: Salt(bytes: try row.bytea(9)),
+                keys: CommitmentKeys(stored: salt),
+                erased: CommitmentKeys.erased(inStored: salt.count) ?? .nothing,
                 knownFrom: try row.int8(8),
                 microseconds: try row.timestamptz(7)
             )

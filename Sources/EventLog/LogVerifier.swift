@@ -13,6 +13,7 @@ struct LogVerifier {
     let session: PostgresSession
     private var state: LaneState
     var vault: EvidenceVault
+    private var audit = ErasureAudit()
 
     var lane: Int { state.lane }
     var nextCommit: Int64 { state.commit.addingWithinRange(1) }
@@ -32,6 +33,8 @@ struct LogVerifier {
         var commits: Int64 = 0
         var events: Int64 = 0
         var mismatch: VerificationReport.Mismatch?
+        /// What it found erased.
+        var erased = ErasureAudit()
     }
 
     /// A verifier of a range.
@@ -72,6 +75,7 @@ struct LogVerifier {
             range.mismatch = mismatch
         }
         range.end = state
+        range.erased = audit
         return range
     }
 
@@ -101,6 +105,11 @@ extension LogVerifier {
                 let (digest, evidence) = try digestOfEvent(at: offset, of: commit, in: page)
                 hasher.update(digest)
                 cited.insert(evidence)
+            }
+            // What cited an erased payload may itself be erased.
+            for number in erasedEvidence(of: commit, in: page) {
+                cited.insert(number)
+                audit.take(erasedEvidence: number, commit: commit.number)
             }
             let brought = page.confirmations[commit.number, default: []].sorted {
                 $0.row.precedes($1.row)
@@ -164,15 +173,22 @@ extension LogVerifier {
         }
     }
 
-    private func digestOfEvent(
+    private func erasedEvidence(of commit: Commit, in page: Page) -> [Int64] {
+        guard commit.evidence > 0 else { return [] }
+        return (commit.firstEvidence...commit.lastEvidence).filter {
+            if case .erased = page.records[$0] { true } else { false }
+        }
+    }
+
+    private mutating func digestOfEvent(
         at offset: Int64,
         of commit: Commit,
         in page: Page
     ) throws(VerificationReport.Mismatch) -> (Digest, evidence: Int64) {
-        let (event, salt, store, isLate): (Event, Salt, String, Bool)
+        let (event, keys, store, isLate): (Event, CommitmentKeys, String, Bool)
         switch page.events[offset] {
         case .event(let stored, let its, let word, let late):
-            (event, salt, store, isLate) = (stored, its, word, late)
+            (event, keys, store, isLate) = (stored, its, word, late)
         case .malformed(let reason): throw mismatch(commit.number, reason, offset: offset)
         case nil: throw mismatch(commit.number, "the event is missing", offset: offset)
         }
@@ -183,7 +199,14 @@ extension LogVerifier {
                 offset: offset
             )
         }
-        let (record, arrival) = try record(event.evidence, of: commit, in: page, at: offset)
+        audit.take(event)
+        let (record, arrival) = try record(
+            event.evidence,
+            of: commit,
+            in: page,
+            at: offset,
+            isErased: event.erased != .nothing
+        )
         guard event.isImported == (arrival == .imported) else {
             throw mismatch(
                 commit.number,
@@ -192,7 +215,7 @@ extension LogVerifier {
             )
         }
         let commitments = event.commitments(
-            salt: salt,
+            keys: keys,
             evidence: record,
             store: store,
             isLate: isLate
@@ -200,14 +223,17 @@ extension LogVerifier {
         return (commitments.digest, event.evidence)
     }
 
-    private func digestOfConfirmation(
+    private mutating func digestOfConfirmation(
         _ stored: StoredConfirmation,
         of commit: Commit,
         in page: Page
     ) throws(VerificationReport.Mismatch) -> (Digest, evidence: [Int64]) {
         let row = stored.row
-        guard let salt = stored.salt, let confirmations = row.confirmations(lane: lane),
-            !confirmations.isEmpty
+        audit.take(row.stream, commit: commit.number, erased: stored.erased)
+        let isBlank = stored.erased == .everything && row.repetitions.isEmpty
+        guard let keys = stored.keys,
+            let confirmations = isBlank ? [] : row.confirmations(lane: lane),
+            isBlank || !confirmations.isEmpty
         else {
             throw mismatch(commit.number, "a confirmation does not have the form that is written")
         }
@@ -240,13 +266,21 @@ extension LogVerifier {
                 )
             }
         }
-        let numbers = row.evidenceNumbers(lane: lane)
+        let numbers = isBlank ? [] : row.evidenceNumbers(lane: lane)
         var records: [Digest] = []
         for number in numbers {
-            records.append(try record(number, of: commit, in: page, at: nil).record)
+            records.append(
+                try record(
+                    number,
+                    of: commit,
+                    in: page,
+                    at: nil,
+                    isErased: stored.erased != .nothing
+                ).record
+            )
         }
         return (
-            row.commitments(lane: lane, salt: salt, evidence: records).digest, numbers
+            row.commitments(lane: lane, keys: keys, evidence: records).digest, numbers
         )
     }
 
@@ -254,7 +288,8 @@ extension LogVerifier {
         _ number: Int64,
         of commit: Commit,
         in page: Page,
-        at offset: Int64?
+        at offset: Int64?,
+        isErased: Bool
     ) throws(VerificationReport.Mismatch) -> (record: Digest, arrival: Arrival) {
         guard number >= commit.firstEvidence, number <= commit.lastEvidence else {
             throw mismatch(
@@ -264,9 +299,19 @@ extension LogVerifier {
             )
         }
         switch page.records[number] {
-        case .whole(let record, let its, let arrival) where its == commit.number:
+        case .whole(let record, let its, let arrival) where its == commit.number && !isErased:
             return (record, arrival)
-        case .whole:
+        case .erased(let its, let arrival) where its == commit.number && isErased:
+            return (.zero, arrival)
+        case .whole(_, commit.number, _), .erased(commit.number, _):
+            throw mismatch(
+                commit.number,
+                isErased
+                    ? "evidence \(number) is still there, and what cites it says it was erased"
+                    : "evidence \(number) is missing, and what cites it does not say it was erased",
+                offset: offset
+            )
+        case .whole, .erased:
             throw mismatch(
                 commit.number,
                 "evidence \(number) is filed under another commit",

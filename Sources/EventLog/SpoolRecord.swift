@@ -160,6 +160,8 @@ extension Kind {
         case 3: self = .notification
         case 4: self = .link
         case 5: self = .catalog
+        case 6: self = .erasure
+        case 7: self = .erased
         default: return nil
         }
     }
@@ -171,6 +173,8 @@ extension Kind {
         case .notification: 3
         case .link: 4
         case .catalog: 5
+        case .erasure: 6
+        case .erased: 7
         }
     }
 
@@ -181,7 +185,14 @@ extension Kind {
         let kind: Kind
         switch word.count {
         case 11: kind = .transaction
-        case 7: kind = word[0] == UInt8(ascii: "r") ? .renewal : .catalog
+        case 7:
+            kind =
+                switch word[0] {
+                case UInt8(ascii: "r"): .renewal
+                case UInt8(ascii: "c"): .catalog
+                default: .erasure
+                }
+        case 6: kind = .erased
         case 12: kind = .notification
         case 4: kind = .link
         default: return nil

@@ -70,7 +70,7 @@ package enum StoredRow {
     /// The values of a payload, in the order of `evidenceColumns`.
     package static func evidence(
         _ evidence: Evidence,
-        _ packed: EvidencePacking.Packed,
+        _ packed: EvidencePacking.Packed?,
         number: Int64,
         commit: Commit
     ) -> [PostgresValue] {
@@ -81,7 +81,7 @@ package enum StoredRow {
             .timestamptz(microseconds: evidence.receivedAt.microseconds),
             .bytea(evidence.digest.bytes), .text(evidence.kind.rawValue), .text(evidence.source),
             .text(evidence.verification.trust.rawValue), .text(evidence.context?.canonicalText),
-            .bytea(packed.body),
+            .bytea(packed?.body),
         ]
     }
 

@@ -32,6 +32,11 @@ public struct Salt: Hashable, Sendable {
         self.words = words
     }
 
+    /// The salt with the sixteen bytes that begin there.
+    fileprivate init(in bytes: UnsafeRawBufferPointer, at start: Int) {
+        words = bytes.loadUnaligned(fromByteOffset: start, as: (UInt64, UInt64).self)
+    }
+
     /// Its sixteen bytes.
     public var bytes: [UInt8] { withUnsafeBytes(of: words) { Array($0) } }
 
@@ -40,6 +45,108 @@ public struct Salt: Hashable, Sendable {
 
     /// Hashes the first bytes, which are as good as all.
     public func hash(into hasher: inout Hasher) { hasher.combine(words.0) }
+}
+
+/// What a row holds to commit to its three parts with: a salt where the part is there, the commitment
+/// itself where the part was erased.
+///
+/// Sixteen bytes are the row's own salt, from which those of all parts are derived. After an erasure
+/// the row holds, for each part in turn, either sixteen bytes of its salt or thirty-two of the
+/// commitment to it: 64 bytes where the evidence was removed, 80 where the person was, too, 96 where
+/// everything was. Written down in `schema/README.md`.
+public struct CommitmentKeys: Hashable, Sendable {
+    private let purchase: Key
+    private let person: Key
+    private let evidence: Key
+
+    private enum Key: Hashable, Sendable {
+        case salt(Salt)
+        case commitment(Digest)
+
+        var bytes: [UInt8] {
+            switch self {
+            case .salt(let salt): salt.bytes
+            case .commitment(let digest): digest.bytes
+            }
+        }
+
+        func commitment(to part: [UInt8]) -> Digest {
+            switch self {
+            case .salt(let salt): Digest.of(salt.bytes + part)
+            case .commitment(let digest): digest
+            }
+        }
+    }
+
+    /// The keys that a salt stands for.
+    public init(_ salt: Salt) {
+        let salts = Commitments.salts(of: salt)
+        purchase = .salt(salts.purchase)
+        person = .salt(salts.person)
+        evidence = .salt(salts.evidence)
+    }
+
+    /// The keys that a row holds; nil where they have another length than an erasure leaves.
+    public init?(stored bytes: [UInt8]) {
+        if let salt = Salt(bytes: bytes) {
+            self = CommitmentKeys(salt)
+            return
+        }
+        guard let parts = CommitmentKeys.erased(inStored: bytes.count) else { return nil }
+        var rest = bytes[...]
+        func take(_ isErased: Bool) -> Key {
+            let count = isErased ? Digest.byteCount : Salt.byteCount
+            defer { rest = rest.dropFirst(count) }
+            let piece = rest.prefix(count)
+            if !isErased, let salt = Salt(bytes: Array(piece)) { return .salt(salt) }
+            return .commitment(Digest(bytes: piece) ?? .zero)
+        }
+        let purchase = take(parts >= .everything)
+        let person = take(parts >= .person)
+        self = CommitmentKeys(
+            purchase: purchase,
+            person: person,
+            evidence: take(parts >= .payload)
+        )
+    }
+
+    private init(purchase: Key, person: Key, evidence: Key) {
+        self.purchase = purchase
+        self.person = person
+        self.evidence = evidence
+    }
+
+    /// What was erased of a row whose salt has so many bytes; nil where none has.
+    public static func erased(inStored byteCount: Int) -> ErasedParts? {
+        switch byteCount {
+        case 16: .nothing
+        case 64: .payload
+        case 80: .person
+        case 96: .everything
+        default: nil
+        }
+    }
+
+    /// The three keys as a row holds them after an erasure: salts of 16 bytes, commitments of 32.
+    public var stored: [UInt8] { purchase.bytes + person.bytes + evidence.bytes }
+
+    /// The bytes that a row holds once these parts are erased, whose commitments were these.
+    public func stored(without parts: ErasedParts, _ commitments: Commitments) -> [UInt8] {
+        (parts >= .everything ? commitments.purchase.bytes : purchase.bytes)
+            + (parts >= .person ? commitments.person.bytes : person.bytes)
+            + (parts >= .payload ? commitments.evidence.bytes : evidence.bytes)
+    }
+
+    fileprivate func commitments(
+        purchase bytes: [UInt8],
+        person personBytes: [UInt8],
+        evidence records: [UInt8]
+    ) -> (purchase: Digest, person: Digest, evidence: Digest) {
+        (
+            purchase.commitment(to: bytes), person.commitment(to: personBytes),
+            evidence.commitment(to: records)
+        )
+    }
 }
 
 /// The three commitments of one row: to what was bought, to whom it was, and to what proves it.
@@ -60,27 +167,34 @@ public struct Commitments: Hashable, Sendable {
     ///   - purchase: Canonical bytes of the first part.
     ///   - person: Canonical bytes of the second part.
     ///   - evidence: The digests of the records of its payloads, by their numbers.
-    ///   - salt: The row's salt.
+    ///   - keys: What the row holds to commit with.
     init(
-        purchase: some Sequence<UInt8>,
+        purchase: [UInt8],
         person: [UInt8],
         evidence: some Sequence<Digest>,
-        salt: Salt
+        keys: CommitmentKeys
     ) {
+        var records: [UInt8] = []
+        for digest in evidence { records += digest.bytes }
+        (self.purchase, self.person, self.evidence) = keys.commitments(
+            purchase: purchase,
+            person: person,
+            evidence: records
+        )
+    }
+
+    /// The salts of the three parts.
+    fileprivate static func salts(of salt: Salt) -> (purchase: Salt, person: Salt, evidence: Salt) {
         var writer = ByteWriter()
         writer.prefixed("subledger/salt")
         writer.raw(salt.bytes)
-        // 48 bytes: a salt of 16 for each part.
-        let salts = writer.bytes.withUnsafeBytes { bytes in
+        return writer.bytes.withUnsafeBytes { bytes in
             var hasher = SHA384()
             hasher.update(bufferPointer: bytes)
-            return Array(hasher.finalize())
+            return hasher.finalize().withUnsafeBytes { digest in
+                (Salt(in: digest, at: 0), Salt(in: digest, at: 16), Salt(in: digest, at: 32))
+            }
         }
-        self.purchase = Digest.of(Array(salts[..<16]) + purchase)
-        self.person = Digest.of(Array(salts[16..<32]) + person)
-        var record = Array(salts[32...])
-        for digest in evidence { record += digest.bytes }
-        self.evidence = Digest.of(record)
     }
 
     /// The digest of the row, which its commit covers.
@@ -98,13 +212,13 @@ extension Event {
     /// The commitments to the event's parts.
     ///
     /// - Parameters:
-    ///   - salt: The salt of its row.
-    ///   - record: The digest of its evidence's record.
+    ///   - keys: What its row holds to commit with.
+    ///   - record: The digest of its evidence's record; any where that was erased.
     ///   - store: The word of the store; empty for Apple's App Store.
     ///   - isLate: Whether its stream was confirmed as of a later time when the event came.
     /// - Returns: The three commitments that the digest of its row covers.
     public func commitments(
-        salt: Salt,
+        keys: CommitmentKeys,
         evidence record: Digest,
         store: String = "",
         isLate: Bool = false
@@ -131,7 +245,7 @@ extension Event {
             purchase: writer.bytes,
             person: person,
             evidence: CollectionOfOne(record),
-            salt: salt
+            keys: keys
         )
     }
 }
@@ -140,7 +254,7 @@ extension ConfirmationRow {
     /// The commitments to the row's parts; `records` are those of its payloads, by their numbers.
     public func commitments(
         lane: Int,
-        salt: Salt,
+        keys: CommitmentKeys,
         evidence records: [Digest]
     ) -> Commitments {
         var writer = ByteWriter()
@@ -153,7 +267,7 @@ extension ConfirmationRow {
         writer.prefixed(repetitions)
         writer.integer(UInt32(truncatingIfNeeded: transactionIds.count))
         for id in transactionIds { writer.prefixed(id) }
-        return Commitments(purchase: writer.bytes, person: [], evidence: records, salt: salt)
+        return Commitments(purchase: writer.bytes, person: [], evidence: records, keys: keys)
     }
 }
 

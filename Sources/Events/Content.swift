@@ -29,6 +29,8 @@ public enum Format: UInt8, CaseIterable, Sendable {
     case customerLink = 10
     /// The operator's import of a version of the product catalog.
     case catalogVersion = 11
+    /// The operator's erasure of a part of the log.
+    case erasure = 12
 
     /// The fields whose absence asserts that there is no such thing.
     ///
@@ -43,7 +45,7 @@ public enum Format: UInt8, CaseIterable, Sendable {
         case .responseTransaction, .singleTransaction: Format.responseDenials
         case .pendingRenewalInfo: Format.pendingRenewalDenials
         case .customerLink: Format.linkDenials
-        case .topLevelRenewalInfo, .statusUpdateNotification, .catalogVersion: []
+        case .topLevelRenewalInfo, .statusUpdateNotification, .catalogVersion, .erasure: []
         }
     }
 

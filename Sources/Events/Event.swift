@@ -38,6 +38,8 @@ public struct Event: Hashable, Sendable {
     public let evidence: Int64
     /// Whether the payload was imported from files; false where it arrived live.
     public let isImported: Bool
+    /// How much of it was erased since; scans for folds leave it out.
+    public let erased: ErasedParts
 
     /// An event as the log holds it.
     public init(
@@ -45,13 +47,15 @@ public struct Event: Hashable, Sendable {
         recordedAt: Instant,
         fact: Fact,
         evidence: Int64,
-        isImported: Bool = false
+        isImported: Bool = false,
+        erased: ErasedParts = .nothing
     ) {
         self.position = position
         self.recordedAt = recordedAt
         self.fact = fact
         self.evidence = evidence
         self.isImported = isImported
+        self.erased = erased
     }
 }
 

@@ -95,6 +95,8 @@ public enum PayloadKind: String, CaseIterable, Sendable {
     case customerLink = "customer-link"
     /// The operator's import of a version of the product catalog.
     case catalogVersion = "catalog-version"
+    /// The operator's statement that a part of the log was erased.
+    case erasureStatement = "erasure-statement"
 }
 
 /// How a payload was verified.

@@ -12,6 +12,11 @@ public enum Kind: String, CaseIterable, Sendable {
     case link
     /// A version of the product catalog, which the operator imported: in a stream of its own.
     case catalog
+    /// The operator's erasure of what the log held of a subscription: what was taken from which
+    /// rows, never what it was.
+    case erasure
+    /// An event whose content was erased: it says nothing, and folds pass it over.
+    case erased
 }
 
 /// The identity of a subscription: an `originalTransactionId` in one environment.
@@ -96,12 +101,25 @@ public struct Fact: Hashable, Sendable {
         self.content = content
     }
 
+    /// The same without what identifies a person.
+    package var withoutPerson: Fact {
+        Fact(
+            stream: stream,
+            bundleId: bundleId,
+            kind: kind,
+            purchaseDate: purchaseDate,
+            expiresDate: expiresDate,
+            asOf: asOf,
+            content: content.withoutPerson
+        )
+    }
+
     /// What facts must share to speak of the same thing.
     public var subject: Subject {
         let name =
             switch kind {
             case .transaction: content.text(.productId) ?? ""
-            case .renewal, .link: ""
+            case .renewal, .link, .erasure, .erased: ""
             case .catalog: content.integer(.catalogVersion).map { String($0) } ?? ""
             case .notification:
                 content.text(.notificationUUID) ?? content.text(.notificationType) ?? ""

@@ -35,6 +35,10 @@ public enum Field: UInt8, CaseIterable, Sendable {
     case linkReason = 26
     case linkedBy = 27
 
+    // Why something was erased, and who erased it.
+    case erasureReason = 28
+    case erasedBy = 29
+
     // What happens next (app-store.md §D.2).
     case autoRenewProductId = 32
     case autoRenewStatus = 33
@@ -63,6 +67,13 @@ public enum Field: UInt8, CaseIterable, Sendable {
     // Which fields stand in `extra`, because they came in an unexpected form: they are there,
     // not denied. Bit n for the field with tag n; of the purchase, so that it outlives `extra`.
     case keptAside = 57
+
+    // What an erasure took, and where: a raw value of `Erasure.Scope`, and ranges of offsets, of
+    // numbers of commits and of numbers of payloads in the lane.
+    case erasureScope = 58
+    case erasedEvents = 59
+    case erasedConfirmations = 60
+    case erasedEvidence = 61
 
     /// Every property that has no tag of its own: one JSON object, keys sorted, numbers as written.
     case extra = 63

@@ -83,6 +83,14 @@ extension Content {
         }
     }
 
+    /// The content without what identifies a person.
+    public var withoutPerson: Content {
+        Content(canonicalBytes: parts.purchase) ?? Content(format: format)
+    }
+
+    /// Whether anything in it identifies a person.
+    public var hasPerson: Bool { !parts.person.isEmpty }
+
     /// The canonical bytes without the fields of which a different value is not news.
     package var meaningfulBytes: [UInt8] {
         let left = Content.meaningless & carried.rawValue

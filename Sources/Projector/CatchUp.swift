@@ -107,6 +107,11 @@ struct CatchUp: Sendable {
         guard var current = try lock(waits: waits, in: session) else { return .overtaken }
         while let changes = channel.receive() {
             for (index, change) in changes.enumerated() {
+                let followed = parts.first { $0.part.name == current[index].name }
+                if let followed {
+                    let cleared = ClearedRows(current[index], followed.projection)
+                    current[index].content.add(try cleared.delete(change.cleared, in: session))
+                }
                 try apply(change, to: current[index], in: session)
                 current[index].content.add(change.content)
             }
@@ -222,9 +227,13 @@ private struct ChangeFolding: Sendable {
         let after = StreamFold(touched.after)
         var isRefused = false
         for (index, followed) in parts.enumerated() {
-            let old = before.rows(of: followed.projection, in: followed.context)
             let new = after.rows(of: followed.projection, in: followed.context)
             isRefused = isRefused || new.refusal != nil
+            if touched.isErased {
+                changes[index].replaceAll(by: new, of: after.stream, lane: after.lane)
+                continue
+            }
+            let old = before.rows(of: followed.projection, in: followed.context)
             changes[index].replace(old, by: new, of: after.stream, lane: after.lane)
         }
         counts.streams += 1

@@ -15,6 +15,9 @@ struct TableChanges: Sendable {
     private var inserted = CopyBinaryWriter.rowsOnly()
     /// What is added to the table's content.
     private(set) var content = ProjectionDigest()
+    /// Streams of which all rows are to be taken out, whatever they are: they cannot be folded again
+    /// as they were, for something of them was erased.
+    private(set) var cleared: [StreamID] = []
     /// Streams that were refused before and are to be forgotten as such.
     private(set) var readmitted: [StreamID] = []
     /// Streams that are refused now.
@@ -22,7 +25,20 @@ struct TableChanges: Sendable {
 
     /// Bytes that wait to be written, about.
     var byteCount: Int {
-        inserted.readyByteCount + ordinals.count * 64 + (readmitted.count + refused.count) * 128
+        inserted.readyByteCount + ordinals.count * 64 + (readmitted.count + refused.count + cleared.count) * 128
+    }
+
+    /// Takes out whatever the table has of a stream, and puts in what is known now.
+    mutating func replaceAll(by after: FoldOutcome, of stream: StreamID, lane: Int) {
+        cleared.append(stream)
+        for (index, row) in after.rows.enumerated() {
+            inserted.row(row, ordinal: index + 1, of: stream, lane: lane)
+        }
+        content.add(after.rows, of: stream)
+        readmitted.append(stream)
+        if let refusal = after.refusal {
+            refused.append(RefusedStream(stream: stream, refusal: refusal))
+        }
     }
 
     /// Takes what was known of a stream out, and what is known now in.

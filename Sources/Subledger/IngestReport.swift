@@ -24,6 +24,8 @@ public struct IngestReport: Sendable {
     public private(set) var appended = 0
     /// Facts that the log knew already.
     public private(set) var duplicates = 0
+    /// Facts that were refused because their subscription was erased, and they are from before.
+    public private(set) var erased = 0
     /// Facts whose transaction id was new for a purchase that was known (app-store.md §G-4).
     public private(set) var restored = 0
     /// Payloads that were verified and neither brought nor confirmed anything: nothing of them was
@@ -106,7 +108,13 @@ public struct IngestReport: Sendable {
             notices.append(Remark(path: path, notice: notice))
         }
         for outcome in ingestion.outcomes {
-            if outcome.isNew { appended += 1 } else { duplicates += 1 }
+            if outcome.isErased {
+                erased += 1
+            } else if outcome.isNew {
+                appended += 1
+            } else {
+                duplicates += 1
+            }
             if outcome.isRestore { restored += 1 }
             let position = outcome.position
             positions[position.lane] = max(positions[position.lane] ?? 0, position.offset)

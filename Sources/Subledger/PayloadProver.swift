@@ -29,7 +29,8 @@ final class PayloadProver: Sendable {
         var result = PageResult()
         for cited in page.payloads {
             switch judge(cited) {
-            case .success(let trust): result.proven.append(trust)
+            case .success(let trust?): result.proven.append(trust)
+            case .success(nil): result.notKept += 1
             case .failure(let failure):
                 result.failure = failure.located(in: cited)
                 return result
@@ -46,14 +47,20 @@ final class PayloadProver: Sendable {
         return result
     }
 
-    private func judge(_ cited: CitedPayload) -> Result<Verification.Trust, Unproven> {
+    // Nil for a payload that is not kept.
+    private func judge(_ cited: CitedPayload) -> Result<Verification.Trust?, Unproven> {
         switch cited.evidence {
         case .missing:
             return .failure(Unproven(.evidenceMissing, "the payload is not in the log"))
         case .damaged(let reason):
             return .failure(Unproven(.evidenceDamaged, reason))
-        case .whole(let evidence) where evidence.kind == .catalogVersion:
-            return CatalogProof.disproof(of: cited, by: evidence).map { .failure($0) }
+        case .erased:
+            return .success(nil)
+        case .verifiedAtEntry:
+            return .success(nil)
+        case .whole(let evidence)
+        where evidence.kind == .catalogVersion || evidence.kind == .erasureStatement:
+            return OwnProof.disproof(of: cited, by: evidence).map { .failure($0) }
                 ?? .success(evidence.verification.trust)
         case .whole(let evidence):
             if let root = evidence.verification.root, !rootDigests.contains(root) {
@@ -105,12 +112,16 @@ final class PayloadProver: Sendable {
     }
 }
 
-/// Proves versions of the catalog: the operator's own statements, which no verifier of Apple's takes.
-private enum CatalogProof {
+/// Proves what the operator states about the log itself, which no verifier of Apple's takes: versions
+/// of the catalog, and erasures.
+private enum OwnProof {
     static func disproof(of cited: CitedPayload, by evidence: Evidence) -> Unproven? {
         let fact: Fact
         do throws(Rejection) {
-            fact = try CatalogStatement.fact(ofStored: evidence.payload)
+            fact =
+                evidence.kind == .erasureStatement
+                ? try ErasureStatement.fact(ofStored: evidence.payload)
+                : try CatalogStatement.fact(ofStored: evidence.payload)
         } catch {
             return Unproven(error)
         }

@@ -8,6 +8,9 @@ public struct SignatureReport: Sendable {
     public private(set) var verified: Int64 = 0
     /// The same by trust.
     public private(set) var byTrust: [Verification.Trust: Int64] = [:]
+    /// Payloads that were erased, or came after an erasure and were not kept: the chain proves that
+    /// they were there.
+    public private(set) var notKept: Int64 = 0
     /// The first event that is not proven, or whose confirmation is not; nil where all are.
     public private(set) var firstFailure: Failure?
 
@@ -54,6 +57,7 @@ public struct SignatureReport: Sendable {
             verified += 1
             byTrust[trust, default: 0] += 1
         }
+        notKept += result.notKept
         guard let failure = result.failure else { return }
         if failure.reason != Reason.eventMalformed.rawValue { payloads += 1 }
         firstFailure = failure
@@ -64,6 +68,8 @@ public struct SignatureReport: Sendable {
 struct PageResult: Sendable {
     /// Trust of the payloads that prove their events, up to the first that does not.
     var proven: [Verification.Trust] = []
+    /// How many payloads are not kept.
+    var notKept: Int64 = 0
     /// The first that does not.
     var failure: SignatureReport.Failure?
 }

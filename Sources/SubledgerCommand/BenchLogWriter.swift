@@ -64,7 +64,12 @@ struct BenchLogWriter {
                 evidence: commits
             )
             let salt = Salt.random()
-            hasher.update(event.commitments(salt: salt, evidence: evidence.recordDigest).digest)
+            hasher.update(
+                event.commitments(
+                    keys: CommitmentKeys(salt),
+                    evidence: evidence.recordDigest
+                ).digest
+            )
             rows.append(PlainEventRow(event, salt: salt).values)
         }
         let digest = hasher.digest()

@@ -77,6 +77,18 @@ extension StoredEvent {
     fileprivate func payload(_ lanes: LaneCount) throws -> [UInt8] {
         switch evidence {
         case .whole(let evidence): return evidence.payload
+        case .erased:
+            throw Failure(
+                Exit.notFound,
+                "the payload of event \(event.position.text(lanes: lanes)) was erased; `subledger "
+                    + "history \(event.fact.stream.originalTransactionId)` shows when, and why"
+            )
+        case .verifiedAtEntry:
+            throw Failure(
+                Exit.notFound,
+                "the payload of event \(event.position.text(lanes: lanes)) was verified when it came "
+                    + "and not kept, because its subscription had been erased"
+            )
         case .missing:
             throw Failure(
                 Exit.mismatch,
@@ -91,6 +103,15 @@ extension StoredEvent {
         }
     }
 
+    private var evidenceWords: String {
+        switch evidence {
+        case .whole(let evidence): evidence.digest.hex
+        case .erased: "number \(event.evidence), which was erased"
+        case .verifiedAtEntry: "number \(event.evidence), verified at entry and not kept"
+        case .missing, .damaged: "number \(event.evidence), which is not there"
+        }
+    }
+
     private var record: Evidence? {
         if case .whole(let evidence) = evidence { evidence } else { nil }
     }
@@ -102,7 +123,7 @@ extension StoredEvent {
             "originalTransactionId": .text(fact.stream.originalTransactionId),
             "environment": .text(fact.stream.environment.word),
             "kind": .text(fact.kind.rawValue), "format": .text("\(fact.content.format)"),
-            "bundleId": .text(fact.bundleId),
+            "bundleId": .text(fact.bundleId), "erased": JSONTree(event.erased.word),
             "asOf": .number(fact.asOf.milliseconds),
             "recordedAt": .number(event.recordedAt.milliseconds),
             "purchaseDate": JSONTree(fact.purchaseDate.ifSet),
@@ -131,7 +152,7 @@ extension StoredEvent {
         .object([
             "position": JSONTree(event.position, lanes: lanes),
             "eventDigest": JSONTree(commitments?.digest.hex),
-            "salt": .text(hexadecimal(salt.bytes)),
+            "salt": .text(hexadecimal(keys.stored)),
             "commitments": .object([
                 "purchase": JSONTree(commitments?.purchase.hex),
                 "person": JSONTree(commitments?.person.hex),
@@ -160,11 +181,12 @@ extension StoredEvent {
         var table = TextTable(["event", event.position.text(lanes: lanes)])
         let lines = [
             ("subscription", "\(fact.stream.originalTransactionId) · \(fact.stream.environment)"),
-            ("kind", fact.kind.rawValue), ("says", fact.summary), ("as of", fact.asOf.clock),
+            ("kind", fact.kind.rawValue), ("says", fact.summary),
+            ("erased", event.erased.word ?? "nothing"), ("as of", fact.asOf.clock),
             ("recorded", event.recordedAt.clock), ("bundle", fact.bundleId),
             ("purchase", fact.purchaseDate.ifSet == nil ? "–" : fact.purchaseDate.clock),
             ("expires", fact.expiresDate.ifSet == nil ? "–" : fact.expiresDate.clock),
-            ("evidence", record?.digest.hex ?? "number \(event.evidence), which is not there"),
+            ("evidence", evidenceWords),
             (
                 "",
                 [record?.kind.rawValue, record?.verification.trust.rawValue, record?.source]
@@ -190,8 +212,8 @@ extension StoredEvent {
             ("  of purchase", commitments?.purchase.hex ?? "–"),
             ("  of person", commitments?.person.hex ?? "–"),
             ("  of evidence", commitments?.evidence.hex ?? "–"),
-            ("salt", hexadecimal(salt.bytes)),
-            ("evidence", record?.digest.hex ?? "number \(event.evidence), which is not there"),
+            ("salt", hexadecimal(keys.stored)),
+            ("evidence", evidenceWords),
             ("evidence record", record?.recordDigest.hex ?? "–"),
             ("commit", "\(columns.number) of lane \(columns.lane), \(columns.committedAt.clock)"),
             (

@@ -65,7 +65,7 @@ struct Failure: Error {
         case .permissionDenied: Exit.permission
         case .databaseUnavailable, .catalogueTaken: Exit.unavailable
         case .malformedLog, .cursorNotOfLog, .cursorBeyondLog: Exit.mismatch
-        case .tooManyFacts, .tooManyStreams: Exit.badInput
+        case .tooManyFacts, .tooManyStreams, .sharedPayloads: Exit.badInput
         case .database, .closed: Exit.internalError
         }
     }

@@ -25,8 +25,9 @@ struct FeedLine {
         line.append(UInt8(ascii: "{"))
         append(event.position, to: &line)
         line.member(.recordedAt, event.recordedAt.milliseconds)
-        line.member(.asOf, fact.asOf.milliseconds)
+        if fact.kind != .erased { line.member(.asOf, fact.asOf.milliseconds) }
         line.member(.kind, fact.kind.rawValue)
+        if let erased = fed.event.erased.word { line.member(.erased, erased) }
         line.member(.format, FeedLine.formatNames[Int(fact.content.format.rawValue)])
         line.member(.environment, fact.stream.environment.word)
         line.member(.bundleId, fact.bundleId)
@@ -38,7 +39,7 @@ struct FeedLine {
             line += Array(",\"tag\(tag)\":\"\(hexadecimal(value))\"".utf8)
         }
         if let evidence = fed.evidence {
-            line.member(.evidence, evidence.digest.hex)
+            if let digest = evidence.digest { line.member(.evidence, digest.hex) }
             line.member(.evidenceKind, evidence.evidenceKind)
             line.member(.source, evidence.source)
             line.member(.arrival, evidence.arrival)
@@ -64,7 +65,7 @@ struct FeedLine {
 
     /// The members that are no property of Apple's content; no `Field` may have one of these names.
     enum Member: String, CaseIterable {
-        case position, recordedAt, asOf, kind, format, environment, bundleId
+        case position, recordedAt, asOf, kind, erased, format, environment, bundleId
         case originalTransactionId, purchaseDate, expiresDate
         case evidence, evidenceKind, source, arrival, trust, cursor
     }

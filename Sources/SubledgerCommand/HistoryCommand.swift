@@ -98,7 +98,8 @@ extension Event {
                 content: content
             ),
             evidence: evidence,
-            isImported: isImported
+            isImported: isImported,
+            erased: erased
         )
     }
 }
@@ -151,8 +152,9 @@ struct HistoryDocument: Encodable {
     struct Line: Encodable {
         let position: PositionValue
         let recordedAt: Int64
-        let asOf: Int64
+        let asOf: Int64?
         let kind: String
+        let erased: String?
         let bundleId: String
         let purchaseDate: Int64?
         let expiresDate: Int64?
@@ -164,7 +166,7 @@ struct HistoryDocument: Encodable {
         let trust: String?
         let confirmations: Int
         let confirmedBy: [ConfirmedBy]
-        let effective: Int64
+        let effective: Int64?
         let effect: [String]?
     }
 
@@ -211,20 +213,21 @@ struct HistoryDocument: Encodable {
             return Line(
                 position: PositionValue(event.position, lanes: lanes),
                 recordedAt: event.recordedAt.milliseconds,
-                asOf: fact.asOf.milliseconds,
+                asOf: fact.kind == .erased ? nil : fact.asOf.milliseconds,
                 kind: fact.kind.rawValue,
+                erased: event.erased.word,
                 bundleId: fact.bundleId,
                 purchaseDate: fact.purchaseDate.ifSet,
                 expiresDate: fact.expiresDate.ifSet,
                 fields: fact.content.jsonFields,
-                evidence: summary?.digest.hex,
+                evidence: summary?.digest?.hex,
                 evidenceKind: summary?.evidenceKind,
                 source: summary?.source,
                 arrival: summary?.arrival,
                 trust: summary?.trust,
                 confirmations: confirmations[event.position]?.count ?? 0,
                 confirmedBy: ConfirmedBy.all(confirmations[event.position] ?? [], evidence),
-                effective: fact.effective.milliseconds,
+                effective: fact.kind == .erased ? nil : fact.effective.milliseconds,
                 effect: effects[event.position]?.map(\.role.rawValue)
             )
         }
@@ -251,11 +254,14 @@ struct HistoryDocument: Encodable {
                 summary,
                 ConfirmedBy.all(confirmations[event.position] ?? [], evidence).first?.trust
             )
+            let isBlank = event.fact.kind == .erased
+            let rest = event.erased == .person ? " · rest erased" : ""
             table.add([
-                event.position.mark(lanes: lanes), event.fact.effective.clock,
-                event.fact.asOf.clock,
-                event.recordedAt.clock, lag(event), trust, summary?.source ?? "?",
-                event.fact.kind.rawValue, event.fact.summary,
+                event.position.mark(lanes: lanes), isBlank ? "–" : event.fact.effective.clock,
+                isBlank ? "–" : event.fact.asOf.clock,
+                event.recordedAt.clock, isBlank ? "–" : lag(event), trust,
+                summary?.source ?? "?",
+                event.fact.kind.rawValue, event.fact.summary + rest,
                 effects[event.position].map(HistoryDocument.effect) ?? "",
             ])
         }
@@ -270,9 +276,10 @@ struct HistoryDocument: Encodable {
     }
 
     private static func trust(_ summary: EvidenceSummary?, _ confirmed: String?) -> String {
-        guard let own = summary?.trust else { return "?" }
+        guard var own = summary?.trust else { return "?" }
+        if summary?.isKept == false { own += ", not kept" }
         guard let best = confirmed.flatMap(Verification.Trust.init(rawValue:)),
-            let first = Verification.Trust(rawValue: own), best.isStronger(than: first)
+            let first = summary.flatMap({ Verification.Trust(rawValue: $0.trust) }), best.isStronger(than: first)
         else { return own }
         return "\(own), then \(best.rawValue)"
     }

@@ -149,6 +149,8 @@ struct IngestCommand: AsyncParsableCommand {
             "\(report.payloads) payloads: \(report.appended) facts appended, "
                 + "\(report.duplicates) known already, \(report.rejected) payloads refused; "
                 + "\(report.streams) streams"
+                + (report.erased > 0
+                    ? "; \(report.erased) facts refused, because their subscription was erased" : "")
                 + (report.unchanged > 0 ? "; \(report.unchanged) payloads without news" : "")
                 + (skipped > 0 ? "; \(skipped) other files passed over" : "")
                 + (place.isEmpty ? "" : "; in the log up to \(place)")
@@ -163,6 +165,7 @@ struct IngestCommand: AsyncParsableCommand {
         let payloads: Int
         let appended: Int
         let duplicates: Int
+        let erased: Int
         let unchanged: Int
         let rejected: Int
         let streams: Int
@@ -188,6 +191,7 @@ struct IngestCommand: AsyncParsableCommand {
             payloads = report.payloads
             appended = report.appended
             duplicates = report.duplicates
+            erased = report.erased
             unchanged = report.unchanged
             rejected = report.rejected
             streams = report.streams

@@ -37,6 +37,18 @@ extension Instant {
     var ifSet: Int64? { milliseconds == 0 ? nil : milliseconds }
 }
 
+extension Erasure.Scope {
+    /// What was erased, in a few words.
+    var summary: String {
+        switch self {
+        case .subscription: "erased: the subscription"
+        case .customer: "erased: what identifies the customer"
+        case .link: "erased: links to a former customer"
+        case .payload: "erased: payloads shared with another subscription"
+        }
+    }
+}
+
 extension Fact {
     /// A fact in a few words.
     var summary: String {
@@ -50,7 +62,18 @@ extension Fact {
         case .catalog:
             "version \(content.integer(.catalogVersion) ?? 0) of the catalog from "
                 + (content.instant(.effectiveFrom)?.clock ?? "?")
+        case .erasure: erasureSummary
+        case .erased: "erased"
         }
+    }
+
+    private var erasureSummary: String {
+        guard let erasure = Erasure(content) else { return "erasure" }
+        var words = [erasure.scope.summary]
+        if !erasure.events.isEmpty { words.append("events \(erasure.events)") }
+        if let by = content.text(.erasedBy) { words.append("by \(by)") }
+        if let reason = content.text(.erasureReason) { words.append(reason) }
+        return words.joined(separator: " · ")
     }
 
     private var linkSummary: String {
@@ -91,5 +114,17 @@ extension Fact {
             words.append("expiration intent \(intent)")
         }
         return words.joined(separator: " · ")
+    }
+}
+
+extension ErasedParts {
+    /// The word of documents; nil for nothing.
+    var word: String? {
+        switch self {
+        case .nothing: nil
+        case .payload: "payload"
+        case .person: "person"
+        case .everything: "everything"
+        }
     }
 }

@@ -7,7 +7,7 @@ DO $$
 DECLARE
     wanted text;
 BEGIN
-    FOREACH wanted IN ARRAY ARRAY['ledger_owner', 'ledger_writer', 'ledger_reader'] LOOP
+    FOREACH wanted IN ARRAY ARRAY['ledger_owner', 'ledger_writer', 'ledger_reader', 'ledger_eraser'] LOOP
         IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = wanted) THEN
             BEGIN
                 EXECUTE format('CREATE ROLE %I NOLOGIN', wanted);
@@ -24,6 +24,9 @@ BEGIN
             END;
         END IF;
     END LOOP;
+    IF NOT pg_has_role('ledger_eraser', 'ledger_writer', 'MEMBER') THEN
+        GRANT ledger_writer TO ledger_eraser;
+    END IF;
 END
 $$;
 

@@ -14,13 +14,15 @@ DECLARE
         "18": "revocationDate", "19": "revocationReason", "20": "revocationType",
         "21": "revocationPercentage", "22": "appAccountToken", "23": "appTransactionId",
         "24": "previousOriginalTransactionId", "25": "customerId", "26": "linkReason",
-        "27": "linkedBy", "32": "autoRenewProductId",
+        "27": "linkedBy", "28": "erasureReason", "29": "erasedBy", "32": "autoRenewProductId",
         "33": "autoRenewStatus", "34": "expirationIntent", "35": "isInBillingRetryPeriod",
         "36": "gracePeriodExpiresDate", "37": "priceIncreaseStatus", "38": "renewalDate",
         "39": "renewalPrice", "40": "recentSubscriptionStartDate", "48": "notificationType",
         "49": "subtype", "50": "notificationUUID", "51": "status",
         "52": "consumptionRequestReason", "53": "catalogVersion", "54": "effectiveFrom",
-        "55": "bodyDigest", "56": "fileName", "57": "keptAside", "63": "extra"}';
+        "55": "bodyDigest", "56": "fileName", "57": "keptAside",
+        "58": "erasureScope", "59": "erasedEvents", "60": "erasedConfirmations",
+        "61": "erasedEvidence", "63": "extra"}';
     numeric_tags constant int[] :=
         '{8,12,14,18,19,21,33,34,36,37,38,39,40,51,53,54,57}';
     fields jsonb := '{}';

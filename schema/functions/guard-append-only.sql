@@ -50,6 +50,8 @@ BEGIN
         ledger.checkpoint TO ledger_writer;
     -- SELECT … FOR UPDATE asks for the privilege; the trigger refuses the use of it.
     GRANT UPDATE (lane) ON ledger.lane TO ledger_writer;
+    REVOKE ALL ON FUNCTION ledger.erase FROM PUBLIC;
+    GRANT EXECUTE ON FUNCTION ledger.erase TO ledger_eraser;
 END
 $$;
 COMMENT ON FUNCTION ledger.guard_append_only() IS

@@ -1,0 +1,240 @@
+internal import Events
+internal import Postgres
+
+/// What a part of a lane is missing: to be held against what erasures say they took.
+///
+/// Its memory grows with the number of erased rows.
+struct ErasureAudit: Sendable {
+    private(set) var events: [Int64: (stream: StreamID, parts: ErasedParts)] = [:]
+    private(set) var confirmations: [Int64: Set<StreamID>] = [:]
+    /// Erased payloads, by number, with the commit that brought them.
+    private(set) var evidence: [Int64: Int64] = [:]
+
+    /// Takes an event as it is stored.
+    mutating func take(_ event: Event) {
+        guard event.erased != .nothing else { return }
+        events[event.position.offset] = (event.fact.stream, event.erased)
+    }
+
+    /// Takes a row of confirmations of that commit.
+    mutating func take(_ stream: StreamID, commit: Int64, erased parts: ErasedParts) {
+        if parts != .nothing { confirmations[commit, default: []].insert(stream) }
+    }
+
+    /// Takes the number of a payload that was erased.
+    mutating func take(erasedEvidence number: Int64, commit: Int64) {
+        evidence[number] = commit
+    }
+
+    /// Takes what was found in another part of the lane.
+    mutating func formUnion(_ other: ErasureAudit) {
+        events.merge(other.events) { $1 }
+        confirmations.merge(other.confirmations) { $0.union($1) }
+        evidence.merge(other.evidence) { $1 }
+    }
+}
+
+/// The erasures of a log, held against what is missing in it.
+///
+/// Content that is missing without an erasure is a fault, and so is content that an erasure says it
+/// took and that is still there.
+struct RecordedErasures {
+    private struct Recorded {
+        let position: Position
+        let stream: StreamID
+        let erasure: Erasure?
+    }
+
+    private let recorded: [Int: [Recorded]]
+
+    /// Reads the erasures of all lanes.
+    init(_ session: PostgresSession) async throws {
+        let rows = try await session.query(
+            """
+            SELECT lane, lane_offset, environment, original_transaction_id, content
+            FROM ledger.event WHERE kind = 'erasure' ORDER BY lane, lane_offset
+            """
+        )
+        var recorded: [Int: [Recorded]] = [:]
+        for row in rows {
+            let position = Position(lane: Int(try row.int4(0)), offset: try row.int8(1))
+            recorded[position.lane, default: []].append(
+                Recorded(
+                    position: position,
+                    stream: StreamID(
+                        environment: Environment(try row.text(2)),
+                        originalTransactionId: try row.text(3)
+                    ),
+                    erasure: Content(canonicalBytes: try row.bytea(4)).flatMap { Erasure($0) }
+                )
+            )
+        }
+        self.recorded = recorded
+    }
+
+    /// The first fault of a lane; nil where its erasures and its gaps agree.
+    ///
+    /// - Parameters:
+    ///   - lane: The lane.
+    ///   - found: What was found missing in the verified part.
+    ///   - offsets: The offsets of the verified part: erasures in it must have been done.
+    ///   - session: A connection that is used by nobody else meanwhile.
+    func fault(
+        lane: Int,
+        _ found: ErasureAudit,
+        offsets: Range<Int64>,
+        _ session: PostgresSession
+    ) async throws -> VerificationReport.Mismatch? {
+        let erasures = recorded[lane, default: []]
+        for one in erasures where offsets.contains(one.position.offset) {
+            guard let erasure = one.erasure else {
+                return try await mismatch(
+                    lane: lane,
+                    offset: one.position.offset,
+                    "the erasure does not have the form that is written",
+                    session
+                )
+            }
+            guard try await isDone(erasure, of: one.stream, lane: lane, session) else {
+                return try await mismatch(
+                    lane: lane,
+                    offset: one.position.offset,
+                    "what the erasure says it took is still there, or never was there",
+                    session
+                )
+            }
+        }
+        return try await unexplained(found, by: erasures, lane: lane, session)
+    }
+
+    // What is gone must have been taken by an erasure.
+    private func unexplained(
+        _ found: ErasureAudit,
+        by erasures: [Recorded],
+        lane: Int,
+        _ session: PostgresSession
+    ) async throws -> VerificationReport.Mismatch? {
+        for (offset, gone) in found.events.sorted(by: { $0.key < $1.key })
+        where !erasures.contains(where: {
+            $0.stream == gone.stream && $0.position.offset > offset
+                && $0.erasure?.scope.parts == gone.parts
+                && $0.erasure?.events.contains(offset) == true
+        }) {
+            return try await mismatch(
+                lane: lane,
+                offset: offset,
+                "content of the event is missing, and no erasure says that it took it",
+                session
+            )
+        }
+        for (commit, streams) in found.confirmations.sorted(by: { $0.key < $1.key }) {
+            for stream in streams
+            where !erasures.contains(where: {
+                $0.stream == stream && $0.erasure?.confirmations.contains(commit) == true
+            }) {
+                return VerificationReport.Mismatch(
+                    lane: lane,
+                    commit: commit,
+                    offset: nil,
+                    reason: "confirmations are missing, and no erasure says that it took them"
+                )
+            }
+        }
+        for (number, commit) in found.evidence.sorted(by: { $0.key < $1.key })
+        where !erasures.contains(where: { $0.erasure?.evidence.contains(number) == true }) {
+            return VerificationReport.Mismatch(
+                lane: lane,
+                commit: commit,
+                offset: nil,
+                reason: "evidence \(number) is missing, and no erasure says that it took it"
+            )
+        }
+        return nil
+    }
+
+    // What an erasure says it took must be gone, wherever in the lane it was.
+    private func isDone(
+        _ erasure: Erasure,
+        of stream: StreamID,
+        lane: Int,
+        _ session: PostgresSession
+    ) async throws -> Bool {
+        let place: [PostgresValue] = [
+            .int4(Int32(lane)), .text(stream.environment.word),
+            .text(stream.originalTransactionId),
+        ]
+        let found = try await session.pipeline([
+            PostgresStatement(
+                RecordedErasures.blankEvents,
+                place + RecordedErasures.bounds(erasure.events)
+                    + [.int4(RecordedErasures.saltByteCount(erasure.scope.parts))]
+            ),
+            PostgresStatement(
+                RecordedErasures.blankConfirmations,
+                place + RecordedErasures.bounds(erasure.confirmations)
+            ),
+            PostgresStatement(
+                RecordedErasures.goneEvidence,
+                [.int4(Int32(lane))] + RecordedErasures.bounds(erasure.evidence)
+            ),
+        ])
+        return try found[0][0].int8(0) == erasure.events.count
+            && found[1][0].int8(0) == erasure.confirmations.count
+            && found[2][0].int8(0) == erasure.evidence.count
+    }
+
+    private func mismatch(
+        lane: Int,
+        offset: Int64,
+        _ reason: String,
+        _ session: PostgresSession
+    ) async throws -> VerificationReport.Mismatch {
+        let rows = try await session.query(
+            "SELECT max(commit_no) FROM ledger.commit WHERE lane = $1 AND first_offset <= $2",
+            [.int4(Int32(lane)), .int8(offset)]
+        )
+        return VerificationReport.Mismatch(
+            lane: lane,
+            commit: try rows[0].int8IfPresent(0) ?? 1,
+            offset: offset,
+            reason: reason
+        )
+    }
+
+    private static func bounds(_ numbers: NumberRanges) -> [PostgresValue] {
+        [
+            .int8Array(numbers.ranges.map(\.lowerBound)),
+            .int8Array(numbers.ranges.map(\.upperBound)),
+        ]
+    }
+
+    private static func saltByteCount(_ parts: ErasedParts) -> Int32 {
+        switch parts {
+        case .nothing: 16
+        case .payload: 64
+        case .person: 80
+        case .everything: 96
+        }
+    }
+
+    private static let blankEvents = """
+        SELECT count(*) FROM unnest($4::bigint[], $5::bigint[]) AS r (low, high)
+        JOIN ledger.event e ON e.lane = $1 AND e.lane_offset BETWEEN r.low AND r.high
+        WHERE e.environment = $2 AND e.original_transaction_id = $3
+            AND octet_length(e.salt) >= $6::int
+        """
+
+    private static let blankConfirmations = """
+        SELECT count(DISTINCT c.commit_no)
+        FROM unnest($4::bigint[], $5::bigint[]) AS r (low, high)
+        JOIN ledger.confirmation c ON c.lane = $1 AND c.commit_no BETWEEN r.low AND r.high
+        WHERE c.environment = $2 AND c.original_transaction_id = $3
+            AND octet_length(c.salt) > 16
+        """
+
+    private static let goneEvidence = """
+        SELECT count(*) FROM unnest($2::bigint[], $3::bigint[]) AS r (low, high)
+        JOIN ledger.evidence v ON v.lane = $1 AND v.evidence_no BETWEEN r.low AND r.high
+        WHERE v.digest IS NULL
+        """
+}

@@ -1,0 +1,411 @@
+internal import Events
+internal import Postgres
+
+/// Finds the rows of a lane that an erasure must blank.
+///
+/// A payload goes whole, so whatever else it proves loses its proof with it. What cites a payload is
+/// in the commit that brought it; so the rows to blank are found commit by commit, until no payload
+/// is left that only some of its rows would give up.
+struct ErasureReading {
+    /// What is to be blanked of one subscription.
+    struct Rows {
+        var scope: Erasure.Scope
+        var events: [BlankedEvent] = []
+        var confirmations: [BlankedConfirmation] = []
+        var evidence: Set<Int64> = []
+
+        var isEmpty: Bool { events.isEmpty && confirmations.isEmpty && evidence.isEmpty }
+
+        var erasure: Erasure {
+            Erasure(
+                scope: scope,
+                events: NumberRanges(events.map(\.offset)),
+                confirmations: NumberRanges(confirmations.map(\.commit)),
+                evidence: NumberRanges(evidence)
+            )
+        }
+    }
+
+    /// An event as it will be.
+    struct BlankedEvent {
+        let offset: Int64
+        let salt: [UInt8]
+        let content: [UInt8]
+        let key: [UInt8]
+    }
+
+    /// A row of confirmations as it will be.
+    struct BlankedConfirmation {
+        let commit: Int64
+        let asOf: Int64
+        let salt: [UInt8]
+    }
+
+    private struct FoundEvent {
+        let event: Event
+        let keys: CommitmentKeys
+        let store: String
+        let isLate: Bool
+    }
+
+    private struct FoundConfirmation {
+        let row: ConfirmationRow
+        let commit: Int64
+        let keys: CommitmentKeys
+        let erased: ErasedParts
+        let numbers: [Int64]
+        let repeated: [Int64]
+    }
+
+    private struct FoundEvidence {
+        let commit: Int64
+        let digest: Digest
+        let record: Digest
+        let isKept: Bool
+    }
+
+    private let lane: Int
+    private let target: ErasureTarget?
+    private var events: [Int64: FoundEvent] = [:]
+    private var confirmations: [FoundConfirmation] = []
+    private var known: [Int64: FoundEvidence] = [:]
+    private var commits: Set<Int64> = []
+    private var doomed: Set<Int64> = []
+
+    /// Reads what an erasure of `target` takes; nil where only the payloads `seeds` are to go.
+    static func rows(
+        lane: Int,
+        target: ErasureTarget?,
+        evidence seeds: Set<Int64> = [],
+        in session: isolated PostgresSession
+    ) throws -> (rows: [StreamID: Rows], digests: [Digest]) {
+        var reading = ErasureReading(lane: lane, target: target)
+        return try reading.read(seeds, in: session)
+    }
+
+    private init(lane: Int, target: ErasureTarget?) {
+        self.lane = lane
+        self.target = target
+    }
+
+    private mutating func read(
+        _ seeds: Set<Int64>,
+        in session: isolated PostgresSession
+    ) throws -> (rows: [StreamID: Rows], digests: [Digest]) {
+        var wanted = seeds
+        var chosen: (events: Set<Int64>, confirmations: Set<Int64>) = ([], [])
+        if let target {
+            try readStream(target.stream, in: session)
+            try readEvidence(
+                Set(events.values.map(\.event.evidence))
+                    .union(confirmations.flatMap(\.numbers)),
+                in: session
+            )
+            chosen = choose(for: target)
+            for offset in chosen.events {
+                if let event = events[offset]?.event { wanted.insert(event.evidence) }
+            }
+            for found in confirmations where chosen.confirmations.contains(found.commit) {
+                wanted.formUnion(found.numbers)
+            }
+        }
+        try doom(wanted, in: session)
+        return (gather(chosen), doomed.compactMap { known[$0]?.digest })
+    }
+
+    // Follows payloads to all that cites them, and rows to all payloads that they cite.
+    private mutating func doom(
+        _ wanted: Set<Int64>,
+        in session: isolated PostgresSession
+    ) throws {
+        var wanted = wanted
+        while true {
+            try readEvidence(wanted.subtracting(known.keys), in: session)
+            let more = wanted.filter { known[$0] != nil }
+            guard !more.isSubset(of: doomed) else { return }
+            doomed.formUnion(more)
+            let new = Set(doomed.compactMap { known[$0]?.commit }).subtracting(commits)
+            try readCommits(new, in: session)
+            for found in confirmations
+            where found.erased == .nothing && !doomed.isDisjoint(with: found.numbers) {
+                // All rows of a subscription in a commit go together, for they are named together.
+                for other in confirmations
+                where other.commit == found.commit && other.row.stream == found.row.stream {
+                    wanted.formUnion(other.numbers)
+                }
+            }
+        }
+    }
+
+    // Which rows of the subscription itself the erasure takes.
+    private func choose(
+        for target: ErasureTarget
+    ) -> (events: Set<Int64>, confirmations: Set<Int64>) {
+        func isKept(_ number: Int64) -> Bool { known[number]?.isKept ?? false }
+        var offsets: Set<Int64> = []
+        for (offset, found) in events {
+            let fact = found.event.fact
+            guard fact.stream == target.stream, fact.kind != .erasure, fact.kind != .erased,
+                found.event.erased < target.scope.parts
+            else { continue }
+            let isTaken =
+                switch target.scope {
+                case .subscription: true
+                case .customer:
+                    // A link to somebody else is somebody else's.
+                    (fact.content.hasPerson || isKept(found.event.evidence))
+                        && (fact.kind != .link || fact.content.text(.customerId) == nil
+                            || fact.content.says(.customerId, target.customer ?? ""))
+                case .link:
+                    fact.kind == .link && fact.content.says(.customerId, target.customer ?? "")
+                case .payload: false
+                }
+            if isTaken { offsets.insert(offset) }
+        }
+        var commits: Set<Int64> = []
+        for found in confirmations
+        where found.row.stream == target.stream && found.erased < target.scope.parts {
+            let isTaken =
+                switch target.scope {
+                case .subscription: true
+                case .customer:
+                    found.erased == .nothing && found.numbers.contains(where: isKept)
+                        && found.repeated.allSatisfy { !isForeignLink(at: $0, target) }
+                case .link: !offsets.isDisjoint(with: found.repeated)
+                case .payload: false
+                }
+            if isTaken { commits.insert(found.commit) }
+        }
+        return (offsets, commits)
+    }
+
+    private func isForeignLink(at offset: Int64, _ target: ErasureTarget) -> Bool {
+        guard let fact = events[offset]?.event.fact, fact.kind == .link,
+            fact.content.text(.customerId) != nil
+        else { return false }
+        return !fact.content.says(.customerId, target.customer ?? "")
+    }
+
+    private func gather(
+        _ chosen: (events: Set<Int64>, confirmations: Set<Int64>)
+    ) -> [StreamID: Rows] {
+        var rows: [StreamID: Rows] = [:]
+        func scope(of stream: StreamID) -> Erasure.Scope {
+            if let target, target.stream == stream { target.scope } else { .payload }
+        }
+        for (offset, found) in events {
+            let event = found.event
+            let stream = event.fact.stream
+            let isOwn = stream == target?.stream && chosen.events.contains(offset)
+            let isDoomed = doomed.contains(event.evidence)
+            guard isOwn || (isDoomed && event.erased == .nothing) else { continue }
+            // A row of the subscription that only shares a payload loses no more than the payload.
+            let parts = isOwn ? scope(of: stream).parts : .payload
+            rows[stream, default: Rows(scope: scope(of: stream))].events.append(
+                blank(found, parts)
+            )
+            if isDoomed {
+                rows[stream]?.evidence.insert(event.evidence)
+            }
+        }
+        for found in confirmations {
+            let stream = found.row.stream
+            let isOwn = stream == target?.stream && chosen.confirmations.contains(found.commit)
+            let isDoomed = !doomed.isDisjoint(with: found.numbers)
+            guard isOwn || (isDoomed && found.erased == .nothing) else { continue }
+            let parts =
+                isOwn && scope(of: stream) == .subscription ? ErasedParts.everything : .payload
+            rows[stream, default: Rows(scope: scope(of: stream))].confirmations.append(
+                blank(found, parts)
+            )
+            rows[stream]?.evidence.formUnion(doomed.intersection(found.numbers))
+        }
+        return rows
+    }
+
+    private func blank(_ found: FoundEvent, _ parts: ErasedParts) -> BlankedEvent {
+        let (event, offset) = (found.event, found.event.position.offset)
+        let commitments = event.commitments(
+            keys: found.keys,
+            evidence: known[event.evidence]?.record ?? .zero,
+            store: found.store,
+            isLate: found.isLate
+        )
+        let fact = event.fact
+        let (content, key): (Content, FactKey) =
+            switch parts {
+            case .nothing, .payload: (fact.content, FactKey(fact))
+            case .person:
+                (fact.content.withoutPerson, FactKey(erasedAt: offset, of: fact.subject))
+            case .everything:
+                (Content(format: fact.content.format), FactKey(erasedAt: offset, of: nil))
+            }
+        return BlankedEvent(
+            offset: offset,
+            salt: found.keys.stored(without: parts, commitments),
+            content: content.canonicalBytes,
+            key: key.bytes
+        )
+    }
+
+    private func blank(_ found: FoundConfirmation, _ parts: ErasedParts) -> BlankedConfirmation {
+        let commitments = found.row.commitments(
+            lane: lane,
+            keys: found.keys,
+            evidence: found.numbers.map { known[$0]?.record ?? .zero }
+        )
+        return BlankedConfirmation(
+            commit: found.commit,
+            asOf: found.row.asOf.milliseconds,
+            salt: found.keys.stored(without: parts, commitments)
+        )
+    }
+}
+
+// What is read.
+extension ErasureReading {
+    private mutating func readStream(
+        _ stream: StreamID,
+        in session: isolated PostgresSession
+    ) throws {
+        let parameters: [PostgresValue] = [
+            .int4(Int32(lane)), .text(stream.environment.word),
+            .text(stream.originalTransactionId),
+        ]
+        let found = try session.pipeline([
+            PostgresStatement(
+                ErasureReading.events(
+                    """
+                    e.lane = $1 AND e.environment = $2 AND e.original_transaction_id = $3
+                    """
+                ),
+                parameters
+            ),
+            PostgresStatement(
+                ErasureReading.confirmations(
+                    """
+                    c.lane = $1 AND c.environment = $2 AND c.original_transaction_id = $3
+                    """
+                ),
+                parameters
+            ),
+        ])
+        try take(found[0], found[1])
+    }
+
+    private mutating func readCommits(
+        _ numbers: Set<Int64>,
+        in session: isolated PostgresSession
+    ) throws {
+        guard !numbers.isEmpty else { return }
+        commits.formUnion(numbers)
+        let parameters: [PostgresValue] = [.int4(Int32(lane)), .int8Array(Array(numbers))]
+        let found = try session.pipeline([
+            PostgresStatement(
+                ErasureReading.events(
+                    "e.lane = $1 AND e.lane_offset >= k.first_offset "
+                        + "AND e.lane_offset < k.first_offset + k.count",
+                    join: "JOIN ledger.commit k ON k.lane = $1 AND k.commit_no = ANY ($2)"
+                ),
+                parameters
+            ),
+            PostgresStatement(
+                ErasureReading.confirmations("c.lane = $1 AND c.commit_no = ANY ($2)"),
+                parameters
+            ),
+        ])
+        try take(found[0], found[1])
+    }
+
+    private mutating func take(_ eventRows: PostgresRows, _ confirmationRows: PostgresRows) throws {
+        for row in eventRows {
+            let event = try EventRows.event(in: row)
+            guard let keys = CommitmentKeys(stored: try row.bytea(13)) else {
+                throw EventRows.malformed(event.position)
+            }
+            events[event.position.offset] = FoundEvent(
+                event: event,
+                keys: keys,
+                store: try row.textIfPresent(14) ?? "",
+                isLate: try row.bool(15)
+            )
+        }
+        var known = Set(confirmations.map { Place($0) })
+        for row in confirmationRows {
+            let salt = try row.bytea(9)
+            let stored = try EventRows.confirmationRow(in: row)
+            let repeated = try EventRows.confirmations(in: row, lane: lane)
+            guard let keys = CommitmentKeys(stored: salt),
+                let erased = CommitmentKeys.erased(inStored: salt.count)
+            else { throw EventRows.malformed(Position(lane: lane, offset: try row.int8(8))) }
+            let found = FoundConfirmation(
+                row: stored,
+                commit: try row.int8(6),
+                keys: keys,
+                erased: erased,
+                numbers: erased == .everything ? [] : stored.evidenceNumbers(lane: lane),
+                repeated: repeated.map(\.position.offset)
+            )
+            if known.insert(Place(found)).inserted { confirmations.append(found) }
+        }
+    }
+
+    private struct Place: Hashable {
+        let commit: Int64
+        let stream: StreamID
+        let asOf: Instant
+
+        init(_ found: FoundConfirmation) {
+            (commit, stream, asOf) = (found.commit, found.row.stream, found.row.asOf)
+        }
+    }
+
+    // Payloads that were erased before are left out.
+    private mutating func readEvidence(
+        _ numbers: Set<Int64>,
+        in session: isolated PostgresSession
+    ) throws {
+        guard !numbers.isEmpty else { return }
+        let rows = try session.query(
+            """
+            SELECT v.evidence_no, v.commit_no, v.digest, v.received_at, v.kind, v.source,
+                v.is_imported, v.verification, r.digest, v.context, v.body IS NOT NULL
+            FROM ledger.evidence v LEFT JOIN ledger.root_certificate r USING (lane, root_key)
+            WHERE v.lane = $1 AND v.evidence_no = ANY ($2) AND v.digest IS NOT NULL
+            """,
+            [.int4(Int32(lane)), .int8Array(Array(numbers))]
+        )
+        for row in rows {
+            guard let digest = Digest(bytes: try row.bytea(2)) else { continue }
+            let arrival: Arrival = try row.bool(6) ? .imported : .live
+            known[try row.int8(0)] = FoundEvidence(
+                commit: try row.int8(1),
+                digest: digest,
+                record: Evidence.recordDigest(
+                    payload: digest,
+                    receivedAt: Instant(microseconds: try row.timestamptz(3)),
+                    kind: try row.text(4),
+                    source: try row.text(5),
+                    arrival: arrival.rawValue,
+                    verification: try row.text(7),
+                    root: try row.byteaIfPresent(8).flatMap(Digest.init(bytes:)),
+                    context: try row.textIfPresent(9)
+                ),
+                isKept: try row.bool(10)
+            )
+        }
+    }
+
+    private static func events(_ condition: String, join: String = "") -> String {
+        """
+        SELECT \(EventRows.columns), e.store, e.is_late
+        FROM ledger.event e \(join) WHERE \(condition)
+        """
+    }
+
+    private static func confirmations(_ condition: String) -> String {
+        """
+        SELECT \(ConfirmationJoin.columns), c.salt FROM ledger.confirmation c WHERE \(condition)
+        """
+    }
+}

@@ -1,0 +1,295 @@
+public import Events
+internal import Postgres
+
+/// What is to be erased of one subscription.
+public struct ErasureTarget: Hashable, Sendable {
+    /// The subscription.
+    public let stream: StreamID
+    /// How much of it; never `payload`, which follows from another erasure.
+    public let scope: Erasure.Scope
+    /// The customer whose links go; nil where links do not matter.
+    public let customer: String?
+
+    /// An erasure of that scope.
+    public init(stream: StreamID, scope: Erasure.Scope, customer: String? = nil) {
+        self.stream = stream
+        self.scope = scope
+        self.customer = customer
+    }
+}
+
+/// An erasure of one subscription: what it takes, or took.
+public struct StreamErasure: Hashable, Sendable {
+    /// The subscription.
+    public let stream: StreamID
+    /// Its lane.
+    public let lane: Int
+    /// What goes from which rows.
+    public let erasure: Erasure
+    /// The event that says so; nil before it was done.
+    public let position: Position?
+}
+
+extension EventLog {
+    /// Makes the operator's statement for an erasure of that subscription, as of that instant on the
+    /// server's clock.
+    public typealias ErasureStating =
+        @Sendable (StreamID, Erasure, Instant) throws -> Verified<[Fact]>
+
+    /// What an erasure would take, in the order in which `erase` takes it; nothing is changed.
+    ///
+    /// - Parameter target: What is to be erased.
+    /// - Returns: An erasure for each subscription that it takes anything from: the target, and those
+    ///   that share a payload with it (scope `payload`). Empty where nothing is left to take.
+    /// - Throws: `databaseUnavailable`, `malformedLog`.
+    public func plannedErasure(
+        of target: ErasureTarget
+    ) async throws(EventLogError) -> [StreamErasure] {
+        let lane = identity.lanes.lane(of: target.stream.originalTransactionId)
+        return try await reading("plan an erasure") { session in
+            try await session.atomically(.readOnlySnapshot) { session -> [StreamErasure] in
+                let own = try ErasureReading.rows(lane: lane, target: target, in: session)
+                var planned: [StreamErasure] = []
+                for (other, numbers) in try EventLog.copies(of: own.digests, not: lane, session) {
+                    planned += EventLog.planned(
+                        try ErasureReading.rows(
+                            lane: other,
+                            target: nil,
+                            evidence: numbers,
+                            in: session
+                        ).rows,
+                        lane: other,
+                        target
+                    )
+                }
+                return planned + EventLog.planned(own.rows, lane: lane, target)
+            }
+        }
+    }
+
+    /// Erases: blanks the rows of a subscription and appends, in the same transaction, the events that
+    /// say so.
+    ///
+    /// Copies of its payloads in other lanes go first, each lane in a transaction of its own; so an
+    /// erasure that was interrupted is completed by doing it again.
+    ///
+    /// - Parameters:
+    ///   - target: What is to be erased.
+    ///   - siblings: The other subscriptions that may lose payloads which they share with it.
+    ///   - statement: Makes the statement of each erasure: its one fact.
+    /// - Returns: What was erased; empty where nothing was left to take.
+    /// - Throws: `sharedPayloads` where a payload proves a subscription that is none of `siblings`:
+    ///   then nothing was erased in its lane; `permissionDenied` unless the login is a member of
+    ///   `ledger_eraser`; `databaseUnavailable`; or what `statement` threw.
+    public func erase(
+        _ target: ErasureTarget,
+        sharingWith siblings: Set<StreamID>,
+        statement: @escaping ErasureStating
+    ) async throws -> [StreamErasure] {
+        let lane = identity.lanes.lane(of: target.stream.originalTransactionId)
+        let digests = try await reading("plan an erasure") { session in
+            try await session.atomically(.readOnlySnapshot) { session in
+                try ErasureReading.rows(lane: lane, target: target, in: session).digests
+            }
+        }
+        let copies = try await reading("look for copies of payloads") { session in
+            try await session.atomically(.readOnlySnapshot) { session in
+                try EventLog.copies(of: digests, not: lane, session)
+            }
+        }
+        var done: [StreamErasure] = []
+        for (other, numbers) in copies {
+            done += try await erase(nil, numbers, lane: other, target, siblings, statement)
+        }
+        return done + (try await erase(target, [], lane: lane, target, siblings, statement))
+    }
+
+    private func erase(
+        _ own: ErasureTarget?,
+        _ seeds: Set<Int64>,
+        lane: Int,
+        _ target: ErasureTarget,
+        _ siblings: Set<StreamID>,
+        _ statement: @escaping ErasureStating
+    ) async throws -> [StreamErasure] {
+        let genesis = identity.genesis(lane: lane)
+        let attempt = ErasureAttempt(
+            log: self,
+            lane: lane,
+            genesis: genesis,
+            target: own,
+            evidence: seeds,
+            mayTouch: siblings.union([target.stream]),
+            statement: statement
+        )
+        for _ in 0..<EventLog.erasureAttemptsMax {
+            do {
+                let session = try await PostgresSession.connect(settings)
+                do {
+                    try await session.execute(AppendSQL.prepareEraser)
+                    let done = try await session.atomically { session in
+                        try attempt.run(in: session)
+                    }
+                    await session.close()
+                    return done
+                } catch {
+                    await session.close()
+                    throw error
+                }
+            } catch let error as PostgresError where AppendInsert.isLostRace(error) {
+                continue
+            } catch {
+                throw EventLog.error(error, doing: "erase")
+            }
+        }
+        throw EventLogError(
+            .databaseUnavailable,
+            "erase: other writers of lane \(lane) were faster \(EventLog.erasureAttemptsMax) times "
+                + "in a row; nothing was erased there, try again"
+        )
+    }
+
+    /// Attempts at the erasure of a lane: it holds the lane's row, but writers that do not ask for it
+    /// may be faster.
+    private static let erasureAttemptsMax = 100
+
+    private static func planned(
+        _ rows: [StreamID: ErasureReading.Rows],
+        lane: Int,
+        _ target: ErasureTarget
+    ) -> [StreamErasure] {
+        rows.sorted { $0.key < $1.key }.map { stream, rows in
+            StreamErasure(stream: stream, lane: lane, erasure: rows.erasure, position: nil)
+        }
+    }
+
+    // The same payloads in other lanes: each lane keeps its own copy.
+    private static func copies(
+        of digests: [Digest],
+        not lane: Int,
+        _ session: isolated PostgresSession
+    ) throws -> [(lane: Int, numbers: Set<Int64>)] {
+        guard !digests.isEmpty else { return [] }
+        let rows = try session.query(
+            """
+            SELECT v.lane, v.evidence_no
+            FROM unnest($1::bytea[]) AS asked (digest)
+            CROSS JOIN LATERAL (
+                SELECT * FROM ledger.evidence WHERE \(EvidenceSummary.isAsked) OFFSET 0) v
+            WHERE v.lane <> $2
+            """,
+            [.byteaArray(digests.map(\.bytes)), .int4(Int32(lane))]
+        )
+        var found: [Int: Set<Int64>] = [:]
+        for row in rows { found[Int(try row.int4(0)), default: []].insert(try row.int8(1)) }
+        return found.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+    }
+}
+
+/// One transaction: reads what goes, appends the events that say so, blanks the rows.
+private struct ErasureAttempt: Sendable {
+    let log: EventLog
+    let lane: Int
+    let genesis: Digest
+    let target: ErasureTarget?
+    let evidence: Set<Int64>
+    let mayTouch: Set<StreamID>
+    let statement: EventLog.ErasureStating
+
+    func run(in session: isolated PostgresSession) throws -> [StreamErasure] {
+        try session.query(AppendSQL.lockLane, [.int4(Int32(lane))])
+        let head = try AppendSQL.head(
+            in: session.query(AppendSQL.readHead, [.int4(Int32(lane))]),
+            lane: lane,
+            genesis: genesis
+        )
+        let rows = try ErasureReading.rows(
+            lane: lane,
+            target: target,
+            evidence: evidence,
+            in: session
+        ).rows.sorted { $0.key < $1.key }
+        guard !rows.isEmpty else { return [] }
+        let strangers = rows.map(\.key).filter { !mayTouch.contains($0) }
+        guard strangers.isEmpty else { throw EventLogError.sharedPayloads(strangers) }
+        let now = Instant(
+            microseconds: try session.query("SELECT clock_timestamp()")[0].timestamptz(0)
+        )
+        var batch: [Submission] = []
+        for (stream, rows) in rows {
+            let stated = try statement(stream, rows.erasure, now)
+            guard let (its, submission, _) = try log.submissions(of: stated).first, its == lane
+            else { preconditionFailure("an erasure is one fact of its own lane") }
+            batch.append(submission)
+        }
+        var decision = AppendDecision(
+            head: head,
+            known: AppendKnowledge(),
+            now: now,
+            salt: { .random() }
+        )
+        let plan = decision.plan(batch)
+        let insert = AppendInsert(
+            plan,
+            stored: SharedParts(),
+            ledgerId: log.identity.ledgerId
+        )
+        try insert.write(in: session)
+        var done: [StreamErasure] = []
+        for ((stream, rows), new) in zip(rows, plan.events) {
+            try blank(rows, new.event.position, in: session)
+            done.append(
+                StreamErasure(
+                    stream: stream,
+                    lane: lane,
+                    erasure: rows.erasure,
+                    position: new.event.position
+                )
+            )
+        }
+        return done
+    }
+
+    private func blank(
+        _ rows: ErasureReading.Rows,
+        _ position: Position,
+        in session: isolated PostgresSession
+    ) throws {
+        let blanked = try session.query(
+            "SELECT ledger.erase($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
+            [
+                .int4(Int32(lane)), .int8(position.offset),
+                .int8Array(rows.events.map(\.offset)), .byteaArray(rows.events.map(\.salt)),
+                .byteaArray(rows.events.map(\.content)), .uuidArray(rows.events.map(\.key)),
+                .int8Array(rows.confirmations.map(\.commit)),
+                .int8Array(rows.confirmations.map(\.asOf)),
+                .byteaArray(rows.confirmations.map(\.salt)), .int8Array(Array(rows.evidence)),
+            ]
+        )[0].int8(0)
+        // A payload that two subscriptions share is blanked by the first of them.
+        guard blanked >= rows.events.count + rows.confirmations.count else {
+            throw EventLogError(
+                .malformedLog,
+                "erase: of \(rows.events.count + rows.confirmations.count) rows of event "
+                    + "\(position)'s stream only \(blanked) could be blanked; nothing was erased. "
+                    + "Run `subledger verify`"
+            )
+        }
+    }
+}
+
+extension EventLogError {
+    /// The refusal to take payloads that prove other subscriptions as well.
+    package static func sharedPayloads(_ streams: [StreamID]) -> EventLogError {
+        let listed = streams.prefix(20).map {
+            "\($0.originalTransactionId) (\($0.environment))"
+        }.joined(separator: ", ")
+        let more = streams.count > 20 ? " and \(streams.count - 20) more" : ""
+        return EventLogError(
+            .sharedPayloads,
+            "erase: payloads of this subscription also prove \(listed)\(more). Those subscriptions "
+                + "would keep their events and lose these payloads; nothing was erased. Erase with "
+                + "--with-siblings to accept that"
+        )
+    }
+}

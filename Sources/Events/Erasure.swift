@@ -1,0 +1,144 @@
+/// How much of a row of the log was erased: each case takes away what the one before takes, and more.
+public enum ErasedParts: Int, CaseIterable, Comparable, Sendable {
+    /// Nothing.
+    case nothing = 0
+    /// The payload that proves it.
+    case payload = 1
+    /// The payload and what identifies a person.
+    case person = 2
+    /// Everything but its place and its subscription.
+    case everything = 3
+
+    /// By how much is gone.
+    public static func < (left: ErasedParts, right: ErasedParts) -> Bool {
+        left.rawValue < right.rawValue
+    }
+}
+
+/// What an event of kind `erasure` says: what was taken from which rows of its stream.
+///
+/// It never says what it was that was taken. Whoever reads the log can tell from it which gaps are
+/// erasures; every other gap is a fault, and `verify` reports it.
+public struct Erasure: Hashable, Sendable {
+    /// What was erased.
+    ///
+    /// The raw value is stored and printed: added, never renamed.
+    public enum Scope: String, CaseIterable, Sendable {
+        /// The whole content of a subscription, with its payloads.
+        case subscription
+        /// What identifies the customer in all events of a subscription, with their payloads.
+        case customer
+        /// Links of a subscription that name the customer, with their payloads: the subscription
+        /// belongs to somebody else.
+        case link
+        /// Payloads that a subscription shared with one that was erased.
+        case payload
+
+        /// What this takes from each row that it names.
+        public var parts: ErasedParts {
+            switch self {
+            case .subscription: .everything
+            case .customer, .link: .person
+            case .payload: .payload
+            }
+        }
+
+        /// Whether what is still said about the subscription is taken in without what identifies a
+        /// person and without its payload.
+        public var isLasting: Bool { self == .subscription || self == .customer }
+    }
+
+    /// What was erased.
+    public let scope: Scope
+    /// Offsets of the events in their lane.
+    public let events: NumberRanges
+    /// Numbers of the commits whose repetitions of the subscription were erased with them.
+    public let confirmations: NumberRanges
+    /// Numbers of the payloads in their lane.
+    public let evidence: NumberRanges
+
+    /// An erasure of these rows.
+    public init(
+        scope: Scope,
+        events: NumberRanges,
+        confirmations: NumberRanges,
+        evidence: NumberRanges
+    ) {
+        self.scope = scope
+        self.events = events
+        self.confirmations = confirmations
+        self.evidence = evidence
+    }
+
+    /// What the content of an event of kind `erasure` says; nil where it cannot be read.
+    public init?(_ content: Content) {
+        guard let scope = content.text(.erasureScope).flatMap(Scope.init(rawValue:)),
+            let events = NumberRanges(content.text(.erasedEvents) ?? ""),
+            let confirmations = NumberRanges(content.text(.erasedConfirmations) ?? ""),
+            let evidence = NumberRanges(content.text(.erasedEvidence) ?? "")
+        else { return nil }
+        self.init(
+            scope: scope,
+            events: events,
+            confirmations: confirmations,
+            evidence: evidence
+        )
+    }
+}
+
+/// Whole numbers from 1 as ascending ranges, written `3,7-9`.
+public struct NumberRanges: Hashable, Sendable {
+    /// The ranges, ascending, with a gap between any two.
+    public let ranges: [ClosedRange<Int64>]
+
+    /// The ranges that hold exactly these numbers; numbers below 1 are passed over.
+    public init(_ numbers: some Sequence<Int64>) {
+        var ranges: [ClosedRange<Int64>] = []
+        for number in Set(numbers).sorted() where number >= 1 {
+            if let last = ranges.last, last.upperBound == number - 1 {
+                ranges[ranges.count - 1] = last.lowerBound...number
+            } else {
+                ranges.append(number...number)
+            }
+        }
+        self.ranges = ranges
+    }
+
+    /// What `description` wrote; nil for anything else.
+    public init?(_ text: String) {
+        var ranges: [ClosedRange<Int64>] = []
+        for piece in text.split(separator: ",", omittingEmptySubsequences: false)
+        where !text.isEmpty {
+            let ends = piece.split(separator: "-", omittingEmptySubsequences: false).map {
+                Int64($0)
+            }
+            guard let first = ends.first ?? nil, let last = ends.last ?? nil, ends.count <= 2,
+                first >= 1, first <= last, ranges.last.map({ $0.upperBound + 1 < first }) ?? true
+            else { return nil }
+            ranges.append(first...last)
+        }
+        self.ranges = ranges
+        guard description == text else { return nil }
+    }
+
+    /// Whether it holds no number.
+    public var isEmpty: Bool { ranges.isEmpty }
+
+    /// How many numbers it holds.
+    public var count: Int64 {
+        ranges.reduce(0) { $0 + ($1.upperBound - $1.lowerBound) + 1 }
+    }
+
+    /// Whether it holds a number.
+    public func contains(_ number: Int64) -> Bool { ranges.contains { $0.contains(number) } }
+}
+
+extension NumberRanges: CustomStringConvertible {
+    /// `3,7-9`; empty for no number.
+    public var description: String {
+        ranges.map { range in
+            range.count == 1
+                ? "\(range.lowerBound)" : "\(range.lowerBound)-\(range.upperBound)"
+        }.joined(separator: ",")
+    }
+}

@@ -1,0 +1,113 @@
+internal import AppStore
+public import EventLog
+internal import Events
+internal import Projections
+
+/// Why and by whom something is erased: kept with the erasure for ever, so it names no person.
+public struct ErasureReason: Hashable, Sendable {
+    /// Why: a ticket, a law. At most `ErasureStatement.reasonByteCountMax` bytes, one line.
+    public let text: String
+    /// Who erases. At most `ErasureStatement.erasedByByteCountMax` bytes, one line.
+    public let statedBy: String
+
+    /// A reason; `erase` refuses one that is empty or too long.
+    public init(_ text: String, by statedBy: String) {
+        self.text = text
+        self.statedBy = statedBy
+    }
+}
+
+extension Ledger {
+    /// What must be erased so that the log does not hold the customer any more, sorted.
+    ///
+    /// The subscriptions that a link ever gave the customer, and those whose app account token is the
+    /// name. Of a subscription that belongs to somebody else now, only the links go that name the
+    /// customer.
+    ///
+    /// - Parameter customer: The app's own name for the customer, or an app account token.
+    /// - Returns: The targets; empty where the log does not know the customer.
+    /// - Throws: `EventLogError`.
+    public func erasureTargets(
+        ofCustomer customer: String
+    ) async throws(EventLogError) -> [ErasureTarget] {
+        var streams = Set(try await log.streams(ofCustomer: customer))
+        streams.formUnion(try await log.streams(ofAppAccountTokens: [customer]))
+        var targets: [ErasureTarget] = []
+        for stream in streams.sorted() {
+            let claims = StreamClaims(Timeline(try await log.history(of: stream)))
+            let holder = claims.linkedCustomer
+            let isSomebodyElses = holder.map { FieldValue.text($0) != .text(customer) } ?? false
+            targets.append(
+                ErasureTarget(
+                    stream: stream,
+                    scope: isSomebodyElses ? .link : .customer,
+                    customer: customer
+                )
+            )
+        }
+        return targets
+    }
+
+    /// What erasing these targets would take; nothing is changed.
+    ///
+    /// - Parameter targets: What is to be erased.
+    /// - Returns: The erasures, those of subscriptions that only share payloads among them; empty
+    ///   where nothing is left to take.
+    /// - Throws: `EventLogError`.
+    public func plannedErasures(
+        of targets: [ErasureTarget]
+    ) async throws(EventLogError) -> [StreamErasure] {
+        var planned: [StreamErasure] = []
+        for target in targets { planned += try await log.plannedErasure(of: target) }
+        return planned
+    }
+
+    /// Erases, subscription by subscription; one that was interrupted is completed by doing it again.
+    ///
+    /// - Parameters:
+    ///   - targets: What is to be erased.
+    ///   - reason: Why, and by whom.
+    ///   - withSiblings: Whether other subscriptions may lose payloads that they share with these.
+    ///   - progress: Told each erasure once it is durable.
+    /// - Returns: What was erased; empty where nothing was left to take.
+    /// - Throws: `Rejection` for a reason out of its limits; `EventLogError`: `sharedPayloads` before
+    ///   anything was erased, `permissionDenied`, `databaseUnavailable`.
+    public func erase(
+        _ targets: [ErasureTarget],
+        reason: ErasureReason,
+        withSiblings: Bool,
+        progress: (StreamErasure) -> Void = { _ in }
+    ) async throws -> [StreamErasure] {
+        if let refusal = ErasureStatement.refusal(
+            reason: reason.text,
+            erasedBy: reason.statedBy
+        ) {
+            throw Rejection(.claimMalformed, "erase: \(refusal)")
+        }
+        let own = Set(targets.map(\.stream))
+        var sharing = own
+        let others = try await plannedErasures(of: targets).map(\.stream).filter {
+            !own.contains($0)
+        }
+        if withSiblings {
+            sharing.formUnion(others)
+        } else if !others.isEmpty {
+            throw EventLogError.sharedPayloads(Array(Set(others)).sorted())
+        }
+        var erased: [StreamErasure] = []
+        for target in targets {
+            let done = try await log.erase(target, sharingWith: sharing) { stream, erasure, now in
+                ErasureStatement(
+                    stream: stream,
+                    erasure: erasure,
+                    erasedBy: reason.statedBy,
+                    reason: reason.text,
+                    erasedAt: now
+                ).verified(source: Ledger.operatorSource, receivedAt: now)
+            }
+            for erasure in done { progress(erasure) }
+            erased += done
+        }
+        return erased
+    }
+}

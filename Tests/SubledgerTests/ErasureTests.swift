@@ -1,0 +1,356 @@
+import AppStore
+import AppStoreSimulator
+import EventLog
+import Events
+import Postgres
+import Projections
+import Projector
+import Subledger
+import TestSupport
+import Testing
+
+/// Erasures: what is gone is gone, what is left is proven, and nothing comes back.
+@Suite(.enabled { await TestServer.isAvailable })
+struct ErasureTests {
+    private static let everything = Array(
+        FilledLedger.simulator.sampleHistory(count: FilledLedger.lives)
+    )
+    private static let reason = ErasureReason("ticket 4711", by: "privacy team")
+
+    @Test(arguments: [1, 4])
+    func `an erased subscription says nothing, and the rest is proven`(lanes: Int) async throws {
+        try await Self.withFilled(lanes: lanes) { ledger, settings in
+            let stream = try await Self.longest(of: ledger)
+            let before = try await ledger.log.history(of: stream)
+            let target = ErasureTarget(stream: stream, scope: .subscription)
+            let planned = try await ledger.plannedErasures(of: [target])
+            #expect(planned.contains { $0.stream == stream && $0.position == nil })
+            #expect(try await ledger.log.history(of: stream) == before, "a plan changes nothing")
+            let done = try await ledger.erase([target], reason: Self.reason, withSiblings: true)
+            #expect(done.map(\.stream) == planned.map(\.stream))
+            #expect(done.map(\.erasure) == planned.map(\.erasure))
+
+            let after = try await ledger.log.history(of: stream)
+            #expect(after.events.dropLast().allSatisfy { $0.fact.kind == .erased })
+            #expect(after.events.last?.fact.kind == .erasure)
+            #expect(after.confirmations.isEmpty)
+            #expect(try await ledger.periods(of: stream).rows.isEmpty)
+            try await Self.expectSound(ledger, erased: Int64(before.events.count))
+            let again = try await ledger.erase([target], reason: Self.reason, withSiblings: true)
+            #expect(again.isEmpty, "nothing is left to erase")
+
+            // What Apple sends again is refused: it is from before.
+            let events = try await ledger.log.heads().values.reduce(0) { $0 + $1.offset }
+            let report = try await ledger.ingest(Self.everything)
+            #expect(report.erased > 0)
+            #expect(report.appended == 0)
+            #expect(try await ledger.log.heads().values.reduce(0) { $0 + $1.offset } == events)
+            #expect(try await Self.traces(of: before, settings).isEmpty)
+            try await Self.expectSound(ledger, erased: Int64(before.events.count))
+        }
+    }
+
+    @Test(arguments: [1, 4])
+    func `an erased customer is nowhere, and the purchases are as they were`(
+        lanes: Int
+    ) async throws {
+        try await Self.withFilled(lanes: lanes) { ledger, settings in
+            let stream = try await Self.longest(of: ledger)
+            let periods = try await ledger.periods(of: stream).rows
+            _ = try await ledger.state(
+                CustomerLink(
+                    stream: stream,
+                    customer: "anna@example.com",
+                    statedBy: "support",
+                    reason: "a call of Anna's",
+                    statedAt: Instant(milliseconds: 0)
+                ),
+                receivedAt: .systemClock()
+            )
+            let before = try await ledger.log.history(of: stream)
+            let targets = try await ledger.erasureTargets(ofCustomer: "anna@example.com")
+            #expect(targets.map(\.scope) == [.customer])
+            _ = try await ledger.erase(targets, reason: Self.reason, withSiblings: true)
+            #expect(try await ledger.erasureTargets(ofCustomer: "anna@example.com").isEmpty)
+
+            let after = try await ledger.log.history(of: stream)
+            #expect(after.events.count == before.events.count + 1)
+            #expect(after.events.allSatisfy { $0.fact.kind == .erasure || !$0.fact.content.hasPerson })
+            #expect(try await ledger.periods(of: stream).rows == periods)
+            #expect(try await Self.traces(of: before, settings).isEmpty)
+            try await Self.expectSound(ledger, erased: nil)
+
+            // Known facts stay known, and news comes in without the person.
+            let report = try await ledger.ingest(Self.everything)
+            #expect(report.appended == 0)
+            #expect(try await Self.traces(of: before, settings).isEmpty)
+            try await Self.expectSound(ledger, erased: nil)
+        }
+    }
+
+    @Test(arguments: [1, 4])
+    func `payloads that prove other subscriptions go only where that is accepted`(
+        lanes: Int
+    ) async throws {
+        try await FollowTests.withLedger(lanes: lanes) { ledger, _ in
+            // One response about eight subscriptions, then a later one that repeats it all.
+            for day in [Int64(40), 41] {
+                _ = try await ledger.ingest(
+                    Self.response(day: day),
+                    source: "test",
+                    voucher: .operator
+                )
+            }
+            let streams = try await ledger.allStreams()
+            #expect(streams.count == 8)
+            let target = ErasureTarget(stream: streams[0], scope: .subscription)
+            let planned = try await ledger.plannedErasures(of: [target])
+            #expect(Set(planned.map(\.stream)) == Set(streams))
+            #expect(planned.count { $0.erasure.scope == .payload } == 7)
+            let error = await #expect(throws: EventLogError.self) {
+                _ = try await ledger.erase([target], reason: Self.reason, withSiblings: false)
+            }
+            #expect(error?.code == .sharedPayloads)
+            #expect(error?.message.contains(streams[1].originalTransactionId) == true)
+            #expect(try await ledger.plannedErasures(of: [target]) == planned)
+            let rows = try await ledger.periods(of: streams[1]).rows
+            _ = try await ledger.erase([target], reason: Self.reason, withSiblings: true)
+            #expect(try await ledger.periods(of: streams[1]).rows == rows)
+            #expect(try await ledger.periods(of: streams[0]).rows.isEmpty)
+            #expect(try await ledger.plannedErasures(of: [target]).isEmpty)
+            try await Self.expectSound(ledger, erased: 8)
+            // A later response says news of them all: its bytes hold the erased one's, too.
+            let later = try await ledger.ingest(
+                Self.response(day: 50, priced: true),
+                source: "test",
+                voucher: .operator
+            )
+            #expect(later.outcomes.contains { $0.isNew || $0.isConfirmation })
+            try await Self.expectSound(ledger, erased: 8)
+            for stream in streams {
+                for event in try await ledger.log.history(of: stream).events
+                where event.fact.kind != .erasure {
+                    let stored = try await ledger.log.event(at: event.position)
+                    if case .whole? = stored?.evidence {
+                        Issue.record("\(event.position) still has its payload")
+                    }
+                }
+            }
+        }
+    }
+
+    @Test(arguments: [UInt64(1), 2, 3])
+    func `followed tables are those of a rebuild, whenever something was erased`(
+        seed: UInt64
+    ) async throws {
+        try await FollowTests.withLedger(lanes: seed == 3 ? 4 : 1) { ledger, settings in
+            var random = TestSupport.SeededGenerator(seed: seed)
+            let projector = Projector(log: ledger.log, settings: settings)
+            let deliveries = FollowTests.deliveries(seed: seed)
+            let half = deliveries.count / 2
+            try await ledger.ingest(Array(deliveries[..<half]))
+            _ = try await projector.rebuild()
+            var rest = deliveries[half...]
+            while !rest.isEmpty {
+                let count = Int.random(in: 1...80, using: &random)
+                try await ledger.ingest(Array(rest.prefix(count)))
+                rest = rest.dropFirst(count)
+                let streams = try await ledger.allStreams()
+                for _ in 0..<Int.random(in: 0...2, using: &random) {
+                    let stream = try #require(streams.randomElement(using: &random))
+                    let scope: Erasure.Scope = Bool.random(using: &random) ? .subscription : .customer
+                    _ = try await ledger.erase(
+                        [ErasureTarget(stream: stream, scope: scope)],
+                        reason: Self.reason,
+                        withSiblings: true
+                    )
+                }
+                if Bool.random(using: &random) { _ = try await projector.follow(.once("test")) }
+            }
+            _ = try await projector.follow(.once("test"))
+            try await FollowTests.expectEqualsRebuild(projector, settings, "seed \(seed)")
+            try await Self.expectSound(ledger, erased: nil)
+        }
+    }
+
+    @Test(arguments: [UInt64(1), 2])
+    func `between erasures the order of arrival changes no answer`(seed: UInt64) async throws {
+        var digests: [[Digest]] = []
+        for order in [UInt64(11), 12, 13] {
+            try await FollowTests.withLedger(lanes: 1) { ledger, settings in
+                let deliveries = Array(FilledLedger.simulator.sampleHistory(count: 20))
+                let half = deliveries.count / 2
+                try await ledger.ingest(Array(deliveries[..<half]).disordered(seed: seed &* order))
+                for (index, stream) in try await ledger.allStreams().enumerated() where index % 3 < 2 {
+                    _ = try await ledger.erase(
+                        [
+                            ErasureTarget(
+                                stream: stream,
+                                scope: index % 3 == 0 ? .customer : .subscription
+                            )
+                        ],
+                        reason: Self.reason,
+                        withSiblings: true
+                    )
+                }
+                try await ledger.ingest(Array(deliveries[half...]).disordered(seed: seed &+ order))
+                let projector = Projector(log: ledger.log, settings: settings)
+                digests.append(try await projector.rebuild().map(\.digest))
+                try await Self.expectSound(ledger, erased: nil)
+            }
+        }
+        #expect(Set(digests).count == 1, "seed \(seed)")
+    }
+
+    @Test func `a gap without an erasure is found, and so is content that came back`() async throws {
+        try await Self.withFilled(lanes: 1) { ledger, settings in
+            let stream = try await Self.longest(of: ledger)
+            let session = try await PostgresSession.connect(settings)
+            try await session.execute("CREATE TABLE public.kept AS SELECT * FROM ledger.event")
+            let target = ErasureTarget(stream: stream, scope: .subscription)
+            let done = try await ledger.erase([target], reason: Self.reason, withSiblings: true)
+            let own = try #require(done.first { $0.stream == stream })
+            let first = try #require(own.erasure.events.ranges.first?.lowerBound)
+            // The content of one event is put back.
+            try await session.execute(
+                """
+                BEGIN;
+                ALTER TABLE ledger.event DISABLE TRIGGER USER;
+                DELETE FROM ledger.event WHERE lane_offset = \(first);
+                INSERT INTO ledger.event SELECT * FROM public.kept WHERE lane_offset = \(first);
+                ALTER TABLE ledger.event ENABLE ALWAYS TRIGGER append_only_row;
+                COMMIT
+                """
+            )
+            #expect(try await ledger.log.verify().firstMismatch?.offset == first)
+            try await session.execute("DROP TABLE public.kept")
+            await session.close()
+        }
+        try await Self.withFilled(lanes: 1) { ledger, settings in
+            let session = try await PostgresSession.connect(settings)
+            // A payload and what cites it are blanked by hand, without an erasure.
+            let stream = try await Self.longest(of: ledger)
+            let event = try #require(try await ledger.log.history(of: stream).events.first)
+            let stored = try #require(try await ledger.log.event(at: event.position))
+            let commitments = try #require(stored.commitments)
+            let salt = stored.keys.stored(without: .payload, commitments)
+            try await session.execute(
+                """
+                ALTER TABLE ledger.event DISABLE TRIGGER USER;
+                ALTER TABLE ledger.evidence DISABLE TRIGGER USER;
+                UPDATE ledger.event SET salt = '\\x\(hexadecimal(salt))'
+                WHERE lane_offset = \(event.position.offset);
+                UPDATE ledger.evidence SET digest = NULL, body = NULL, context = NULL, byte_count = 0
+                WHERE evidence_no = \(event.evidence)
+                """
+            )
+            let found = try await ledger.log.verify().firstMismatch
+            #expect(found != nil)
+            await session.close()
+        }
+    }
+}
+
+extension ErasureTests {
+    /// A verifyReceipt response about eight subscriptions, as of a day.
+    private static func response(day: Int64, priced: Bool = false) -> [UInt8] {
+        let start: Int64 = 1_700_000_000_000
+        func at(_ day: Int64) -> Int64 { start + day * 86_400_000 }
+        let rows = (1...8).map { number in
+            """
+            {"quantity":"1","product_id":"monthly","transaction_id":"30000\(number)",
+            "original_transaction_id":"10000\(number)","purchase_date_ms":"\(at(0))",
+            "original_purchase_date_ms":"\(at(0))","expires_date_ms":"\(at(30))",
+            \(priced ? "\"cancellation_date_ms\":\"\(at(45))\",\"cancellation_reason\":\"0\"," : "")
+            "web_order_line_item_id":"20000\(number)","is_trial_period":"false"}
+            """
+        }.joined(separator: ",")
+        return Array(
+            """
+            {"status":0,"environment":"Production","receipt":{"receipt_type":"Production",
+            "bundle_id":"com.example.lumen","request_date_ms":"\(at(day))","in_app":[]},
+            "latest_receipt_info":[\(rows)],"pending_renewal_info":[]}
+            """.utf8
+        )
+    }
+
+    private static func withFilled(
+        lanes: Int,
+        _ body: (Ledger, ConnectionSettings) async throws -> Void
+    ) async throws {
+        let template = lanes == 1 ? FilledLedger.plain : FilledLedger.partitioned
+        try await TestServer.shared.withDatabase(from: template) { settings in
+            let ledger = try await FilledLedger.open(settings)
+            try await body(ledger, settings)
+            await ledger.log.close()
+        }
+    }
+
+    /// The subscription with most events: one with notifications, polls and a token.
+    private static func longest(of ledger: Ledger) async throws -> StreamID {
+        var best: (stream: StreamID, events: Int)?
+        for stream in try await ledger.allStreams() {
+            let history = try await ledger.log.history(of: stream)
+            guard history.events.contains(where: { $0.fact.content.text(.appAccountToken) != nil })
+            else { continue }
+            if history.events.count > best?.events ?? 0 { best = (stream, history.events.count) }
+        }
+        return try #require(best).stream
+    }
+
+    private static func expectSound(_ ledger: Ledger, erased: Int64?) async throws {
+        let report = try await ledger.log.verify()
+        #expect(report.firstMismatch == nil)
+        if let erased { #expect(report.erasedEvents >= erased) }
+        let signatures = try await SignatureVerification(
+            log: ledger.log,
+            roots: [try .init(der: FilledLedger.simulator.store.pki.rootDER)],
+            jobs: 2
+        ).run()
+        #expect(signatures.firstFailure == nil)
+        #expect(signatures.notKept > 0)
+    }
+
+    /// The tokens and customers of a history that any row of the log still holds, payloads unpacked.
+    private static func traces(
+        of history: StreamHistory,
+        _ settings: ConnectionSettings
+    ) async throws -> [String] {
+        var secrets: Set<String> = []
+        for event in history.events {
+            for field in [Field.appAccountToken, .customerId, .linkReason] {
+                if let text = event.fact.content.text(field) { secrets.insert(text) }
+            }
+        }
+        let log = try await EventLog.open(settings, FilledLedger.options)
+        var found: [String] = []
+        for (lane, head) in try await log.heads() {
+            var commit: Int64 = 0
+            while let page = try await log.citedPayloads(lane: lane, after: commit, upTo: head) {
+                commit = page.lastCommit
+                for cited in page.payloads {
+                    var texts = cited.events.map(\.fact.content.canonicalBytes)
+                    if case .whole(let evidence) = cited.evidence {
+                        texts += decoded(evidence.payload)
+                    }
+                    for secret in secrets
+                    where texts.contains(where: { $0.contains(Array(secret.utf8)) }) {
+                        found.append("payload \(lane):\(cited.number): \(secret)")
+                    }
+                }
+            }
+        }
+        await log.close()
+        return found
+    }
+
+    // A payload, and what its pieces of base64url hold.
+    private static func decoded(_ payload: [UInt8]) -> [[UInt8]] {
+        var all = [payload]
+        for piece in payload.split(whereSeparator: { !Base64.isURLCharacter($0) }) where piece.count > 40 {
+            guard let inner = Base64.decodeURLUnpadded(piece) else { continue }
+            all += decoded(inner)
+        }
+        return all
+    }
+}

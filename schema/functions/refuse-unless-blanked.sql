@@ -1,0 +1,35 @@
+-- An erasure blanks rows; it changes nothing else, and no row of another stream.
+CREATE OR REPLACE FUNCTION ledger.refuse_unless_blanked() RETURNS trigger
+LANGUAGE plpgsql
+AS $$
+DECLARE
+    kept jsonb := to_jsonb(OLD);
+    now jsonb := to_jsonb(NEW);
+    level int := octet_length((now ->> 'salt')::bytea);
+    emptied text[] := CASE TG_ARGV[0]
+        WHEN 'evidence' THEN '{digest,body,context,byte_count}'
+        WHEN 'confirmation' THEN '{salt,repetitions,transaction_ids}'
+        ELSE '{salt,fact_key,content,app_account_token,customer_id}'
+        END::text[];
+BEGIN
+    IF TG_ARGV[0] = 'event' AND level = 96 THEN
+        emptied := emptied || '{kind,as_of_ms,purchase_date_ms,expires_date_ms,bundle_id,store,
+            product_id,transaction_id,web_order_line_item_id,app_transaction_id}'::text[];
+    END IF;
+    IF now - emptied IS DISTINCT FROM kept - emptied
+        OR NOT (CASE TG_ARGV[0]
+            WHEN 'evidence' THEN num_nulls(now ->> 'digest', now ->> 'body', now ->> 'context') = 3
+                AND now ->> 'byte_count' = '0' AND ledger.is_erasing(NEW.lane, NULL, NULL)
+            ELSE level > octet_length((kept ->> 'salt')::bytea) AND ledger.is_erasing(
+                NEW.lane, now ->> 'environment', now ->> 'original_transaction_id')
+            END)
+    THEN
+        RAISE EXCEPTION 'ledger.% is append-only: UPDATE refused', TG_ARGV[0]
+            USING ERRCODE = 'LG001',
+                  HINT = 'An erasure blanks rows of its own stream and changes nothing else.';
+    END IF;
+    RETURN NEW;
+END
+$$;
+COMMENT ON FUNCTION ledger.refuse_unless_blanked() IS
+    'Lets an UPDATE pass that blanks a row of the stream which this transaction erases, and refuses every other with SQLSTATE LG001.';
