@@ -18,7 +18,7 @@ import sys
 import types
 import zlib
 
-FORMATS = range(1, 12)
+FORMATS = range(1, 13)
 FIELDS = {
     1: "transactionId", 2: "webOrderLineItemId", 3: "productId",
     4: "subscriptionGroupIdentifier", 5: "type", 6: "inAppOwnershipType", 7: "transactionReason",
@@ -27,16 +27,20 @@ FIELDS = {
     17: "offerPeriod", 18: "revocationDate", 19: "revocationReason", 20: "revocationType",
     21: "revocationPercentage", 22: "appAccountToken", 23: "appTransactionId",
     24: "previousOriginalTransactionId", 25: "customerId", 26: "linkReason", 27: "linkedBy",
+    28: "erasureReason", 29: "erasedBy",
     32: "autoRenewProductId", 33: "autoRenewStatus", 34: "expirationIntent",
     35: "isInBillingRetryPeriod", 36: "gracePeriodExpiresDate", 37: "priceIncreaseStatus",
     38: "renewalDate", 39: "renewalPrice", 40: "recentSubscriptionStartDate",
     48: "notificationType", 49: "subtype", 50: "notificationUUID", 51: "status",
     52: "consumptionRequestReason", 53: "catalogVersion", 54: "effectiveFrom", 55: "bodyDigest",
-    56: "fileName", 57: "keptAside", 63: "extra"}
+    56: "fileName", 57: "keptAside", 58: "erasureScope", 59: "erasedEvents",
+    60: "erasedConfirmations", 61: "erasedEvidence", 63: "extra"}
 NUMBERS = {8, 12, 14, 18, 19, 21, 33, 34, 36, 37, 38, 39, 40, 51, 53, 54, 57}
 FLAGS = {13, 35}
 TYPED = {"product_id": 3, "transaction_id": 1, "web_order_line_item_id": 2,
          "app_transaction_id": 23, "app_account_token": 22, "customer_id": 25}
+# What was erased of a row whose salt has so many bytes.
+ERASED = {16: None, 64: "payload", 80: "person", 96: "everything"}
 TRUSTS = ["signed", "fetched", "shared-secret", "vouched"]
 PAYLOAD_BYTES_MAX = 256 << 20
 FRAME_DEPTH_MAX = 7
@@ -190,6 +194,8 @@ def content_entries(content):
 
 def repetitions(row):
     """What a row of confirmations repeats: evidence number, offset, as-of, fields, alias."""
+    if len(row.salt) == 96 and not row.repetitions:
+        return []
     ids = row.transaction_ids or []
     require(row.transaction_ids is None or (ids and all(isinstance(i, str) for i in ids)),
             "transaction_ids of a confirmation is not a list of texts")
@@ -318,7 +324,10 @@ class Unpacker:
 
 
 def payload_of(row, segments):
-    """The exact bytes that arrived, compared with the row's digest and length."""
+    """The exact bytes that arrived, compared with the row's digest and length; None if not kept."""
+    if row.body is None:
+        require(row.byte_count == 0, "byte_count is not 0 without a body")
+        return None
     require(0 <= row.byte_count <= PAYLOAD_BYTES_MAX, f"byte_count is {row.byte_count}")
     payload = Unpacker(row.body, row.byte_count, segments).payload()
     require(sha256(payload) == row.digest, "the payload has another SHA-256")
@@ -418,15 +427,17 @@ class History:
         own = evidence.get(event.evidence)
         line = {
             "position": event.offset if self.lanes == 1 else f"{self.lane}:{event.offset}",
-            "recordedAt": milliseconds(event.recorded_us), "asOf": event.as_of,
-            "kind": event.kind, "bundleId": event.bundle_id,
+            "recordedAt": milliseconds(event.recorded_us),
+            "asOf": None if event.kind == "erased" else event.as_of,
+            "kind": event.kind, "erased": ERASED.get(len(event.salt)), "bundleId": event.bundle_id,
             "purchaseDate": event.purchase or None, "expiresDate": event.expires or None,
             "fields": {FIELDS.get(tag, f"tag{tag}"): field_value(tag, value)
                        for tag, value in fields.items()},
-            "evidence": own and own.digest.hex(), "evidenceKind": own and own.kind,
+            "evidence": own and own.digest and own.digest.hex(), "evidenceKind": own and own.kind,
             "source": own and own.source, "arrival": own and own.arrival,
             "trust": own and own.verification, "confirmations": len(repeated),
-            "confirmedBy": confirmed_by(repeated, evidence), "effective": effective}
+            "confirmedBy": confirmed_by(repeated, evidence),
+            "effective": None if event.kind == "erased" else effective}
         payload = getattr(own, "payload", None)
         if payload is not None:
             try:

@@ -19,11 +19,12 @@ import uuid
 sys.dont_write_bytecode = True  # No __pycache__ among the sources.
 
 from read_log import (  # noqa: E402
-    CONFIRMATION, EVENT, EVIDENCE, FIELDS, TYPED, Session, content_entries, lane_of, microseconds,
+    CONFIRMATION, ERASED, EVENT, EVIDENCE, FIELDS, TYPED, Session, content_entries, lane_of, microseconds,
     milliseconds, payload_of, read_dictionaries, read_segments, repetitions, require, sha256, unhex)
 
 FORMAT = 2
-KINDS = {"transaction", "renewal", "notification", "link", "catalog"}
+KINDS = {"transaction", "renewal", "notification", "link", "catalog", "erasure", "erased"}
+SCOPES = {"subscription": 96, "customer": 80, "link": 80, "payload": 64}
 SILENT = {1, 26, 27, 57}  # A different value of these fields is not news.
 CONFIRMATION_SPAN_MS = 60_000
 COMMIT = {
@@ -67,6 +68,8 @@ def parts(content, entries):
 def fact_key(event, entries):
     fields = {tag: value for tag, value, _ in entries}
     name = b""
+    if event.kind == "erased":
+        return bytes(8) + i64(event.offset)
     if event.kind == "transaction":
         name = fields.get(3, b"")
     elif event.kind == "notification":
@@ -75,15 +78,33 @@ def fact_key(event, entries):
         name = str(int.from_bytes(fields[53], "big", signed=True)).encode()
     subject = (lp(event.environment) + lp(event.kind) + i64(event.purchase) + i64(event.expires)
                + lp(name))
+    if len(event.salt) == 80:
+        return sha256(subject)[:6] + bytes(2) + i64(event.offset)
     said = event.content[:2] + b"".join(w for tag, _, w in entries if tag not in SILENT)
     return sha256(subject)[:6] + sha256(said + i64(event.as_of))[:10]
 
 
+def ranges(text):
+    """The ranges that `3,7-9` names, each with both of its ends."""
+    found = []
+    for piece in text.split(",") if text else []:
+        low, _, high = piece.partition("-")
+        found.append((int(low), int(high or low)))
+    return found
+
+
 def row_digest(salt, purchase, person, records):
-    require(len(salt) == 16, "its salt does not have 16 bytes")
-    salts = hashlib.sha384(lp("subledger/salt") + salt).digest()
-    commitments = [sha256(salts[16 * index:16 * index + 16] + part)
-                   for index, part in enumerate((purchase, person, b"".join(records)))]
+    require(len(salt) in ERASED, "its salt does not have 16 bytes")
+    if len(salt) == 16:
+        derived = hashlib.sha384(lp("subledger/salt") + salt).digest()
+        salts = [derived[:16], derived[16:32], derived[32:]]
+    else:
+        # What was erased left its commitment, 32 bytes, in the place of its salt.
+        sizes = [32 if len(salt) == 96 else 16, 16 if len(salt) == 64 else 32, 32]
+        ends = [0, sizes[0], sizes[0] + sizes[1], len(salt)]
+        salts = [salt[a:b] for a, b in zip(ends, ends[1:])]
+    commitments = [own if len(own) == 32 else sha256(own + part)
+                   for own, part in zip(salts, (purchase, person, b"".join(records)))]
     return sha256(lp("subledger/row") + b"".join(commitments))
 
 
@@ -222,6 +243,8 @@ class Lane:
         self.previous = sha256(lp("subledger/genesis") + ledger.id + u32(ledger.format)
                                + u32(ledger.lanes) + u32(lane))
         self.commits = self.events = self.payloads = 0
+        self.gone_events, self.gone_confirmations, self.gone_evidence = {}, set(), {}
+        self.erasures = []
         self.committed_us = -2 ** 63
 
     def verify(self):
@@ -243,6 +266,10 @@ class Lane:
             self.verify_commit(commit)
         for stream in self.streams:
             stream.drain()
+        try:
+            self.verify_erasures(head)
+        except ValueError as error:
+            raise Mismatch(self.lane, head, str(error)) from error
         self.verify_nothing_else(head)
 
     def checking(self, commit, check, *arguments, offset=None):
@@ -264,6 +291,7 @@ class Lane:
             digest.update(self.checking(commit, self.event, event, records, offset=offset))
             cited.add(event.evidence)
         rows = self.checking(commit, self.confirmations)
+        cited.update(number for number, (record, _) in records.items() if record is None)
         for row, repeated in rows:
             numbers = sorted({one.evidence for one in repeated})
             cited.update(numbers)
@@ -296,6 +324,12 @@ class Lane:
             require(row is not None, f"evidence {number} is missing")
             require(row.commit == commit.number, f"evidence {number} is of another commit")
             require(row.context != "", f"evidence {number} has an empty context")
+            if row.digest is None:
+                require(row.body is None and row.context is None and row.byte_count == 0,
+                        f"evidence {number} was erased in part")
+                self.gone_evidence[number] = commit.number
+                found[number] = None, row.arrival
+                continue
             try:
                 payload_of(row, self.segments)
                 found[number] = evidence_record(row), row.arrival
@@ -328,7 +362,13 @@ class Lane:
         require(event.evidence in records, f"evidence {event.evidence} is not of this commit")
         record, arrival = records[event.evidence]
         require(event.is_imported == (arrival == "import"), "is_imported differs from its evidence")
-        return event_digest(self.lane, event, entries, record)
+        require((record is None) == (len(event.salt) != 16),
+                f"evidence {event.evidence} was erased and the event was not, or the reverse")
+        if len(event.salt) != 16:
+            self.gone_events[event.offset] = event.environment, event.id, len(event.salt)
+        if event.kind == "erasure":
+            self.erasures.append((event, fields))
+        return event_digest(self.lane, event, entries, record or b"")
 
     def require_catalog(self, event, fields):
         columns = {"effective_from": ("effective_from_ms", int), "source": ("source", str),
@@ -378,7 +418,39 @@ class Lane:
                     for one in repetitions(row)), "a confirmation spans more than a minute")
         require(all(number in records for number in numbers),
                 "a confirmation cites a payload of another commit")
-        return confirmation_digest(self.lane, row, [records[number][0] for number in numbers])
+        for number in numbers:
+            require((records[number][0] is None) == (len(row.salt) != 16),
+                    f"evidence {number} was erased and a confirmation was not, or the reverse")
+        if len(row.salt) != 16:
+            self.gone_confirmations.add((commit.number, row.environment, row.id))
+        return confirmation_digest(self.lane, row, [records[n][0] or b"" for n in numbers])
+
+    def verify_erasures(self, head):
+        """What is missing must have been erased, and what was erased must be missing."""
+        taken_events, taken_confirmations, taken_evidence = {}, set(), set()
+        for erasure, fields in self.erasures:
+            words = {tag: fields.get(tag, b"").decode() for tag in (58, 59, 60, 61)}
+            require(words[58] in SCOPES, f"event {erasure.offset} is an erasure of unknown scope")
+            for low, high in ranges(words[59]):
+                require(high < erasure.offset, f"erasure {erasure.offset} takes what came later")
+                for offset in range(low, high + 1):
+                    place = erasure.environment, erasure.id
+                    require(self.gone_events.get(offset, ())[:2] == place
+                            and self.gone_events[offset][2] >= SCOPES[words[58]],
+                            f"event {offset} was erased by {erasure.offset} and is still there")
+                    taken_events.setdefault(offset, set()).add(SCOPES[words[58]])
+            for low, high in ranges(words[60]):
+                taken_confirmations.update((number, erasure.environment, erasure.id)
+                                           for number in range(low, high + 1))
+            for low, high in ranges(words[61]):
+                taken_evidence.update(range(low, high + 1))
+        for offset, (_, _, size) in self.gone_events.items():
+            require(size in taken_events.get(offset, ()),
+                    f"content of event {offset} is missing, and no erasure took it")
+        require(self.gone_confirmations == taken_confirmations,
+                "confirmations are missing without an erasure, or erased and still there")
+        require(set(self.gone_evidence) == taken_evidence,
+                "payloads are missing without an erasure, or erased and still there")
 
     def verify_nothing_else(self, head):
         """Rows that no commit accounts for; one statement, so that it sees one state."""
