@@ -10,7 +10,8 @@ import Subledger
 ///
 /// Arguments: the file, a root certificate, how many payloads may be under way at once. A line of
 /// the file is a number, a space and a payload; its acknowledgement is the number, then `+` and the
-/// position of each fact that was appended, `=` and that of each that was known.
+/// position of each fact that was appended, `=` and that of each that was known or refused. Or it is
+/// `erase`, a scope, an environment and an id, acknowledged as it is; or `checkpoint`.
 @main
 struct CrashChild {
     static func main() async throws {
@@ -36,6 +37,14 @@ struct CrashChild {
                     underWay -= 1
                 }
                 underWay += 1
+                if number == "erase" {
+                    group.addTask { try await erase(payload, in: ledger) }
+                    continue
+                }
+                if number == "checkpoint" {
+                    group.addTask { try await keepCheckpoint(of: ledger.log) }
+                    continue
+                }
                 group.addTask {
                     let outcomes = try await ledger.ingest(payload, source: "crash-test").outcomes
                     try acknowledge(number, outcomes)
@@ -46,14 +55,53 @@ struct CrashChild {
         await ledger.log.close()
     }
 
+    // A server that was killed comes back, and an erasure that was interrupted is done again.
+    private static func erase(_ words: [UInt8], in ledger: Ledger) async throws {
+        let parts = String(decoding: words, as: UTF8.self).split(separator: " ").map(String.init)
+        guard parts.count == 3, let scope = Erasure.Scope(rawValue: parts[0]) else {
+            throw UsageError()
+        }
+        let stream = StreamID(environment: Environment(parts[1]), originalTransactionId: parts[2])
+        try await untilAvailable {
+            _ = try await ledger.erase(
+                [ErasureTarget(stream: stream, scope: scope)],
+                reason: ErasureReason("crash test", by: "crash test"),
+                withSiblings: true
+            )
+        }
+        try write("erase \(parts.joined(separator: " "))")
+    }
+
+    private static func keepCheckpoint(of log: EventLog) async throws {
+        try await untilAvailable {
+            try await log.keep(SignedCheckpoint(try await log.checkpoint(), signedBy: nil))
+        }
+    }
+
+    private static func untilAvailable(_ body: () async throws -> Void) async throws {
+        while true {
+            do {
+                return try await body()
+            } catch let error as EventLogError where error.isRetryable {
+                try await Task.sleep(for: .milliseconds(20))
+            }
+        }
+    }
+
     // One write of less than PIPE_BUF is atomic: lines of several threads do not mix, and a line
     // that the parent reads is whole.
     private static func acknowledge(_ number: String, _ outcomes: [AppendOutcome]) throws {
         let words = outcomes.map { outcome in
             "\(outcome.isNew ? "+" : "=")\(outcome.position.lane):\(outcome.position.offset)"
         }
-        let line = Array(([number] + words).joined(separator: " ").utf8) + [UInt8(ascii: "\n")]
-        guard write(STDOUT_FILENO, line, line.count) == line.count else { throw UsageError() }
+        try write(([number] + words).joined(separator: " "))
+    }
+
+    private static func write(_ text: String) throws {
+        let line = Array(text.utf8) + [UInt8(ascii: "\n")]
+        guard Foundation.write(STDOUT_FILENO, line, line.count) == line.count else {
+            throw UsageError()
+        }
     }
 }
 

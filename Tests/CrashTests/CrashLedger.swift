@@ -16,11 +16,16 @@ struct CrashLedger {
     let settings: ConnectionSettings
     /// Payloads that were acknowledged, by index.
     private(set) var acknowledged: Set<Int> = []
+    /// Erasures that were acknowledged.
+    private(set) var erased: Set<ErasureTarget> = []
     private(set) var serverKills = 0
+    private(set) var backendKills = 0
     private(set) var childKills = 0
 
     private let seed: UInt64
     private let lanes: Int
+    /// Whether erasures, checkpoints and polls are among the work.
+    private let erases: Bool
     private let server: CrashServer
     private let root: RootCertificate
     // By payload the addresses of the evidence that it holds.
@@ -33,16 +38,24 @@ struct CrashLedger {
     private var referred: Set<Position> = []
 
     /// Makes an empty ledger and the payloads for it.
-    init(seed: UInt64, lanes: Int, server: CrashServer) async throws {
+    init(seed: UInt64, lanes: Int, erases: Bool = false, server: CrashServer) async throws {
         let simulator = AppStoreSimulator(seed: seed)
-        payloads = simulator.sampleHistory(count: Self.lives).map(\.payload)
+        var payloads = simulator.sampleHistory(count: Self.lives).map(\.payload)
+        if erases {
+            // What repeats, and confirms: three polls of some.
+            for life in 0..<Self.lives / 2 {
+                payloads += simulator.life(life).silentPolls().prefix(3).map(\.payload)
+            }
+        }
+        self.payloads = payloads
+        self.erases = erases
         root = try RootCertificate(der: simulator.store.pki.rootDER)
         let verifier = AppStoreVerifier(policy: VerificationPolicy(roots: [root]))
         digests = payloads.map(verifier.evidenceDigests)
         folder = try TestFolder()
         try folder.write("root.der", simulator.store.pki.rootDER)
         generator = TestSupport.SeededGenerator(seed: seed)
-        settings = try await Self.makeDatabase("crashed_\(lanes)", lanes: lanes, on: server)
+        settings = try await Self.makeDatabase("crashed_\(lanes)_\(erases)", lanes: lanes, on: server)
         self.seed = seed
         self.lanes = lanes
         self.server = server
@@ -76,6 +89,19 @@ struct CrashLedger {
         return (ledger, settings)
     }
 
+    /// Kills so far.
+    var kills: Int { serverKills + backendKills + childKills }
+
+    /// Whether any payload is not acknowledged yet.
+    var hasWork: Bool { acknowledged.count < payloads.count }
+
+    /// Drops the database, for the next ledger.
+    func drop() async throws {
+        let session = try await PostgresSession.connect(server.settings)
+        try await session.execute("DROP DATABASE \(settings.database ?? "") WITH (FORCE)")
+        await session.close()
+    }
+
     func open(_ settings: ConnectionSettings) async throws -> Ledger {
         try await Ledger.open(settings, policy: VerificationPolicy(roots: [root]))
     }
@@ -88,33 +114,44 @@ extension CrashLedger {
         /// The ingesting processes must outlive it and do all their work.
         case serverKilled
         case serverThenChildrenKilled
+        /// The ingesting processes must outlive it.
+        case backendKilled
 
         static let inTurn = [
             childrenKilled, serverKilled, childrenKilled, serverThenChildrenKilled,
+        ]
+        // A server that was killed takes seconds, so that many kills are of the others.
+        static let oftenInTurn = [
+            childrenKilled, backendKilled, childrenKilled, backendKilled, childrenKilled,
+            serverThenChildrenKilled, childrenKilled, backendKilled, childrenKilled, serverKilled,
         ]
     }
 
     /// Lets one or two processes take in what is left, and kills something; says what.
     mutating func round(_ number: Int) async throws -> String {
-        let incident = Incident.inTurn[number % Incident.inTurn.count]
-        var children = [try startChild("\(number)a", window: 1 + number % 24)]
-        if Int.random(in: 0..<3, using: &generator) == 0 {
-            children.append(try startChild("\(number)b", window: 4))
+        let incidents = erases ? Incident.oftenInTurn : Incident.inTurn
+        let incident = incidents[number % incidents.count]
+        var children = [try await startChild("\(number)a", window: 1 + number % 24)]
+        if erases || Int.random(in: 0..<3, using: &generator) == 0 {
+            children.append(try await startChild("\(number)b", window: 4))
         }
         var acks = children.map { $0.lines.makeAsyncIterator() }
         // All have opened the ledger before anything is killed.
         for child in acks.indices { try await read(1, from: &acks[child]) }
         try await read(Int.random(in: 0...12, using: &generator), from: &acks[0])
-        if incident != .childrenKilled {
+        if incident == .backendKilled {
+            backendKills += try await killBackend() ? 1 : 0
+        } else if incident != .childrenKilled {
             try await server.crash()
             serverKills += 1
         }
-        if incident != .serverKilled {
+        let mustFinish = incident == .serverKilled || incident == .backendKilled
+        if !mustFinish {
             try await read(Int.random(in: 0...8, using: &generator), from: &acks[0])
             for child in children { child.signal(SIGKILL) }
         }
         for child in acks.indices { try await read(.max, from: &acks[child]) }
-        for child in children { try await end(child, mustFinish: incident == .serverKilled) }
+        for child in children { try await end(child, mustFinish: mustFinish) }
         return "\(incident)"
     }
 
@@ -129,12 +166,17 @@ extension CrashLedger {
 
     /// Starts a process with payloads that are not acknowledged yet, in a new order, and some that
     /// are.
-    private mutating func startChild(_ name: String, window: Int) throws -> RunningProgram {
+    private mutating func startChild(
+        _ name: String,
+        window: Int
+    ) async throws -> RunningProgram {
         let open = payloads.indices.filter { !acknowledged.contains($0) }
         let known = acknowledged.sorted().shuffled(using: &generator).prefix(3)
         let chosen = (open.shuffled(using: &generator).prefix(40) + known)
             .shuffled(using: &generator)
-        let file = chosen.flatMap { Array("\($0) ".utf8) + payloads[$0] + [UInt8(ascii: "\n")] }
+        var lines = chosen.map { Array("\($0) ".utf8) + payloads[$0] }
+        if erases { lines = try await withErasures(lines) }
+        let file = lines.flatMap { $0 + [UInt8(ascii: "\n")] }
         return try Program("CrashChild").start(
             [
                 try folder.write("\(name).txt", file), folder.path(of: "root.der"),
@@ -142,6 +184,46 @@ extension CrashLedger {
             ],
             environment: ["DATABASE_URL": settings.fullConnectionString]
         )
+    }
+
+    /// The same lines, with a checkpoint and an erasure or two among them.
+    private mutating func withErasures(_ lines: [[UInt8]]) async throws -> [[UInt8]] {
+        let ledger = try await open(settings)
+        let streams = try await ledger.log.streams().map(\.stream)
+        await ledger.log.close()
+        var more = [Array("checkpoint ".utf8)]
+        for stream in streams.shuffled(using: &generator).prefix(2) {
+            let scope: Erasure.Scope =
+                Int.random(in: 0..<4, using: &generator) == 0 ? .subscription : .customer
+            more.append(
+                Array(
+                    "erase \(scope.rawValue) \(stream.environment) \(stream.originalTransactionId)"
+                        .utf8
+                )
+            )
+        }
+        var all = lines
+        for line in more {
+            all.insert(line, at: Int.random(in: 0...all.count, using: &generator))
+        }
+        return all
+    }
+
+    /// Ends a connection of an ingesting process; false where there is none.
+    private mutating func killBackend() async throws -> Bool {
+        let session = try await PostgresSession.connect(server.settings)
+        let pids = try await session.query(
+            """
+            SELECT pid FROM pg_stat_activity
+            WHERE datname LIKE 'crashed%' AND backend_type = 'client backend' ORDER BY pid
+            """
+        ).map { try $0.int4(0) }
+        let pid = pids.randomElement(using: &generator)
+        if let pid {
+            try await session.query("SELECT pg_terminate_backend($1)", [.int4(pid)])
+        }
+        await session.close()
+        return pid != nil
     }
 
     /// Reads so many acknowledgements, or all up to the end.
@@ -158,6 +240,16 @@ extension CrashLedger {
 
     private mutating func acknowledge(_ line: String) throws {
         let words = line.split(separator: " ")
+        if words.first == "erase", words.count == 4,
+            let scope = Erasure.Scope(rawValue: String(words[1]))
+        {
+            let stream = StreamID(
+                environment: Environment(String(words[2])),
+                originalTransactionId: String(words[3])
+            )
+            erased.insert(ErasureTarget(stream: stream, scope: scope))
+            return
+        }
         guard let first = words.first, let index = Int(first), payloads.indices.contains(index)
         else { throw CrashTestError("an acknowledgement cannot be read: \(line)") }
         acknowledged.insert(index)
@@ -182,11 +274,13 @@ extension CrashLedger {
         let session = try await PostgresSession.connect(settings)
         var wrong: [String] = []
         var proofs: [Position: Digest] = [:]
+        var forgotten: Set<Position> = []
         let input = Set(digests.joined())
         let rows = try await session.query(
             """
-            SELECT e.lane, e.lane_offset, v.digest FROM ledger.event e
-                JOIN ledger.evidence v USING (lane, evidence_no) ORDER BY 1, 2
+            SELECT e.lane, e.lane_offset, v.digest,
+                v.body IS NULL OR v.kind = 'erasure-statement' AS is_of_erasure
+            FROM ledger.event e JOIN ledger.evidence v USING (lane, evidence_no) ORDER BY 1, 2
             """,
             []
         )
@@ -196,16 +290,23 @@ extension CrashLedger {
             let next = position.lane == expected.lane ? expected.offset + 1 : 1
             if position.offset != next { wrong.append("hole before \(position)") }
             expected = position
+            if erases, try row.bool(3) {
+                forgotten.insert(position)
+                continue
+            }
             proofs[position] = Digest(bytes: try row.bytea(2))
             if proofs[position].map(input.contains) != true {
                 wrong.append("event \(position) is proven by nothing that was taken in")
             }
         }
         for (position, index) in promised
-        where proofs[position].map(digests[index].contains) != true {
+        where !forgotten.contains(position)
+            && proofs[position].map(digests[index].contains) != true
+        {
             wrong.append("payload \(index) was promised \(position) and is not there")
         }
-        for position in referred where proofs[position] == nil {
+        for position in referred
+        where proofs[position] == nil && !forgotten.contains(position) {
             wrong.append("a duplicate was said to stand at \(position), where nothing is")
         }
         let twice = try await session.query(Self.twiceSQL, [])
@@ -225,6 +326,10 @@ extension CrashLedger {
     private func verification() async throws -> [String] {
         let log = try await EventLog.open(settings)
         let report = try await log.verify()
+        for target in erased where report.isOK {
+            let left = try await log.plannedErasure(of: target)
+            if !left.isEmpty { return ["an acknowledged erasure did not last: \(left)"] }
+        }
         await log.close()
         guard let mismatch = report.firstMismatch else { return [] }
         return ["verify: commit \(mismatch.commit): \(mismatch.reason)"]

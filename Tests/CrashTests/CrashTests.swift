@@ -38,6 +38,47 @@ struct CrashTests {
         await server.stop()
     }
 
+    /// Kills of one run; `SUBLEDGER_KILLS` asks for others.
+    private static let kills =
+        ProcessInfo.processInfo.environment["SUBLEDGER_KILLS"].flatMap { Int($0) } ?? 50
+
+    @Test func `among erasures and checkpoints, too, nothing is lost and nothing comes back`()
+        async throws
+    {
+        let server = try await CrashServer()
+        var kills = 0
+        var number: UInt64 = 0
+        while kills < Self.kills {
+            let seed = 20_261_122 + number
+            number += 1
+            let lanes = number % 2 == 0 ? 4 : 1
+            var crash = try await CrashLedger(
+                seed: seed,
+                lanes: lanes,
+                erases: true,
+                server: server
+            )
+            var round = 0
+            while kills + crash.kills < Self.kills, crash.hasWork {
+                round += 1
+                let kinds = try await crash.round(round)
+                let wrong = try await crash.check()
+                #expect(wrong.isEmpty, "seed \(seed), round \(round) (\(kinds)): \(wrong)")
+                if !wrong.isEmpty { return await server.stop() }
+            }
+            kills += crash.kills
+            #expect(!crash.erased.isEmpty, "seed \(seed)")
+            print(
+                "crash test with erasures, seed \(seed): \(crash.acknowledged.count) payloads, "
+                    + "\(crash.erased.count) erasures acknowledged in \(round) rounds; killed: "
+                    + "\(crash.serverKills) servers, \(crash.backendKills) backends, "
+                    + "\(crash.childKills) writers"
+            )
+            try await crash.drop()
+        }
+        await server.stop()
+    }
+
     /// Everything again: acknowledged payloads are no news, and the whole is what a ledger holds
     /// that nothing ever happened to.
     private func expectUndisturbed(_ crash: CrashLedger, seed: UInt64) async throws {

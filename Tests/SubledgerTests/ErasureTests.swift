@@ -280,7 +280,12 @@ extension ErasureTests {
     ) async throws {
         let template = lanes == 1 ? FilledLedger.plain : FilledLedger.partitioned
         try await TestServer.shared.withDatabase(from: template) { settings in
-            let ledger = try await FilledLedger.open(settings)
+            var options = FilledLedger.options
+            options.readersMax = 3
+            let ledger = Ledger(
+                log: try await EventLog.open(settings, options),
+                verifier: try FilledLedger.simulator.verifier()
+            )
             try await body(ledger, settings)
             await ledger.log.close()
         }
