@@ -7,27 +7,33 @@ struct MigrateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "migrate",
         abstract: "Bring the database's schema to this version.",
+        discussion: discussion,
         subcommands: [Apply.self, Status.self],
         defaultSubcommand: Apply.self
     )
+
+    /// What `migrate --help` and `migrate up --help` print.
+    private static let discussion = """
+        Also makes the roles that are missing and mends owners, privileges, triggers and \
+        functions that are not as they must be: after pg_restore into a new cluster, one \
+        `migrate` makes the ledger whole. With nothing to do it takes no lock that a \
+        reader or an append waits for.
+
+        The number of lanes of a ledger can never be changed, because positions and \
+        digests depend on it. One lane is right for a ledger that stays on one PostgreSQL \
+        server. `--lanes 256` is right if it may be spread over several servers one day: \
+        each lane is a log of its own, with its own chain of digests.
+
+        Exit 75 if a table is in use and nothing was changed.
+
+        `migrate up --help` lists the options.
+        """
 
     struct Apply: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "up",
             abstract: "Apply the migrations that are missing, in one transaction.",
-            discussion: """
-                Also makes the roles that are missing and mends owners, privileges, triggers and \
-                functions that are not as they must be: after pg_restore into a new cluster, one \
-                `migrate` makes the ledger whole. With nothing to do it takes no lock that a \
-                reader or an append waits for.
-
-                The number of lanes of a ledger can never be changed, because positions and \
-                digests depend on it. One lane is right for a ledger that stays on one PostgreSQL \
-                server. `--lanes 256` is right if it may be spread over several servers one day: \
-                each lane is a log of its own, with its own chain of digests.
-
-                Exit 75 if a table is in use and nothing was changed.
-                """
+            discussion: discussion
         )
 
         @OptionGroup var database: DatabaseOptions
