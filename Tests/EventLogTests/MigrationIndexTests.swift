@@ -24,7 +24,8 @@ struct MigrationIndexTests {
             )
         ]
 
-    @Test func `appends go on while one is built, and a run that died is completed`() async throws {
+    @Test(.timeLimit(.minutes(5)))
+    func `appends go on while one is built, and a run that died is completed`() async throws {
         try await Variant.all[0].withLog { log, settings in
             _ = try await log.append(verified(TestFacts.transaction(asOf: 1)))
             try await Inspector.inspect(settings) { reader in
@@ -99,6 +100,7 @@ struct MigrationIndexTests {
     // Ends with the test's time limit where none comes to wait.
     private static func waitingBuilder(_ inspector: Inspector) async throws -> Int64 {
         while true {
+            try Task.checkCancellation()
             // A transaction sees the sessions as they were at its first look.
             try await inspector.session.execute("SELECT pg_stat_clear_snapshot()")
             let pids = try await inspector.texts(
