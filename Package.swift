@@ -57,6 +57,7 @@ let package = Package(
                 .embedInCode("bootstrap"),
                 .embedInCode("migrations"),
                 .embedInCode("functions"),
+                .embedInCode("guard"),
                 .embedInCode("checks"),
             ],
             swiftSettings: strict
@@ -132,8 +133,8 @@ let package = Package(
         .testTarget(
             name: "EventLogTests",
             dependencies: [
-                "AppStore", "AppStoreSimulator", "EventLog", "Events", "Postgres", "Projections",
-                "Projector", "TestSupport",
+                "AppStore", "AppStoreSimulator", "EventLog", "Events", "LedgerSchema", "Postgres",
+                "Projections", "Projector", "TestSupport",
             ],
             exclude: ["read_log.py", "unpack_evidence.py", "verify_chain.py"],
             swiftSettings: strict

@@ -1,7 +1,7 @@
 /// The SQL that makes a ledger, in the order in which it is applied.
 ///
 /// No logic: the migrator in `EventLog` reads it. A migration that has shipped is never edited (its
-/// checksum is kept in `ledger.migration`); functions are re-applied whole after every migration.
+/// checksum is kept in `ledger.migration`); a function is replaced whole where it differs.
 public enum Schema {
     /// One numbered, forward-only step.
     public struct Migration: Sendable {
@@ -13,14 +13,61 @@ public enum Schema {
         public let sql: String
         /// Assertions that hold after it.
         public let check: String
+        /// Indexes on large tables, which are built after the step, while appends go on.
+        public let indexes: [Index]
+
+        /// A step.
+        ///
+        /// One that makes small or new tables makes their indexes itself.
+        public init(
+            version: Int,
+            name: String,
+            sql: String,
+            check: String,
+            indexes: [Index] = []
+        ) {
+            self.version = version
+            self.name = name
+            self.sql = sql
+            self.check = check
+            self.indexes = indexes
+        }
     }
 
-    /// Schema, roles and the list of migrations; applied before everything else.
+    /// An index on a table of schema `ledger`, built with `CREATE INDEX CONCURRENTLY`.
+    ///
+    /// `CREATE INDEX` in a migration stops all appends while it reads the table. PostgreSQL cannot
+    /// build one concurrently on a partitioned table: there it does stop them.
+    public struct Index: Sendable {
+        /// Its name, unique in the schema; without quotes in SQL.
+        public let name: String
+        /// The table's name, without the schema.
+        public let table: String
+        /// What follows the table's name in `CREATE INDEX`: columns in parentheses, `WHERE` ….
+        public let definition: String
+
+        /// An index.
+        public init(name: String, table: String, definition: String) {
+            self.name = name
+            self.table = table
+            self.definition = definition
+        }
+    }
+
+    /// Schemas, roles and the list of migrations; applied before all other changes.
     public static let bootstrap = text(PackageResources.bootstrap_sql)
+
+    /// Finds what differs from the roles, owners, privileges, triggers and storage options that a
+    /// ledger must have.
+    ///
+    /// It only reads. Each row has what differs, and the statement that mends it; NULL where
+    /// ``bootstrap`` does.
+    public static let differences = text(PackageResources.differences_sql)
 
     /// Functions that tables refer to; applied before the migrations.
     public static let functionsBefore = [
-        text(PackageResources.lane_of_sql), text(PackageResources.refuse_change_sql),
+        text(PackageResources.lane_of_sql), text(PackageResources.is_erasing_sql),
+        text(PackageResources.refuse_change_sql),
         text(PackageResources.refuse_unless_blanked_sql),
         text(PackageResources.text_without_nul_sql), text(PackageResources.json_or_text_sql),
         text(PackageResources.content_fields_sql),
@@ -30,7 +77,6 @@ public enum Schema {
     /// Functions that refer to tables; applied after the migrations.
     public static let functionsAfter = [
         text(PackageResources.repetitions_sql), text(PackageResources.erase_sql),
-        text(PackageResources.guard_append_only_sql),
     ]
 
     /// The migrations, oldest first.
@@ -51,7 +97,16 @@ public enum Schema {
             version: 3,
             name: "v003-erasure",
             sql: text(PackageResources.v003_erasure_sql),
-            check: text(PackageResources.check_v003_erasure_sql)
+            check: text(PackageResources.check_v003_erasure_sql),
+            // Erasures are few, and every append asks whether its subscriptions were erased.
+            indexes: [
+                Index(
+                    name: "event_erasure",
+                    table: "event",
+                    definition: "(lane, original_transaction_id, environment) "
+                        + "WHERE kind = 'erasure'"
+                )
+            ]
         ),
     ]
 

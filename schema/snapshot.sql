@@ -5,6 +5,10 @@ CREATE SCHEMA ledger;
 
 COMMENT ON SCHEMA ledger IS 'The log of App Store subscriptions: append-only, never rebuilt.';
 
+CREATE SCHEMA operation;
+
+COMMENT ON SCHEMA operation IS 'What running programs write for themselves: not part of the log, and safe to empty while none runs.';
+
 CREATE FUNCTION ledger.content_fields(content bytea) RETURNS jsonb
     LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
     AS $$
@@ -66,72 +70,18 @@ $$;
 
 COMMENT ON FUNCTION ledger.content_fields(content bytea) IS 'The fields of event.content under Apple''s names; instants as milliseconds.';
 
-CREATE FUNCTION ledger.guard_append_only() RETURNS void
-    LANGUAGE plpgsql
-    AS $$
-DECLARE
-    guarded regclass;
-    replaced regprocedure;
-BEGIN
-    -- They are replaced by every migration: whoever is a member of the owner may run the next.
-    FOR replaced IN
-        SELECT p.oid FROM pg_proc p
-        WHERE p.pronamespace = 'ledger'::regnamespace AND p.proowner <> 'ledger_owner'::regrole
-            AND pg_has_role(current_user, p.proowner, 'MEMBER')
-    LOOP
-        EXECUTE format('ALTER ROUTINE %s OWNER TO ledger_owner', replaced);
-    END LOOP;
-    FOR guarded IN
-        SELECT c.oid FROM pg_class c
-        WHERE c.relnamespace = 'ledger'::regnamespace AND c.relkind IN ('r', 'p')
-        ORDER BY c.relname
-    LOOP
-        EXECUTE format('ALTER TABLE %s OWNER TO ledger_owner', guarded);
-        EXECUTE format('REVOKE ALL ON %s FROM PUBLIC, ledger_writer, ledger_reader', guarded);
-        EXECUTE format('GRANT SELECT ON %s TO ledger_writer, ledger_reader', guarded);
-        EXECUTE format(
-            'CREATE OR REPLACE TRIGGER append_only_statement BEFORE %s '
-            'ON %s FOR EACH STATEMENT EXECUTE FUNCTION ledger.refuse_change()',
-            CASE WHEN guarded = 'ledger.rejection'::regclass
-                OR EXISTS (SELECT FROM pg_inherits
-                    WHERE inhrelid = guarded AND inhparent = 'ledger.rejection'::regclass)
-            THEN 'UPDATE' ELSE 'UPDATE OR DELETE OR TRUNCATE' END,
-            guarded);
-    END LOOP;
-    -- Rows are written once, so what autovacuum has to do is to freeze them soon and keep the
-    -- statistics fresh; a partitioned table has no storage of its own to be told so.
-    FOR guarded IN
-        SELECT c.oid FROM pg_class c
-        WHERE c.relnamespace = 'ledger'::regnamespace AND c.relkind = 'r'
-            AND NOT coalesce(c.reloptions @> '{autovacuum_freeze_min_age=0}', false)
-        ORDER BY c.relname
-    LOOP
-        EXECUTE format('ALTER TABLE %s SET (autovacuum_freeze_min_age = 0, '
-            'autovacuum_vacuum_insert_scale_factor = 0.05, '
-            'autovacuum_analyze_scale_factor = 0.05)', guarded);
-    END LOOP;
-    GRANT INSERT ON ledger.event, ledger.confirmation, ledger.evidence, ledger.root_certificate,
-        ledger.evidence_segment, ledger.commit, ledger.rejection, ledger.ingestion, ledger.catalog,
-        ledger.checkpoint TO ledger_writer;
-    -- SELECT … FOR UPDATE asks for the privilege; the trigger refuses the use of it.
-    GRANT UPDATE (lane) ON ledger.lane TO ledger_writer;
-END
-$$;
-
-COMMENT ON FUNCTION ledger.guard_append_only() IS 'Makes every table of schema ledger append-only, rejections up to deletion by the owner: owner, privileges, refusing triggers. Run by the migrator after each migration.';
-
-CREATE FUNCTION ledger.json_or_text(json text) RETURNS jsonb
+CREATE FUNCTION ledger.json_or_text(source text) RETURNS jsonb
     LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
     AS $$
 BEGIN
-    RETURN json::jsonb;
+    RETURN source::jsonb;
 EXCEPTION WHEN numeric_value_out_of_range OR invalid_text_representation
     OR untranslatable_character OR statement_too_complex THEN
-    RETURN to_jsonb(json);
+    RETURN to_jsonb(source);
 END
 $$;
 
-COMMENT ON FUNCTION ledger.json_or_text(json text) IS 'JSON as jsonb, or as a string where jsonb cannot hold it.';
+COMMENT ON FUNCTION ledger.json_or_text(source text) IS 'JSON as jsonb, or as a string where jsonb cannot hold it.';
 
 CREATE FUNCTION ledger.lane_of(original_transaction_id text) RETURNS integer
     LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
@@ -316,34 +266,6 @@ COMMENT ON COLUMN ledger.catalog.source IS 'The file it was read from, as it was
 COMMENT ON COLUMN ledger.catalog.digest IS 'SHA-256 of body as UTF-8: importing the same again is told by it.';
 
 COMMENT ON COLUMN ledger.catalog.body IS 'The catalog as normalised JSON, whatever the format of the file was (schema/README.md).';
-
-CREATE TABLE ledger.checkpoint (
-    lane integer NOT NULL,
-    taken_at timestamp with time zone NOT NULL,
-    digest bytea NOT NULL,
-    public_key bytea,
-    signature bytea,
-    body bytea NOT NULL,
-    CONSTRAINT checkpoint_body_capped CHECK ((octet_length(body) <= 65536)),
-    CONSTRAINT checkpoint_digest_is_of_body CHECK ((digest = sha256(body))),
-    CONSTRAINT checkpoint_lane_is_of_digest CHECK ((lane = ledger.lane_of(encode(digest, 'hex'::text)))),
-    CONSTRAINT checkpoint_signature_has_key CHECK (((signature IS NULL) = (public_key IS NULL)))
-)
-WITH (autovacuum_freeze_min_age='0', autovacuum_vacuum_insert_scale_factor='0.05', autovacuum_analyze_scale_factor='0.05');
-
-COMMENT ON TABLE ledger.checkpoint IS 'The checkpoints that were taken, each once: the heads of all lanes at one moment. Outside of the chain. A copy outside the database proves more: whoever can rewrite the log can delete these rows.';
-
-COMMENT ON COLUMN ledger.checkpoint.lane IS 'lane_of(digest in hexadecimal): it belongs to no subscription.';
-
-COMMENT ON COLUMN ledger.checkpoint.taken_at IS 'The server''s clock when the heads were read, as in body; whole milliseconds.';
-
-COMMENT ON COLUMN ledger.checkpoint.digest IS 'SHA-256 of body.';
-
-COMMENT ON COLUMN ledger.checkpoint.public_key IS 'The P-256 key that signed body: SubjectPublicKeyInfo in DER. NULL where it is not signed.';
-
-COMMENT ON COLUMN ledger.checkpoint.signature IS 'ECDSA over the SHA-256 of body, in DER. NULL where it is not signed.';
-
-COMMENT ON COLUMN ledger.checkpoint.body IS 'The checkpoint in canonical bytes (schema/README.md).';
 
 CREATE TABLE ledger.commit (
     lane integer NOT NULL,
@@ -660,11 +582,19 @@ COMMENT ON COLUMN ledger.root_certificate.root_key IS 'First 4 bytes of digest.'
 
 COMMENT ON COLUMN ledger.root_certificate.digest IS 'SHA-256 of the certificate in DER. The records of evidence cover it.';
 
+CREATE TABLE operation.lease (
+    lane integer NOT NULL,
+    source_digest bytea NOT NULL,
+    holder text NOT NULL COLLATE pg_catalog."C",
+    expires_at timestamp with time zone NOT NULL
+);
+
+COMMENT ON TABLE operation.lease IS 'Which process follows a lane; it may be taken over once it has expired.';
+
+COMMENT ON COLUMN operation.lease.source_digest IS 'SHA-256 of the source of the folds whose tables it follows.';
+
 ALTER TABLE ONLY ledger.catalog
     ADD CONSTRAINT catalog_pkey PRIMARY KEY (lane, version);
-
-ALTER TABLE ONLY ledger.checkpoint
-    ADD CONSTRAINT checkpoint_pkey PRIMARY KEY (lane, digest);
 
 ALTER TABLE ONLY ledger.commit
     ADD CONSTRAINT commit_pkey PRIMARY KEY (lane, commit_no);
@@ -705,7 +635,8 @@ ALTER TABLE ONLY ledger.rejection
 ALTER TABLE ONLY ledger.root_certificate
     ADD CONSTRAINT root_certificate_pkey PRIMARY KEY (lane, root_key);
 
-CREATE INDEX checkpoint_taken_at ON ledger.checkpoint USING btree (taken_at, digest);
+ALTER TABLE ONLY operation.lease
+    ADD CONSTRAINT lease_pkey PRIMARY KEY (lane, source_digest);
 
 CREATE INDEX confirmation_commit ON ledger.confirmation USING btree (lane, commit_no);
 
@@ -727,43 +658,67 @@ CREATE INDEX rejection_received_at ON ledger.rejection USING btree (received_at)
 
 CREATE TRIGGER append_only_statement BEFORE DELETE OR UPDATE OR TRUNCATE ON ledger.catalog FOR EACH STATEMENT EXECUTE FUNCTION ledger.refuse_change();
 
-CREATE TRIGGER append_only_statement BEFORE DELETE OR UPDATE OR TRUNCATE ON ledger.checkpoint FOR EACH STATEMENT EXECUTE FUNCTION ledger.refuse_change();
+ALTER TABLE ledger.catalog ENABLE ALWAYS TRIGGER append_only_statement;
 
 CREATE TRIGGER append_only_statement BEFORE DELETE OR UPDATE OR TRUNCATE ON ledger.commit FOR EACH STATEMENT EXECUTE FUNCTION ledger.refuse_change();
 
+ALTER TABLE ledger.commit ENABLE ALWAYS TRIGGER append_only_statement;
+
 CREATE TRIGGER append_only_statement BEFORE DELETE OR UPDATE OR TRUNCATE ON ledger.confirmation FOR EACH STATEMENT EXECUTE FUNCTION ledger.refuse_change();
+
+ALTER TABLE ledger.confirmation ENABLE ALWAYS TRIGGER append_only_statement;
 
 CREATE TRIGGER append_only_statement BEFORE DELETE OR UPDATE OR TRUNCATE ON ledger.event FOR EACH STATEMENT EXECUTE FUNCTION ledger.refuse_change();
 
+ALTER TABLE ledger.event ENABLE ALWAYS TRIGGER append_only_statement;
+
 CREATE TRIGGER append_only_statement BEFORE DELETE OR UPDATE OR TRUNCATE ON ledger.evidence FOR EACH STATEMENT EXECUTE FUNCTION ledger.refuse_change();
+
+ALTER TABLE ledger.evidence ENABLE ALWAYS TRIGGER append_only_statement;
 
 CREATE TRIGGER append_only_statement BEFORE DELETE OR UPDATE OR TRUNCATE ON ledger.evidence_dictionary FOR EACH STATEMENT EXECUTE FUNCTION ledger.refuse_change();
 
+ALTER TABLE ledger.evidence_dictionary ENABLE ALWAYS TRIGGER append_only_statement;
+
 CREATE TRIGGER append_only_statement BEFORE DELETE OR UPDATE OR TRUNCATE ON ledger.evidence_segment FOR EACH STATEMENT EXECUTE FUNCTION ledger.refuse_change();
+
+ALTER TABLE ledger.evidence_segment ENABLE ALWAYS TRIGGER append_only_statement;
 
 CREATE TRIGGER append_only_statement BEFORE DELETE OR UPDATE OR TRUNCATE ON ledger.ingestion FOR EACH STATEMENT EXECUTE FUNCTION ledger.refuse_change();
 
+ALTER TABLE ledger.ingestion ENABLE ALWAYS TRIGGER append_only_statement;
+
 CREATE TRIGGER append_only_statement BEFORE DELETE OR UPDATE OR TRUNCATE ON ledger.lane FOR EACH STATEMENT EXECUTE FUNCTION ledger.refuse_change();
+
+ALTER TABLE ledger.lane ENABLE ALWAYS TRIGGER append_only_statement;
 
 CREATE TRIGGER append_only_statement BEFORE DELETE OR UPDATE OR TRUNCATE ON ledger.ledger_config FOR EACH STATEMENT EXECUTE FUNCTION ledger.refuse_change();
 
+ALTER TABLE ledger.ledger_config ENABLE ALWAYS TRIGGER append_only_statement;
+
 CREATE TRIGGER append_only_statement BEFORE DELETE OR UPDATE OR TRUNCATE ON ledger.migration FOR EACH STATEMENT EXECUTE FUNCTION ledger.refuse_change();
+
+ALTER TABLE ledger.migration ENABLE ALWAYS TRIGGER append_only_statement;
 
 CREATE TRIGGER append_only_statement BEFORE UPDATE ON ledger.rejection FOR EACH STATEMENT EXECUTE FUNCTION ledger.refuse_change();
 
+ALTER TABLE ledger.rejection ENABLE ALWAYS TRIGGER append_only_statement;
+
 CREATE TRIGGER append_only_statement BEFORE DELETE OR UPDATE OR TRUNCATE ON ledger.root_certificate FOR EACH STATEMENT EXECUTE FUNCTION ledger.refuse_change();
+
+ALTER TABLE ledger.root_certificate ENABLE ALWAYS TRIGGER append_only_statement;
 
 GRANT USAGE ON SCHEMA ledger TO ledger_writer;
 GRANT USAGE ON SCHEMA ledger TO ledger_reader;
+
+GRANT USAGE ON SCHEMA operation TO ledger_writer;
+GRANT USAGE ON SCHEMA operation TO ledger_reader;
 
 GRANT SELECT,INSERT ON TABLE ledger.confirmation TO ledger_writer;
 GRANT SELECT ON TABLE ledger.confirmation TO ledger_reader;
 
 GRANT SELECT,INSERT ON TABLE ledger.catalog TO ledger_writer;
 GRANT SELECT ON TABLE ledger.catalog TO ledger_reader;
-
-GRANT SELECT,INSERT ON TABLE ledger.checkpoint TO ledger_writer;
-GRANT SELECT ON TABLE ledger.checkpoint TO ledger_reader;
 
 GRANT SELECT,INSERT ON TABLE ledger.commit TO ledger_writer;
 GRANT SELECT ON TABLE ledger.commit TO ledger_reader;
@@ -799,3 +754,7 @@ GRANT SELECT ON TABLE ledger.rejection TO ledger_reader;
 
 GRANT SELECT,INSERT ON TABLE ledger.root_certificate TO ledger_writer;
 GRANT SELECT ON TABLE ledger.root_certificate TO ledger_reader;
+
+GRANT SELECT ON TABLE operation.lease TO ledger_writer;
+GRANT SELECT ON TABLE operation.lease TO ledger_reader;
+GRANT INSERT,DELETE,UPDATE ON TABLE operation.lease TO ledger_projector;

@@ -1,4 +1,4 @@
-internal import Postgres
+package import Postgres
 
 /// Why the event log did not do what it was asked.
 public struct EventLogError: Error, Sendable {
@@ -23,6 +23,10 @@ public struct EventLogError: Error, Sendable {
         case laneCountFixed = "lane-count-fixed"
         /// The role may not do this.
         case permissionDenied = "permission-denied"
+        /// The server lacks one of the ledger's own roles: its database was restored on a new server.
+        case roleMissing = "role-missing"
+        /// `migrate` did not get a lock on a table in time, because others use it.
+        case tableInUse = "table-in-use"
         /// The database could not be reached, or went away and did not come back in time.
         case databaseUnavailable = "database-unavailable"
         /// The database refused for a reason that is not foreseen here.
@@ -56,7 +60,7 @@ public struct EventLogError: Error, Sendable {
     }
 
     /// Whether the same call may succeed later.
-    public var isRetryable: Bool { code == .databaseUnavailable }
+    public var isRetryable: Bool { code == .databaseUnavailable || code == .tableInUse }
 }
 
 extension EventLogError: CustomStringConvertible {
@@ -66,7 +70,15 @@ extension EventLogError: CustomStringConvertible {
 
 extension EventLogError {
     /// The one place where refusals of the database become ours.
-    init(_ error: PostgresError, doing action: String) {
+    package init(_ error: PostgresError, doing action: String) {
+        if let role = LedgerRole.missing(from: error) {
+            self.init(
+                .roleMissing,
+                "\(action): this server has no role \(role.rawValue); `subledger migrate` makes the "
+                    + "roles of the ledger, and gives them what is theirs after a restore"
+            )
+            return
+        }
         switch error.sqlState {
         case "42P01", "3F000":
             self.init(

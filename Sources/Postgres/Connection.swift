@@ -34,8 +34,19 @@ final class Connection {
         handle = try Self.connect(settings)
         receiveNotices()
         guard PQsetnonblocking(handle, 1) == 0 else { throw lost() }
-        if let role = settings.role {
+        if let role = settings.role { try become(role) }
+    }
+
+    private func become(_ role: String) throws(PostgresError) {
+        do throws(PostgresError) {
             try execute("SET ROLE \(try quotedIdentifier(role))", .obeyed)
+        } catch {
+            guard error.sqlState == "22023" else { throw error }
+            var named = error
+            named.message =
+                "This server has no role \(role), which the connection was to take. Create it, or "
+                + "name another."
+            throw named
         }
     }
 

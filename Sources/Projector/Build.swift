@@ -62,8 +62,8 @@ struct Build: Sendable {
         let quoted = ProjectionSchema.quoted(schema)
         try session.execute(
             """
-            CREATE SCHEMA \(quoted) AUTHORIZATION ledger_owner;
-            SET LOCAL ROLE ledger_owner;
+            CREATE SCHEMA \(quoted) AUTHORIZATION ledger_projector;
+            SET LOCAL ROLE ledger_projector;
             GRANT USAGE ON SCHEMA \(quoted) TO ledger_writer, ledger_reader;
             COMMENT ON SCHEMA \(quoted) IS '\(ProjectionSchema.mark); projection.ledger_projection says of which log, and what people read are the views in schema projection.'
             """
@@ -198,7 +198,7 @@ struct Build: Sendable {
     private func writeRefusals(from channel: Channel<[UInt8]>) async throws {
         try await writing(from: channel) { session in
             try await session.transaction { session throws(PostgresError) in
-                try session.execute("SET LOCAL ROLE ledger_owner")
+                try session.execute("SET LOCAL ROLE ledger_projector")
                 try session.copyIn(
                     """
                     COPY projection.refused_stream (\(RefusedStreams.columns))
@@ -234,7 +234,7 @@ struct Build: Sendable {
         let quoted = ProjectionSchema.quoted(schema)
         let table = ProjectionSchema.table(projection.name, in: schema)
         try session.execute(
-            "SET LOCAL ROLE ledger_owner; "
+            "SET LOCAL ROLE ledger_projector; "
                 + projection.tableSQL.replacing("{{schema}}", with: quoted)
         )
         // Frozen, the rows are there for every snapshot: whoever began a transaction before the

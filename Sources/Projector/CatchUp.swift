@@ -99,7 +99,7 @@ struct CatchUp: Sendable {
         waits: Bool,
         in session: isolated PostgresSession
     ) throws(PostgresError) -> StepEnd? {
-        try session.execute("SET LOCAL ROLE ledger_owner")
+        try session.execute("SET LOCAL ROLE ledger_projector")
         // Somebody who works on a table that nobody is served from is not waited for.
         if !waits, !parts.contains(where: { $0.part.state == .live }) {
             try session.execute("SET LOCAL lock_timeout = '200ms'")

@@ -35,7 +35,7 @@ struct Follower {
     /// Follows until it is stopped, or all that was there at its beginning is in the tables.
     mutating func follow() async throws {
         try await checkLive()
-        try await session.execute("SET ROLE ledger_owner")
+        try await session.execute("SET ROLE ledger_projector")
         let end = options.isOnce ? try await projector.log.heads() : nil
         while !options.isStopped() {
             var heads = try await projector.log.heads()

@@ -8,13 +8,13 @@ internal import Projections
 /// lease only saves work: what a step writes is exact without it. One that is not renewed expires,
 /// on the server's clock, and the lane is taken over.
 struct Lease: Sendable {
-    /// The process, in words that `projection.lease` shows.
+    /// The process, in words that `operation.lease` shows.
     let holder: String
     /// For how long a step may go on before others try the same.
     let seconds: Double
 
     private static let take = """
-        INSERT INTO projection.lease (lane, source_digest, holder, expires_at)
+        INSERT INTO operation.lease (lane, source_digest, holder, expires_at)
         VALUES ($1, $4, $2, clock_timestamp() + $3 * interval '1 millisecond')
         ON CONFLICT ON CONSTRAINT lease_pkey DO UPDATE
             SET holder = excluded.holder, expires_at = excluded.expires_at
@@ -37,7 +37,7 @@ struct Lease: Sendable {
     /// Gives all lanes back, so that nobody waits for them to expire.
     func release(in session: PostgresSession) async throws {
         try await session.query(
-            "DELETE FROM projection.lease WHERE holder = $1",
+            "DELETE FROM operation.lease WHERE holder = $1",
             [.text(holder)]
         )
     }

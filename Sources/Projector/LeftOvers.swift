@@ -21,7 +21,7 @@ enum LeftOvers {
             _ = try await execute(
                 """
                 BEGIN;
-                SET LOCAL ROLE ledger_owner;
+                SET LOCAL ROLE ledger_projector;
                 SET LOCAL lock_timeout = '\(ProjectionSchema.DropPatience.ofReaders.rawValue)';
                 DROP TABLE IF EXISTS \(table);
                 COMMIT

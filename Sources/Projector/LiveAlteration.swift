@@ -50,7 +50,14 @@ extension LiveAlteration {
         let tables = live.reduce(into: [ProjectionPart]()) { tables, part in
             if !tables.contains(where: { $0.table == part.table }) { tables.append(part) }
         }
-        try session.execute("SAVEPOINT live_alterations; SET LOCAL search_path = pg_catalog")
+        // Definitions of views are compared as text.
+        try session.execute(
+            """
+            SAVEPOINT live_alterations;
+            SET LOCAL search_path = pg_catalog;
+            SET LOCAL quote_all_identifiers = off
+            """
+        )
         var alterations: [LiveAlteration] = []
         for row in try session.query(
             relations,

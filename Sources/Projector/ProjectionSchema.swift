@@ -9,18 +9,16 @@ enum ProjectionSchema {
         BEGIN
             -- IF NOT EXISTS would ask for the right to make schemas even where it is there.
             IF to_regnamespace('projection') IS NULL THEN
-                CREATE SCHEMA projection AUTHORIZATION ledger_owner;
+                CREATE SCHEMA projection AUTHORIZATION ledger_projector;
             END IF;
         END
         $$;
-        SET LOCAL ROLE ledger_owner;
+        SET LOCAL ROLE ledger_projector;
         GRANT USAGE ON SCHEMA projection TO ledger_writer, ledger_reader;
         \(dropWithout("state", "ledger_projection"))
-        \(dropWithout("source_digest", "lease"))
         \(ledgerProjection)
         \(refusedStream)
-        \(lease)
-        GRANT SELECT ON projection.ledger_projection, projection.refused_stream, projection.lease
+        GRANT SELECT ON projection.ledger_projection, projection.refused_stream
             TO ledger_writer, ledger_reader;
         COMMIT
         """
@@ -90,19 +88,8 @@ enum ProjectionSchema {
         COMMENT ON COLUMN projection.refused_stream.lane_offset IS 'The event that was refused.';
         """
 
-    private static let lease = """
-        CREATE TABLE IF NOT EXISTS projection.lease (
-            lane          int              NOT NULL,
-            source_digest bytea            NOT NULL,
-            holder        text COLLATE "C" NOT NULL,
-            expires_at    timestamptz      NOT NULL,
-            CONSTRAINT lease_pkey PRIMARY KEY (lane, source_digest)
-        );
-        COMMENT ON TABLE projection.lease IS 'Which process follows a lane; it may be taken over once it has expired.';
-        COMMENT ON COLUMN projection.lease.source_digest IS 'SHA-256 of the source of the folds whose tables it follows.';
-        """
-
-    /// How the comment of a schema begins whose tables a rebuild has made.
+    /// How the comment of a schema begins whose tables a rebuild has made; `migrate` knows by it
+    /// which schemas belong to ledger_projector.
     static let mark = "Tables of one rebuild"
 
     /// How long a drop may wait for a table, and new readers of that table behind it.
@@ -125,7 +112,7 @@ enum ProjectionSchema {
         // Not CASCADE, which would take other people's views away.
         """
         BEGIN;
-        SET LOCAL ROLE ledger_owner;
+        SET LOCAL ROLE ledger_projector;
         SET LOCAL client_min_messages = warning;
         SET LOCAL lock_timeout = '\(patience.rawValue)';
         \(tables.map { "DROP TABLE \(table($0, in: schema));" }.joined(separator: "\n"))

@@ -234,7 +234,7 @@ private struct Comparing: Sendable {
         do {
             // It waits in a transaction while the tables are brought to where it holds them.
             try await holder.execute(LiveViews.patience)
-            try await holder.execute("BEGIN; SET LOCAL ROLE ledger_owner")
+            try await holder.execute("BEGIN; SET LOCAL ROLE ledger_projector")
             let held = try await liveNow(in: holder, "FOR SHARE")
             try await catchUp(tables, to: held, in: session)
             try await reader.execute("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1")

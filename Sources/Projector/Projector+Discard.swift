@@ -143,7 +143,7 @@ extension Projector {
         try await session.transaction { session throws(PostgresError) in
             try session.execute(
                 """
-                SET LOCAL ROLE ledger_owner;
+                SET LOCAL ROLE ledger_projector;
                 SET LOCAL client_min_messages = warning;
                 SET LOCAL lock_timeout = '\(ProjectionSchema.DropPatience.ofHousekeeping.rawValue)';
                 DROP VIEW IF EXISTS \(ProjectionSchema.table(name, in: "projection"))

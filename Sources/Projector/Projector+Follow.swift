@@ -10,7 +10,7 @@ extension Projector {
         public var isOnce = false
         /// How long to wait before looking for new commits again, where there were none.
         public var pollInterval = Duration.milliseconds(500)
-        /// This process, in words that `projection.lease` shows; no two may share them.
+        /// This process, in words that `operation.lease` shows; no two may share them.
         public var holder: String
         /// For how long a lane is left to a process that does not answer.
         public var leaseSeconds = 15.0

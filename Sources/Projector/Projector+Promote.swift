@@ -56,7 +56,7 @@ extension Projector {
         in session: PostgresSession
     ) async throws {
         try await session.transaction { session throws(PostgresError) in
-            try session.execute("SET LOCAL ROLE ledger_owner")
+            try session.execute("SET LOCAL ROLE ledger_projector")
             for table in ["refused_stream", "ledger_projection"] {
                 try session.query(
                     """
@@ -222,7 +222,7 @@ extension Projector {
         let begin = ContinuousClock.now
         let isDone = try await session.transaction { session throws(PostgresError) in
             try session.execute(
-                "SET LOCAL ROLE ledger_owner; "
+                "SET LOCAL ROLE ledger_projector; "
                     + "SET LOCAL lock_timeout = \(Projector.promotionLockMilliseconds)"
             )
             let rows = try session.query(

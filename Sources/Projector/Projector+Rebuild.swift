@@ -228,7 +228,7 @@ extension Projector {
         }
         let updates = parts.map(\.updated)
         try await session.transaction { session throws(PostgresError) in
-            try session.execute("SET LOCAL ROLE ledger_owner")
+            try session.execute("SET LOCAL ROLE ledger_projector")
             for start in stride(from: 0, to: updates.count, by: 1000) {
                 try session.pipeline(Array(updates[start..<min(start + 1000, updates.count)]))
             }
@@ -253,7 +253,7 @@ extension Projector {
         in session: PostgresSession
     ) async throws {
         try await session.transaction { session throws(PostgresError) in
-            try session.execute("SET LOCAL ROLE ledger_owner")
+            try session.execute("SET LOCAL ROLE ledger_projector")
             try Projector.set(tables, to: state, in: session)
         }
     }

@@ -44,10 +44,13 @@ public struct ProjectorError: Error, Sendable {
         case let error as PostgresError where error.sqlState == "42501":
             self.init(
                 .permissionDenied,
-                "\(action): \(error). Tables of projections belong to the role ledger_owner: "
-                    + "GRANT ledger_owner to the role that you connect with, and CREATE on the "
-                    + "database"
+                "\(action): \(error). Tables of projections belong to the role ledger_projector: "
+                    + "GRANT ledger_projector to the role that you connect with, and CREATE on the "
+                    + "database. If another role owns them, for example after a restore, "
+                    + "`subledger migrate` gives them back"
             )
+        case let error as PostgresError where LedgerRole.missing(from: error) != nil:
+            self.init(.log(.roleMissing), EventLogError(error, doing: action).message)
         case let error as PostgresError:
             self.init(
                 error.isRetryable ? .databaseUnavailable : .database,

@@ -96,7 +96,7 @@ enum ViewDependents {
             """
             SAVEPOINT shapes;
             SET LOCAL client_min_messages = warning;
-            SET LOCAL ROLE ledger_owner
+            SET LOCAL ROLE ledger_projector
             """
         )
         var changed: [String] = []
@@ -120,7 +120,7 @@ enum ViewDependents {
     private static let changedSQL = """
         SELECT EXISTS (
             SELECT FROM pg_class
-            WHERE oid = to_regclass($1) AND relowner <> 'ledger_owner'::regrole
+            WHERE oid = to_regclass($1) AND relowner <> 'ledger_projector'::regrole
         ) OR EXISTS (
             SELECT FROM pg_attribute o LEFT JOIN pg_attribute n
                 ON n.attrelid = to_regclass($2) AND n.attname = o.attname AND n.attnum > 0

@@ -59,9 +59,9 @@ struct Failure: Error {
     private static func exitCode(of code: EventLogError.Code) -> ExitCode {
         switch code {
         case .notMigrated, .notUTF8, .schemaTooNew, .schemaTooOld, .migrationEdited,
-            .laneCountFixed,
-            .temporaryFile, .clockSkew:
+            .laneCountFixed, .roleMissing, .temporaryFile, .clockSkew:
             Exit.configuration
+        case .tableInUse: Exit.tryAgain
         case .permissionDenied: Exit.permission
         case .databaseUnavailable, .catalogueTaken: Exit.unavailable
         case .malformedLog, .cursorNotOfLog, .cursorBeyondLog: Exit.mismatch

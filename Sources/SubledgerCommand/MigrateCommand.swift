@@ -7,21 +7,42 @@ struct MigrateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "migrate",
         abstract: "Bring the database's schema to this version.",
+        discussion: discussion,
         subcommands: [Apply.self, Status.self],
         defaultSubcommand: Apply.self
     )
 
+    /// What `migrate --help` and `migrate up --help` print.
+    private static let discussion = """
+        Also makes the roles that are missing and mends owners, privileges, triggers and \
+        functions that are not as they must be: after pg_restore into a new cluster, one \
+        `migrate` makes the ledger whole. With nothing to do it takes no lock that a \
+        reader or an append waits for.
+
+        The number of lanes of a ledger can never be changed, because positions and \
+        digests depend on it. One lane is right for a ledger that stays on one PostgreSQL \
+        server. `--lanes 256` is right if it may be spread over several servers one day: \
+        each lane is a log of its own, with its own chain of digests.
+
+        Exit 75 if a table is in use and nothing was changed.
+
+        `migrate up --help` lists the options.
+        """
+
     struct Apply: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "up",
-            abstract: "Apply the migrations that are missing, in one transaction."
+            abstract: "Apply the migrations that are missing, in one transaction.",
+            discussion: discussion
         )
 
         @OptionGroup var database: DatabaseOptions
         @OptionGroup var output: OutputOptions
 
         @Option(
-            help: "Lanes of a new ledger: a power of two up to 1024; fixed for ever. Default 1."
+            help: """
+                Lanes of a new ledger: a power of two up to 1024. Can never be changed. Default: 1.
+                """
         )
         var lanes: Int?
 
@@ -31,7 +52,18 @@ struct MigrateCommand: AsyncParsableCommand {
         @Flag(help: "Do all of it, then roll back.")
         var dryRun = false
 
+        @Option(
+            help: ArgumentHelp(
+                "Wait so long for a table that others use; appends wait behind it. Default: 2.",
+                valueName: "seconds"
+            )
+        )
+        var lockTimeout = Migrator.lockTimeoutSecondsDefault
+
         func validate() throws {
+            guard (1...86_400).contains(lockTimeout) else {
+                throw ValidationError("--lock-timeout must be from 1 to 86400, not \(lockTimeout)")
+            }
             if let lanes, LaneCount(lanes) == nil {
                 throw ValidationError("--lanes must be a power of two from 1 to 1024, not \(lanes)")
             }
@@ -45,33 +77,42 @@ struct MigrateCommand: AsyncParsableCommand {
                 lanes: lanes.flatMap(LaneCount.init),
                 partitions: partitions
             )
-            let applied = try await Migrator.migrate(
+            let changes = try await Migrator.migrate(
                 try await database.settings(),
                 layout,
-                isDryRun: dryRun
+                isDryRun: dryRun,
+                lockTimeoutSeconds: lockTimeout,
+                notice: { Terminal.write($0) }
             )
             if output.json {
-                try Terminal.print(
-                    json: Report(
-                        applied: applied.map(\.name),
-                        dryRun: dryRun,
-                        version: Migrator.newestVersion
-                    )
-                )
+                try Terminal.print(json: Report(changes, dryRun: dryRun))
                 return
             }
-            for step in applied {
-                Terminal.print("\(dryRun ? "would apply" : "applied")  \(step.name)")
-            }
-            if applied.isEmpty {
+            let (applied, mended, built) =
+                dryRun
+                ? ("would apply", "would mend", "would build") : ("applied", "mended", "built")
+            for step in changes.applied { Terminal.print("\(applied)  \(step.name)") }
+            for what in changes.mended { Terminal.print("\(mended)  \(what)") }
+            for name in changes.indexed { Terminal.print("\(built)  index \(name)") }
+            if changes.isEmpty {
                 Terminal.print("the schema is up to date (version \(Migrator.newestVersion))")
             }
         }
 
         private struct Report: Encodable {
             let applied: [String]
+            let mended: [String]
+            let indexed: [String]
             let dryRun: Bool
             let version: Int
+
+            init(_ changes: Migrator.Changes, dryRun: Bool) {
+                applied = changes.applied.map(\.name)
+                mended = changes.mended
+                indexed = changes.indexed
+                self.dryRun = dryRun
+                version = Migrator.newestVersion
+            }
         }
     }
 

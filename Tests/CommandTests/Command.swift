@@ -120,7 +120,8 @@ extension ConnectionSettings {
     /// Does something to the database that no program may: as a superuser, past all triggers.
     func meddle(_ sql: String) async throws {
         let session = try await PostgresSession.connect(self)
-        try await session.execute("SET session_replication_role = replica; \(sql)")
+        let isTampering = sql.contains("ledger.")
+        try await session.execute(isTampering ? "\(Tampering.begin) \(sql)" : sql)
         await session.close()
     }
 

@@ -145,9 +145,9 @@ struct ErrorGalleryTests {
             try await settings.meddle("\(page) OWNER TO CURRENT_USER")
             let foreign = try await command.run("rebuild")
             #expect(foreign.code == 77, "\(foreign.errors)")
-            #expect(foreign.errors.contains("GRANT ledger_owner"), "\(foreign.errors)")
+            #expect(foreign.errors.contains("GRANT ledger_projector"), "\(foreign.errors)")
             try await settings.meddle(
-                "\(page) OWNER TO ledger_owner; \(page) ADD CONSTRAINT no_more CHECK (false) NOT VALID"
+                "\(page) OWNER TO ledger_projector; \(page) ADD CONSTRAINT no_more CHECK (false) NOT VALID"
             )
             let ending = try await command.run("rebuild")
             #expect(ending.code == 70, "\(ending.errors)")

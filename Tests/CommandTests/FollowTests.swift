@@ -107,7 +107,7 @@ struct FollowTests {
             // Somebody else has the lane, so that it waits.
             try await settings.meddle(
                 """
-                INSERT INTO projection.lease (lane, source_digest, holder, expires_at)
+                INSERT INTO operation.lease (lane, source_digest, holder, expires_at)
                 SELECT DISTINCT 0, source_digest, 'another', now() + interval '1 hour'
                 FROM projection.ledger_projection WHERE state = 'live'
                 """
@@ -125,7 +125,7 @@ struct FollowTests {
             #expect(ending.errors.contains("interrupted"), "\(ending.errors)")
             let left = try JSONDecoder().decode(FollowLine.self, from: Data(ending.output.utf8))
             #expect(left.lag > 0 && left.events == 0)
-            try await settings.meddle("DELETE FROM projection.lease")
+            try await settings.meddle("DELETE FROM operation.lease")
             let rest = try await command.json(FollowLine.self, "follow", "--once", "--quiet")
             #expect(rest.lag == 0 && rest.events == left.lag)
         }
@@ -134,7 +134,7 @@ struct FollowTests {
     // The follower's own statement: the one above may be seen for a moment longer than its session.
     private static let waiting = """
         SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()
-            AND application_name = 'subledger' AND query LIKE '%INTO projection.lease%VALUES ($1%'
+            AND application_name = 'subledger' AND query LIKE '%INTO operation.lease%VALUES ($1%'
             AND pid <> pg_backend_pid()
         """
 

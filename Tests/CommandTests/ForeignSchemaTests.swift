@@ -9,8 +9,8 @@ struct ForeignSchemaTests {
             try await command.expect(0, "rebuild", "--quiet")
             try await settings.meddle(
                 """
-                CREATE SCHEMA projection_2024 AUTHORIZATION ledger_owner;
-                SET ROLE ledger_owner;
+                CREATE SCHEMA projection_2024 AUTHORIZATION ledger_projector;
+                SET ROLE ledger_projector;
                 CREATE TABLE projection_2024.budget AS SELECT 1 AS number
                 """
             )

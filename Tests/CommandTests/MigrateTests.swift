@@ -62,6 +62,42 @@ struct MigrateTests {
         }
     }
 
+    @Test func `the number of lanes is said first, and only where none was asked for`()
+        async throws
+    {
+        try await TestServer.shared.withDatabase { settings in
+            let command = Command(settings)
+            let help = try await command.expect(0, "migrate", "--help")
+            #expect(help.contains("never be changed") && help.contains("--lanes 256"), "\(help)")
+            let first = try await command.run("migrate")
+            #expect(first.code == 0)
+            #expect(first.errors.contains("1 lane. The number of lanes can never be changed"))
+            #expect(try await command.run("migrate").errors.isEmpty)
+        }
+        try await TestServer.shared.withDatabase { settings in
+            let asked = try await Command(settings).run("migrate", "--lanes", "1")
+            #expect(asked.code == 0 && asked.errors.isEmpty, "\(asked.errors)")
+        }
+    }
+
+    @Test func `a table that stays in use is 75, and who uses it is named`() async throws {
+        try await withLedger { command, settings in
+            try await settings.meddle("ALTER TABLE ledger.event OWNER TO CURRENT_USER")
+            var reading = settings
+            reading.applicationName = "monthly report"
+            let reader = try await PostgresSession.connect(reading)
+            try await reader.execute("BEGIN; SELECT count(*) FROM ledger.event")
+            let refused = try await command.run("migrate", "--lock-timeout", "1")
+            #expect(refused.code == 75, "\(refused.errors)")
+            #expect(refused.errors.contains("monthly report"), "\(refused.errors)")
+            #expect(refused.errors.contains("[table-in-use]"), "\(refused.errors)")
+            await reader.close()
+            let mended = try await command.expect(0, "migrate", "--lock-timeout", "60")
+            #expect(mended.contains("owner of ledger.event"), "\(mended)")
+            try await command.expect(64, "migrate", "--lock-timeout", "0")
+        }
+    }
+
     @Test func `migrations that run at once apply each step once`() async throws {
         try await TestServer.shared.withDatabase { settings in
             let command = Command(settings)

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What a member of ledger_owner may do where others have put views upon those of projections.
+/// What a member of ledger_projector may do where others have put views upon those of projections.
 @Suite(.enabled { await TestServer.isAvailable })
 struct OwnerWithViewsTests {
     @Test func `a view of somebody's own asks no more rights of a promotion`() async throws {
@@ -11,12 +11,12 @@ struct OwnerWithViewsTests {
             try await command.expect(0, "rebuild", "--quiet")
             try await settings.meddle(
                 """
-                CREATE ROLE \(role); GRANT ledger_owner TO \(role);
+                CREATE ROLE \(role); GRANT ledger_projector TO \(role);
                 CREATE VIEW public.report AS SELECT * FROM projection.refunds
                 """
             )
             try await command.expect(0, "rebuild", "--diff", "--quiet")
-            // schema/README.md: `rebuild --promote` needs ledger_owner, and no right to make schemas.
+            // schema/README.md: `rebuild --promote` needs ledger_projector, and no right to make schemas.
             let promoter = Command(
                 environment: command.environment.merging(["PGOPTIONS": "-c role=\(role)"]) { $1 }
             )

@@ -111,6 +111,18 @@ struct RebuildCheckTests {
         }
     }
 
+    @Test func `identifiers that the server quotes are no difference`() async throws {
+        try await withSimulatedLedger { command, settings in
+            try await command.expect(0, "rebuild", "--quiet")
+            let database = try #require(settings.database)
+            try await settings.meddle("ALTER DATABASE \(database) SET quote_all_identifiers = on")
+            try await command.expect(0, "rebuild", "--check", "--quiet")
+            let projections = try await command.run("projections")
+            #expect(projections.code == 0 && projections.errors.isEmpty, "\(projections.errors)")
+            #expect(try await command.expect(0, "migrate").contains("up to date"))
+        }
+    }
+
     @Test func `an error names the option that it belongs to`() async throws {
         let role = "reader_\(ProcessInfo.processInfo.processIdentifier)"
         try await withSimulatedLedger { command, settings in

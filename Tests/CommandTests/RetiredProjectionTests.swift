@@ -66,9 +66,9 @@ struct RetiredProjectionTests {
             // As an older program has left it.
             try await settings.meddle(
                 """
-                CREATE SCHEMA projection_900 AUTHORIZATION ledger_owner;
+                CREATE SCHEMA projection_900 AUTHORIZATION ledger_projector;
                 COMMENT ON SCHEMA projection_900 IS 'Tables of one rebuild; an older one';
-                SET ROLE ledger_owner;
+                SET ROLE ledger_projector;
                 CREATE TABLE projection_900.retired AS SELECT generate_series(1, 3) AS number;
                 CREATE VIEW projection.retired AS SELECT * FROM projection_900.retired;
                 INSERT INTO projection.ledger_projection

@@ -31,23 +31,30 @@ struct RoleTests {
     private static func migrateAndIngest(_ roles: Roles) async throws {
         let simulation = try await Simulation.shared
         let ingest = simulation.arguments + [simulation.payloads]
-        try await roles.follower.expect(77, "migrate")
-        try await roles.builder.expect(0, "migrate")
+        for role in [roles.owner, roles.builder] { try await role.expect(77, "migrate") }
+        try await roles.founder.expect(0, "migrate", "--lanes", "1")
+        // With nothing to do, migrate asks for no more than to look.
+        try await roles.reader.expect(0, "migrate")
+        try await roles.settings.meddle("DROP TRIGGER append_only_statement ON ledger.event")
+        for role in [roles.reader, roles.writer, roles.builder] {
+            try await role.expect(77, "migrate")
+        }
         // What one member of ledger_owner has made the next one migrates.
-        try await roles.follower.expect(0, "migrate")
-        try await roles.reader.expect(77, ingest)
+        try await roles.owner.expect(0, "migrate")
+        for role in [roles.reader, roles.builder] { try await role.expect(77, ingest) }
         try await roles.writer.expect(0, ingest)
-        try await roles.writer.expect(77, "migrate")
-        try await roles.reader.expect(0, "verify")
+        for role in [roles.reader, roles.builder] { try await role.expect(0, "verify") }
     }
 
     private static func buildAndFollow(_ roles: Roles) async throws {
-        for role in [roles.reader, roles.writer, roles.follower] {
+        for role in [roles.reader, roles.writer, roles.follower, roles.founder] {
             try await role.expect(77, "rebuild", "--quiet")
         }
         try await roles.builder.expect(0, "rebuild", "--quiet")
         try await roles.follower.expect(0, "follow", "--once", "--quiet")
-        try await roles.reader.expect(77, "follow", "--once", "--quiet")
+        for role in [roles.reader, roles.writer, roles.owner] {
+            try await role.expect(77, "follow", "--once", "--quiet")
+        }
         try await roles.builder.expect(0, "rebuild", "--check", "--quiet")
         try await roles.builder.expect(0, "rebuild", "--diff", "--quiet")
         // What is built already can be promoted and dropped without the right to make schemas.
@@ -59,53 +66,60 @@ struct RoleTests {
             ["projections"], ["feed"], ["streams"], ["report", "drift"],
             ["follow", "--wait-for", "1"], ["rejections"], ["catalog", "list"],
         ] { try await roles.reader.expect(0, arguments) }
-        let session = try await PostgresSession.connect(roles.settings(roles.readerName))
+        let session = try await PostgresSession.connect(roles.settings(of: roles.readerName))
         let rows = try await session.query("SELECT count(*) FROM projection.movements")
         #expect(try rows.single().int8(0) > 0)
         await session.close()
     }
 }
 
-/// Four roles that may log in, each with what its work needs.
+/// Roles that may log in, each with what its work needs.
 private struct Roles {
+    /// A member of ledger_owner that may make schemas, and one that may not.
+    let founder: Command
+    let owner: Command
+    /// The same of ledger_projector.
     let builder: Command
     let follower: Command
     let writer: Command
     let reader: Command
     let readerName: String
+    let settings: ConnectionSettings
     private let names: [String]
-    private let own: ConnectionSettings
 
     init(_ settings: ConnectionSettings) async throws {
-        own = settings
+        self.settings = settings
         let process = ProcessInfo.processInfo.processIdentifier
-        names = ["builder", "follower", "writer", "reader"].map { "\($0)_\(process)" }
-        readerName = names[3]
+        names = ["founder", "owner", "builder", "follower", "writer", "reader"].map {
+            "\($0)_\(process)"
+        }
+        readerName = names[5]
         let database = try #require(settings.database)
         try await settings.meddle(
             names.map { "CREATE ROLE \($0) LOGIN" }.joined(separator: ";") + """
                 ; GRANT ledger_owner TO \(names[0]), \(names[1]);
-                GRANT CREATE ON DATABASE \(database) TO \(names[0]);
-                GRANT ledger_writer TO \(names[2]);
-                GRANT ledger_reader TO \(names[3])
+                GRANT ledger_projector TO \(names[2]), \(names[3]);
+                GRANT CREATE ON DATABASE \(database) TO \(names[0]), \(names[2]);
+                GRANT ledger_writer TO \(names[4]);
+                GRANT ledger_reader TO \(names[5])
                 """
         )
-        let commands = names.map { Command(Roles.settings(settings, as: $0)) }
-        (builder, follower, writer, reader) = (commands[0], commands[1], commands[2], commands[3])
+        let commands = names.map { Command(settings.loggedIn(as: $0)) }
+        (founder, owner, builder) = (commands[0], commands[1], commands[2])
+        (follower, writer, reader) = (commands[3], commands[4], commands[5])
     }
 
-    func settings(_ role: String) -> ConnectionSettings { Roles.settings(own, as: role) }
-
-    // Of a parameter that is named twice the last mention counts.
-    private static func settings(
-        _ settings: ConnectionSettings,
-        as role: String
-    ) -> ConnectionSettings {
-        ConnectionSettings(settings.fullConnectionString + " user=\(role)")
-    }
+    func settings(of role: String) -> ConnectionSettings { settings.loggedIn(as: role) }
 
     func drop() async throws {
         let list = names.joined(separator: ", ")
-        try await own.meddle("DROP OWNED BY \(list); DROP ROLE \(list)")
+        try await settings.meddle("DROP OWNED BY \(list); DROP ROLE \(list)")
+    }
+}
+
+extension ConnectionSettings {
+    /// The same database for another role: of a parameter that is named twice the last counts.
+    func loggedIn(as role: String) -> ConnectionSettings {
+        ConnectionSettings(fullConnectionString + " user=\(role)")
     }
 }

@@ -7,7 +7,9 @@ import Testing
 /// What the database itself refuses, and to whom.
 @Suite(.enabled { await TestServer.isAvailable })
 struct AppendOnlyTests {
-    private static let roles = ["ledger_writer", "ledger_reader", "ledger_owner", nil]
+    private static let roles = [
+        "ledger_writer", "ledger_reader", "ledger_projector", "ledger_eraser", "ledger_owner", nil,
+    ]
 
     @Test(arguments: Variant.extremes)
     func `nobody changes, deletes or empties a table or a partition of it`(
@@ -37,6 +39,32 @@ struct AppendOnlyTests {
             let log = try await EventLog.open(settings, .test())
             try await expectSound(log, settings)
             await log.close()
+        }
+    }
+
+    @Test(arguments: Variant.extremes)
+    func `a session that plays a replica does not pass the triggers by`(
+        variant: Variant
+    ) async throws {
+        try await TamperedLog(variant: variant).withCopy { settings in
+            try await Inspector.inspect(settings) { inspector in
+                try await inspector.session.execute("SET session_replication_role = replica")
+                for table in try await Self.tables(inspector) {
+                    let column = try await inspector.texts(
+                        """
+                        SELECT attname::text FROM pg_attribute
+                        WHERE attrelid = 'ledger.\(table)'::regclass AND attnum = 1
+                        """
+                    ).joined()
+                    let update = "UPDATE ledger.\(table) SET \(column) = \(column)"
+                    #expect(await Self.refusal(of: update, inspector) == "LG001", "\(table)")
+                    guard !table.hasPrefix("rejection") else { continue }
+                    for statement in ["DELETE FROM", "TRUNCATE"] {
+                        let sql = "\(statement) ledger.\(table)"
+                        #expect(await Self.refusal(of: sql, inspector) == "LG001", "\(table)")
+                    }
+                }
+            }
         }
     }
 

@@ -37,7 +37,7 @@ struct CatalogueLint: Sendable {
         "ledger.migration",
     ]
 
-    /// All breaches in the log's and the projections' schemas.
+    /// All breaches in the log's, the programs' and the projections' schemas.
     static func findings(_ inspector: Inspector) async throws -> Set<Finding> {
         var findings: Set<Finding> = []
         for rule in Rule.allCases {
@@ -50,7 +50,7 @@ struct CatalogueLint: Sendable {
 
     private static let prelude = """
         WITH place AS (
-            SELECT oid FROM pg_namespace WHERE nspname ~ '^(ledger|projection(_[0-9]+)?)$'
+            SELECT oid FROM pg_namespace WHERE nspname ~ '^(ledger|operation|projection(_[0-9]+)?)$'
         ), relation AS (
             SELECT c.*, c.oid AS id, c.oid::regclass::text AS title,
                 (SELECT attnum FROM pg_attribute a WHERE a.attrelid = c.oid

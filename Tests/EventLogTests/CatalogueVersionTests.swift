@@ -191,7 +191,7 @@ struct CatalogueVersionTests {
 
     private func meddle(_ settings: ConnectionSettings, _ sql: String) async throws {
         try await Inspector.inspect(settings) { inspector in
-            try await inspector.session.execute("SET session_replication_role = replica; \(sql)")
+            try await inspector.session.execute("\(Tampering.begin) \(sql)")
         }
     }
 }

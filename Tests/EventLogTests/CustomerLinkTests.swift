@@ -68,7 +68,7 @@ struct CustomerLinkTests {
                 try await Inspector.inspect(settings) { inspector in
                     try await inspector.session.execute(
                         """
-                        SET session_replication_role = replica;
+                        \(Tampering.begin)
                         UPDATE ledger.event SET \(change) WHERE kind = 'link'
                         """
                     )

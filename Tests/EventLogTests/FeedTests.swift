@@ -191,7 +191,7 @@ extension ConnectionSettings {
     /// Does something to the log that no program may: past all triggers.
     func meddle(_ sql: String) async throws {
         try await Inspector.inspect(self) { inspector in
-            try await inspector.session.execute("SET session_replication_role = replica; \(sql)")
+            try await inspector.session.execute("\(Tampering.begin) \(sql)")
         }
     }
 }

@@ -1,6 +1,7 @@
 import EventLog
 import Events
 import Postgres
+import Synchronization
 import TestSupport
 import Testing
 
@@ -13,7 +14,7 @@ struct MigratorTests {
             let before = try await Migrator.status(settings)
             #expect(before.map(\.isApplied) == [Bool](repeating: false, count: before.count))
             #expect(before.count == Migrator.newestVersion)
-            let applied = try await Migrator.migrate(settings, variant.layout)
+            let applied = try await Migrator.migrate(settings, variant.layout).applied
             #expect(applied.map(\.version) == Array(1...Migrator.newestVersion))
             let identity = try await identity(settings)
             #expect(identity.lanes == variant.lanes)
@@ -36,11 +37,11 @@ struct MigratorTests {
 
     @Test func `a dry run says what it would do and leaves nothing`() async throws {
         try await TestServer.shared.withDatabase { settings in
-            let steps = try await Migrator.migrate(settings, isDryRun: true)
+            let steps = try await Migrator.migrate(settings, isDryRun: true).applied
             #expect(steps.map(\.version) == Array(1...Migrator.newestVersion))
             let left = try await Inspector.inspect(settings) { inspector in
                 try await inspector.number(
-                    "SELECT count(*) FROM pg_namespace WHERE nspname = 'ledger'"
+                    "SELECT count(*) FROM pg_namespace WHERE nspname IN ('ledger', 'operation')"
                 )
             }
             #expect(left == 0)
@@ -52,7 +53,7 @@ struct MigratorTests {
         try await TestServer.shared.withDatabase { settings in
             let applied = try await withThrowingTaskGroup(of: Int.self) { group in
                 for _ in 0..<3 {
-                    group.addTask { try await Migrator.migrate(settings).count }
+                    group.addTask { try await Migrator.migrate(settings).applied.count }
                 }
                 return try await group.reduce(into: []) { $0.append($1) }
             }
@@ -118,6 +119,22 @@ struct MigratorTests {
         }
     }
 
+    @Test func `the number of lanes is said before a ledger is made without a word on it`()
+        async throws
+    {
+        try await TestServer.shared.withDatabase { settings in
+            let said = Mutex<[String]>([])
+            let notice = { @Sendable (text: String) in said.withLock { $0.append(text) } }
+            _ = try await Migrator.migrate(settings, isDryRun: true, notice: notice)
+            let first = said.withLock { $0 }
+            #expect(first.count == 1)
+            #expect(first[0].contains("1 lane") && first[0].contains("--lanes"), "\(first)")
+            _ = try await Migrator.migrate(settings, .init(lanes: .one), notice: notice)
+            _ = try await Migrator.migrate(settings, notice: notice)
+            #expect(said.withLock { $0.count } == 1)
+        }
+    }
+
     @Test func `a login that may not make a schema is told so`() async throws {
         try await TestServer.shared.withDatabase { settings in
             var poor = settings
@@ -153,7 +170,7 @@ struct MigratorTests {
 
     private func change(_ settings: ConnectionSettings, _ sql: String) async throws {
         try await Inspector.inspect(settings) { inspector in
-            try await inspector.session.execute("SET session_replication_role = replica; \(sql)")
+            try await inspector.session.execute("\(Tampering.begin) \(sql)")
         }
     }
 

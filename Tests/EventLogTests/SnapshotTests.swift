@@ -21,7 +21,8 @@ struct SnapshotTests {
 
     private static func dump(_ settings: ConnectionSettings) async throws -> String {
         let output = try await PythonVerifier.run([
-            try program(), "--schema-only", "--schema=ledger", "--no-owner", "--dbname",
+            try program(), "--schema-only", "--schema=ledger", "--schema=operation", "--no-owner",
+            "--dbname",
             try PythonVerifier.conninfo(settings),
         ])
         return normalised(String(decoding: output, as: UTF8.self))

@@ -44,7 +44,7 @@ struct TamperedLog: Sendable {
         }
         try await Inspector.inspect(settings) { inspector in
             try await inspector.session.execute(
-                "SET session_replication_role = replica; \(restored.joined(separator: ";"))"
+                "\(Tampering.begin) \(restored.joined(separator: ";"))"
             )
         }
     }
@@ -123,7 +123,7 @@ struct Mutation: Sendable {
         let sql = sql.replacing("{lane}", with: "\(log.lane)")
             .replacing("{stranger}", with: log.ids[2])
         try await Inspector.inspect(settings) { inspector in
-            try await inspector.session.execute("SET session_replication_role = replica; \(sql)")
+            try await inspector.session.execute("\(Tampering.begin) \(sql)")
         }
     }
 

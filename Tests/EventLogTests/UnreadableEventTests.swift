@@ -82,7 +82,7 @@ struct UnreadableEventTests {
         try await Inspector.inspect(settings) { inspector in
             try await inspector.session.execute(
                 """
-                SET session_replication_role = replica;
+                \(Tampering.begin)
                 ALTER TABLE ledger.event DROP CONSTRAINT event_kind_known;
                 UPDATE ledger.event SET content = set_byte(content, 0, 2)
                 WHERE lane = \(lane) AND lane_offset = 2;

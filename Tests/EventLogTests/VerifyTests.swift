@@ -72,7 +72,7 @@ struct VerifyTests {
             try await Inspector.inspect(settings) { inspector in
                 try await inspector.session.execute(
                     """
-                    SET session_replication_role = replica;
+                    \(Tampering.begin)
                     UPDATE ledger.ledger_config SET lanes = 1
                     """
                 )
@@ -94,7 +94,7 @@ struct VerifyTests {
             try await Inspector.inspect(settings) { inspector in
                 try await inspector.session.execute(
                     """
-                    SET session_replication_role = replica;
+                    \(Tampering.begin)
                     DELETE FROM ledger.commit WHERE lane = \(tampered.lane) AND commit_no = 6;
                     DELETE FROM ledger.event WHERE lane = \(tampered.lane) AND lane_offset = 8;
                     DELETE FROM ledger.evidence WHERE lane = \(tampered.lane) AND commit_no = 6

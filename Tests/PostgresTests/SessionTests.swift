@@ -151,6 +151,11 @@ struct SessionTests {
                 "SELECT current_user, current_setting('application_name'), current_database()"
             ).single()
             #expect(try row.text(0) == role)
+            other.role = "no such role"
+            let error = await #expect(throws: PostgresError.self) {
+                _ = try await PostgresSession.connect(other)
+            }
+            #expect(error?.message.contains("no such role") == true, "\(error as Any)")
             #expect(try row.text(1) == "auditor")
             #expect(try row.text(2) == settings.database)
             await session.close()

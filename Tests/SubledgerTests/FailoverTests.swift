@@ -47,7 +47,7 @@ struct FailoverTests {
     /// Takes away all rows of a lane, and the connections of everybody else.
     private func lose(_ lane: Int, of settings: ConnectionSettings) async throws {
         let session = try await PostgresSession.connect(settings)
-        try await session.execute("SET session_replication_role = replica")
+        try await session.execute(Tampering.begin)
         for table in [
             "event", "confirmation", "evidence", "evidence_segment", "root_certificate", "commit",
         ] {

@@ -47,7 +47,7 @@ struct FoldRefusalTests {
             let session = try await PostgresSession.connect(settings)
             try await session.execute(
                 """
-                SET session_replication_role = replica;
+                \(Tampering.begin)
                 UPDATE ledger.event SET content = '\\x7f' WHERE lane_offset = 7
                 """
             )

@@ -88,12 +88,12 @@ struct FollowBesideTests {
             let session = try await PostgresSession.connect(settings)
             try await session.execute(
                 """
-                INSERT INTO projection.lease VALUES
+                INSERT INTO operation.lease VALUES
                     (0, sha256('other folds'), 'another', clock_timestamp() + '1 hour')
                 """
             )
             #expect(try await projector.follow(.onceUnlessHeld("one")).steps == 1)
-            let left = try await session.query("SELECT holder FROM projection.lease")
+            let left = try await session.query("SELECT holder FROM operation.lease")
             #expect(try left.single().text(0) == "another")
             await session.close()
         }

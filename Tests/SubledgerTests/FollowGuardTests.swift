@@ -18,7 +18,7 @@ struct FollowGuardTests {
             // As a step before has left it.
             try await session.execute(
                 """
-                INSERT INTO projection.lease VALUES (0, '\(FoldSource.digest.sql)', 'one',
+                INSERT INTO operation.lease VALUES (0, '\(FoldSource.digest.sql)', 'one',
                     clock_timestamp() + '1 minute');
                 CREATE TABLE public.seen (holder text, remaining interval);
                 GRANT INSERT ON public.seen TO PUBLIC;
@@ -27,7 +27,7 @@ struct FollowGuardTests {
                     INSERT INTO public.seen VALUES (NEW.holder, NEW.expires_at - clock_timestamp());
                     RETURN NULL;
                 END $$;
-                CREATE TRIGGER look AFTER INSERT OR UPDATE ON projection.lease
+                CREATE TRIGGER look AFTER INSERT OR UPDATE ON operation.lease
                     FOR EACH ROW EXECUTE FUNCTION public.look()
                 """
             )

@@ -58,7 +58,7 @@ struct FollowTests {
             #expect(done.map(\.events).reduce(0, +) == events)
             _ = try await projector.follow(.once("last"))
             try await Self.expectEqualsRebuild(projector, settings, "two")
-            let leases = try await Self.texts(settings, "SELECT holder FROM projection.lease")
+            let leases = try await Self.texts(settings, "SELECT holder FROM operation.lease")
             #expect(leases.isEmpty)
         }
     }
@@ -70,7 +70,7 @@ struct FollowTests {
             let session = try await PostgresSession.connect(settings)
             try await session.execute(
                 """
-                INSERT INTO projection.lease VALUES (0, '\(FoldSource.digest.sql)', 'gone',
+                INSERT INTO operation.lease VALUES (0, '\(FoldSource.digest.sql)', 'gone',
                     clock_timestamp() + '1 hour')
                 """
             )
@@ -83,7 +83,7 @@ struct FollowTests {
             let waited = try await projector.follow(options)
             #expect(waited.steps == 0)
             #expect(waited.lag > 0)
-            try await session.execute("UPDATE projection.lease SET expires_at = clock_timestamp()")
+            try await session.execute("UPDATE operation.lease SET expires_at = clock_timestamp()")
             let followed = try await projector.follow(.onceUnlessHeld("heir"))
             #expect(followed.steps == 1)
             await session.close()

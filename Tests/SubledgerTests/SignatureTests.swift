@@ -93,7 +93,7 @@ struct SignatureTests {
         ] {
             try await TestServer.shared.withDatabase(from: FilledLedger.plain) { settings in
                 let session = try await PostgresSession.connect(settings)
-                try await session.execute("SET session_replication_role = replica; \(sql)")
+                try await session.execute("\(Tampering.begin) \(sql)")
                 await session.close()
                 let first = try await Self.number(
                     "SELECT min(lane_offset) FROM ledger.event WHERE evidence_no = \(ofSeven)",

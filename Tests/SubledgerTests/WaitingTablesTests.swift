@@ -87,7 +87,7 @@ struct WaitingTablesTests {
             _ = try await projector.compare(then: .wait)
             let session = try await PostgresSession.connect(settings)
             let role = "owner_\(ProcessInfo.processInfo.processIdentifier)"
-            try await session.execute("CREATE ROLE \(role); GRANT ledger_owner TO \(role)")
+            try await session.execute("CREATE ROLE \(role); GRANT ledger_projector TO \(role)")
             // One may not make a schema; the fold of the other gives rows that no table takes.
             let given = settings.fullConnectionString
             let option =

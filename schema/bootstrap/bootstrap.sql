@@ -1,60 +1,93 @@
--- What must be there before the first migration: the three roles, the schema, the list of
--- migrations. Applied at every run of the migrator; changes nothing that is there, and asks for no
--- right that it does not use: schema/README.md says which role needs what.
+-- What must be there before the first migration: the roles, the schemas `ledger` and `operation`, the
+-- list of migrations. The migrator runs it before it changes anything, and not where nothing is to
+-- be changed. It changes nothing that is there already, and asks for no right that it does not use:
+-- schema/README.md says which role needs what.
 
 -- Roles belong to the whole cluster, so they may be there already.
 DO $$
 DECLARE
     wanted text;
+    -- From PostgreSQL 16 on a role that makes another may administer it, but neither become it nor
+    -- use its rights before it has granted itself both.
+    options text := CASE WHEN current_setting('server_version_num')::int >= 160000
+        THEN ' WITH SET TRUE, INHERIT TRUE' ELSE '' END;
+    needed text := CASE WHEN options = '' THEN 'MEMBER' ELSE 'SET' END;
+    part text[];
 BEGIN
-    FOREACH wanted IN ARRAY ARRAY['ledger_owner', 'ledger_writer', 'ledger_reader', 'ledger_eraser'] LOOP
-        IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = wanted) THEN
+    FOREACH wanted IN ARRAY ARRAY['ledger_owner', 'ledger_writer', 'ledger_reader',
+        'ledger_projector', 'ledger_eraser']
+    LOOP
+        IF to_regrole(wanted) IS NULL THEN
             BEGIN
                 EXECUTE format('CREATE ROLE %I NOLOGIN', wanted);
             EXCEPTION WHEN duplicate_object OR unique_violation THEN
                 NULL;  -- another migration of this cluster was faster
             END;
         END IF;
-        IF NOT pg_has_role(current_user, wanted, 'MEMBER') THEN
+        -- Who may erase is granted by hand, to whom it concerns.
+        CONTINUE WHEN wanted = 'ledger_eraser';
+        IF NOT pg_has_role(current_user, wanted, needed)
+            OR NOT pg_has_role(current_user, wanted, 'USAGE') THEN
             BEGIN
-                EXECUTE format('GRANT %I TO %I', wanted, current_user);
+                EXECUTE format('GRANT %I TO %I%s', wanted, current_user, options);
             EXCEPTION WHEN insufficient_privilege THEN
-                -- Only what belongs to ledger_owner is changed here.
+                -- Only what belongs to ledger_owner is changed by every migration.
                 IF wanted = 'ledger_owner' THEN RAISE; END IF;
             END;
         END IF;
     END LOOP;
-    IF NOT pg_has_role('ledger_eraser', 'ledger_writer', 'MEMBER') THEN
-        GRANT ledger_writer TO ledger_eraser;
-    END IF;
+    FOREACH part SLICE 1 IN ARRAY ARRAY[
+        ['ledger_reader', 'ledger_projector'], ['ledger_writer', 'ledger_eraser']]
+    LOOP
+        IF NOT pg_has_role(part[2], part[1], 'USAGE') THEN
+            BEGIN
+                EXECUTE format('GRANT %I TO %I%s', part[1], part[2], options);
+            EXCEPTION WHEN unique_violation THEN
+                NULL;
+            END;
+        END IF;
+    END LOOP;
 END
 $$;
 
--- The schema is ledger_owner's, so that any member can migrate. CREATE SCHEMA IF NOT EXISTS would
--- ask for the right to make schemas even where it is there.
+-- The schemas are ledger_owner's, so that any member can migrate. CREATE SCHEMA IF NOT EXISTS would
+-- ask for the right to make schemas even where it is there. What is granted on them is among what
+-- `guard` compares.
 DO $$
 BEGIN
     IF to_regnamespace('ledger') IS NULL THEN
         CREATE SCHEMA ledger AUTHORIZATION ledger_owner;
         COMMENT ON SCHEMA ledger IS 'The log of App Store subscriptions: append-only, never rebuilt.';
     END IF;
-    -- An administrator may have made it.
-    IF NOT has_schema_privilege('ledger_owner', 'ledger', 'CREATE')
-        OR NOT has_schema_privilege('ledger_writer', 'ledger', 'USAGE')
-        OR NOT has_schema_privilege('ledger_reader', 'ledger', 'USAGE') THEN
-        GRANT ALL ON SCHEMA ledger TO ledger_owner;
-        GRANT USAGE ON SCHEMA ledger TO ledger_writer, ledger_reader;
+    IF to_regnamespace('operation') IS NULL THEN
+        CREATE SCHEMA operation AUTHORIZATION ledger_owner;
+        COMMENT ON SCHEMA operation IS
+            'What running programs write for themselves: not part of the log, and safe to empty while none runs.';
+    END IF;
+    IF to_regclass('ledger.migration') IS NULL THEN
+        CREATE TABLE ledger.migration (
+            version    int         NOT NULL,
+            name       text        NOT NULL,
+            checksum   text        NOT NULL,
+            applied_at timestamptz NOT NULL DEFAULT now(),
+            CONSTRAINT migration_pkey PRIMARY KEY (version)
+        );
+        COMMENT ON TABLE ledger.migration IS 'The migrations that were applied, oldest first.';
+        COMMENT ON COLUMN ledger.migration.checksum IS
+            'SHA-256 of the file as it was applied: a migration that has shipped is never edited.';
+    END IF;
+    IF to_regclass('operation.lease') IS NULL THEN
+        CREATE TABLE operation.lease (
+            lane          int              NOT NULL,
+            source_digest bytea            NOT NULL,
+            holder        text COLLATE "C" NOT NULL,
+            expires_at    timestamptz      NOT NULL,
+            CONSTRAINT lease_pkey PRIMARY KEY (lane, source_digest)
+        );
+        COMMENT ON TABLE operation.lease IS
+            'Which process follows a lane; it may be taken over once it has expired.';
+        COMMENT ON COLUMN operation.lease.source_digest IS
+            'SHA-256 of the source of the folds whose tables it follows.';
     END IF;
 END
 $$;
-
-CREATE TABLE IF NOT EXISTS ledger.migration (
-    version    int         NOT NULL,
-    name       text        NOT NULL,
-    checksum   text        NOT NULL,
-    applied_at timestamptz NOT NULL DEFAULT now(),
-    CONSTRAINT migration_pkey PRIMARY KEY (version)
-);
-COMMENT ON TABLE ledger.migration IS 'The migrations that were applied, oldest first.';
-COMMENT ON COLUMN ledger.migration.checksum IS
-    'SHA-256 of the file as it was applied: a migration that has shipped is never edited.';

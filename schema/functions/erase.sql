@@ -74,3 +74,7 @@ $$;
 COMMENT ON FUNCTION ledger.erase(int, bigint, bigint[], bytea[], bytea[], uuid[], bigint[], bigint[],
     bytea[], bigint[]) IS
     'Blanks rows of the stream of an erasure that this transaction has appended, and returns how many of its events and confirmations: for ledger_eraser only.';
+REVOKE ALL ON FUNCTION ledger.erase(int, bigint, bigint[], bytea[], bytea[], uuid[], bigint[],
+    bigint[], bytea[], bigint[]) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION ledger.erase(int, bigint, bigint[], bytea[], bytea[], uuid[], bigint[],
+    bigint[], bytea[], bigint[]) TO ledger_eraser;

@@ -13,9 +13,6 @@ ALTER TABLE ledger.event
             app_transaction_id, app_account_token, customer_id) IS NULL));
 COMMENT ON COLUMN ledger.event.kind IS 'transaction, renewal (a snapshot of renewal info), notification; the operator''s own: link, catalog, erasure; erased: an event whose content was removed.';
 COMMENT ON COLUMN ledger.event.salt IS 'Sixteen random bytes from which the salts of the event''s three commitments are derived. After an erasure the three one after the other: 16 bytes of salt of a part that is kept, 32 bytes of commitment to one that was removed (schema/README.md).';
--- Erasures are few, and every append asks whether its subscriptions were erased.
-CREATE INDEX event_erasure ON ledger.event (lane, original_transaction_id, environment)
-    WHERE kind = 'erasure';
 
 ALTER TABLE ledger.confirmation
     ADD CONSTRAINT confirmation_salt_whole_or_in_parts

@@ -1,0 +1,90 @@
+internal import Events
+internal import LedgerSchema
+internal import Postgres
+
+/// What a database says about its ledger; only reads.
+enum AppliedSchema {
+    /// The number of migrations that were applied, after comparing each with ours; 0 if the database
+    /// has no ledger.
+    static func version(
+        of session: isolated PostgresSession,
+        among migrations: [Schema.Migration]
+    ) throws -> Int {
+        guard try isThere("ledger.migration", in: session) else { return 0 }
+        let rows = try session.query(
+            "SELECT version, name, checksum FROM ledger.migration ORDER BY version",
+            []
+        )
+        for row in 0..<rows.count {
+            let (version, name) = (Int(try rows[row].int4(0)), try rows[row].text(1))
+            guard version <= migrations.count else {
+                throw EventLogError(
+                    .schemaTooNew,
+                    "the database has migration \(version) (\(name)), this program knows up to "
+                        + "\(migrations.count); use a newer subledger"
+                )
+            }
+            let ours = migrations[row]
+            guard version == ours.version, name == ours.name,
+                try rows[row].text(2) == checksum(of: ours)
+            else {
+                throw EventLogError(
+                    .migrationEdited,
+                    "migration \(version) of the database (\(name)) is not the \(ours.name) that "
+                        + "this program knows; a migration is never edited once applied. Use the "
+                        + "subledger that made this ledger"
+                )
+            }
+        }
+        return rows.count
+    }
+
+    /// By which an edited migration is found.
+    static func checksum(of migration: Schema.Migration) -> String {
+        Digest.of(Array((migration.sql + migration.check).utf8)).hex
+    }
+
+    /// What can never change about the ledger.
+    static func identity(
+        _ session: isolated PostgresSession
+    ) throws -> LedgerIdentity {
+        let rows = try session.query(
+            """
+            SELECT decode(replace(ledger_id::text, '-', ''), 'hex'), lanes, format_version
+            FROM ledger.ledger_config
+            """,
+            []
+        )
+        guard rows.count == 1, let lanes = LaneCount(Int(try rows[0].int4(1))),
+            case let format = Int(try rows[0].int4(2)), format == LedgerIdentity.format
+        else {
+            throw EventLogError(
+                .malformedLog,
+                "ledger.ledger_config must hold one row of format \(LedgerIdentity.format)"
+            )
+        }
+        return LedgerIdentity(
+            ledgerId: try rows[0].bytea(0),
+            lanes: lanes,
+            formatVersion: format
+        )
+    }
+
+    /// Whether there is a table of that name.
+    static func isThere(
+        _ table: String,
+        in session: isolated PostgresSession
+    ) throws -> Bool {
+        let rows = try session.query("SELECT to_regclass($1) IS NOT NULL", [.text(table)])
+        return try rows[0].bool(0)
+    }
+
+    /// In how many partitions the tables are; 0 for plain tables.
+    static func partitionCount(_ session: isolated PostgresSession) throws -> Int {
+        let rows = try session.query(
+            "SELECT count(*) FROM pg_inherits WHERE inhparent = 'ledger.event'::regclass",
+            []
+        )
+        return Int(try rows[0].int8(0))
+    }
+}

@@ -1,0 +1,50 @@
+internal import Postgres
+
+/// The sessions that use tables of a ledger, for the message that a change of the schema could not
+/// get at them.
+enum LockHolders {
+    /// Most sessions that a message names.
+    private static let shownMax = 5
+
+    /// What to say of a change that has waited in vain, and was rolled back.
+    static func refusal(
+        after seconds: Int,
+        in session: PostgresSession
+    ) async throws -> EventLogError {
+        let holders = try await session.query(
+            select,
+            [.int4(Int32(shownMax + 1))]
+        ).map { try $0.text(0) }
+        let shown = holders.prefix(shownMax).joined(separator: "; ")
+        let more = holders.count > shownMax ? "; and others" : ""
+        let who =
+            holders.isEmpty
+            ? "who used them has let go of them since"
+            : "they are used by \(shown)\(more). Wait for them, or end them with "
+                + "pg_terminate_backend"
+        return EventLogError(
+            .tableInUse,
+            "migrate: no lock on the ledger's tables within \(seconds) s, and nothing was changed: "
+                + "\(who). Then run `subledger migrate` again; --lock-timeout waits longer, and "
+                + "appends wait as long behind it"
+        )
+    }
+
+    // The oldest transactions first: the others wait behind them.
+    private static let select = """
+        SELECT format('process %s (%s%s%s): %s', l.pid, coalesce(a.usename, 'unknown role'),
+            coalesce(', ' || nullif(a.application_name, ''), ''),
+            coalesce(format(', %s s in its transaction',
+                extract(epoch FROM clock_timestamp() - a.xact_start)::int), ''),
+            string_agg(DISTINCT format('%s on %s.%s', l.mode, n.nspname, c.relname), ', '))
+        FROM pg_locks l
+        JOIN pg_class c ON c.oid = l.relation AND c.relkind IN ('r', 'p', 'v')
+        JOIN pg_namespace n ON n.oid = c.relnamespace
+        LEFT JOIN pg_stat_activity a ON a.pid = l.pid
+        WHERE l.locktype = 'relation' AND l.granted AND l.pid <> pg_backend_pid()
+            AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
+            AND (n.nspname IN ('ledger', 'operation') OR starts_with(n.nspname, 'projection'))
+        GROUP BY l.pid, a.usename, a.application_name, a.xact_start
+        ORDER BY a.xact_start NULLS LAST, l.pid LIMIT $1
+        """
+}

@@ -1,0 +1,202 @@
+internal import Events
+internal import LedgerSchema
+internal import Postgres
+
+/// One run of the migrator.
+struct MigrationRun: Sendable {
+    let migrations: [Schema.Migration]
+    let layout: Migrator.Layout
+    let isDryRun: Bool
+    let lockTimeoutSeconds: Int
+    let notice: @Sendable (String) -> Void
+
+    /// Looks, and changes what differs.
+    func run(in session: PostgresSession) async throws -> Migrator.Changes {
+        try await takeTurn(session)
+        do {
+            var changes = try await change(session)
+            let building = IndexBuilding(migrations: migrations, notice: notice)
+            changes.indexed += try await building.run(isDryRun: isDryRun, in: session)
+            return changes
+        } catch let error as PostgresError where error.sqlState == "55P03" {
+            throw try await LockHolders.refusal(after: lockTimeoutSeconds, in: session)
+        }
+    }
+
+    // One migrator of a database at a time, until its session ends. It asks again and again, because
+    // to wait for the lock would be a transaction that an index built concurrently waits for.
+    private func takeTurn(_ session: PostgresSession) async throws {
+        var isTold = false
+        while !(try await session.query(MigrationRun.tryLock).single().bool(0)) {
+            if !isTold { notice("another `migrate` of this database is running; waiting for it") }
+            isTold = true
+            try await Task.sleep(for: MigrationRun.turnPause)
+        }
+    }
+
+    /// The number spells "Subled".
+    private static let tryLock = "SELECT pg_try_advisory_lock(x'5375626c6564'::bigint)"
+
+    private static let turnPause = Duration.milliseconds(100)
+
+    private func change(_ session: PostgresSession) async throws -> Migrator.Changes {
+        do {
+            return try await session.atomically { session in
+                try session.execute(MigrationRun.settings)
+                try requireUTF8(session)
+                let applied = try AppliedSchema.version(of: session, among: migrations)
+                let lanes = try laneCount(isNew: applied == 0, in: session)
+                let found = try SchemaDifference.all(in: session)
+                let functions = try FunctionSource.before(lanes: lanes) + FunctionSource.after
+                let replaced = try functions.filter { try !$0.isThere(in: session) }
+                let pending = migrations.filter { $0.version > applied }
+                var changes = Migrator.Changes()
+                guard !(found.isEmpty && replaced.isEmpty && pending.isEmpty) else {
+                    return changes
+                }
+                if applied > 0 {
+                    changes.mended = found.map(\.what) + replaced.map { "function \($0.name)" }
+                }
+                try apply(pending, onto: applied, lanes, in: session)
+                changes.applied = pending.map {
+                    Migrator.Step(version: $0.version, name: $0.name, isApplied: true)
+                }
+                if isDryRun { throw DryRun(changes: changes) }
+                return changes
+            }
+        } catch let dryRun as DryRun {
+            return dryRun.changes
+        }
+    }
+
+    // Nothing that others have put into a search path is called with the rights of who migrates.
+    // Names are compared as text.
+    private static let settings = """
+        SET LOCAL search_path = pg_catalog, pg_temp;
+        SET LOCAL quote_all_identifiers = off;
+        SET LOCAL client_min_messages = warning
+        """
+
+    /// Rolls a dry run back.
+    private struct DryRun: Error {
+        let changes: Migrator.Changes
+    }
+
+    private func requireUTF8(_ session: isolated PostgresSession) throws {
+        let encoding = try session.query("SHOW server_encoding")[0].text(0)
+        guard encoding == "UTF8" else {
+            throw EventLogError(
+                .notUTF8,
+                "this database has the encoding \(encoding), and a ledger needs UTF8, in which "
+                    + "Apple writes; make another: CREATE DATABASE … TEMPLATE template0 ENCODING "
+                    + "'UTF8'"
+            )
+        }
+    }
+
+    private func laneCount(
+        isNew: Bool,
+        in session: isolated PostgresSession
+    ) throws -> LaneCount {
+        if isNew { return layout.lanes ?? .one }
+        let lanes = try AppliedSchema.identity(session).lanes
+        guard let wanted = layout.lanes, wanted != lanes else { return lanes }
+        throw EventLogError(
+            .laneCountFixed,
+            "this ledger has \(lanes.value) lane\(lanes.value == 1 ? "" : "s"), and "
+                + "\(wanted.value) were asked for; the number "
+                + "is fixed for ever, because positions are. Make a new ledger and ingest into it"
+        )
+    }
+
+    private func apply(
+        _ pending: [Schema.Migration],
+        onto version: Int,
+        _ lanes: LaneCount,
+        in session: isolated PostgresSession
+    ) throws {
+        if version == 0, layout.lanes == nil { notice(MigrationRun.oneLane) }
+        try session.execute("SET LOCAL lock_timeout = '\(lockTimeoutSeconds)s'")
+        try session.execute(Schema.bootstrap)
+        let partitions =
+            version == 0 ? layout.partitions : try AppliedSchema.partitionCount(session)
+        for function in try FunctionSource.before(lanes: lanes) {
+            try function.replace(in: session)
+        }
+        for migration in pending {
+            try apply(migration, onto: version, lanes, partitions, in: session)
+        }
+        for function in try FunctionSource.after { try function.replace(in: session) }
+        for difference in try SchemaDifference.all(in: session) {
+            if let statement = difference.statement { try session.execute(statement) }
+        }
+        for difference in try SchemaDifference.all(in: session) {
+            notice("not mended: \(difference.what); another role than ledger_owner has granted it")
+        }
+        for migration in pending { try session.execute(migration.check) }
+    }
+
+    private static let oneLane = """
+        making a new ledger with 1 lane. The number of lanes can never be changed: one lane serves \
+        one PostgreSQL server; `--lanes 256` makes a ledger that can later be spread over several \
+        servers
+        """
+
+    private func apply(
+        _ migration: Schema.Migration,
+        onto version: Int,
+        _ lanes: LaneCount,
+        _ partitions: Int,
+        in session: isolated PostgresSession
+    ) throws {
+        let byLane = partitions > 0 ? "PARTITION BY HASH (lane)" : ""
+        try session.execute(migration.sql.replacing("/* by lane */", with: byLane))
+        if partitions > 0 { try session.execute(MigrationRun.partitionSQL(count: partitions)) }
+        if migration.version == 1 {
+            _ = try session.query(
+                """
+                INSERT INTO ledger.ledger_config (ledger_id, lanes, format_version, created_at)
+                VALUES (gen_random_uuid(), $1, $2, date_trunc('milliseconds', now()))
+                """,
+                [.int4(Int32(lanes.value)), .int4(Int32(LedgerIdentity.format))]
+            )
+            try session.execute(
+                "INSERT INTO ledger.lane SELECT generate_series(0, \(lanes.value - 1))"
+            )
+        }
+        // Nobody appends to a ledger that is being made.
+        if version == 0 {
+            for index in migration.indexes { try session.execute(index.statement()) }
+        }
+        _ = try session.query(
+            "INSERT INTO ledger.migration (version, name, checksum) VALUES ($1, $2, $3)",
+            [
+                .int4(Int32(migration.version)), .text(migration.name),
+                .text(AppliedSchema.checksum(of: migration)),
+            ]
+        )
+    }
+
+    // Partitions carry the constraints and indexes of their parent; storage is their own.
+    private static func partitionSQL(count: Int) -> String {
+        """
+        DO $$
+        DECLARE
+            parent pg_class;
+        BEGIN
+            FOR parent IN SELECT * FROM pg_class c
+                WHERE c.relnamespace = 'ledger'::regnamespace AND c.relkind = 'p'
+                    AND NOT EXISTS (SELECT FROM pg_inherits WHERE inhparent = c.oid)
+            LOOP
+                FOR remainder IN 0..\(count - 1) LOOP
+                    EXECUTE format(
+                        'CREATE TABLE ledger.%I PARTITION OF ledger.%I '
+                        'FOR VALUES WITH (MODULUS \(count), REMAINDER %s)',
+                        parent.relname || '_p' || remainder, parent.relname, remainder);
+                END LOOP;
+            END LOOP;
+        END
+        $$
+        """
+    }
+}

@@ -1,0 +1,104 @@
+internal import Events
+internal import LedgerSchema
+internal import Postgres
+
+/// A role, owner, privilege, trigger or storage option that is not what it must be.
+struct SchemaDifference: Sendable {
+    /// What differs, in words.
+    let what: String
+    /// What mends it; nil where ``Schema/bootstrap`` does.
+    let statement: String?
+
+    /// All differences, in the order in which they are mended.
+    ///
+    /// Reads catalogs only.
+    static func all(in session: isolated PostgresSession) throws -> [SchemaDifference] {
+        try session.query(Schema.differences).map {
+            SchemaDifference(what: try $0.text(0), statement: try $0.textIfPresent(1))
+        }
+    }
+}
+
+/// The file of a function in schema `ledger`.
+struct FunctionSource {
+    /// The function's name, with its schema.
+    let name: String
+    private let sql: String
+    private let header: String
+    private let body: String
+    private let comment: String
+
+    /// Functions that tables refer to.
+    static func before(lanes: LaneCount) throws -> [FunctionSource] {
+        try Schema.functionsBefore.map {
+            try FunctionSource($0.replacing("{{lanes}}", with: "\(lanes.value)"))
+        }
+    }
+
+    /// Functions that refer to tables.
+    static var after: [FunctionSource] {
+        get throws { try Schema.functionsAfter.map { try FunctionSource($0) } }
+    }
+
+    private init(_ sql: String) throws {
+        guard let create = sql.firstRange(of: "CREATE OR REPLACE FUNCTION ledger."),
+            let begin = sql.firstRange(of: "AS $$"),
+            let end = sql[begin.upperBound...].firstRange(of: "$$;"),
+            let word = sql[end.upperBound...].firstRange(of: " IS"),
+            let open = sql[word.upperBound...].firstRange(of: "'"),
+            let close = sql.lastIndex(of: "'"), open.upperBound <= close
+        else { preconditionFailure("not the file of one function with its comment: \(sql)") }
+        self.sql = sql
+        header = String(sql[create.upperBound..<begin.lowerBound])
+        name = "ledger.\(header.prefix { $0 != "(" })"
+        body = String(sql[begin.upperBound..<end.lowerBound])
+        comment = String(sql[open.upperBound..<close]).replacing("''", with: "'")
+    }
+
+    /// Creates or replaces it if it differs.
+    func replace(in session: isolated PostgresSession) throws {
+        if try !isThere(in: session) { try session.execute(sql) }
+    }
+
+    /// Whether the database has this function, word for word and with these properties.
+    func isThere(in session: isolated PostgresSession) throws -> Bool {
+        let values: [PostgresValue] = [
+            .text(String(name.dropFirst("ledger.".count))), .text(body), .text(comment),
+            .text(property(after: "LANGUAGE ")), .bool(header.contains("STRICT")),
+            .bool(header.contains("SECURITY DEFINER")),
+            .text(header.contains("IMMUTABLE") ? "i" : header.contains("STABLE") ? "s" : "v"),
+            .text(header.contains("PARALLEL SAFE") ? "s" : "u"),
+            .text(property(after: "SET ").filter { !$0.isWhitespace }),
+            .text(property(after: "GRANT EXECUTE", " TO ", in: sql)),
+        ]
+        return try session.query(FunctionSource.lookUp, values).single().bool(0)
+    }
+
+    // What follows a word, up to the end of the line, the statement or, of one word, a space.
+    private func property(after word: String, _ next: String = "", in text: String? = nil) -> String
+    {
+        let text = text ?? header
+        guard let start = text.firstRange(of: word),
+            let found = next.isEmpty ? start : text[start.upperBound...].firstRange(of: next)
+        else { return "" }
+        let rest = text[found.upperBound...]
+        let isWord = word.hasPrefix("LANGUAGE")
+        return String(rest.prefix { $0 != "\n" && $0 != ";" && !(isWord && $0 == " ") })
+    }
+
+    // Without a grant in its file a function has the privileges that new ones have in its database.
+    private static let lookUp = """
+        SELECT EXISTS (
+            SELECT FROM pg_proc p JOIN pg_language l ON l.oid = p.prolang
+            WHERE p.pronamespace = to_regnamespace('ledger')::oid AND p.proname = $1
+                AND p.prosrc = $2 AND obj_description(p.oid, 'pg_proc') = $3 AND l.lanname = $4
+                AND p.proisstrict = $5 AND p.prosecdef = $6 AND p.provolatile::text = $7
+                AND p.proparallel::text = $8
+                AND replace(coalesce(array_to_string(p.proconfig, ','), ''), ' ', '') = $9
+                AND ($10 = '' OR $10 = (
+                    SELECT string_agg(coalesce(r.rolname, 'PUBLIC'), ', ' ORDER BY r.rolname)
+                    FROM aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) a
+                    LEFT JOIN pg_roles r ON r.oid = a.grantee
+                    WHERE a.grantee <> p.proowner)))
+        """
+}

@@ -1,0 +1,117 @@
+import Foundation
+import Postgres
+import TestSupport
+import Testing
+
+/// A ledger that `pg_restore` has brought to a server of its own.
+@Suite(
+    .enabled { await TestServer.isAvailable },
+    .enabled("the tests' own server lets every role in") {
+        ProcessInfo.processInfo.environment["SUBLEDGER_TEST_DATABASE_URL"] == nil
+    }
+)
+struct RestoredLedgerTests {
+    /// How it was restored, and what is missing before `migrate`.
+    struct Way: Sendable, CustomTestStringConvertible {
+        let options: [String]
+        let restored: Int32
+        let rebuild: Int32
+        let words: [String]
+
+        var testDescription: String { options.joined(separator: " ") }
+    }
+
+    private static let ways = [
+        // pg_restore counts its errors about roles, and goes on.
+        Way(
+            options: [],
+            restored: 1,
+            rebuild: 78,
+            words: ["no role ledger_projector", "subledger migrate"]
+        ),
+        Way(
+            options: ["--no-owner", "--no-privileges"],
+            restored: 0,
+            rebuild: 78,
+            words: ["no role ledger_projector", "subledger migrate"]
+        ),
+    ]
+
+    @Test(arguments: ways)
+    func `one migrate makes it whole`(way: Way) async throws {
+        try await withSimulatedLedger { command, settings in
+            try await command.expect(0, "rebuild", "--quiet")
+            try await command.expect(0, "rebuild", "--into", "kept", "--quiet")
+            try await settings.meddle(
+                "CREATE VIEW public.mine AS SELECT count(*) FROM projection.refunds"
+            )
+            let heads = try await command.expect(0, "verify", "--json")
+            let folder = try TestFolder()
+            let dump = folder.path(of: "ledger.dump")
+            let dumped = try await Self.program("pg_dump").run([
+                "-Fc", "--file", dump, "--dbname", settings.fullConnectionString,
+            ])
+            #expect(dumped.code == 0, "\(dumped.errors)")
+            let server = EmbeddedServer(
+                home: TestServer.temporaryHome(),
+                options: .init(lifetime: .process, settings: ["fsync": "off"])
+            )
+            let new = try await server.start()
+            let restored = try await Self.program("pg_restore").run(
+                way.options + ["--dbname", new.fullConnectionString, dump]
+            )
+            #expect(restored.code == way.restored, "\(restored.errors)")
+            try await Self.expectWhole(new, way)
+            #expect(try await Command(new).expect(0, "verify", "--json") == heads)
+            try await server.stop()
+        }
+    }
+
+    private static func expectWhole(_ settings: ConnectionSettings, _ way: Way) async throws {
+        let command = Command(settings)
+        let before = try await command.run("rebuild", "--quiet")
+        #expect(before.code == way.rebuild, "\(before.errors)")
+        for words in way.words { #expect(before.errors.contains(words), "\(before.errors)") }
+        let mended = try await command.expect(0, "migrate")
+        for what in [
+            "role ledger_projector", "owner of ledger.event", "owner of schema projection",
+        ] { #expect(mended.contains(what), "\(mended)") }
+        #expect(try await command.expect(0, "migrate").contains("up to date"))
+        // The tables that came with it are live, and stay so.
+        for arguments in [
+            ["verify"], ["rebuild", "--check", "--quiet"], ["follow", "--once", "--quiet"],
+            ["projections"], ["rebuild", "--quiet"], ["rebuild", "--check", "--quiet"],
+            ["rebuild", "--discard", "--into", "kept", "--quiet"], ["feed", "--limit", "1"],
+        ] { try await command.expect(0, arguments) }
+        #expect(try await settings.number("SELECT count(*) FROM public.mine") == 1)
+        // Each role does its work, and no other's.
+        let simulation = try await Simulation.shared
+        let ingest = simulation.arguments + [simulation.payloads]
+        try await settings.meddle(
+            """
+            CREATE ROLE projector LOGIN IN ROLE ledger_projector;
+            CREATE ROLE writer LOGIN IN ROLE ledger_writer;
+            CREATE ROLE reader LOGIN IN ROLE ledger_reader;
+            GRANT CREATE ON DATABASE \(EmbeddedServer.databaseName) TO projector
+            """
+        )
+        let projector = Command(settings.loggedIn(as: "projector"))
+        try await projector.expect(0, "rebuild", "--quiet")
+        try await projector.expect(0, "follow", "--once", "--quiet")
+        try await projector.expect(77, ingest)
+        try await Command(settings.loggedIn(as: "writer")).expect(0, ingest)
+        try await Command(settings.loggedIn(as: "reader")).expect(0, "projections")
+        try await Command(settings.loggedIn(as: "reader")).expect(77, ingest)
+        let session = try await PostgresSession.connect(settings.loggedIn(as: "reader"))
+        let rows = try await session.query("SELECT count(*) FROM projection.movements")
+        #expect(try rows.single().int8(0) > 0)
+        await session.close()
+    }
+
+    /// The program that belongs to the server stands beside its others.
+    private static func program(_ name: String) throws -> Program {
+        let beside = "/usr/lib/postgresql/15/bin/\(name)"
+        return FileManager.default.isExecutableFile(atPath: beside)
+            ? Program(path: beside) : Program(path: "/usr/bin/\(name)")
+    }
+}

@@ -1,0 +1,225 @@
+import EventLog
+import Postgres
+import TestSupport
+import Testing
+
+/// What `migrate` does to a ledger that has all migrations: nothing, or only what differs.
+@Suite(.enabled { await TestServer.isAvailable })
+struct MigrationRepairTests {
+    /// What an owner or a superuser has done, and what is mended.
+    struct Damage: Sendable, CustomTestStringConvertible {
+        let sql: String
+        let mended: [String]
+        var variant = Variant.all[0]
+
+        var testDescription: String { sql }
+    }
+
+    private static let damages = [
+        Damage(
+            sql: "DROP TRIGGER append_only_statement ON ledger.event",
+            mended: ["trigger of ledger.event"]
+        ),
+        Damage(
+            sql: "ALTER TABLE ledger.commit DISABLE TRIGGER ALL",
+            mended: ["trigger of ledger.commit"]
+        ),
+        Damage(
+            sql: "ALTER TABLE ledger.evidence ENABLE TRIGGER append_only_statement",
+            mended: ["trigger of ledger.evidence"]
+        ),
+        Damage(
+            sql: """
+                CREATE OR REPLACE TRIGGER append_only_statement BEFORE TRUNCATE ON ledger.event
+                EXECUTE FUNCTION ledger.refuse_change()
+                """,
+            mended: ["trigger of ledger.event"]
+        ),
+        Damage(
+            sql: "ALTER TABLE ledger.event_p2 DISABLE TRIGGER append_only_statement",
+            mended: ["trigger of ledger.event_p2"],
+            variant: Variant.all[3]
+        ),
+        Damage(
+            sql: "ALTER TABLE ledger.event_p2 OWNER TO CURRENT_USER",
+            mended: ["owner of ledger.event_p2"],
+            variant: Variant.all[3]
+        ),
+        Damage(
+            sql: "ALTER TABLE ledger.event OWNER TO CURRENT_USER",
+            mended: ["owner of ledger.event"]
+        ),
+        Damage(
+            sql: "ALTER SCHEMA ledger OWNER TO CURRENT_USER",
+            mended: ["owner of schema ledger"]
+        ),
+        Damage(
+            sql: "ALTER FUNCTION ledger.lane_of(text) OWNER TO CURRENT_USER",
+            mended: ["owner of function ledger.lane_of(text)"]
+        ),
+        Damage(
+            sql: "GRANT UPDATE ON ledger.event TO PUBLIC",
+            mended: ["privileges on ledger.event"]
+        ),
+        Damage(
+            sql: "GRANT DELETE ON ledger.commit TO ledger_writer WITH GRANT OPTION",
+            mended: ["privileges on ledger.commit"]
+        ),
+        Damage(
+            sql: "GRANT UPDATE (content) ON ledger.event TO ledger_projector",
+            mended: ["privileges on ledger.event"]
+        ),
+        Damage(
+            sql: "REVOKE UPDATE (lane) ON ledger.lane FROM ledger_writer",
+            mended: ["privileges on ledger.lane"]
+        ),
+        Damage(
+            sql: "REVOKE INSERT ON ledger.event FROM ledger_writer",
+            mended: ["privileges on ledger.event"]
+        ),
+        Damage(
+            sql: "GRANT CREATE ON SCHEMA ledger TO ledger_projector",
+            mended: ["privileges on schema ledger"]
+        ),
+        Damage(
+            sql: "REVOKE USAGE ON SCHEMA operation FROM ledger_reader",
+            mended: ["privileges on schema operation"]
+        ),
+        Damage(sql: "DROP TABLE operation.lease", mended: ["table operation.lease"]),
+        Damage(
+            sql: "DROP FUNCTION ledger.repetitions(ledger.confirmation)",
+            mended: ["function ledger.repetitions"]
+        ),
+        Damage(
+            sql: """
+                CREATE OR REPLACE FUNCTION ledger.refuse_change() RETURNS trigger
+                LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END'
+                """,
+            mended: ["function ledger.refuse_change"]
+        ),
+        Damage(
+            sql: "ALTER FUNCTION ledger.refuse_change() SET session_replication_role = replica",
+            mended: ["function ledger.refuse_change"]
+        ),
+        Damage(
+            sql: "ALTER FUNCTION ledger.lane_of(text) VOLATILE SECURITY DEFINER",
+            mended: ["function ledger.lane_of"]
+        ),
+        Damage(
+            sql: "COMMENT ON FUNCTION ledger.lane_of(text) IS NULL",
+            mended: ["function ledger.lane_of"]
+        ),
+        Damage(
+            sql: "ALTER TABLE ledger.event RESET (autovacuum_freeze_min_age)",
+            mended: ["storage options of ledger.event"]
+        ),
+    ]
+
+    @Test(arguments: damages)
+    func `what differs is mended, and nothing else`(damage: Damage) async throws {
+        try await damage.variant.withDatabase { settings in
+            let before = try await Self.catalogue(settings)
+            try await Inspector.inspect(settings) { inspector in
+                try await inspector.session.execute(damage.sql)
+            }
+            #expect(try await Self.catalogue(settings) != before)
+            let trial = try await Migrator.migrate(settings, isDryRun: true)
+            #expect(trial.mended == damage.mended)
+            let changes = try await Migrator.migrate(settings)
+            #expect(changes.mended == damage.mended)
+            #expect(changes.applied.isEmpty && changes.indexed.isEmpty)
+            #expect(try await Migrator.migrate(settings).isEmpty)
+            #expect(try await Self.catalogue(settings) == before)
+        }
+    }
+
+    @Test(arguments: Variant.extremes)
+    func `with nothing to do no lock is taken that a reader or an append waits for`(
+        variant: Variant
+    ) async throws {
+        try await variant.withDatabase { settings in
+            try await Inspector.inspect(settings) { inspector in
+                let tables = try await inspector.texts(
+                    """
+                    SELECT c.oid::regclass::text FROM pg_class c
+                    WHERE c.relkind IN ('r', 'p') AND c.relnamespace IN (
+                        'ledger'::regnamespace, 'operation'::regnamespace)
+                    """
+                )
+                // What migrate reads others may read, too. With the catalogs locked no DDL succeeds.
+                let read = ["ledger.migration", "ledger.ledger_config", "ledger.event"]
+                let locked = tables.filter { !read.contains($0) }.joined(separator: ", ")
+                try await inspector.session.execute(
+                    """
+                    BEGIN;
+                    LOCK TABLE ONLY \(locked) IN ACCESS EXCLUSIVE MODE;
+                    LOCK TABLE \(read.joined(separator: ", ")) IN EXCLUSIVE MODE;
+                    LOCK TABLE pg_class, pg_proc, pg_trigger, pg_namespace IN SHARE MODE
+                    """
+                )
+                // Instead of a wait without end, where this fails.
+                var impatient = settings
+                impatient.connectionString += " options='-c statement_timeout=20s'"
+                let changes = try await Migrator.migrate(impatient)
+                #expect(changes.isEmpty)
+                try await inspector.session.execute("ROLLBACK")
+            }
+        }
+    }
+
+    @Test func `a table that is in use is left alone, and who uses it is named`() async throws {
+        try await Variant.all[0].withDatabase { settings in
+            var reading = settings
+            reading.applicationName = "monthly report"
+            try await Inspector.inspect(reading) { inspector in
+                try await inspector.session.execute(
+                    "ALTER TABLE ledger.event OWNER TO CURRENT_USER; "
+                        + "ALTER TABLE ledger.commit OWNER TO CURRENT_USER"
+                )
+                let before = try await Self.catalogue(settings)
+                try await inspector.session.execute("BEGIN; SELECT count(*) FROM ledger.event")
+                let error = await #expect(throws: EventLogError.self) {
+                    _ = try await Migrator.migrate(settings, lockTimeoutSeconds: 1)
+                }
+                #expect(error?.code == .tableInUse)
+                for words in [
+                    "within 1 s", "monthly report", "AccessShareLock on ledger.event", "nothing",
+                    "process \(try await inspector.number("SELECT pg_backend_pid()"))",
+                    "subledger migrate", "--lock-timeout",
+                ] {
+                    #expect(error?.message.contains(words) == true, "\(words): \(error as Any)")
+                }
+                #expect(try await Self.catalogue(settings) == before)
+                try await inspector.session.execute("ROLLBACK")
+                let changes = try await Migrator.migrate(settings, lockTimeoutSeconds: 1)
+                #expect(changes.mended == ["owner of ledger.commit", "owner of ledger.event"])
+            }
+        }
+    }
+
+    /// Everything that is mended, by name and definition.
+    private static func catalogue(_ settings: ConnectionSettings) async throws -> [String] {
+        try await Inspector.inspect(settings) { inspector in
+            try await inspector.texts(
+                """
+                SELECT concat_ws(' ', c.oid::regclass, c.relowner::regrole, c.reloptions::text, (
+                    SELECT string_agg(a::text, ',' ORDER BY a::text)
+                    FROM unnest(coalesce(c.relacl, acldefault('r', c.relowner))) a), (
+                    SELECT string_agg(t.attname || t.attacl::text, ',')
+                    FROM pg_attribute t WHERE t.attrelid = c.oid AND t.attacl <> '{}'))
+                FROM pg_class c WHERE c.relnamespace IN (
+                    to_regnamespace('ledger')::oid, to_regnamespace('operation')::oid)
+                UNION ALL SELECT concat_ws(' ', nspname, nspowner::regrole, (
+                    SELECT string_agg(a::text, ',' ORDER BY a::text) FROM unnest(nspacl) a))
+                FROM pg_namespace WHERE nspname IN ('ledger', 'operation')
+                UNION ALL SELECT concat_ws(' ', pg_get_functiondef(oid), proowner::regrole,
+                    obj_description(oid, 'pg_proc'))
+                FROM pg_proc WHERE pronamespace = 'ledger'::regnamespace
+                UNION ALL SELECT concat_ws(' ', tgrelid::regclass, pg_get_triggerdef(oid), tgenabled)
+                FROM pg_trigger WHERE NOT tgisinternal
+                ORDER BY 1
+                """
+            )
+        }
+    }
+}

@@ -1,0 +1,181 @@
+-- How the roles, owners, privileges, triggers and storage options of a ledger differ from what they
+-- must be, with the statement that mends each difference (NULL: bootstrap.sql does). It only reads
+-- catalogs, of which every role may, and takes no lock that anyone waits for. The migrator runs it
+-- first, executes the statements, and runs it again after its migrations for what these have made.
+--
+-- Reads no table and calls no function of anyone's: what another role has put there would run with
+-- the rights of whoever migrates.
+WITH
+-- What ledger_writer inserts into. The rest of schema ledger is written by migrations only.
+appended (relname) AS (VALUES
+    ('ledger.event'), ('ledger.confirmation'), ('ledger.evidence'), ('ledger.root_certificate'),
+    ('ledger.evidence_segment'), ('ledger.commit'), ('ledger.rejection'), ('ledger.ingestion'),
+    ('ledger.catalog'), ('ledger.checkpoint')),
+-- All further privileges on tables and columns. SELECT … FOR UPDATE of a lane asks for UPDATE; the
+-- trigger refuses the use of it.
+further (relname, attname, grantee, privilege) AS (VALUES
+    ('ledger.lane', 'lane', 'ledger_writer', 'UPDATE'),
+    ('operation.lease', '', 'ledger_projector', 'INSERT'),
+    ('operation.lease', '', 'ledger_projector', 'UPDATE'),
+    ('operation.lease', '', 'ledger_projector', 'DELETE')),
+our (grantee, oid) AS (
+    SELECT name, to_regrole(name)::oid
+    FROM unnest(ARRAY['ledger_owner', 'ledger_writer', 'ledger_reader', 'ledger_projector',
+        'ledger_eraser']) name),
+-- Schemas of rebuilds say so in their comments; there can be others of such names.
+space AS (
+    SELECT n.oid, n.nspname, n.nspacl, pg_get_userbyid(n.nspowner) AS owner,
+        n.nspname IN ('ledger', 'operation') AS is_log,
+        CASE WHEN n.nspname IN ('ledger', 'operation') THEN 'ledger_owner'
+            ELSE 'ledger_projector' END AS wanted_owner
+    FROM pg_namespace n
+    WHERE n.nspname IN ('ledger', 'operation', 'projection')
+        OR starts_with(obj_description(n.oid, 'pg_namespace'), 'Tables of one rebuild')),
+-- A partition keeps the rules of its parent. In schemas of rebuilds only their own tables are looked
+-- at, which are known by the name of their primary key.
+relation AS (
+    SELECT c.oid, c.relkind, c.relacl, c.reloptions, s.nspname, s.is_log, s.wanted_owner,
+        pg_get_userbyid(c.relowner) AS owner, format('%I.%I', s.nspname, c.relname) AS name,
+        coalesce((SELECT p.relname FROM pg_inherits i JOIN pg_class p ON p.oid = i.inhparent
+            WHERE i.inhrelid = c.oid), c.relname)::text AS rule
+    FROM space s JOIN pg_class c ON c.relnamespace = s.oid
+    WHERE c.relkind IN ('r', 'p', 'v', 'm') AND (
+        s.nspname IN ('ledger', 'operation', 'projection')
+        OR EXISTS (SELECT FROM pg_constraint k WHERE k.conrelid = c.oid AND k.contype = 'p'
+            AND k.conname = c.relname || '_key'))),
+guarded AS (
+    SELECT *, CASE rule WHEN 'rejection' THEN 'UPDATE' ELSE 'UPDATE OR DELETE OR TRUNCATE' END
+        AS events
+    FROM relation WHERE nspname = 'ledger' AND relkind IN ('r', 'p')),
+-- Privileges of PUBLIC and of our roles; those of others are the owner's business. An empty attname
+-- is the whole table.
+granted AS (
+    SELECT r.oid, '' AS attname, coalesce(o.grantee, 'PUBLIC') AS grantee,
+        a.privilege_type || CASE WHEN a.is_grantable THEN ' WITH GRANT OPTION' ELSE '' END AS privilege
+    FROM relation r, aclexplode(r.relacl) a LEFT JOIN our o ON o.oid = a.grantee
+    WHERE r.is_log AND (a.grantee = 0 OR o.oid IS NOT NULL AND o.grantee <> r.owner)
+    UNION ALL
+    SELECT r.oid, t.attname, coalesce(o.grantee, 'PUBLIC'),
+        a.privilege_type || CASE WHEN a.is_grantable THEN ' WITH GRANT OPTION' ELSE '' END
+    FROM relation r JOIN pg_attribute t ON t.attrelid = r.oid AND NOT t.attisdropped,
+        aclexplode(t.attacl) a LEFT JOIN our o ON o.oid = a.grantee
+    WHERE r.is_log AND (a.grantee = 0 OR o.oid IS NOT NULL AND o.grantee <> r.owner)),
+wanted AS (
+    SELECT r.oid, '' AS attname, g.grantee, 'SELECT' AS privilege
+    FROM relation r, (VALUES ('ledger_writer'), ('ledger_reader')) g (grantee)
+    WHERE r.is_log
+    UNION ALL
+    SELECT r.oid, '', 'ledger_writer', 'INSERT'
+    FROM relation r JOIN appended a ON r.name = a.relname
+    UNION ALL
+    SELECT r.oid, f.attname, f.grantee, f.privilege
+    FROM relation r JOIN further f ON r.name = f.relname),
+difference (stage, what, statement) AS (
+    SELECT 0, 'role ' || grantee, NULL FROM our WHERE oid IS NULL
+    UNION ALL
+    SELECT 0, format('membership of %s in %s', m.member, m.role), NULL
+    FROM (VALUES ('ledger_projector', 'ledger_reader'), ('ledger_eraser', 'ledger_writer'))
+        m (member, role)
+    WHERE NOT coalesce(
+        pg_has_role(to_regrole(m.member)::oid, to_regrole(m.role)::oid, 'USAGE'), false)
+    UNION ALL
+    SELECT 0, 'schema ' || name, NULL FROM unnest('{ledger,operation}'::text[]) name
+    WHERE NOT EXISTS (SELECT FROM space WHERE nspname = name)
+    UNION ALL
+    SELECT 0, 'table ' || name, NULL
+    FROM unnest('{ledger.migration,operation.lease}'::text[]) wanted (name)
+    WHERE NOT EXISTS (SELECT FROM relation r WHERE r.name = wanted.name)
+    UNION ALL
+    SELECT 1, 'owner of schema ' || nspname,
+        format('ALTER SCHEMA %I OWNER TO %I', nspname, wanted_owner)
+    FROM space WHERE owner <> wanted_owner
+    UNION ALL
+    SELECT 2, 'owner of ' || name, format('ALTER TABLE %s OWNER TO %I', name, wanted_owner)
+    FROM relation WHERE owner <> wanted_owner
+    UNION ALL
+    SELECT 2, 'owner of function ' || p.oid::regprocedure,
+        format('ALTER ROUTINE %s OWNER TO ledger_owner', p.oid::regprocedure)
+    FROM space s JOIN pg_proc p ON p.pronamespace = s.oid
+    WHERE s.is_log AND pg_get_userbyid(p.proowner) <> 'ledger_owner'
+    UNION ALL
+    SELECT 3, 'privileges on schema ' || s.nspname, format(
+        'REVOKE ALL ON SCHEMA %1$I FROM PUBLIC, ledger_writer, ledger_reader, ledger_projector, '
+        'ledger_eraser; GRANT USAGE ON SCHEMA %1$I TO ledger_writer, ledger_reader', s.nspname)
+    FROM space s
+    WHERE s.is_log AND ARRAY['ledger_reader USAGE', 'ledger_writer USAGE'] <> ARRAY(
+        SELECT (coalesce(o.grantee, 'PUBLIC') || ' ' || a.privilege_type
+            || CASE WHEN a.is_grantable THEN ' WITH GRANT OPTION' ELSE '' END) COLLATE "C"
+        FROM aclexplode(s.nspacl) a LEFT JOIN our o ON o.oid = a.grantee
+        WHERE a.grantee = 0 OR o.oid IS NOT NULL AND o.grantee <> s.owner ORDER BY 1)
+    UNION ALL
+    SELECT 3, 'privileges on schema ' || s.nspname,
+        format('GRANT USAGE ON SCHEMA %I TO ledger_writer, ledger_reader', s.nspname)
+    FROM space s
+    WHERE NOT s.is_log AND NOT coalesce(
+        has_schema_privilege(to_regrole('ledger_writer')::oid, s.oid, 'USAGE')
+        AND has_schema_privilege(to_regrole('ledger_reader')::oid, s.oid, 'USAGE'), false)
+    UNION ALL
+    SELECT 4, 'privileges on ' || r.name, format(
+        'REVOKE ALL ON %s FROM PUBLIC, ledger_writer, ledger_reader, ledger_projector, '
+        'ledger_eraser; ', r.name)
+        || (SELECT string_agg(format('GRANT %s%s ON %s TO %I', w.privilege,
+            CASE w.attname WHEN '' THEN '' ELSE format(' (%I)', w.attname) END,
+            r.name, w.grantee), '; ')
+            FROM wanted w WHERE w.oid = r.oid)
+    FROM relation r
+    WHERE r.is_log AND (
+        EXISTS (SELECT attname, grantee, privilege FROM wanted w WHERE w.oid = r.oid
+            EXCEPT SELECT attname, grantee, privilege FROM granted g WHERE g.oid = r.oid)
+        OR EXISTS (SELECT attname, grantee, privilege FROM granted g WHERE g.oid = r.oid
+            EXCEPT SELECT attname, grantee, privilege FROM wanted w WHERE w.oid = r.oid))
+    UNION ALL
+    -- Others may have been granted more on what people read.
+    SELECT 4, 'privileges on ' || r.name,
+        format('GRANT SELECT ON %s TO ledger_writer, ledger_reader', r.name)
+    FROM relation r
+    WHERE NOT r.is_log AND NOT coalesce(
+        has_table_privilege(to_regrole('ledger_writer')::oid, r.oid, 'SELECT')
+        AND has_table_privilege(to_regrole('ledger_reader')::oid, r.oid, 'SELECT'), false)
+    UNION ALL
+    -- On each partition too, where a TRUNCATE could otherwise pass the parent's trigger by. Rejections
+    -- are not part of the log: their owner may delete them, because an attacker can send any amount.
+    -- ALWAYS, because session_replication_role = replica passes ordinary triggers by.
+    SELECT 5, 'trigger of ' || name, format(
+        'CREATE OR REPLACE TRIGGER append_only_statement BEFORE %1$s ON %2$s '
+        'FOR EACH STATEMENT EXECUTE FUNCTION ledger.refuse_change(); '
+        'ALTER TABLE %2$s ENABLE ALWAYS TRIGGER append_only_statement', events, name)
+    FROM guarded g
+    -- tgtype: 2 before, 8 delete, 16 update, 32 truncate.
+    WHERE NOT EXISTS (
+        SELECT FROM pg_trigger t JOIN pg_proc p ON p.oid = t.tgfoid
+        WHERE t.tgrelid = g.oid AND t.tgname = 'append_only_statement' AND t.tgenabled = 'A'
+            AND t.tgtype = CASE g.rule WHEN 'rejection' THEN 18 ELSE 58 END
+            AND t.tgqual IS NULL AND t.tgattr::text = '' AND p.proname = 'refuse_change'
+            AND p.pronamespace = to_regnamespace('ledger')::oid)
+    UNION ALL
+    -- What an erasure changes is judged row by row; a partition has the trigger of its parent.
+    SELECT 5, 'row trigger of ' || name, format(
+        'CREATE OR REPLACE TRIGGER append_only_row BEFORE UPDATE ON %1$s '
+        'FOR EACH ROW EXECUTE FUNCTION ledger.refuse_unless_blanked(%2$L); '
+        'ALTER TABLE %1$s ENABLE ALWAYS TRIGGER append_only_row', name, rule)
+    FROM guarded g
+    WHERE rule IN ('event', 'confirmation', 'evidence')
+        AND name = format('ledger.%I', rule)
+        -- tgtype: 1 row, 2 before, 16 update.
+        AND NOT EXISTS (
+            SELECT FROM pg_trigger t JOIN pg_proc p ON p.oid = t.tgfoid
+            WHERE t.tgrelid = g.oid AND t.tgname = 'append_only_row' AND t.tgenabled = 'A'
+                AND t.tgtype = 19 AND t.tgqual IS NULL AND t.tgattr::text = ''
+                AND t.tgargs = convert_to(g.rule, 'UTF8') || '\x00'
+                AND p.proname = 'refuse_unless_blanked'
+                AND p.pronamespace = to_regnamespace('ledger')::oid)
+    UNION ALL
+    -- Rows are written once, so what autovacuum has to do is to freeze them soon and keep the
+    -- statistics fresh; a partitioned table has no storage of its own.
+    SELECT 6, 'storage options of ' || name, format(
+        'ALTER TABLE %s SET (autovacuum_freeze_min_age = 0, '
+        'autovacuum_vacuum_insert_scale_factor = 0.05, autovacuum_analyze_scale_factor = 0.05)',
+        name)
+    FROM guarded
+    WHERE relkind = 'r' AND NOT coalesce(reloptions @> '{autovacuum_freeze_min_age=0}', false))
+SELECT what, statement FROM difference ORDER BY stage, what COLLATE "C"
