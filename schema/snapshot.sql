@@ -22,13 +22,15 @@ DECLARE
         "18": "revocationDate", "19": "revocationReason", "20": "revocationType",
         "21": "revocationPercentage", "22": "appAccountToken", "23": "appTransactionId",
         "24": "previousOriginalTransactionId", "25": "customerId", "26": "linkReason",
-        "27": "linkedBy", "32": "autoRenewProductId",
+        "27": "linkedBy", "28": "erasureReason", "29": "erasedBy", "32": "autoRenewProductId",
         "33": "autoRenewStatus", "34": "expirationIntent", "35": "isInBillingRetryPeriod",
         "36": "gracePeriodExpiresDate", "37": "priceIncreaseStatus", "38": "renewalDate",
         "39": "renewalPrice", "40": "recentSubscriptionStartDate", "48": "notificationType",
         "49": "subtype", "50": "notificationUUID", "51": "status",
         "52": "consumptionRequestReason", "53": "catalogVersion", "54": "effectiveFrom",
-        "55": "bodyDigest", "56": "fileName", "57": "keptAside", "63": "extra"}';
+        "55": "bodyDigest", "56": "fileName", "57": "keptAside",
+        "58": "erasureScope", "59": "erasedEvents", "60": "erasedConfirmations",
+        "61": "erasedEvidence", "63": "extra"}';
     numeric_tags constant int[] :=
         '{8,12,14,18,19,21,33,34,36,37,38,39,40,51,53,54,57}';
     fields jsonb := '{}';
@@ -70,6 +72,91 @@ $$;
 
 COMMENT ON FUNCTION ledger.content_fields(content bytea) IS 'The fields of event.content under Apple''s names; instants as milliseconds.';
 
+CREATE FUNCTION ledger.erase(erasure_lane integer, erasure_offset bigint, offsets bigint[], salts bytea[], contents bytea[], keys uuid[], commits bigint[], as_ofs bigint[], confirmation_salts bytea[], evidence_numbers bigint[]) RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    erasure ledger.event;
+    blanked bigint := 0;
+    more bigint;
+BEGIN
+    SELECT * INTO erasure FROM ledger.event
+    WHERE lane = erasure_lane AND lane_offset = erasure_offset AND kind = 'erasure';
+    IF NOT FOUND THEN
+        RAISE EXCEPTION 'event %:% is no erasure', erasure_lane, erasure_offset
+            USING ERRCODE = 'LG001';
+    END IF;
+    UPDATE ledger.event e SET
+        salt = a.salt,
+        content = a.content,
+        fact_key = a.key,
+        app_account_token = NULL,
+        customer_id = NULL
+    FROM unnest(offsets, salts, contents, keys) AS a (number, salt, content, key)
+    WHERE e.lane = erasure_lane AND e.lane_offset = a.number
+        AND e.environment = erasure.environment
+        AND e.original_transaction_id = erasure.original_transaction_id
+        AND e.kind <> 'erasure' AND octet_length(a.salt) = 80;
+    GET DIAGNOSTICS more = ROW_COUNT;
+    blanked := blanked + more;
+    UPDATE ledger.event e SET salt = a.salt
+    FROM unnest(offsets, salts) AS a (number, salt)
+    WHERE e.lane = erasure_lane AND e.lane_offset = a.number
+        AND e.environment = erasure.environment
+        AND e.original_transaction_id = erasure.original_transaction_id
+        AND e.kind <> 'erasure' AND octet_length(a.salt) = 64;
+    GET DIAGNOSTICS more = ROW_COUNT;
+    blanked := blanked + more;
+    UPDATE ledger.event e SET
+        salt = a.salt,
+        content = a.content,
+        fact_key = a.key,
+        kind = 'erased', as_of_ms = 0, purchase_date_ms = 0, expires_date_ms = 0, bundle_id = '',
+        store = NULL, product_id = NULL, transaction_id = NULL, web_order_line_item_id = NULL,
+        app_transaction_id = NULL, app_account_token = NULL, customer_id = NULL
+    FROM unnest(offsets, salts, contents, keys) AS a (number, salt, content, key)
+    WHERE e.lane = erasure_lane AND e.lane_offset = a.number
+        AND e.environment = erasure.environment
+        AND e.original_transaction_id = erasure.original_transaction_id
+        AND e.kind <> 'erasure' AND octet_length(a.salt) = 96;
+    GET DIAGNOSTICS more = ROW_COUNT;
+    blanked := blanked + more;
+    UPDATE ledger.confirmation c SET
+        salt = a.salt,
+        repetitions = CASE octet_length(a.salt) WHEN 96 THEN '' ELSE c.repetitions END,
+        transaction_ids = CASE octet_length(a.salt) WHEN 96 THEN NULL ELSE c.transaction_ids END
+    FROM unnest(commits, as_ofs, confirmation_salts) AS a (commit_no, as_of_ms, salt)
+    WHERE c.lane = erasure_lane AND c.commit_no = a.commit_no AND c.as_of_ms = a.as_of_ms
+        AND c.environment = erasure.environment
+        AND c.original_transaction_id = erasure.original_transaction_id;
+    GET DIAGNOSTICS more = ROW_COUNT;
+    blanked := blanked + more;
+    UPDATE ledger.evidence v SET digest = NULL, body = NULL, context = NULL, byte_count = 0
+    WHERE v.lane = erasure_lane AND v.evidence_no = ANY (evidence_numbers)
+        AND v.digest IS NOT NULL;
+    RETURN blanked;
+END
+$$;
+
+COMMENT ON FUNCTION ledger.erase(erasure_lane integer, erasure_offset bigint, offsets bigint[], salts bytea[], contents bytea[], keys uuid[], commits bigint[], as_ofs bigint[], confirmation_salts bytea[], evidence_numbers bigint[]) IS 'Blanks rows of the stream of an erasure that this transaction has appended, and returns how many of its events and confirmations: for ledger_eraser only.';
+
+CREATE FUNCTION ledger.is_erasing(asked_lane integer, asked_environment text, asked_id text) RETURNS boolean
+    LANGUAGE plpgsql STABLE
+    AS $$
+BEGIN
+    -- What this transaction has written bears its number; a transaction without one wrote nothing.
+    RETURN EXISTS (
+        SELECT FROM ledger.event e
+        WHERE e.kind = 'erasure' AND e.xmin = pg_current_xact_id_if_assigned()::xid
+            AND (asked_lane IS NULL OR e.lane = asked_lane)
+            AND (asked_id IS NULL OR (e.original_transaction_id = asked_id
+                AND e.environment = asked_environment)));
+END
+$$;
+
+COMMENT ON FUNCTION ledger.is_erasing(asked_lane integer, asked_environment text, asked_id text) IS 'Whether this transaction has appended an event of kind erasure: in that lane, of that stream; anywhere where NULL is asked.';
+
 CREATE FUNCTION ledger.json_or_text(source text) RETURNS jsonb
     LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
     AS $$
@@ -100,13 +187,19 @@ CREATE FUNCTION ledger.refuse_change() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
 BEGIN
+    IF TG_OP = 'UPDATE' AND TG_TABLE_NAME IN ('event', 'confirmation', 'evidence')
+        AND ledger.is_erasing(NULL, NULL, NULL)
+    THEN
+        RETURN NULL;
+    END IF;
     RAISE EXCEPTION 'ledger.% is append-only: % refused', TG_TABLE_NAME, TG_OP
         USING ERRCODE = 'LG001',
-              HINT = 'A wrong event is answered by a new one; a wrong projection is rebuilt.';
+              HINT = 'A wrong event is answered by a new one; a wrong projection is rebuilt; '
+                  'what must be forgotten is erased with subledger erase.';
 END
 $$;
 
-COMMENT ON FUNCTION ledger.refuse_change() IS 'Refuses every UPDATE, DELETE and TRUNCATE of the log with SQLSTATE LG001.';
+COMMENT ON FUNCTION ledger.refuse_change() IS 'Refuses UPDATE, DELETE and TRUNCATE of the log with SQLSTATE LG001, but for the erasures of this transaction.';
 
 CREATE FUNCTION ledger.refuse_orphan(lane integer, commit_no bigint) RETURNS integer
     LANGUAGE plpgsql
@@ -121,6 +214,41 @@ $$;
 
 COMMENT ON FUNCTION ledger.refuse_orphan(lane integer, commit_no bigint) IS 'Refuses a commit whose predecessor is missing, with SQLSTATE LG002.';
 
+CREATE FUNCTION ledger.refuse_unless_blanked() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    kept jsonb := to_jsonb(OLD);
+    now jsonb := to_jsonb(NEW);
+    level int := octet_length((now ->> 'salt')::bytea);
+    emptied text[] := CASE TG_ARGV[0]
+        WHEN 'evidence' THEN '{digest,body,context,byte_count}'
+        WHEN 'confirmation' THEN '{salt,repetitions,transaction_ids}'
+        ELSE '{salt,fact_key,content,app_account_token,customer_id}'
+        END::text[];
+BEGIN
+    IF TG_ARGV[0] = 'event' AND level = 96 THEN
+        emptied := emptied || '{kind,as_of_ms,purchase_date_ms,expires_date_ms,bundle_id,store,
+            product_id,transaction_id,web_order_line_item_id,app_transaction_id}'::text[];
+    END IF;
+    IF now - emptied IS DISTINCT FROM kept - emptied
+        OR NOT (CASE TG_ARGV[0]
+            WHEN 'evidence' THEN num_nulls(now ->> 'digest', now ->> 'body', now ->> 'context') = 3
+                AND now ->> 'byte_count' = '0' AND ledger.is_erasing(NEW.lane, NULL, NULL)
+            ELSE level > octet_length((kept ->> 'salt')::bytea) AND ledger.is_erasing(
+                NEW.lane, now ->> 'environment', now ->> 'original_transaction_id')
+            END)
+    THEN
+        RAISE EXCEPTION 'ledger.% is append-only: UPDATE refused', TG_ARGV[0]
+            USING ERRCODE = 'LG001',
+                  HINT = 'An erasure blanks rows of its own stream and changes nothing else.';
+    END IF;
+    RETURN NEW;
+END
+$$;
+
+COMMENT ON FUNCTION ledger.refuse_unless_blanked() IS 'Lets an UPDATE pass that blanks a row of the stream which this transaction erases, and refuses every other with SQLSTATE LG001.';
+
 CREATE TABLE ledger.confirmation (
     lane integer NOT NULL,
     commit_no bigint NOT NULL,
@@ -133,6 +261,7 @@ CREATE TABLE ledger.confirmation (
     salt bytea NOT NULL,
     repetitions bytea NOT NULL,
     transaction_ids text[] COLLATE pg_catalog."C",
+    CONSTRAINT confirmation_erased_is_blank CHECK (((octet_length(salt) <> 96) OR ((octet_length(repetitions) = 0) AND (transaction_ids IS NULL)))),
     CONSTRAINT confirmation_lane_is_of_stream CHECK ((lane = ledger.lane_of(original_transaction_id))),
     CONSTRAINT confirmation_transaction_ids_are_a_list CHECK (((transaction_ids IS NULL) OR COALESCE(((array_ndims(transaction_ids) = 1) AND (array_lower(transaction_ids, 1) = 1) AND (array_position(transaction_ids, NULL::text) IS NULL)), false)))
 )
@@ -152,7 +281,7 @@ COMMENT ON COLUMN ledger.confirmation.evidence_no IS 'The lowest number of the p
 
 COMMENT ON COLUMN ledger.confirmation.salt IS 'As in event.';
 
-COMMENT ON COLUMN ledger.confirmation.repetitions IS 'Which payload repeated which fields of which event, as of when, coded in a few bytes each (schema/README.md; readable with ledger.repetitions).';
+COMMENT ON COLUMN ledger.confirmation.repetitions IS 'Which payload repeated which fields of which event, as of when, coded in a few bytes each (schema/README.md; readable with ledger.repetitions). Empty after an erasure.';
 
 COMMENT ON COLUMN ledger.confirmation.transaction_ids IS 'The transaction ids that were new for known purchases (aliases, made by restores); NULL where there are none.';
 
@@ -267,6 +396,34 @@ COMMENT ON COLUMN ledger.catalog.digest IS 'SHA-256 of body as UTF-8: importing 
 
 COMMENT ON COLUMN ledger.catalog.body IS 'The catalog as normalised JSON, whatever the format of the file was (schema/README.md).';
 
+CREATE TABLE ledger.checkpoint (
+    lane integer NOT NULL,
+    taken_at timestamp with time zone NOT NULL,
+    digest bytea NOT NULL,
+    public_key bytea,
+    signature bytea,
+    body bytea NOT NULL,
+    CONSTRAINT checkpoint_body_capped CHECK ((octet_length(body) <= 65536)),
+    CONSTRAINT checkpoint_digest_is_of_body CHECK ((digest = sha256(body))),
+    CONSTRAINT checkpoint_lane_is_of_digest CHECK ((lane = ledger.lane_of(encode(digest, 'hex'::text)))),
+    CONSTRAINT checkpoint_signature_has_key CHECK (((signature IS NULL) = (public_key IS NULL)))
+)
+WITH (autovacuum_freeze_min_age='0', autovacuum_vacuum_insert_scale_factor='0.05', autovacuum_analyze_scale_factor='0.05');
+
+COMMENT ON TABLE ledger.checkpoint IS 'The checkpoints that were taken, each once: the heads of all lanes at one moment. Outside of the chain. A copy outside the database proves more: whoever can rewrite the log can delete these rows.';
+
+COMMENT ON COLUMN ledger.checkpoint.lane IS 'lane_of(digest in hexadecimal): it belongs to no subscription.';
+
+COMMENT ON COLUMN ledger.checkpoint.taken_at IS 'The server''s clock when the heads were read, as in body; whole milliseconds.';
+
+COMMENT ON COLUMN ledger.checkpoint.digest IS 'SHA-256 of body.';
+
+COMMENT ON COLUMN ledger.checkpoint.public_key IS 'The P-256 key that signed body: SubjectPublicKeyInfo in DER. NULL where it is not signed.';
+
+COMMENT ON COLUMN ledger.checkpoint.signature IS 'ECDSA over the SHA-256 of body, in DER. NULL where it is not signed.';
+
+COMMENT ON COLUMN ledger.checkpoint.body IS 'The checkpoint in canonical bytes (schema/README.md).';
+
 CREATE TABLE ledger.commit (
     lane integer NOT NULL,
     count integer NOT NULL,
@@ -329,8 +486,9 @@ CREATE TABLE ledger.event (
     salt bytea NOT NULL,
     content bytea NOT NULL,
     CONSTRAINT event_customer_of_links_only CHECK (((customer_id IS NULL) OR (kind = 'link'::text))),
+    CONSTRAINT event_erased_is_blank CHECK (((kind <> 'erased'::text) OR ((octet_length(salt) = 96) AND (octet_length(content) = 2) AND (as_of_ms = 0) AND (purchase_date_ms = 0) AND (expires_date_ms = 0) AND (bundle_id = ''::text) AND (COALESCE(store, product_id, transaction_id, web_order_line_item_id, app_transaction_id, app_account_token, customer_id) IS NULL)))),
     CONSTRAINT event_key_in_whole_seconds CHECK ((((purchase_date_ms % (1000)::bigint) = 0) AND ((expires_date_ms % (1000)::bigint) = 0))),
-    CONSTRAINT event_kind_known CHECK ((kind = ANY (ARRAY['transaction'::text, 'renewal'::text, 'notification'::text, 'link'::text, 'catalog'::text]))),
+    CONSTRAINT event_kind_known CHECK ((kind = ANY (ARRAY['transaction'::text, 'renewal'::text, 'notification'::text, 'link'::text, 'catalog'::text, 'erasure'::text, 'erased'::text]))),
     CONSTRAINT event_lane_is_of_stream CHECK ((lane = ledger.lane_of(original_transaction_id))),
     CONSTRAINT event_offset_from_one CHECK ((lane_offset >= 1)),
     CONSTRAINT event_store_named CHECK ((store <> ''::text))
@@ -363,7 +521,7 @@ COMMENT ON COLUMN ledger.event.environment IS 'Apple''s word: Production, Sandbo
 
 COMMENT ON COLUMN ledger.event.original_transaction_id IS 'Key: the subscription. Text: Apple''s ids are never numbers here. Empty for statements about no transaction; catalog for catalog versions.';
 
-COMMENT ON COLUMN ledger.event.kind IS 'transaction, renewal (a snapshot of renewal info), notification; the operator''s own: link, catalog.';
+COMMENT ON COLUMN ledger.event.kind IS 'transaction, renewal (a snapshot of renewal info), notification; the operator''s own: link, catalog, erasure; erased: an event whose content was removed.';
 
 COMMENT ON COLUMN ledger.event.store IS 'NULL for Apple''s App Store; reserved for the word of another store (schema/README.md).';
 
@@ -373,7 +531,7 @@ COMMENT ON COLUMN ledger.event.transaction_id IS 'An alias of the purchase, not 
 
 COMMENT ON COLUMN ledger.event.customer_id IS 'The app''s own name for the customer whom a link names; NULL in a link that ends one, and in all that is not a link.';
 
-COMMENT ON COLUMN ledger.event.salt IS 'Sixteen random bytes from which the salts of the event''s three commitments are derived (schema/README.md).';
+COMMENT ON COLUMN ledger.event.salt IS 'Sixteen random bytes from which the salts of the event''s three commitments are derived. After an erasure the three one after the other: 16 bytes of salt of a part that is kept, 32 bytes of commitment to one that was removed (schema/README.md).';
 
 COMMENT ON COLUMN ledger.event.content IS 'All fields of the fact in canonical bytes (schema/README.md; readable with ledger.content_fields). The typed columns repeat some for people and indexes; verify checks that they agree.';
 
@@ -385,14 +543,15 @@ CREATE TABLE ledger.evidence (
     evidence_no bigint NOT NULL,
     commit_no bigint NOT NULL,
     received_at timestamp with time zone NOT NULL,
-    digest bytea NOT NULL,
+    digest bytea,
     kind text NOT NULL COLLATE pg_catalog."C",
     source text NOT NULL COLLATE pg_catalog."C",
     verification text NOT NULL COLLATE pg_catalog."C",
     context text COLLATE pg_catalog."C",
-    body bytea NOT NULL,
+    body bytea,
     CONSTRAINT evidence_context_named CHECK ((context <> ''::text)),
     CONSTRAINT evidence_digest_size CHECK ((octet_length(digest) = 32)),
+    CONSTRAINT evidence_erased_is_blank CHECK (((digest IS NOT NULL) OR ((body IS NULL) AND (context IS NULL) AND (byte_count = 0)))),
     CONSTRAINT evidence_number_from_one CHECK ((evidence_no >= 1)),
     CONSTRAINT evidence_signed_has_root CHECK (((verification = 'signed'::text) = (root_key IS NOT NULL)))
 )
@@ -400,7 +559,7 @@ WITH (autovacuum_freeze_min_age='0', autovacuum_vacuum_insert_scale_factor='0.05
 
 COMMENT ON TABLE ledger.evidence IS 'The payloads that prove the events and confirmations of a lane, each put together again bit by bit from body and evidence_segment. A payload is the smallest piece that proves itself: a JWS with those nested in it, an app receipt, an unsigned body, one element of a statuses response.';
 
-COMMENT ON COLUMN ledger.evidence.byte_count IS 'Length of the payload.';
+COMMENT ON COLUMN ledger.evidence.byte_count IS 'Length of the payload; 0 where its bytes are not kept.';
 
 COMMENT ON COLUMN ledger.evidence.root_key IS 'The root certificate its signatures lead to: root_certificate.root_key in the same lane; NULL where nothing is signed.';
 
@@ -412,7 +571,7 @@ COMMENT ON COLUMN ledger.evidence.commit_no IS 'The commit that brought it, whic
 
 COMMENT ON COLUMN ledger.evidence.received_at IS 'Our clock: when the payload reached us; whole milliseconds.';
 
-COMMENT ON COLUMN ledger.evidence.digest IS 'SHA-256 of the payload.';
+COMMENT ON COLUMN ledger.evidence.digest IS 'SHA-256 of the payload; random bytes where it came after an erasure and was not kept; NULL where it was erased.';
 
 COMMENT ON COLUMN ledger.evidence.source IS 'The channel it came by, as the operator names it.';
 
@@ -420,7 +579,7 @@ COMMENT ON COLUMN ledger.evidence.verification IS 'Why it is believed: signed (b
 
 COMMENT ON COLUMN ledger.evidence.context IS 'What was used of the words around the payload, which it does not prove itself, as JSON with their own trust; NULL where nothing was.';
 
-COMMENT ON COLUMN ledger.evidence.body IS 'The payload, packed (schema/README.md): repeated segments by reference, base64 decoded, deflated.';
+COMMENT ON COLUMN ledger.evidence.body IS 'The payload, packed (schema/README.md): repeated segments by reference, base64 decoded, deflated. NULL where it was erased, and where it came after an erasure and was verified at entry only.';
 
 CREATE TABLE ledger.evidence_dictionary (
     version integer NOT NULL,
@@ -596,6 +755,9 @@ COMMENT ON COLUMN operation.lease.source_digest IS 'SHA-256 of the source of the
 ALTER TABLE ONLY ledger.catalog
     ADD CONSTRAINT catalog_pkey PRIMARY KEY (lane, version);
 
+ALTER TABLE ONLY ledger.checkpoint
+    ADD CONSTRAINT checkpoint_pkey PRIMARY KEY (lane, digest);
+
 ALTER TABLE ONLY ledger.commit
     ADD CONSTRAINT commit_pkey PRIMARY KEY (lane, commit_no);
 
@@ -638,6 +800,8 @@ ALTER TABLE ONLY ledger.root_certificate
 ALTER TABLE ONLY operation.lease
     ADD CONSTRAINT lease_pkey PRIMARY KEY (lane, source_digest);
 
+CREATE INDEX checkpoint_taken_at ON ledger.checkpoint USING btree (taken_at, digest);
+
 CREATE INDEX confirmation_commit ON ledger.confirmation USING btree (lane, commit_no);
 
 CREATE INDEX confirmation_transaction_ids ON ledger.confirmation USING gin (transaction_ids) WHERE (transaction_ids IS NOT NULL);
@@ -648,6 +812,8 @@ CREATE INDEX event_app_transaction_id ON ledger.event USING btree (app_transacti
 
 CREATE INDEX event_customer_id ON ledger.event USING btree (customer_id) WHERE (customer_id IS NOT NULL);
 
+CREATE INDEX event_erasure ON ledger.event USING btree (lane, original_transaction_id, environment) WHERE (kind = 'erasure'::text);
+
 CREATE INDEX event_transaction_id ON ledger.event USING btree (transaction_id) WHERE (transaction_id IS NOT NULL);
 
 CREATE INDEX event_web_order_line_item_id ON ledger.event USING btree (web_order_line_item_id) WHERE (web_order_line_item_id IS NOT NULL);
@@ -656,9 +822,25 @@ CREATE INDEX evidence_digest ON ledger.evidence USING btree (substr(digest, 1, 7
 
 CREATE INDEX rejection_received_at ON ledger.rejection USING btree (received_at);
 
+CREATE TRIGGER append_only_row BEFORE UPDATE ON ledger.confirmation FOR EACH ROW EXECUTE FUNCTION ledger.refuse_unless_blanked('confirmation');
+
+ALTER TABLE ledger.confirmation ENABLE ALWAYS TRIGGER append_only_row;
+
+CREATE TRIGGER append_only_row BEFORE UPDATE ON ledger.event FOR EACH ROW EXECUTE FUNCTION ledger.refuse_unless_blanked('event');
+
+ALTER TABLE ledger.event ENABLE ALWAYS TRIGGER append_only_row;
+
+CREATE TRIGGER append_only_row BEFORE UPDATE ON ledger.evidence FOR EACH ROW EXECUTE FUNCTION ledger.refuse_unless_blanked('evidence');
+
+ALTER TABLE ledger.evidence ENABLE ALWAYS TRIGGER append_only_row;
+
 CREATE TRIGGER append_only_statement BEFORE DELETE OR UPDATE OR TRUNCATE ON ledger.catalog FOR EACH STATEMENT EXECUTE FUNCTION ledger.refuse_change();
 
 ALTER TABLE ledger.catalog ENABLE ALWAYS TRIGGER append_only_statement;
+
+CREATE TRIGGER append_only_statement BEFORE DELETE OR UPDATE OR TRUNCATE ON ledger.checkpoint FOR EACH STATEMENT EXECUTE FUNCTION ledger.refuse_change();
+
+ALTER TABLE ledger.checkpoint ENABLE ALWAYS TRIGGER append_only_statement;
 
 CREATE TRIGGER append_only_statement BEFORE DELETE OR UPDATE OR TRUNCATE ON ledger.commit FOR EACH STATEMENT EXECUTE FUNCTION ledger.refuse_change();
 
@@ -714,11 +896,17 @@ GRANT USAGE ON SCHEMA ledger TO ledger_reader;
 GRANT USAGE ON SCHEMA operation TO ledger_writer;
 GRANT USAGE ON SCHEMA operation TO ledger_reader;
 
+REVOKE ALL ON FUNCTION ledger.erase(erasure_lane integer, erasure_offset bigint, offsets bigint[], salts bytea[], contents bytea[], keys uuid[], commits bigint[], as_ofs bigint[], confirmation_salts bytea[], evidence_numbers bigint[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ledger.erase(erasure_lane integer, erasure_offset bigint, offsets bigint[], salts bytea[], contents bytea[], keys uuid[], commits bigint[], as_ofs bigint[], confirmation_salts bytea[], evidence_numbers bigint[]) TO ledger_eraser;
+
 GRANT SELECT,INSERT ON TABLE ledger.confirmation TO ledger_writer;
 GRANT SELECT ON TABLE ledger.confirmation TO ledger_reader;
 
 GRANT SELECT,INSERT ON TABLE ledger.catalog TO ledger_writer;
 GRANT SELECT ON TABLE ledger.catalog TO ledger_reader;
+
+GRANT SELECT,INSERT ON TABLE ledger.checkpoint TO ledger_writer;
+GRANT SELECT ON TABLE ledger.checkpoint TO ledger_reader;
 
 GRANT SELECT,INSERT ON TABLE ledger.commit TO ledger_writer;
 GRANT SELECT ON TABLE ledger.commit TO ledger_reader;

@@ -107,7 +107,7 @@ struct MigrateTests {
                 }
                 return try await group.reduce(into: []) { $0 += $1 }
             }
-            #expect(applied == ["v001-ledger", "v002-checkpoint"])
+            #expect(applied == ["v001-ledger", "v002-checkpoint", "v003-erasure"])
         }
     }
 }

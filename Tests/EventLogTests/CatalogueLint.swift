@@ -20,7 +20,7 @@ struct CatalogueLint: Sendable {
         case noUnlogged = "no unlogged or temporary table"
         case noMaterializedViews = "no materialized view"
         case noRules = "no rule"
-        case noTriggers = "no trigger but the refusing one"
+        case noTriggers = "no trigger but the refusing ones"
         case laneInForeignKeys = "lane in every foreign key, on both sides"
         case laneIsPure = "CHECK lane = lane_of beside original_transaction_id"
         case noInheritance = "no inheritance but partitions by hash of lane"
@@ -110,8 +110,10 @@ struct CatalogueLint: Sendable {
         case .noTriggers:
             """
             SELECT title || ' ' || t.tgname FROM relation JOIN pg_trigger t ON t.tgrelid = id
-            WHERE NOT t.tgisinternal AND (t.tgname <> 'append_only_statement'
-                OR t.tgfoid <> 'ledger.refuse_change'::regproc OR title NOT LIKE 'ledger.%')
+            WHERE NOT t.tgisinternal AND ((t.tgname, t.tgfoid) NOT IN (
+                    ('append_only_statement', 'ledger.refuse_change'::regproc),
+                    ('append_only_row', 'ledger.refuse_unless_blanked'::regproc))
+                OR title NOT LIKE 'ledger.%')
             """
         case .laneInForeignKeys, .laneIsPure, .noInheritance, .noLocalFunctions:
             sqlOfRelations(rule)
@@ -150,7 +152,8 @@ struct CatalogueLint: Sendable {
             """
             SELECT p.oid::regprocedure::text FROM pg_proc p
             WHERE p.pronamespace IN (SELECT oid FROM place)
-                AND p.prosrc ~*
+                -- An erasure and the rows that it blanks are of one lane: of one node.
+                AND p.oid <> 'ledger.is_erasing'::regproc AND p.prosrc ~*
                     '(advisory|txid_|pg_current|pg_notify|\\mnotify\\M|nextval|\\mctid\\M)'
             """
         }

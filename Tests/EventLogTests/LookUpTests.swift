@@ -19,7 +19,7 @@ struct LookUpTests {
                 let facts = periods.map { TestFacts.transaction(purchased: $0, asOf: 400 + poll) }
                 _ = try await log.append(verified(facts))
             }
-            try await Self.meddle(settings, "UPDATE ledger.confirmation SET repetitions = ''")
+            try await Self.meddle(settings, "UPDATE ledger.confirmation SET repetitions = '\\xff'")
             let poll = periods.map { TestFacts.transaction(purchased: $0, asOf: 500) }
             let outcomes = try await log.append(verified(poll))
             #expect(outcomes.filter(\.isConfirmation).count == periods.count)

@@ -42,7 +42,7 @@ struct SinceTests {
             try await Inspector.inspect(settings) { inspector in
                 try await inspector.session.execute(
                     """
-                    SET session_replication_role = replica;
+                    \(Tampering.begin)
                     UPDATE ledger.commit SET digest = sha256('x')
                     WHERE lane = \(tampered.lane) AND commit_no = 6
                     """
@@ -84,7 +84,7 @@ struct SinceTests {
             try await Inspector.inspect(settings) { inspector in
                 try await inspector.session.execute(
                     """
-                    SET session_replication_role = replica;
+                    \(Tampering.begin)
                     CREATE TEMPORARY TABLE forged AS
                         SELECT * FROM ledger.event WHERE lane_offset = 9;
                     UPDATE forged SET lane_offset = 10, fact_key = gen_random_uuid();

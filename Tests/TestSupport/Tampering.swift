@@ -4,19 +4,21 @@ public enum Tampering {
     /// enables them again but `migrate`.
     ///
     /// They fire always, so `session_replication_role` does not pass them by.
-    public static let begin = """
+    public static let begin = #"""
         DO $$
         DECLARE
             guarded regclass;
+            its_name name;
         BEGIN
-            FOR guarded IN
-                SELECT t.tgrelid FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid
+            FOR guarded, its_name IN
+                SELECT t.tgrelid, t.tgname FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid
                 WHERE c.relnamespace = to_regnamespace('ledger')::oid
-                    AND t.tgname = 'append_only_statement' AND t.tgenabled <> 'D'
+                    AND t.tgname LIKE 'append\_only\_%' AND t.tgenabled <> 'D'
+                    AND t.tgparentid = 0
             LOOP
-                EXECUTE format('ALTER TABLE %s DISABLE TRIGGER append_only_statement', guarded);
+                EXECUTE format('ALTER TABLE %s DISABLE TRIGGER %I', guarded, its_name);
             END LOOP;
         END
         $$;
-        """
+        """#
 }

@@ -5,7 +5,6 @@ ALTER TABLE ledger.event
     DROP CONSTRAINT event_kind_known,
     ADD CONSTRAINT event_kind_known CHECK (kind IN (
         'transaction', 'renewal', 'notification', 'link', 'catalog', 'erasure', 'erased')),
-    ADD CONSTRAINT event_salt_whole_or_in_parts CHECK (octet_length(salt) IN (16, 64, 80, 96)),
     ADD CONSTRAINT event_erased_is_blank CHECK (kind <> 'erased' OR (
         octet_length(salt) = 96 AND octet_length(content) = 2 AND as_of_ms = 0
         AND purchase_date_ms = 0 AND expires_date_ms = 0 AND bundle_id = ''
@@ -15,8 +14,6 @@ COMMENT ON COLUMN ledger.event.kind IS 'transaction, renewal (a snapshot of rene
 COMMENT ON COLUMN ledger.event.salt IS 'Sixteen random bytes from which the salts of the event''s three commitments are derived. After an erasure the three one after the other: 16 bytes of salt of a part that is kept, 32 bytes of commitment to one that was removed (schema/README.md).';
 
 ALTER TABLE ledger.confirmation
-    ADD CONSTRAINT confirmation_salt_whole_or_in_parts
-        CHECK (octet_length(salt) IN (16, 64, 96)),
     ADD CONSTRAINT confirmation_erased_is_blank
         CHECK (octet_length(salt) <> 96
             OR (octet_length(repetitions) = 0 AND transaction_ids IS NULL));
