@@ -58,6 +58,7 @@ extension Submission {
     ///
     /// - Parameter digest: Random bytes in place of the payload's digest, from which an unsigned one
     ///   could be guessed.
+    /// - Returns: What is stored instead.
     func withoutPayload(digest: Digest) -> Submission {
         let record = Evidence(
             payload: [],

@@ -79,6 +79,8 @@ struct RecordedErasures {
     ///   - found: What was found missing in the verified part.
     ///   - offsets: The offsets of the verified part: erasures in it must have been done.
     ///   - session: A connection that is used by nobody else meanwhile.
+    /// - Returns: The fault.
+    /// - Throws: What the database refused.
     func fault(
         lane: Int,
         _ found: ErasureAudit,

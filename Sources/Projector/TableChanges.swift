@@ -25,7 +25,8 @@ struct TableChanges: Sendable {
 
     /// Bytes that wait to be written, about.
     var byteCount: Int {
-        inserted.readyByteCount + ordinals.count * 64 + (readmitted.count + refused.count + cleared.count) * 128
+        inserted.readyByteCount + ordinals.count * 64
+            + (readmitted.count + refused.count + cleared.count) * 128
     }
 
     /// Takes out whatever the table has of a stream, and puts in what is known now.

@@ -5,9 +5,13 @@ internal import Projections
 
 /// Why and by whom something is erased: kept with the erasure for ever, so it names no person.
 public struct ErasureReason: Hashable, Sendable {
-    /// Why: a ticket, a law. At most `ErasureStatement.reasonByteCountMax` bytes, one line.
+    /// Why: a ticket, a law.
+    ///
+    /// At most `ErasureStatement.reasonByteCountMax` bytes, one line.
     public let text: String
-    /// Who erases. At most `ErasureStatement.erasedByByteCountMax` bytes, one line.
+    /// Who erases.
+    ///
+    /// At most `ErasureStatement.erasedByByteCountMax` bytes, one line.
     public let statedBy: String
 
     /// A reason; `erase` refuses one that is empty or too long.

@@ -200,7 +200,9 @@ private struct ErasureDocument: Encodable {
             Terminal.print("nothing is left to erase")
             return
         }
-        var table = TextTable(["subscription", "environment", "takes", "events", "payloads", "event"])
+        var table = TextTable([
+            "subscription", "environment", "takes", "events", "payloads", "event",
+        ])
         for done in erasures {
             table.add([
                 done.stream.originalTransactionId, done.stream.environment.word,

@@ -279,7 +279,8 @@ struct HistoryDocument: Encodable {
         guard var own = summary?.trust else { return "?" }
         if summary?.isKept == false { own += ", not kept" }
         guard let best = confirmed.flatMap(Verification.Trust.init(rawValue:)),
-            let first = summary.flatMap({ Verification.Trust(rawValue: $0.trust) }), best.isStronger(than: first)
+            let first = summary.flatMap({ Verification.Trust(rawValue: $0.trust) }),
+            best.isStronger(than: first)
         else { return own }
         return "\(own), then \(best.rawValue)"
     }

@@ -150,7 +150,8 @@ struct IngestCommand: AsyncParsableCommand {
                 + "\(report.duplicates) known already, \(report.rejected) payloads refused; "
                 + "\(report.streams) streams"
                 + (report.erased > 0
-                    ? "; \(report.erased) facts refused, because their subscription was erased" : "")
+                    ? "; \(report.erased) facts refused, because their subscription was erased"
+                    : "")
                 + (report.unchanged > 0 ? "; \(report.unchanged) payloads without news" : "")
                 + (skipped > 0 ? "; \(skipped) other files passed over" : "")
                 + (place.isEmpty ? "" : "; in the log up to \(place)")

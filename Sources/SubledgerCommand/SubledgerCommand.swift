@@ -26,7 +26,8 @@ struct SubledgerCommand: AsyncParsableCommand {
             ChangesCommand.self, RefundsCommand.self, HistoryCommand.self, BlameCommand.self,
             DiffCommand.self, ReplayCommand.self, EventCommand.self, FeedCommand.self,
             AccessCommand.self, EligibilityCommand.self, DueCommand.self, StreamsCommand.self,
-            CustomersCommand.self, EraseCommand.self, CatalogCommand.self, RejectionsCommand.self, ReportCommand.self,
+            CustomersCommand.self, EraseCommand.self, CatalogCommand.self, RejectionsCommand.self,
+            ReportCommand.self,
             SimulateCommand.self, BenchCommand.self, DatabaseCommand.self,
         ]
     )

@@ -206,6 +206,7 @@ struct VerifyCommand: AsyncParsableCommand {
         let verified =
             "\(report.verified) payloads"
             + (trusts.isEmpty ? "" : " (\(trusts.joined(separator: ", ")))")
+            + (report.notKept > 0 ? "; \(report.notKept) not kept after erasures" : "")
         guard let failure = report.firstFailure else {
             Terminal.print("signatures ok: \(verified)")
             return

@@ -7,6 +7,7 @@ struct VerifyDocument: Encodable {
     let ok: Bool
     let events: Int64
     let commits: Int64
+    let erasedEvents: Int64
     let heads: [Head]
     let firstMismatch: Mismatch?
     let since: Mark?
@@ -62,6 +63,7 @@ struct VerifyDocument: Encodable {
         let payloads: Int64
         let verified: Int64
         let byTrust: [String: Int64]
+        let notKept: Int64
         let firstFailure: Failure?
 
         struct Failure: Encodable {
@@ -72,7 +74,7 @@ struct VerifyDocument: Encodable {
         }
 
         enum CodingKeys: CodingKey {
-            case payloads, verified, byTrust, firstFailure
+            case payloads, verified, byTrust, notKept, firstFailure
         }
 
         func encode(to encoder: any Encoder) throws {
@@ -80,12 +82,14 @@ struct VerifyDocument: Encodable {
             try container.encode(payloads, forKey: .payloads)
             try container.encode(verified, forKey: .verified)
             try container.encode(byTrust, forKey: .byTrust)
+            try container.encode(notKept, forKey: .notKept)
             try container.encode(firstFailure, forKey: .firstFailure)
         }
     }
 
     enum CodingKeys: CodingKey {
-        case ok, events, commits, heads, firstMismatch, since, checkpoints, storedCheckpoints
+        case ok, events, commits, erasedEvents, heads, firstMismatch, since, checkpoints
+        case storedCheckpoints
         case asItWas, rewritten, note, signatures
     }
 
@@ -99,6 +103,7 @@ struct VerifyDocument: Encodable {
         ok = report.isOK && proof?.isOK != false
         events = report.events
         commits = report.commits
+        erasedEvents = report.erasedEvents
         heads = report.heads.map {
             Head(lane: $0.lane, offset: $0.offset, commit: $0.commit, digest: $0.digest.hex)
         }
@@ -145,6 +150,7 @@ struct VerifyDocument: Encodable {
         try container.encode(ok, forKey: .ok)
         try container.encode(events, forKey: .events)
         try container.encode(commits, forKey: .commits)
+        try container.encode(erasedEvents, forKey: .erasedEvents)
         try container.encode(heads, forKey: .heads)
         try container.encode(firstMismatch, forKey: .firstMismatch)
         try container.encodeIfPresent(since, forKey: .since)
@@ -191,6 +197,7 @@ extension VerifyDocument.Signatures {
         byTrust = Dictionary(
             uniqueKeysWithValues: report.byTrust.map { ($0.key.rawValue, $0.value) }
         )
+        notKept = report.notKept
         firstFailure = report.firstFailure.map { failure in
             Failure(
                 position: PositionValue(failure.position, lanes: lanes),

@@ -31,7 +31,7 @@ struct VerifyText {
                 + report.heads.map { head in
                     "lane \(head.lane): offset \(head.offset), commit \(head.commit), "
                         + "digest \(head.digest)"
-                }
+                } + erased
         }
         let all = report.mismatches.isEmpty ? [first] : report.mismatches
         return all.map { mismatch in
@@ -39,6 +39,14 @@ struct VerifyText {
             return "MISMATCH in lane \(mismatch.lane), commit \(mismatch.commit)\(event): "
                 + mismatch.reason
         } + ["\(counts)\(after) match their digests"]
+    }
+
+    private var erased: [String] {
+        guard report.erasedEvents > 0 else { return [] }
+        return [
+            "erased: a part of \(report.erasedEvents) events, as events of kind erasure say; the chain "
+                + "proves that it was there"
+        ]
     }
 
     private var since: String? {

@@ -55,7 +55,11 @@ struct CrashLedger {
         folder = try TestFolder()
         try folder.write("root.der", simulator.store.pki.rootDER)
         generator = TestSupport.SeededGenerator(seed: seed)
-        settings = try await Self.makeDatabase("crashed_\(lanes)_\(erases)", lanes: lanes, on: server)
+        settings = try await Self.makeDatabase(
+            "crashed_\(lanes)_\(erases)",
+            lanes: lanes,
+            on: server
+        )
         self.seed = seed
         self.lanes = lanes
         self.server = server

@@ -30,7 +30,10 @@ struct CommitmentTests {
 
     @Test func `each part has a commitment of its own`() {
         let whole = event().commitments(keys: CommitmentKeys(salt), evidence: record)
-        let other = event { $0[.appAccountToken] = nil }.commitments(keys: CommitmentKeys(salt), evidence: record)
+        let other = event { $0[.appAccountToken] = nil }.commitments(
+            keys: CommitmentKeys(salt),
+            evidence: record
+        )
         #expect(other.purchase == whole.purchase && other.evidence == whole.evidence)
         #expect(other.person != whole.person && other.digest != whole.digest)
         let cheaper = event { $0[.productId] = .text("yearly") }
@@ -38,7 +41,10 @@ struct CommitmentTests {
         #expect(cheaper.purchase != whole.purchase && cheaper.person == whole.person)
         let elsewhere = event().commitments(keys: CommitmentKeys(salt), evidence: Digest.of([2]))
         #expect(elsewhere.purchase == whole.purchase && elsewhere.evidence != whole.evidence)
-        #expect(event().commitments(keys: CommitmentKeys(salt), evidence: record, store: "other") != whole)
+        #expect(
+            event().commitments(keys: CommitmentKeys(salt), evidence: record, store: "other")
+                != whole
+        )
     }
 
     @Test func `without the salt no commitment can be guessed`() {

@@ -75,7 +75,9 @@ struct ErasureTests {
 
             let after = try await ledger.log.history(of: stream)
             #expect(after.events.count == before.events.count + 1)
-            #expect(after.events.allSatisfy { $0.fact.kind == .erasure || !$0.fact.content.hasPerson })
+            #expect(
+                after.events.allSatisfy { $0.fact.kind == .erasure || !$0.fact.content.hasPerson }
+            )
             #expect(try await ledger.periods(of: stream).rows == periods)
             #expect(try await Self.traces(of: before, settings).isEmpty)
             try await Self.expectSound(ledger, erased: nil)
@@ -158,7 +160,8 @@ struct ErasureTests {
                 let streams = try await ledger.allStreams()
                 for _ in 0..<Int.random(in: 0...2, using: &random) {
                     let stream = try #require(streams.randomElement(using: &random))
-                    let scope: Erasure.Scope = Bool.random(using: &random) ? .subscription : .customer
+                    let scope: Erasure.Scope =
+                        Bool.random(using: &random) ? .subscription : .customer
                     _ = try await ledger.erase(
                         [ErasureTarget(stream: stream, scope: scope)],
                         reason: Self.reason,
@@ -181,7 +184,8 @@ struct ErasureTests {
                 let deliveries = Array(FilledLedger.simulator.sampleHistory(count: 20))
                 let half = deliveries.count / 2
                 try await ledger.ingest(Array(deliveries[..<half]).disordered(seed: seed &* order))
-                for (index, stream) in try await ledger.allStreams().enumerated() where index % 3 < 2 {
+                for (index, stream) in try await ledger.allStreams().enumerated()
+                where index % 3 < 2 {
                     _ = try await ledger.erase(
                         [
                             ErasureTarget(
@@ -202,7 +206,8 @@ struct ErasureTests {
         #expect(Set(digests).count == 1, "seed \(seed)")
     }
 
-    @Test func `a gap without an erasure is found, and so is content that came back`() async throws {
+    @Test func `a gap without an erasure is found, and so is content that came back`() async throws
+    {
         try await Self.withFilled(lanes: 1) { ledger, settings in
             let stream = try await Self.longest(of: ledger)
             let session = try await PostgresSession.connect(settings)
@@ -352,7 +357,8 @@ extension ErasureTests {
     // A payload, and what its pieces of base64url hold.
     private static func decoded(_ payload: [UInt8]) -> [[UInt8]] {
         var all = [payload]
-        for piece in payload.split(whereSeparator: { !Base64.isURLCharacter($0) }) where piece.count > 40 {
+        for piece in payload.split(whereSeparator: { !Base64.isURLCharacter($0) })
+        where piece.count > 40 {
             guard let inner = Base64.decodeURLUnpadded(piece) else { continue }
             all += decoded(inner)
         }

@@ -95,7 +95,9 @@ struct ForgedConfirmationTests {
             committedAt: head.commit.committedAt
         )
         var hasher = CommitHasher(after: head.digest, commit: commit)
-        hasher.update(row.commitments(lane: 0, keys: CommitmentKeys(salt), evidence: [record]).digest)
+        hasher.update(
+            row.commitments(lane: 0, keys: CommitmentKeys(salt), evidence: [record]).digest
+        )
         let time = PostgresValue.timestamptz(microseconds: commit.committedAt.milliseconds * 1000)
         let session = try await PostgresSession.connect(settings)
         try await session.execute("SET ROLE ledger_writer")
