@@ -44,6 +44,10 @@ public struct EventLogError: Error, Sendable {
         case cursorBeyondLog = "cursor-beyond-log"
         /// Reading the whole log takes a temporary file, which could not be made or filled.
         case temporaryFile = "temporary-file"
+        /// Too many appends wait for the database; this one was not taken, try it again later.
+        case queueFull = "queue-full"
+        /// A pooler in front of the database does not keep what a session is set to.
+        case sharedConnection = "shared-connection"
         /// The log was closed.
         case closed = "closed"
     }
@@ -54,7 +58,7 @@ public struct EventLogError: Error, Sendable {
     }
 
     /// Whether the same call may succeed later.
-    public var isRetryable: Bool { code == .databaseUnavailable }
+    public var isRetryable: Bool { code == .databaseUnavailable || code == .queueFull }
 }
 
 extension EventLogError: CustomStringConvertible {
@@ -65,6 +69,10 @@ extension EventLogError: CustomStringConvertible {
 extension EventLogError {
     /// The one place where refusals of the database become ours.
     init(_ error: PostgresError, doing action: String) {
+        if error.code == .sharedConnection {
+            self.init(.sharedConnection, "\(action): \(error)")
+            return
+        }
         switch error.sqlState {
         case "42P01", "3F000":
             self.init(

@@ -60,10 +60,11 @@ struct Failure: Error {
         switch code {
         case .notMigrated, .notUTF8, .schemaTooNew, .schemaTooOld, .migrationEdited,
             .laneCountFixed,
-            .temporaryFile, .clockSkew:
+            .temporaryFile, .clockSkew, .sharedConnection:
             Exit.configuration
         case .permissionDenied: Exit.permission
         case .databaseUnavailable, .catalogueTaken: Exit.unavailable
+        case .queueFull: Exit.tryAgain
         case .malformedLog, .cursorNotOfLog, .cursorBeyondLog: Exit.mismatch
         case .tooManyFacts, .tooManyStreams: Exit.badInput
         case .database, .closed: Exit.internalError

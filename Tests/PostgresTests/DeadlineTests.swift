@@ -28,6 +28,7 @@ struct DeadlineTests {
             #expect(error?.code == .deadlinePassed)
             #expect(error?.isRetryable == true)
             #expect(await session.isBroken)
+            await session.close()
             try await waitUntil(
                 watcher,
                 """
