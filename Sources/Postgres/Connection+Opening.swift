@@ -15,7 +15,8 @@ extension Connection {
         let first = try ask(Self.prepare(mark: mark))
         if try first.int4(0) != PQbackendPID(handle) {
             isPooled = true
-            guard try first.textIfPresent(1)?.isEmpty ?? true, try ask(Self.readMark).textIfPresent(0) == mark,
+            guard try first.textIfPresent(1)?.isEmpty ?? true,
+                try ask(Self.readMark).textIfPresent(0) == mark,
                 Self.markSeenByAnother(settings) != mark
             else { throw Self.shared() }
         }

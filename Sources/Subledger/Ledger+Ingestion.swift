@@ -101,7 +101,9 @@ extension Ledger {
                     }
                 }
                 // What would wait for others waits for no input.
-                if !isReading || run.isIdle, let rest = run.takeChunk() { start(rest, by: channel, in: &group) }
+                if !isReading || run.isIdle, let rest = run.takeChunk() {
+                    start(rest, by: channel, in: &group)
+                }
                 guard let step = try await group.next() else { return }
                 switch step {
                 case .read(let located):

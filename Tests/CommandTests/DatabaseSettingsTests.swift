@@ -40,7 +40,9 @@ struct DatabaseSettingsTests {
         let simulation = try await Simulation.shared
         try await withLedger { _, settings in
             let refusing = try await PgBouncer(of: settings, mode: .transaction)
-            for arguments in [["verify"], ["migrate"], ["rebuild"], ["ingest", simulation.payloads]] {
+            for arguments in [
+                ["verify"], ["migrate"], ["rebuild"], ["ingest", simulation.payloads],
+            ] {
                 let ending = try await Command(refusing.settings).run(arguments)
                 #expect(ending.code == 78, "\(arguments): \(ending.errors)")
                 #expect(ending.errors.contains("[shared-connection]"), "\(ending.errors)")

@@ -100,7 +100,9 @@ struct UnavailableTests {
                     }
                 }
                 // Two wait, and two at most are in the batch that is under way.
-                for await code in codes.prefix(callers - 4) where code == .queueFull { refused += 1 }
+                for await code in codes.prefix(callers - 4) where code == .queueFull {
+                    refused += 1
+                }
             }
             #expect(refused == callers - 4)
             for await code in codes.prefix(4) where code == .queueFull { refused += 1 }

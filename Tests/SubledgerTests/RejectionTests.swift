@@ -54,7 +54,10 @@ struct RejectionTests {
             let rest = Mutex([
                 LocatedPayload(path: "gone", payload: .failure(Rejection(.unreadable, "gone")))
             ])
-            let report = try await ledger.ingest(next: { rest.withLock { $0.popLast() } }, source: "test")
+            let report = try await ledger.ingest(
+                next: { rest.withLock { $0.popLast() } },
+                source: "test"
+            )
             #expect(report.rejectedByReason == [.unreadable: 1])
             #expect(try await ledger.log.rejections(limit: 1).count == 0)
         }
