@@ -5,20 +5,35 @@ internal import Postgres
 enum AppendSQL {
     /// What the appender's connection is set to.
     ///
-    /// An answer must not come before the flush, whatever the database's other users want; a value
-    /// that waits for replicas too stays. The look-up must always probe the indexes, also on a
-    /// table that was never analysed; and its plan does not depend on the parameters.
-    static let prepareSession = """
-        SET ROLE ledger_writer;
-        SELECT set_config('synchronous_commit', 'on', false)
-            WHERE current_setting('synchronous_commit') = 'off';
+    /// The look-up must always probe the indexes, also on a table that was never analysed; and its
+    /// plan does not depend on the parameters.
+    static func prepareSession(
+        as role: LedgerRole = .writer,
+        secondsMax: Double
+    ) -> String {
+        """
+        SET ROLE \(role.rawValue); \(lasting("", "false", secondsMax));
         SET plan_cache_mode = force_generic_plan;
         SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off;
         SET enable_bitmapscan = off; SET jit = off
         """
+    }
 
-    /// What the connection of an erasure is set to.
-    static let prepareEraser = prepareSession.replacing("ledger_writer", with: "ledger_eraser")
+    /// The same for one transaction of a connection that serves others, too.
+    static func prepareTransaction(secondsMax: Double) -> String {
+        "SET LOCAL ROLE ledger_writer; \(lasting("LOCAL ", "true", secondsMax))"
+    }
+
+    // An answer must not come before the flush, whatever the database's other users want; a value
+    // that waits for replicas too stays. A limit for the statements of others must not split a
+    // batch; ours ends what a writer left behind that nobody waits for any more.
+    private static func lasting(_ local: String, _ isLocal: String, _ seconds: Double) -> String {
+        """
+        SELECT set_config('synchronous_commit', 'on', \(isLocal))
+            WHERE current_setting('synchronous_commit') = 'off';
+        SET \(local)statement_timeout = \(max(1, Int(seconds * 1000))); SET \(local)lock_timeout = 0
+        """
+    }
 
     static let lockLane = "SELECT FROM ledger.lane WHERE lane = $1 FOR UPDATE"
 

@@ -12,15 +12,17 @@ extension Appender {
     func commitOptimistic(
         _ lookUp: AppendLookUp,
         _ batch: [Submission],
-        head: LaneHead
+        head: LaneHead,
+        by deadline: Deadline
     ) async throws(AppenderFailure) -> AppendPlan {
-        let session = try await connected()
+        let session = try await connected(by: deadline)
         let stored = stored[head.lane, default: SharedParts()]
         let isPlanStale = isPlanStale(at: head.offset)
         let (making, ledgerId) = (making, identity.ledgerId)
         do {
             let (plan, shared) = try await session.together {
                 session -> (AppendPlan, SharedParts) in
+                session.setDeadline(deadline)
                 if isPlanStale { try session.execute("DISCARD PLANS") }
                 let plan = try making.plan(batch, lookUp, head: head, in: session)
                 guard !plan.isEmpty else { return (plan, SharedParts()) }
@@ -40,9 +42,11 @@ extension Appender {
         _ lookUp: AppendLookUp,
         _ batch: [Submission],
         lane: Int,
-        genesis: Digest
+        genesis: Digest,
+        by deadline: Deadline
     ) async throws(AppenderFailure) -> AppendPlan {
-        let session = try await connected()
+        let session = try await connected(by: deadline)
+        await session.setDeadline(deadline)
         let stored = stored[lane, default: SharedParts()]
         let (making, ledgerId) = (making, identity.ledgerId)
         do {
@@ -68,13 +72,18 @@ extension Appender {
     }
 
     /// The newest commit of a lane; the genesis where there is none.
-    func readHead(of lane: Int, genesis: Digest) async throws(AppenderFailure) -> LaneHead {
-        let session = try await connected()
+    func readHead(
+        of lane: Int,
+        genesis: Digest,
+        by deadline: Deadline
+    ) async throws(AppenderFailure) -> LaneHead {
+        let session = try await connected(by: deadline)
+        await session.setDeadline(deadline)
         do {
             let rows = try await session.query(AppendSQL.readHead, [.int4(Int32(lane))])
             return try AppendSQL.head(in: rows, lane: lane, genesis: genesis)
         } catch {
-            throw await failure(error)
+            throw await failure(error, isUnknown: false)
         }
     }
 
@@ -99,37 +108,37 @@ extension Appender {
         stored[lane, default: SharedParts()].formUnion(shared)
     }
 
-    private func connected() async throws(AppenderFailure) -> PostgresSession {
+    private func connected(by deadline: Deadline) async throws(AppenderFailure) -> PostgresSession {
         if let session { return session }
         do {
-            let session = try await PostgresSession.connect(settings)
-            try await session.execute(AppendSQL.prepareSession)
+            let session = try await PostgresSession.connect(settings, by: deadline)
+            await session.setDeadline(deadline)
+            try await session.execute(AppendSQL.prepareSession(secondsMax: limits.secondsMax))
             self.session = session
             plannedOffset = nil
             return session
         } catch {
-            throw await failure(error)
+            throw await failure(error, isUnknown: false)
         }
     }
 
-    private func failure(_ error: any Error) async -> AppenderFailure {
+    private func failure(_ error: any Error, isUnknown: Bool = true) async -> AppenderFailure {
         guard let error = error as? PostgresError else {
             let known = error as? EventLogError
             return .refused(known ?? EventLogError(.database, "append: \(error)"))
         }
         if AppendInsert.isLostRace(error) { return .lostRace }
         if AppendInsert.isCatalogTaken(error) { return .catalogTaken }
-        let cause = EventLogError(error, doing: "append")
+        var cause = EventLogError(error, doing: "append")
+        if error.sqlState == "57014" {
+            // Stopped from outside: by a person, or by a limit that was not ours. Not a fault of the
+            // batch, so it must not be taken apart.
+            cause = EventLogError(.databaseUnavailable, cause.message)
+        }
         guard cause.isRetryable else { return .refused(cause) }
         await session?.close()
         session = nil
-        return .connectionLost(cause)
-    }
-
-    /// Waits before another attempt: a server that restarts needs seconds, not retries.
-    func backOff(attempt: Int) async {
-        let milliseconds = min(500, 10 << min(attempt, 6))
-        // A cancelled caller still learns the fate of its batch, so the wait may be cut short only.
-        do { try await Task.sleep(for: .milliseconds(milliseconds)) } catch { await Task.yield() }
+        let isLost = [.connectionLost, .deadlinePassed].contains(error.code)
+        return .connectionLost(cause, isUnknown: isUnknown && isLost)
     }
 }

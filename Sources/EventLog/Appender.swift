@@ -12,6 +12,8 @@ actor Appender {
     let identity: LedgerIdentity
     /// How a batch becomes a plan.
     let making: PlanMaking
+    /// How long an append may take.
+    let limits: AppendLimits
     /// The connection; nil before the first batch and after a loss.
     var session: PostgresSession?
     /// The head for which the session's plans were made; nil before there are any.
@@ -19,16 +21,12 @@ actor Appender {
     /// By lane, what payloads share and is known to be stored; emptied when it grows over a limit.
     var stored: [Int: SharedParts] = [:]
     private var heads: [Int: LaneHead] = [:]
-    private var queues: [Int: [Waiting]] = [:]
-    private var order: [Int] = []
+    private var queue = AppendQueue()
+    /// Whether the last batch found no database in its time.
+    private var isUnavailable = false
     private var isDraining = false
     private var isClosed = false
     private var closing: [CheckedContinuation<Void, Never>] = []
-
-    private struct Waiting {
-        let submissions: [Submission]
-        let answer: CheckedContinuation<Result<[[AppendOutcome]], EventLogError>, Never>
-    }
 
     /// Most facts in a commit: above it the look-up and the insert gain nothing by being larger.
     static let batchFactsMax = 2000
@@ -46,33 +44,40 @@ actor Appender {
     /// Turns that callers get to come back while more and more of them do.
     static let turnsMax = 16
 
-    /// Attempts at one batch, lost races and lost connections together, before its callers are
-    /// told that the database is unavailable.
-    static let attemptsMax = 60
+    /// Lost races at one batch before its callers are told that others are always faster.
+    static let lostRacesAtOnceMax = 60
 
     init(
         settings: ConnectionSettings,
         identity: LedgerIdentity,
-        making: PlanMaking
+        making: PlanMaking,
+        limits: AppendLimits
     ) {
         self.settings = settings
         self.identity = identity
         self.making = making
+        self.limits = limits
     }
 
-    /// Appends what is news in the submissions, in one commit; returns when it is durable.
+    /// Appends what is news in the submissions, in one commit; returns when it is durable, or when
+    /// the deadline has passed.
     func append(
         _ submissions: [Submission],
-        to lane: Int
+        to lane: Int,
+        by deadline: Deadline
     ) async throws(EventLogError)
         -> [[AppendOutcome]]
     {
         guard !isClosed else {
             throw EventLogError(.closed, "the event log was closed; open it again to append")
         }
+        let bytes = submissions.reduce(0) { $0 + $1.byteCount }
+        guard queue.hasRoom(forBytes: bytes, limits: limits) else { throw fullQueue() }
         let result = await withCheckedContinuation { answer in
-            if queues[lane, default: []].isEmpty { order.append(lane) }
-            queues[lane, default: []].append(Waiting(submissions: submissions, answer: answer))
+            queue.add(
+                WaitingAppend(submissions: submissions, deadline: deadline, answer: answer),
+                to: lane
+            )
             guard !isDraining else { return }
             isDraining = true
             Task { await self.drain() }
@@ -80,7 +85,17 @@ actor Appender {
         return try result.get()
     }
 
-    /// Refuses new work, finishes what waits, and closes the connection.
+    private func fullQueue() -> EventLogError {
+        EventLogError(
+            .queueFull,
+            "append: \(queue.count) appends with \(queue.byteCount) bytes wait for the database, of "
+                + "at most \(limits.waitingMax) and \(AppendLimits.waitingBytesMax); nothing "
+                + "of this one was written. Try again later, or append from fewer tasks at once"
+        )
+    }
+
+    /// Refuses new work, finishes what waits or refuses it at its deadline, and closes the
+    /// connection.
     func close() async {
         isClosed = true
         if isDraining { await withCheckedContinuation { closing.append($0) } }
@@ -89,10 +104,7 @@ actor Appender {
     }
 
     private func drain() async {
-        while let lane = order.first {
-            order.removeFirst()
-            let batch = takeBatch(of: lane)
-            if queues[lane]?.isEmpty == false { order.append(lane) }
+        while let (lane, batch) = queue.takeBatch() {
             await commit(batch, to: lane)
             await letCallersReturn()
         }
@@ -107,105 +119,136 @@ actor Appender {
     private func letCallersReturn() async {
         var queued = -1
         for _ in 0..<Appender.turnsMax {
-            let count = queues.values.reduce(0) { $0 + $1.count }
-            guard count != queued else { return }
-            queued = count
+            guard queue.count != queued else { return }
+            queued = queue.count
             await Task.yield()
         }
     }
 
-    private func takeBatch(of lane: Int) -> [Waiting] {
-        let queue = queues[lane, default: []]
-        var facts = 0
-        var bytes = 0
-        var count = 0
-        for waiting in queue {
-            facts += waiting.submissions.reduce(0) { $0 + $1.facts.count }
-            bytes += waiting.submissions.reduce(0) { $0 + $1.byteCount }
-            if count > 0, facts > Appender.batchFactsMax || bytes > Appender.batchBytesMax { break }
-            count += 1
-        }
-        queues[lane]?.removeFirst(count)
-        return Array(queue.prefix(count))
-    }
-
-    private func commit(_ batch: [Waiting], to lane: Int) async {
-        let result = await outcomes(of: batch.flatMap(\.submissions), in: lane)
-        switch result {
-        case .success(let outcomes):
+    private func commit(_ batch: [WaitingAppend], to lane: Int) async {
+        switch await outcomes(of: batch, in: lane) {
+        case .done(let outcomes):
+            isUnavailable = false
             var start = 0
             for waiting in batch {
                 let end = start + waiting.submissions.count
                 waiting.answer.resume(returning: .success(Array(outcomes[start..<end])))
                 start = end
             }
-        case .failure(let error) where batch.count > 1 && !error.isRetryable:
+        case .refused(let error) where batch.count > 1 && !error.isRetryable:
+            isUnavailable = false
             // One bad payload must not fail its neighbours: each gets a commit of its own.
             for waiting in batch { await commit([waiting], to: lane) }
-        case .failure(let error):
+        case .refused(let error):
+            isUnavailable = false
             for waiting in batch { waiting.answer.resume(returning: .failure(error)) }
+        case .unavailable(let error, let others):
+            isUnavailable = true
+            for waiting in batch { waiting.answer.resume(returning: .failure(error)) }
+            for waiting in queue.takeAll() { waiting.answer.resume(returning: .failure(others)) }
         }
     }
 
-    private func outcomes(
-        of batch: [Submission],
-        in lane: Int
-    ) async -> Result<[[AppendOutcome]], EventLogError> {
-        var lostRaces = 0
-        var failure = EventLogError(
-            .databaseUnavailable,
-            "append: other writers of lane \(lane) were faster \(Appender.attemptsMax) times in a "
-                + "row; nothing was written, try again"
-        )
-        for attempt in 0..<Appender.attemptsMax {
+    private enum BatchOutcome {
+        case done([[AppendOutcome]])
+        case refused(EventLogError)
+        /// The database was not there in time: for the batch, and for what waits behind it.
+        case unavailable(EventLogError, others: EventLogError)
+    }
+
+    private func outcomes(of waiting: [WaitingAppend], in lane: Int) async -> BatchOutcome {
+        let batch = waiting.flatMap(\.submissions)
+        // The first to wait is the first whose time is over.
+        var deadline = waiting.dropFirst().reduce(waiting[0].deadline) {
+            $0.capped(by: $1.deadline)
+        }
+        if isUnavailable {
+            deadline = deadline.capped(after: .seconds(AppendLimits.probeSecondsMax))
+        }
+        var (attempt, lostRaces, mayBeWritten) = (0, 0, false)
+        while true {
             do throws(AppenderFailure) {
                 let lookUp = AppendLookUp(batch, lane: lane, of: identity.lanes)
                 let plan = try await attemptOnce(
                     lookUp,
                     batch,
                     in: lane,
-                    locking: lostRaces > Appender.lostRacesMax
+                    locking: lostRaces > Appender.lostRacesMax,
+                    by: deadline
                 )
-                return .success(plan.outcomes)
+                return .done(plan.outcomes)
             } catch {
                 heads[lane] = nil
                 switch error {
                 case .lostRace:
                     lostRaces += 1
+                    guard lostRaces < Appender.lostRacesAtOnceMax else {
+                        return .refused(Appender.alwaysLate(lane))
+                    }
                 case .catalogTaken:
-                    return .failure(
-                        EventLogError(
-                            .catalogueTaken,
-                            "append: another import took the number of this version of the "
-                                + "catalog; nothing was written, import it again"
-                        )
-                    )
-                case .connectionLost(let cause):
+                    return .refused(Appender.catalogTaken)
+                case .connectionLost(let cause, let isUnknown):
                     // What comes back may have lost commits of every lane: a replica that lagged.
                     heads = [:]
                     stored = [:]
-                    failure = cause
-                    await backOff(attempt: attempt)
+                    mayBeWritten = mayBeWritten || isUnknown
+                    guard !isUnavailable, !deadline.isPassed else {
+                        return unavailable(cause, mayBeWritten: mayBeWritten)
+                    }
+                    await AppendLimits.backOff(attempt: attempt)
+                    attempt += 1
                 case .refused(let cause):
-                    return .failure(cause)
+                    return .refused(cause)
                 }
             }
         }
-        return .failure(failure)
     }
+
+    private func unavailable(_ cause: EventLogError, mayBeWritten: Bool) -> BatchOutcome {
+        let fate =
+            mayBeWritten
+            ? "The append may have taken effect all the same: append it again, nothing is written "
+                + "twice"
+            : "Nothing was written; try again later"
+        let limit = "an append may take \(limits.secondsMax) s, \(AppendLimits.variable) sets it"
+        return .unavailable(
+            EventLogError(.databaseUnavailable, "\(cause.message) Given up (\(limit)). \(fate)"),
+            others: EventLogError(
+                .databaseUnavailable,
+                "append: the database was not there for the append before, and nothing of this one "
+                    + "was written; try again later. \(cause.message)"
+            )
+        )
+    }
+
+    private static func alwaysLate(_ lane: Int) -> EventLogError {
+        EventLogError(
+            .databaseUnavailable,
+            "append: other writers of lane \(lane) were faster \(lostRacesAtOnceMax) times in a "
+                + "row; nothing was written, try again"
+        )
+    }
+
+    private static let catalogTaken = EventLogError(
+        .catalogueTaken,
+        "append: another import took the number of this version of the catalog; nothing was "
+            + "written, import it again"
+    )
 
     private func attemptOnce(
         _ lookUp: AppendLookUp,
         _ batch: [Submission],
         in lane: Int,
-        locking: Bool
+        locking: Bool,
+        by deadline: Deadline
     ) async throws(AppenderFailure) -> AppendPlan {
         if locking {
             let plan = try await commitLocked(
                 lookUp,
                 batch,
                 lane: lane,
-                genesis: identity.genesis(lane: lane)
+                genesis: identity.genesis(lane: lane),
+                by: deadline
             )
             if !plan.isEmpty { heads[lane] = plan.head }
             return plan
@@ -214,10 +257,14 @@ actor Appender {
         if let known = heads[lane] {
             head = known
         } else {
-            head = try await readHead(of: lane, genesis: identity.genesis(lane: lane))
+            head = try await readHead(
+                of: lane,
+                genesis: identity.genesis(lane: lane),
+                by: deadline
+            )
             heads[lane] = head
         }
-        let plan = try await commitOptimistic(lookUp, batch, head: head)
+        let plan = try await commitOptimistic(lookUp, batch, head: head, by: deadline)
         if !plan.isEmpty { heads[lane] = plan.head }
         return plan
     }
@@ -229,8 +276,9 @@ enum AppenderFailure: Error {
     case lostRace
     /// Another import took the number of a version of the catalog.
     case catalogTaken
-    /// The connection went away; the batch may or may not be durable: the keys will decide.
-    case connectionLost(EventLogError)
+    /// The connection went away, or the time was over; with `isUnknown` the batch may or may not be
+    /// durable: the keys will decide.
+    case connectionLost(EventLogError, isUnknown: Bool)
     /// The database will refuse it again.
     case refused(EventLogError)
 }

@@ -124,9 +124,11 @@ extension EventLog {
         )
         for _ in 0..<EventLog.erasureAttemptsMax {
             do {
-                let session = try await PostgresSession.connect(settings)
+                let session = try await PostgresSession.connect(settings, by: limits.deadline())
                 do {
-                    try await session.execute(AppendSQL.prepareEraser)
+                    try await session.execute(
+                        AppendSQL.prepareSession(as: .eraser, secondsMax: limits.secondsMax)
+                    )
                     let done = try await session.atomically { session in
                         try attempt.run(in: session)
                     }

@@ -55,13 +55,16 @@ extension EventLog {
     /// The digests among these that any lane holds, with why their payloads are believed: by the
     /// strongest trust.
     ///
-    /// - Throws: `databaseUnavailable`.
+    /// - Throws: `databaseUnavailable`, also where no answer came within the time of an append.
     package func knownEvidence(
         _ digests: [Digest]
     ) async throws(EventLogError) -> [Digest: Verification] {
         guard !digests.isEmpty else { return [:] }
         let asked = digests.map { $0.bytes }
-        return try await reading("look evidence up") { session in
+        return try await reading(
+            "look evidence up",
+            by: limits.deadline()
+        ) { session in
             let rows = try await session.query(EvidenceSummary.knownSQL, [.byteaArray(asked)])
             var known: [Digest: Verification] = [:]
             for row in rows {

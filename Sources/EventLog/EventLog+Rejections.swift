@@ -92,16 +92,43 @@ extension EventLog {
         }
     }
 
-    /// Runs one statement as a writer, as a transaction.
+    /// Runs one statement as a writer, as a transaction, again until its time is over while the
+    /// database is away or takes no writes; so it must do no harm when repeated.
     func writing(
         _ action: String,
         _ sql: String,
         _ parameters: [PostgresValue]
     ) async throws(EventLogError) {
-        try await reading(action) { session in
-            try await session.atomically { session in
-                try session.execute("SET LOCAL ROLE ledger_writer")
-                try session.query(sql, parameters)
+        let deadline = limits.deadline()
+        var attempt = 0
+        while true {
+            do {
+                return try await write(action, sql, parameters, by: deadline)
+            } catch {
+                guard error.isRetryable, !deadline.isPassed else { throw error }
+            }
+            await AppendLimits.backOff(attempt: attempt)
+            attempt += 1
+        }
+    }
+
+    private func write(
+        _ action: String,
+        _ sql: String,
+        _ parameters: [PostgresValue],
+        by deadline: Deadline
+    ) async throws(EventLogError) {
+        let prepare = AppendSQL.prepareTransaction(secondsMax: limits.secondsMax)
+        try await reading(action, by: deadline) { session in
+            do {
+                try await session.atomically { session in
+                    try session.execute(prepare)
+                    try session.query(sql, parameters)
+                }
+            } catch let error as PostgresError where error.sqlState == "25006" {
+                // A connection to a primary that was demoted serves readers; writers need another.
+                await session.close()
+                throw error
             }
         }
     }

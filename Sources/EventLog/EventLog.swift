@@ -14,6 +14,8 @@ public final class EventLog: Sendable {
     let spooledEventsMin: Int64
     /// What payloads are deflated with.
     let dictionaries: EvidenceDictionaries
+    /// How long what writes may take.
+    let limits: AppendLimits
     private let appenders: [Appender]
 
     /// How a log is opened.
@@ -33,6 +35,15 @@ public final class EventLog: Sendable {
         /// How far our clock, or the newest commit, may be from the server's clock before appends
         /// are refused with `clockSkew`: clocks that are set by NTP differ by milliseconds.
         public var clockSkewSecondsMax: Int64 = 300
+        /// Seconds that an append may take, from its call to its answer, connecting and waiting for
+        /// others included; then it fails with `databaseUnavailable`.
+        ///
+        /// Long enough for a server that restarts, or recovers after a crash. What the log writes
+        /// next to the chain has the same limit. From 0.001 to 86 400; others are brought there.
+        public var appendSecondsMax = 60.0
+        /// Most appends of one writer that may wait for the database before more are refused with
+        /// `queueFull`; far more than `Ledger.ingest` makes wait.
+        public var waitingAppendsMax = 10_000
         /// Gives the salt of each row; a test may repeat what it did.
         package var salt: @Sendable () -> Salt = { .random() }
 
@@ -84,8 +95,13 @@ public final class EventLog: Sendable {
             .overflow ? .max : options.clockSkewSecondsMax * 1000,
             salt: options.salt
         )
+        let limits = AppendLimits(
+            secondsMax: options.appendSecondsMax,
+            waitingMax: options.waitingAppendsMax
+        )
+        self.limits = limits
         appenders = (0..<max(1, options.writers)).map { _ in
-            Appender(settings: settings, identity: identity, making: making)
+            Appender(settings: settings, identity: identity, making: making, limits: limits)
         }
     }
 
@@ -94,6 +110,13 @@ public final class EventLog: Sendable {
     /// Returns when everything is durable: for each element one outcome a fact, in their order.
     /// Facts of several lanes are committed lane by lane; after an error some lanes may be durable,
     /// and the same call again completes the others.
+    ///
+    /// - Parameter verified: As many as the caller holds; they wait in memory.
+    /// - Returns: For each element one outcome a fact.
+    /// - Throws: `databaseUnavailable` where the database was not there within
+    ///   `Options.appendSecondsMax`; the message says whether the append may have taken effect.
+    ///   While the database stays away, further appends are refused after one short try.
+    ///   `queueFull` where too many appends wait; nothing of this one was written then.
     public func append(
         _ verified: [Verified<[Fact]>]
     ) async throws(EventLogError) -> [[AppendOutcome]] {
@@ -106,9 +129,10 @@ public final class EventLog: Sendable {
             }
         }
         var outcomes = verified.map { [AppendOutcome?](repeating: nil, count: $0.value.count) }
+        let deadline = limits.deadline()
         for (lane, submissions) in waiting.sorted(by: { $0.key < $1.key }) {
             let appender = appenders[lane % appenders.count]
-            let appended = try await appender.append(submissions, to: lane)
+            let appended = try await appender.append(submissions, to: lane, by: deadline)
             for (place, appended) in zip(places[lane, default: []], appended) {
                 for (index, outcome) in zip(place.indexes, appended) {
                     outcomes[place.element][index] = outcome
@@ -132,7 +156,11 @@ public final class EventLog: Sendable {
         _ submission: Submission,
         to lane: Int
     ) async throws(EventLogError) -> [AppendOutcome] {
-        try await appenders[lane % appenders.count].append([submission], to: lane)[0]
+        try await appenders[lane % appenders.count].append(
+            [submission],
+            to: lane,
+            by: limits.deadline()
+        )[0]
     }
 
     /// What goes to each lane, with the indexes of its facts.
@@ -171,7 +199,15 @@ public final class EventLog: Sendable {
         }
     }
 
+    /// Ends all appends that wait so long from now, and all that come later.
+    ///
+    /// For a program that was asked to stop: what the database has not taken by then fails with
+    /// `databaseUnavailable`. Once set, the end can only come sooner.
+    public func giveUpAppends(after duration: Duration) { limits.end.end(after: duration) }
+
     /// Finishes what was handed over and closes all connections.
+    ///
+    /// Returns at the latest when the time of the last append is over (`Options.appendSecondsMax`).
     public func close() async {
         for appender in appenders { await appender.close() }
         await pool.close()
@@ -180,10 +216,11 @@ public final class EventLog: Sendable {
     /// Runs a read on a pooled connection and turns refusals of the database into ours.
     func reading<Value: Sendable>(
         _ action: String,
+        by deadline: Deadline? = nil,
         _ body: @Sendable (PostgresSession) async throws -> Value
     ) async throws(EventLogError) -> Value {
         do {
-            return try await pool.borrowing(body)
+            return try await pool.borrowing(by: deadline, body)
         } catch {
             throw EventLog.error(error, doing: action)
         }

@@ -50,6 +50,10 @@ public struct EventLogError: Error, Sendable {
         case temporaryFile = "temporary-file"
         /// An erasure would take payloads that prove other subscriptions, too.
         case sharedPayloads = "shared-payloads"
+        /// Too many appends wait for the database; this one was not taken, try it again later.
+        case queueFull = "queue-full"
+        /// A pooler in front of the database does not keep what a session is set to.
+        case sharedConnection = "shared-connection"
         /// The log was closed.
         case closed = "closed"
     }
@@ -60,7 +64,12 @@ public struct EventLogError: Error, Sendable {
     }
 
     /// Whether the same call may succeed later.
-    public var isRetryable: Bool { code == .databaseUnavailable || code == .tableInUse }
+    public var isRetryable: Bool {
+        switch code {
+        case .databaseUnavailable, .tableInUse, .queueFull: true
+        default: false
+        }
+    }
 }
 
 extension EventLogError: CustomStringConvertible {
@@ -71,6 +80,10 @@ extension EventLogError: CustomStringConvertible {
 extension EventLogError {
     /// The one place where refusals of the database become ours.
     package init(_ error: PostgresError, doing action: String) {
+        if error.code == .sharedConnection {
+            self.init(.sharedConnection, "\(action): \(error)")
+            return
+        }
         if let role = LedgerRole.missing(from: error) {
             self.init(
                 .roleMissing,

@@ -39,10 +39,11 @@ extension PostgresSession {
 extension PostgresPool {
     /// Lends a session to a body that may throw anything.
     func borrowing<R: Sendable>(
+        by deadline: Deadline? = nil,
         _ body: @Sendable (PostgresSession) async throws -> R
     ) async throws -> R {
         do {
-            return try await withSession { session throws(Thrown) in
+            return try await withSession(by: deadline) { session throws(Thrown) in
                 do {
                     return try await body(session)
                 } catch {

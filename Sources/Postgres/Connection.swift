@@ -20,34 +20,32 @@ final class Connection {
     /// A cancel request that arrives before its statement starts is lost, hence the repetition.
     static let cancellationRepeatPolls = 25
 
+    /// How long the server may take to stop a statement before its connection is given up: it
+    /// needs milliseconds, unless it is stopped itself or cannot be reached.
+    static let cancellationSecondsMax = 5
+
     static let readable = Int16(POLLIN)
     static let writable = Int16(POLLOUT)
 
     let handle: OpaquePointer
     var cache = StatementCache()
 
-    /// Whether the server was asked to stop the statement that now runs.
-    private var cancelWasRequested = false
+    /// After it no wait goes on; nil for no limit.
+    var deadline: Deadline?
+
+    /// Whether what answers is another server process than the one that was connected to.
+    var isPooled = false
+
+    /// By when the server must have stopped the statement that it was asked to stop; nil if it was
+    /// not asked.
+    private var cancellationDeadline: Deadline?
     private var isAbandoned = false
 
-    init(_ settings: ConnectionSettings) throws(PostgresError) {
+    /// Connects, and changes nothing in the session.
+    init(connectingTo settings: ConnectionSettings) throws(PostgresError) {
         handle = try Self.connect(settings)
         receiveNotices()
         guard PQsetnonblocking(handle, 1) == 0 else { throw lost() }
-        if let role = settings.role { try become(role) }
-    }
-
-    private func become(_ role: String) throws(PostgresError) {
-        do throws(PostgresError) {
-            try execute("SET ROLE \(try quotedIdentifier(role))", .obeyed)
-        } catch {
-            guard error.sqlState == "22023" else { throw error }
-            var named = error
-            named.message =
-                "This server has no role \(role), which the connection was to take. Create it, or "
-                + "name another."
-            throw named
-        }
     }
 
     deinit { PQfinish(handle) }
@@ -91,7 +89,8 @@ final class Connection {
     /// Begins a statement: refuses at once on a connection or for a task that is at its end.
     func begin(_ cancellation: Cancellation) throws(PostgresError) {
         if isBroken { throw lost() }
-        cancelWasRequested = false
+        if deadline?.isPassed == true { throw Self.tooLate() }
+        cancellationDeadline = nil
         if cancellation == .obeyed, Task.isCancelled { throw Self.cancelled() }
     }
 
@@ -120,13 +119,21 @@ final class Connection {
         return PQgetResult(handle).map { ServerResult($0) }
     }
 
-    /// Waits until the socket is ready and says for what.
+    /// Waits until the socket is ready and says for what; gives the connection up at the deadline.
     func wait(
         for events: Int16,
         _ cancellation: Cancellation
     ) throws(PostgresError) -> Int16 {
         var polls = 0
         while true {
+            if deadline?.isPassed == true {
+                // Nobody waits for its effect, and the server should not wait for a lock either.
+                CancelRequest(handle)?.send()
+                throw unanswered("did not answer in time")
+            }
+            if cancellationDeadline?.isPassed == true {
+                throw unanswered("did not stop the statement of a cancelled task in time")
+            }
             if cancellation == .obeyed, Task.isCancelled {
                 if polls % Self.cancellationRepeatPolls == 0 { requestCancel() }
                 polls += 1
@@ -139,13 +146,13 @@ final class Connection {
     }
 
     /// Asks the server to stop what runs; it answers with SQLSTATE 57014, if it still runs.
+    ///
+    /// The next wait gives the connection up if the server takes no request.
     func requestCancel() {
-        guard let cancel = PQgetCancel(handle) else { return }
-        defer { PQfreeCancel(cancel) }
-        var reason = [CChar](repeating: 0, count: 256)
-        // A request that fails is repeated by the wait, so its reason is of no use.
-        _ = PQcancel(cancel, &reason, Int32(reason.count))
-        cancelWasRequested = true
+        guard let request = CancelRequest(handle) else { return }
+        let seconds = Self.cancellationSecondsMax
+        cancellationDeadline = cancellationDeadline ?? Deadline(after: .seconds(seconds))
+        if !request.send(waitingSeconds: seconds) { cancellationDeadline = Deadline(after: .zero) }
     }
 
     /// Describes a failed result, after all results of its command were taken.
@@ -154,9 +161,13 @@ final class Connection {
         if isBroken || ["57P01", "57P02"].contains(failure.sqlState) {
             error.code = .connectionLost
             error.message = Self.lostMessage
-        } else if cancelWasRequested, failure.sqlState == "57014" {
+        } else if cancellationDeadline != nil, failure.sqlState == "57014" {
             error.code = .cancelled
             error.message = Self.cancelled().message
+        } else if isPooled, ["42P05", "26000"].contains(failure.sqlState) {
+            // A name that this session gave to a statement is taken, or gone.
+            abandon()
+            return Self.shared()
         }
         return error
     }
@@ -167,6 +178,24 @@ final class Connection {
         var error = PostgresError(.connectionLost, Self.lostMessage)
         error.primaryMessage = PQerrorMessage(handle).map { String(cString: $0) }
         return error
+    }
+
+    /// Gives up a connection whose server does not answer.
+    private func unanswered(_ fault: String) -> PostgresError {
+        abandon()
+        return PostgresError(
+            .deadlinePassed,
+            "The database \(fault), and the connection was given up; whether a commit under way "
+                + "took effect is unknown. Repeat the work on a new session, if it is idempotent."
+        )
+    }
+
+    /// Describes a statement that was not begun, because its deadline had passed.
+    static func tooLate() -> PostgresError {
+        PostgresError(
+            .deadlinePassed,
+            "The time for the statement was over before it began; nothing of it took effect."
+        )
     }
 
     static func cancelled() -> PostgresError {
@@ -181,106 +210,4 @@ final class Connection {
     private static let lostMessage =
         "The connection to the database was lost; whether a commit under way took effect is "
         + "unknown. Repeat the work on a new session, if it is idempotent."
-
-    private func quotedIdentifier(_ name: String) throws(PostgresError) -> String {
-        guard let quoted = PQescapeIdentifier(handle, name, name.utf8.count) else {
-            throw PostgresError(.invalidSettings, "The role's name is not valid UTF-8 text.")
-        }
-        defer { PQfreemem(quoted) }
-        return String(cString: quoted)
-    }
-}
-
-extension Connection {
-    private static func connect(
-        _ settings: ConnectionSettings
-    ) throws(PostgresError) -> OpaquePointer {
-        try check(settings)
-        var pairs = [("fallback_application_name", settings.applicationName)]
-        // Before dbname, so that the connection string has the last word; libpq's environment and
-        // service have it too, where they speak of it.
-        if !defaultsName("connect_timeout") {
-            pairs.append(("connect_timeout", String(settings.connectTimeoutSeconds)))
-        }
-        pairs.append(("dbname", settings.connectionString))
-        if let database = settings.database { pairs.append(("dbname", database)) }
-        pairs.append(("client_encoding", "UTF8"))
-        let handle = withCStrings(pairs.map(\.0)) { keywords in
-            withCStrings(pairs.map(\.1)) { values in PQconnectdbParams(keywords, values, 1) }
-        }
-        guard let handle else {
-            throw PostgresError(.couldNotConnect, "libpq has no memory for a connection.")
-        }
-        guard PQstatus(handle) == CONNECTION_OK else {
-            defer { PQfinish(handle) }
-            throw refused(handle)
-        }
-        return handle
-    }
-
-    /// Finds mistakes in the text before libpq quotes pieces of it in an error.
-    private static func check(_ settings: ConnectionSettings) throws(PostgresError) {
-        let text = settings.connectionString
-        guard text.contains("=") || text.contains("://") else { return }
-        var reason: UnsafeMutablePointer<CChar>?
-        let options = PQconninfoParse(text, &reason)
-        defer {
-            PQconninfoFree(options)
-            PQfreemem(reason)
-        }
-        guard options == nil else { return }
-        var error = PostgresError(
-            .invalidSettings,
-            "The connection string is not one libpq understands: expected key=value pairs or a "
-                + "postgresql:// URI. Percent-encode special characters in a URI's password."
-        )
-        error.detail = reason.map { String(cString: $0) }
-        throw error
-    }
-
-    private static func defaultsName(_ keyword: String) -> Bool {
-        guard let defaults = PQconndefaults() else { return false }
-        defer { PQconninfoFree(defaults) }
-        var option = defaults
-        while let name = option.pointee.keyword {
-            if String(cString: name) == keyword { return option.pointee.val != nil }
-            option += 1
-        }
-        return false
-    }
-
-    private static func refused(_ handle: OpaquePointer) -> PostgresError {
-        let words = PQerrorMessage(handle).map { String(cString: $0) } ?? ""
-        // libpq quotes host and port, and a password with `/` or `@` in a URI is read as those;
-        // so only phrases known to be harmless are repeated.
-        let reason = refusalReasons.first { words.contains($0) } ?? "see the debug description"
-        var error = PostgresError(
-            .couldNotConnect,
-            "No session with the database could be opened (\(reason)). Check that the server runs "
-                + "and that DATABASE_URL or the PG* variables name it and a user it admits."
-        )
-        error.primaryMessage = words
-        return error
-    }
-
-    private static let refusalReasons = [
-        "Connection refused", "No such file or directory", "Permission denied",
-        "authentication failed", "no password supplied", "too many clients", "too many connections",
-        "the database system is starting up", "the database system is shutting down",
-        "the database system is in recovery mode", "timeout expired",
-        "could not translate host name", "requirepeer", "does not exist", "no pg_hba.conf entry",
-        "SSL", "definition of service",
-    ]
-}
-
-/// Lends C copies of strings, ended by a null pointer.
-func withCStrings<R>(
-    _ strings: [String],
-    _ body: (UnsafePointer<UnsafePointer<CChar>?>?) throws -> R
-) rethrows -> R {
-    let copies = strings.map { strdup($0) }
-    defer { for copy in copies { free(copy) } }
-    var pointers = copies.map { UnsafePointer<CChar>($0) }
-    pointers.append(nil)
-    return try pointers.withUnsafeBufferPointer { try body($0.baseAddress) }
 }

@@ -7,6 +7,23 @@ public struct ConnectionSettings: Sendable, Hashable {
     /// sooner, with an error.
     public static let connectTimeoutSecondsDefault = 10
 
+    /// Seconds without traffic after which the kernel asks a TCP peer whether it is still there,
+    /// unless the operator set `keepalives_idle`: sooner than firewalls forget a connection.
+    public static let keepalivesIdleSeconds = 30
+
+    /// Seconds between such questions while no answer comes, unless the operator set
+    /// `keepalives_interval`.
+    public static let keepalivesIntervalSeconds = 5
+
+    /// Unanswered questions after which a connection counts as lost, unless the operator set
+    /// `keepalives_count`.
+    public static let keepalivesCount = 3
+
+    /// Milliseconds after which a connection counts as lost if what was sent is not acknowledged,
+    /// unless the operator set `tcp_user_timeout`: an append that meets a network which swallows
+    /// everything has time left to try again over a new connection.
+    public static let tcpUserTimeoutMilliseconds = 20_000
+
     /// A libpq connection string or URI; empty means libpq's own defaults.
     public var connectionString: String
 
@@ -43,6 +60,19 @@ public struct ConnectionSettings: Sendable, Hashable {
 }
 
 extension ConnectionSettings {
+    /// Options of libpq that the connection string, its environment and its service file overrule.
+    ///
+    /// Those about TCP have no effect on Unix sockets, nor where the system does not know them.
+    var defaults: [(keyword: String, value: Int)] {
+        [
+            ("connect_timeout", connectTimeoutSeconds), ("keepalives", 1),
+            ("keepalives_idle", Self.keepalivesIdleSeconds),
+            ("keepalives_interval", Self.keepalivesIntervalSeconds),
+            ("keepalives_count", Self.keepalivesCount),
+            ("tcp_user_timeout", Self.tcpUserTimeoutMilliseconds),
+        ]
+    }
+
     /// The connection string with ``database`` in it: what another program needs to get there.
     ///
     /// May hold a password, like the string it is made from.

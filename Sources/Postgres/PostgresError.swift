@@ -11,6 +11,11 @@ public struct PostgresError: Error, Sendable, Equatable {
         case couldNotConnect
         /// The session was lost; whether a commit that was under way took effect is unknown.
         case connectionLost
+        /// The deadline passed while the server was waited for, and the session was given up; whether
+        /// a commit that was under way took effect is unknown.
+        case deadlinePassed
+        /// A pooler shares the server's connections between sessions, transaction by transaction.
+        case sharedConnection
         /// The session or the pool was closed by its owner before this call.
         case closed
         /// The server refused the statement with this SQLSTATE.
@@ -69,11 +74,11 @@ public struct PostgresError: Error, Sendable, Equatable {
     /// Whether the same work, begun again from its start, may succeed.
     ///
     /// True for serialization failures, deadlocks, a server that stops or starts, lost connections,
-    /// too many clients and an exhausted pool. After `connectionLost` the work may have been
-    /// committed: it must be idempotent to be repeated.
+    /// passed deadlines, too many clients and an exhausted pool. After `connectionLost` and
+    /// `deadlinePassed` the work may have been committed: it must be idempotent to be repeated.
     public var isRetryable: Bool {
         switch code {
-        case .couldNotConnect, .connectionLost, .poolTimeout: true
+        case .couldNotConnect, .connectionLost, .deadlinePassed, .poolTimeout: true
         case .server(let state): Self.isRetryable(state)
         default: false
         }

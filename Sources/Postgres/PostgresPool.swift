@@ -64,21 +64,29 @@ public final class PostgresPool: Sendable {
     /// throws, and `poolTimeout`, `closed`, `cancelled` or the errors of
     /// ``PostgresSession/connect(_:)`` before it. A body that borrows again from the same pool can
     /// wait for itself.
+    ///
+    /// - Parameters:
+    ///   - deadline: Limits the opening of a session, and all that the body waits for in it.
+    ///   - body: Uses the session.
     public func withSession<R, E: PostgresErrorConvertible>(
+        by deadline: Deadline? = nil,
         isolation: isolated (any Actor)? = #isolation,
         _ body: (PostgresSession) async throws(E) -> R
     ) async throws(E) -> R {
         let session: PostgresSession
         do throws(PostgresError) {
-            session = try await acquire()
+            session = try await acquire(by: deadline)
         } catch {
             throw E(error)
         }
         do throws(E) {
+            if deadline != nil { await session.setDeadline(deadline) }
             let result = try await body(session)
+            if deadline != nil { await session.setDeadline(nil) }
             await release(session)
             return result
         } catch {
+            if deadline != nil { await session.setDeadline(nil) }
             await release(session)
             throw error
         }
@@ -103,7 +111,9 @@ public final class PostgresPool: Sendable {
 }
 
 extension PostgresPool {
-    private func acquire() async throws(PostgresError) -> PostgresSession {
+    private func acquire(
+        by deadline: Deadline?
+    ) async throws(PostgresError) -> PostgresSession {
         var grant = await ask()
         while true {
             switch grant {
@@ -112,7 +122,7 @@ extension PostgresPool {
                 await session.close()
                 grant = .place
             case .place:
-                return try await openSession()
+                return try await openSession(by: deadline)
             case .timedOut:
                 throw PostgresError(
                     .poolTimeout,
@@ -130,9 +140,11 @@ extension PostgresPool {
         }
     }
 
-    private func openSession() async throws(PostgresError) -> PostgresSession {
+    private func openSession(
+        by deadline: Deadline?
+    ) async throws(PostgresError) -> PostgresSession {
         do throws(PostgresError) {
-            return try await PostgresSession.connect(settings)
+            return try await PostgresSession.connect(settings, by: deadline)
         } catch {
             freePlace()
             throw error

@@ -18,19 +18,21 @@ public actor PostgresSession {
 
     /// Opens a session.
     ///
-    /// Throws `invalidSettings` for settings libpq cannot read, and `couldNotConnect` when no
-    /// server answers or admits the user.
+    /// Throws `invalidSettings` for settings libpq cannot read, `couldNotConnect` when no server
+    /// answers or admits the user, `sharedConnection` behind a pooler that is not in session mode,
+    /// and `deadlinePassed` or `cancelled` when the wait for a session ended before there was one.
     public static func connect(
-        _ settings: ConnectionSettings
+        _ settings: ConnectionSettings,
+        by deadline: Deadline? = nil
     ) async throws(PostgresError) -> PostgresSession {
         // An actor's initialiser runs on its caller, where connecting would block a shared thread.
         let session = PostgresSession()
-        try await session.open(settings)
+        try await FirstAnswer.of(by: deadline) { await session.opened(settings) }.get()
         return session
     }
 
-    private func open(_ settings: ConnectionSettings) throws(PostgresError) {
-        connection = try Connection(settings)
+    private func opened(_ settings: ConnectionSettings) -> Result<Void, PostgresError> {
+        Result { () throws(PostgresError) in connection = try Connection(settings) }
     }
 
     /// Runs one statement and returns its rows.
@@ -88,6 +90,12 @@ public actor PostgresSession {
         }
         return try connection.pipelineTransaction(statements, .obeyed)
     }
+
+    /// Limits all waiting for the server from now on; nil ends the limit.
+    ///
+    /// A statement that waits when the deadline passes fails with `deadlinePassed` and ends the
+    /// session, COMMIT too; the server is asked to stop it. One that would begin later fails at once.
+    public func setDeadline(_ deadline: Deadline?) { connection?.deadline = deadline }
 
     /// Whether the session can serve no further statement.
     public var isBroken: Bool { connection?.isBroken ?? true }

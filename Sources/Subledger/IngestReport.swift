@@ -44,6 +44,8 @@ public struct IngestReport: Sendable {
     /// Up to where the log says what the payloads say: by lane the offset of the last event that
     /// was appended, or that a duplicate repeats.
     public private(set) var positions: [Int: Int64] = [:]
+    /// Payloads that were read and are not finished: neither taken nor refused yet.
+    public internal(set) var underWay = 0
     /// Whether it was stopped before the end.
     public internal(set) var wasStopped = false
 

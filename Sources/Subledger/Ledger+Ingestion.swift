@@ -21,18 +21,19 @@ extension Ledger {
     /// one that ends by an error, or is killed, leaves none.
     ///
     /// - Parameters:
-    ///   - next: Gives the next payload; nil after the last.
+    ///   - next: Gives the next payload; nil after the last. One call at a time; its task is
+    ///     cancelled when the log refuses something, so that it need not wait for input any longer.
     ///   - source: The channel they came by.
     ///   - arrival: Whether they arrived live or by an import; kept with the evidence.
     ///   - run: The run they belong to; one run may take in several sources, each once.
     ///   - voucher: Who stands behind what is not signed.
     ///   - clock: Our clock.
     ///   - isStopped: Asked before each payload; true finishes what is under way and returns.
-    ///   - progress: Told the report so far, after each payload.
+    ///   - progress: Told the report so far, after each payload, and before an error is thrown.
     /// - Returns: What became of all of them.
     /// - Throws: `EventLogError`, or what `next` threw.
     public func ingest(
-        next: () throws -> LocatedPayload?,
+        next: @escaping @Sendable () async throws -> LocatedPayload?,
         source: String,
         arrival: Arrival = .live,
         run: RunID = RunID(),
@@ -58,59 +59,82 @@ extension Ledger {
     }
 
     private func ingest(
-        _ next: () throws -> LocatedPayload?,
+        _ next: @escaping @Sendable () async throws -> LocatedPayload?,
         by channel: Channel,
         _ isStopped: () -> Bool,
         _ progress: (IngestReport) -> Void
     ) async throws -> IngestReport {
-        var report = IngestReport()
-        var refused = RejectionBatch()
-        try await withThrowingTaskGroup(of: [Ingested].self) { group in
-            var payloads = 0
-            var bytes = 0
-            var repeats = RecentRepeats()
-            var chunk: [LocatedPayload] = []
-            func startChunk() {
-                guard !chunk.isEmpty else { return }
-                let payloads = chunk
-                chunk = []
-                group.addTask { try await ingestKnown(payloads, by: channel) }
-            }
-            func finishOne() async throws {
-                startChunk()
-                for ingested in try await group.next() ?? [] {
-                    payloads -= 1
-                    bytes -= ingested.byteCount
-                    ingested.count(in: &report)
-                    repeats.note(ingested.isUnchanged)
-                    if let rejected = ingested.rejected { refused.add(rejected) }
-                    if refused.isFull { try await log.keep(refused.take()) }
-                    progress(report)
-                }
-            }
-            while let located = try next() {
-                guard !isStopped() else {
-                    report.wasStopped = true
-                    break
-                }
-                while payloads >= Ledger.ingestWindow
-                    || (payloads > 0 && bytes + located.byteCount > Ledger.ingestBytesMax)
-                {
-                    try await finishOne()
-                }
-                payloads += 1
-                bytes += located.byteCount
-                if repeats.areMost {
-                    chunk.append(located)
-                    if chunk.count >= RecentRepeats.chunkMax { startChunk() }
-                } else {
-                    group.addTask { [try await ingest(located, by: channel)] }
-                }
-            }
-            while payloads > 0 { try await finishOne() }
+        var run = RunningIngest()
+        do {
+            try await take(all: next, by: channel, isStopped, progress, in: &run)
+            try await log.keep(run.refused.take())
+        } catch {
+            progress(run.report)
+            throw error
         }
-        try await log.keep(refused.take())
-        return report
+        return run.report
+    }
+
+    // Reading is a task like the others: a refusal of the log is seen at once, also while input is
+    // waited for that may be an hour away.
+    private func take(
+        all next: @escaping @Sendable () async throws -> LocatedPayload?,
+        by channel: Channel,
+        _ isStopped: () -> Bool,
+        _ progress: (IngestReport) -> Void,
+        in run: inout RunningIngest
+    ) async throws {
+        try await withThrowingTaskGroup(of: Step.self) { group in
+            var (isReading, isAtEnd) = (false, false)
+            var held: LocatedPayload?
+            while true {
+                if let located = held, run.hasRoom(for: located) {
+                    held = nil
+                    for payloads in run.begin(located) { start(payloads, by: channel, in: &group) }
+                }
+                if held == nil, !isReading, !isAtEnd {
+                    if isStopped() {
+                        (run.report.wasStopped, isAtEnd) = (true, true)
+                    } else {
+                        isReading = true
+                        group.addTask { .read(try await next()) }
+                    }
+                }
+                // What would wait for others waits for no input.
+                if !isReading || run.isIdle, let rest = run.takeChunk() {
+                    start(rest, by: channel, in: &group)
+                }
+                guard let step = try await group.next() else { return }
+                switch step {
+                case .read(let located):
+                    isReading = false
+                    isAtEnd = located == nil
+                    held = located
+                    if held != nil, isStopped() {
+                        (held, run.report.wasStopped, isAtEnd) = (nil, true, true)
+                    }
+                case .ingested(let all):
+                    for ingested in all {
+                        run.finish(ingested)
+                        if run.refused.isFull { try await log.keep(run.refused.take()) }
+                        progress(run.report)
+                    }
+                }
+            }
+        }
+    }
+
+    private func start(
+        _ payloads: [LocatedPayload],
+        by channel: Channel,
+        in group: inout ThrowingTaskGroup<Step, any Error>
+    ) {
+        if payloads.count == 1 {
+            let located = payloads[0]
+            group.addTask { .ingested([try await ingest(located, by: channel)]) }
+        } else {
+            group.addTask { .ingested(try await ingestKnown(payloads, by: channel)) }
+        }
     }
 
     // Looks up first which bytes are in evidence, for those need no second check of signatures.
@@ -156,6 +180,54 @@ extension Ledger {
             return Ingested(located, .failure(error), rejected: kept)
         }
         return Ingested(located, .success(try await append(verified)))
+    }
+}
+
+/// What a task of a run has done.
+private enum Step: Sendable {
+    /// Read the next payload; nil at the end.
+    case read(LocatedPayload?)
+    case ingested([Ingested])
+}
+
+/// What a run holds in memory.
+private struct RunningIngest {
+    var report = IngestReport()
+    var refused = RejectionBatch()
+    private var bytes = 0
+    private var repeats = RecentRepeats()
+    private var chunk: [LocatedPayload] = []
+
+    func hasRoom(for located: LocatedPayload) -> Bool {
+        let count = report.underWay
+        return count == 0
+            || count < Ledger.ingestWindow && bytes + located.byteCount <= Ledger.ingestBytesMax
+    }
+
+    /// Takes a payload in; returns what is to be begun now, itself or with others.
+    mutating func begin(_ located: LocatedPayload) -> [[LocatedPayload]] {
+        report.underWay += 1
+        bytes += located.byteCount
+        guard repeats.areMost else { return [[located]] }
+        chunk.append(located)
+        return chunk.count < RecentRepeats.chunkMax ? [] : takeChunk().map { [$0] } ?? []
+    }
+
+    /// Whether nothing is begun that is not finished.
+    var isIdle: Bool { report.underWay == chunk.count }
+
+    /// What waits to be begun together; nil for nothing.
+    mutating func takeChunk() -> [LocatedPayload]? {
+        defer { chunk = [] }
+        return chunk.isEmpty ? nil : chunk
+    }
+
+    mutating func finish(_ ingested: Ingested) {
+        report.underWay -= 1
+        bytes -= ingested.byteCount
+        ingested.count(in: &report)
+        repeats.note(ingested.isUnchanged)
+        if let rejected = ingested.rejected { refused.add(rejected) }
     }
 }
 

@@ -9,6 +9,7 @@ import Postgres
 import Projections
 import Projector
 import Subledger
+import Synchronization
 
 struct DemoCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -84,11 +85,11 @@ struct DemoCommand: AsyncParsableCommand {
     private func ingest(_ simulator: AppStoreSimulator, into ledger: Ledger) async throws {
         let deliveries = Array(simulator.sampleHistory(count: subscriptions))
             .disordered(seed: seed)
-        var rest = deliveries.enumerated().makeIterator()
+        let rest = Mutex(deliveries.enumerated().makeIterator())
         var progress = Progress("ingest", isQuiet: quiet)
         let report = try await ledger.ingest(
             next: {
-                rest.next().map { index, delivery in
+                rest.withLock { $0.next() }.map { index, delivery in
                     LocatedPayload(path: "#\(index + 1)", payload: .success(delivery.payload))
                 }
             },

@@ -59,11 +59,12 @@ struct Failure: Error {
     private static func exitCode(of code: EventLogError.Code) -> ExitCode {
         switch code {
         case .notMigrated, .notUTF8, .schemaTooNew, .schemaTooOld, .migrationEdited,
-            .laneCountFixed, .roleMissing, .temporaryFile, .clockSkew:
+            .laneCountFixed, .roleMissing, .temporaryFile, .clockSkew, .sharedConnection:
             Exit.configuration
         case .tableInUse: Exit.tryAgain
         case .permissionDenied: Exit.permission
         case .databaseUnavailable, .catalogueTaken: Exit.unavailable
+        case .queueFull: Exit.tryAgain
         case .malformedLog, .cursorNotOfLog, .cursorBeyondLog: Exit.mismatch
         case .tooManyFacts, .tooManyStreams, .sharedPayloads: Exit.badInput
         case .database, .closed: Exit.internalError

@@ -100,25 +100,55 @@ struct IngestCommand: AsyncParsableCommand {
 
     /// Takes in a walk's payloads with progress on stderr.
     static func ingest(
-        _ walk: PayloadWalk,
+        _ walk: sending PayloadWalk,
         into ledger: Ledger,
         source: String,
         arrival: Arrival,
         voucher: Voucher = .nobody,
         isQuiet: Bool
     ) async throws -> (IngestReport, skipped: Int) {
-        var walk = walk
+        let reader = PayloadReader(walk)
         var progress = Progress("ingest", isQuiet: isQuiet)
-        let report = try await ledger.ingest(
-            next: { try walk.next() },
-            source: source,
-            arrival: arrival,
-            voucher: voucher,
-            isStopped: { Interrupt.isRequested },
-            progress: { progress.report($0.payloads, "payloads") }
+        var last = IngestReport()
+        let watch = Task { try await giveUpAfterInterrupt(ledger.log) }
+        defer { watch.cancel() }
+        do {
+            let report = try await ledger.ingest(
+                next: { try await reader.next() },
+                source: source,
+                arrival: arrival,
+                voucher: voucher,
+                isStopped: { Interrupt.isRequested },
+                progress: {
+                    last = $0
+                    progress.report($0.payloads, "payloads")
+                }
+            )
+            progress.finish()
+            return (report, await reader.skipped)
+        } catch let error as EventLogError where error.isRetryable {
+            progress.finish()
+            throw unfinished(error, last)
+        }
+    }
+
+    /// How long what is under way may take once the operator asked to stop: a database that answers
+    /// at all needs less.
+    private static let interruptSecondsMax = 5
+
+    private static func giveUpAfterInterrupt(_ log: EventLog) async throws {
+        while !Interrupt.isRequested { try await Task.sleep(for: .milliseconds(100)) }
+        log.giveUpAppends(after: .seconds(interruptSecondsMax))
+    }
+
+    // What is in and what is not, where the database left in the middle.
+    private static func unfinished(_ error: EventLogError, _ report: IngestReport) -> Failure {
+        Failure(
+            Interrupt.isRequested ? Exit.interrupted : Exit.unavailable,
+            (Interrupt.isRequested ? "stopped; " : "")
+                + "\(report.payloads) payloads are finished, \(report.underWay) were read and are "
+                + "not: run it again, nothing is written twice. \(error)"
         )
-        progress.finish()
-        return (report, walk.skipped)
     }
 
     private func print(_ report: IngestReport, skipped: Int, lanes: LaneCount) throws {

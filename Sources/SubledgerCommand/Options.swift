@@ -51,20 +51,32 @@ struct DatabaseOptions: ParsableArguments {
 
     /// How the log is opened, as the environment configures it.
     static func logOptions() throws -> EventLog.Options {
+        let environment = ProcessInfo.processInfo.environment
         var options = EventLog.Options()
-        guard let text = ProcessInfo.processInfo.environment[clockSkewVariable] else {
-            return options
+        if let text = environment[clockSkewVariable] {
+            guard let seconds = Int64(text), seconds >= 0 else {
+                throw ValidationError(
+                    "\(clockSkewVariable) is '\(text)'; expected a number of seconds from 0"
+                )
+            }
+            options.clockSkewSecondsMax = seconds
         }
-        guard let seconds = Int64(text), seconds >= 0 else {
-            throw ValidationError(
-                "\(clockSkewVariable) is '\(text)'; expected a number of seconds from 0"
-            )
+        if let text = environment[appendVariable] {
+            guard let seconds = Double(text), appendSeconds.contains(seconds) else {
+                throw ValidationError(
+                    "\(appendVariable) is '\(text)'; expected a number of seconds from 1 to 86400"
+                )
+            }
+            options.appendSecondsMax = seconds
         }
-        options.clockSkewSecondsMax = seconds
         return options
     }
 
     private static let clockSkewVariable = "SUBLEDGER_CLOCK_SKEW_SECONDS_MAX"
+    private static let appendVariable = "SUBLEDGER_APPEND_SECONDS_MAX"
+
+    /// A healthy commit may take a second on a busy disk; nobody waits longer than a day.
+    private static let appendSeconds = 1.0...86_400
 
     /// The log of the database.
     func openLog(_ options: EventLog.Options? = nil) async throws -> EventLog {

@@ -188,10 +188,11 @@ enum StandardInput {
     /// How often a wait looks whether somebody asked to stop.
     private static let pollMilliseconds: Int32 = 200
 
-    /// The next bytes; empty at the end, and once somebody asked to stop.
+    /// The next bytes; empty at the end, and once the operator asked to stop or the task is
+    /// cancelled.
     static func read() -> [UInt8] {
         var descriptor = pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0)
-        while !Interrupt.isRequested {
+        while !Interrupt.isRequested, !Task.isCancelled {
             guard poll(&descriptor, 1, pollMilliseconds) > 0 else { continue }
             return [UInt8](unsafeUninitializedCapacity: PayloadWalk.chunkByteCount) {
                 $1 = max(0, Foundation.read(STDIN_FILENO, $0.baseAddress, $0.count))

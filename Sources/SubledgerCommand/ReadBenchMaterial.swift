@@ -4,6 +4,7 @@ import EventLog
 import Events
 import Postgres
 import Subledger
+import Synchronization
 
 /// A ledger to read from, and the subscriptions in it that are read.
 struct ReadBenchMaterial {
@@ -64,10 +65,11 @@ struct ReadBenchMaterial {
                 roots: [try RootCertificate(der: simulator.store.pki.rootDER)]
             )
         )
-        var rest = deliveries.disordered(seed: seed).makeIterator()
+        let rest = Mutex(deliveries.disordered(seed: seed).makeIterator())
         _ = try await ledger.ingest(
             next: {
-                rest.next().map { LocatedPayload(path: "bench", payload: .success($0.payload)) }
+                rest.withLock { $0.next() }
+                    .map { LocatedPayload(path: "bench", payload: .success($0.payload)) }
             },
             source: "bench"
         )

@@ -5,6 +5,7 @@ import Events
 import Foundation
 import Postgres
 import Subledger
+import Synchronization
 import TestSupport
 
 /// A ledger that is filled by processes that get killed, with all that was promised to them.
@@ -344,9 +345,12 @@ extension Ledger {
     /// Takes in payloads.
     @discardableResult
     func ingest(_ payloads: [[UInt8]]) async throws -> IngestReport {
-        var rest = payloads.makeIterator()
+        let rest = Mutex(payloads.makeIterator())
         return try await ingest(
-            next: { rest.next().map { LocatedPayload(path: "", payload: .success($0)) } },
+            next: {
+                rest.withLock { $0.next() }
+                    .map { LocatedPayload(path: "", payload: .success($0)) }
+            },
             source: "test"
         )
     }

@@ -61,6 +61,75 @@ struct StandbyTests {
         try await server.stop()
     }
 
+    /// The address leads to the old primary, which was demoted, and then to the new one, while the
+    /// connections to the old one stay open.
+    @Test func `after a failover a log that stayed open writes to the new primary`() async throws {
+        let servers = (0..<2).map { _ in
+            EmbeddedServer(
+                home: TestServer.temporaryHome(),
+                options: .init(
+                    lifetime: .process,
+                    settings: ["fsync": "off", "wal_level": "replica"]
+                )
+            )
+        }
+        var places: [(sockets: String, data: String)] = []
+        for server in servers {
+            let session = try await PostgresSession.connect(try await server.start())
+            let row = try await session.query(
+                "SELECT current_setting('unix_socket_directories'), current_setting('data_directory')"
+            ).single()
+            places.append((try row.text(0), try row.text(1)))
+            await session.close()
+        }
+        let settings = try await servers[0].start()
+        _ = try await Migrator.migrate(settings)
+        let primary = try await EventLog.open(settings, .test())
+        _ = try await primary.append(verified(TestFacts.transaction(asOf: 1)))
+        await primary.close()
+        for server in servers { try await server.stop() }
+        let copy = try await Program(path: "/bin/cp").run(
+            ["-a", "\(places[0].data)/.", places[1].data]
+        )
+        #expect(copy.code == 0, "\(copy.errors)")
+        try Data().write(to: URL(fileURLWithPath: "\(places[0].data)/standby.signal"))
+        for server in servers { _ = try await server.start() }
+
+        let address = "/tmp/address-\(UUID().uuidString.prefix(8))"
+        defer { unlink(address) }
+        symlink(places[0].sockets, address)
+        let log = try await EventLog.open(
+            ConnectionSettings(settings.connectionString + " host=\(address)"),
+            .test()
+        )
+        #expect(try await log.verify().isOK)
+        async let outcomes = log.append(verified(TestFacts.transaction(price: 7, asOf: 2)))
+        async let keeping: Void = log.keep([Self.rejection])
+        let old = try await PostgresSession.connect(settings)
+        let before = try await Self.sessions(old)
+        // Both writers have met the standby, and come back to it.
+        while try await Self.sessions(old) < before + 4 { await Task.yield() }
+        symlink(places[1].sockets, address + ".new")
+        rename(address + ".new", address)
+        #expect(try await outcomes.first?.position.offset == 2)
+        try await keeping
+        #expect(try await log.rejections(limit: 1).count == 1)
+        #expect(try await log.verify().isOK)
+        await old.close()
+        await log.close()
+        for server in servers { try await server.stop() }
+    }
+
+    private static let rejection = RejectedPayload(
+        payload: [1, 2, 3],
+        body: nil,
+        reason: "test",
+        message: "refused",
+        source: "test",
+        location: "",
+        receivedAt: TestClock.noon
+    )
+
     private static func sessions(_ session: PostgresSession) async throws -> Int64 {
         try await session.query(
             "SELECT sessions FROM pg_stat_database WHERE datname = current_database()"

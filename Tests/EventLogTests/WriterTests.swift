@@ -75,7 +75,12 @@ struct WriterTests {
         try await variant.withLog { log, settings in
             let lane = variant.lanes.lane(of: "1000")
             let writers = (0..<8).map { _ in
-                Appender(settings: settings, identity: log.identity, making: .test)
+                Appender(
+                    settings: settings,
+                    identity: log.identity,
+                    making: .test,
+                    limits: log.limits
+                )
             }
             let facts = (0..<40).map { TestFacts.transaction(purchased: Int64($0)) }
             let appended = try await withThrowingTaskGroup(of: [AppendOutcome].self) { group in
@@ -85,7 +90,11 @@ struct WriterTests {
                         var outcomes: [AppendOutcome] = []
                         for step in facts.indices {
                             let fact = facts[(step + number * 5) % facts.count]
-                            outcomes += try await writer.append([submission(fact)], to: lane)[0]
+                            outcomes += try await writer.append(
+                                [submission(fact)],
+                                to: lane,
+                                by: log.limits.deadline()
+                            )[0]
                         }
                         return outcomes
                     }
@@ -151,13 +160,18 @@ struct WriterTests {
             let loser = Appender(
                 settings: losing,
                 identity: log.identity,
-                making: .test
+                making: .test,
+                limits: log.limits
             )
             let lane = variant.lanes.lane(of: "1000")
             let fact = TestFacts.transaction()
             try await Inspector.inspect(settings) { inspector in
                 try await inspector.session.execute(WriterTests.slowLoser)
-                async let lost = loser.append([submission(fact)], to: lane)
+                async let lost = loser.append(
+                    [submission(fact)],
+                    to: lane,
+                    by: log.limits.deadline()
+                )
                 while try await inspector.number(
                     "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
                 ) == 0 {}
@@ -169,7 +183,8 @@ struct WriterTests {
             }
             let next = try await loser.append(
                 [submission(TestFacts.transaction(purchased: 1))],
-                to: lane
+                to: lane,
+                by: log.limits.deadline()
             )
             #expect(next == [[.appended(Position(lane: lane, offset: 2))]])
             await loser.close()

@@ -1,4 +1,5 @@
 import AppStoreSimulator
+import Catalogue
 import EventLog
 import Events
 import Postgres
@@ -74,19 +75,34 @@ struct FailoverTests {
             )
             try await admin.execute(
                 """
-                CREATE TABLE public.seen (setting text);
+                CREATE TABLE public.seen (relation text, setting text);
                 GRANT INSERT ON public.seen TO PUBLIC;
                 CREATE FUNCTION public.look() RETURNS trigger LANGUAGE plpgsql AS $$
                 BEGIN
-                    INSERT INTO public.seen VALUES (current_setting('synchronous_commit'));
+                    INSERT INTO public.seen
+                    VALUES (TG_TABLE_NAME, current_setting('synchronous_commit'));
                     RETURN NULL;
-                END $$;
-                CREATE TRIGGER look AFTER INSERT ON ledger.commit EXECUTE FUNCTION public.look()
+                END $$
                 """
             )
+            let tables = ["catalog", "commit", "ingestion", "rejection"]
+            for table in tables {
+                try await admin.execute(
+                    "CREATE TRIGGER look AFTER INSERT ON ledger.\(table) "
+                        + "EXECUTE FUNCTION public.look()"
+                )
+            }
             try await ledger.ingest(simulator.life(0).notifications())
-            let seen = try await admin.query("SELECT DISTINCT setting FROM public.seen", [])
-            #expect(try seen.map { try $0.text(0) } == ["on"])
+            _ = try await ledger.ingest([[1, 2, 3]])
+            _ = try await CatalogueStore(log: ledger.log).add(
+                try CatalogueFile.read(SimulatedCatalogue.storekit),
+                effectiveFrom: nil,
+                source: "test",
+                recordedAt: .systemClock()
+            )
+            let seen = try await admin.query("SELECT DISTINCT relation, setting FROM public.seen")
+            #expect(try Set(seen.map { try $0.text(0) }) == Set(tables))
+            #expect(try Set(seen.map { try $0.text(1) }) == ["on"])
             await ledger.log.close()
             await admin.close()
         }

@@ -5,6 +5,7 @@ import Events
 import Postgres
 import Projector
 import Subledger
+import Synchronization
 import TestSupport
 
 /// Databases that hold a ledger of the same sixty simulated subscriptions.
@@ -52,10 +53,10 @@ extension Ledger {
     /// Takes in deliveries; none may be refused.
     @discardableResult
     func ingest(_ deliveries: [Delivery]) async throws -> IngestReport {
-        var rest = deliveries.enumerated().makeIterator()
+        let rest = Mutex(deliveries.enumerated().makeIterator())
         let report = try await ingest(
             next: {
-                rest.next().map { number, delivery in
+                rest.withLock { $0.next() }.map { number, delivery in
                     LocatedPayload(path: "#\(number)", payload: .success(delivery.payload))
                 }
             },

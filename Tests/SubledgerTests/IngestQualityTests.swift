@@ -3,6 +3,7 @@ import AppStoreSimulator
 import EventLog
 import Events
 import Subledger
+import Synchronization
 import TestSupport
 import Testing
 
@@ -73,15 +74,16 @@ struct IngestQualityTests {
 
     @Test func `a run that is stopped counts what it did`() async throws {
         try await withLedger(.migrated) { ledger in
-            var rest = Self.payloads.makeIterator()
-            var given = 0
+            let rest = Mutex(Self.payloads.makeIterator())
+            let given = Atomic(0)
             let report = try await ledger.ingest(
                 next: {
-                    given += 1
-                    return rest.next().map { LocatedPayload(path: "", payload: .success($0)) }
+                    given.add(1, ordering: .relaxed)
+                    return rest.withLock { $0.next() }
+                        .map { LocatedPayload(path: "", payload: .success($0)) }
                 },
                 source: "test",
-                isStopped: { given > 7 }
+                isStopped: { given.load(ordering: .relaxed) > 7 }
             )
             #expect(report.wasStopped && report.payloads == 7)
             let line = try #require(try await ledger.log.ingestQuality().sources.first)

@@ -4,6 +4,7 @@ import EventLog
 import Events
 import Postgres
 import Subledger
+import Synchronization
 import TestSupport
 import Testing
 
@@ -50,10 +51,13 @@ struct RejectionTests {
 
     @Test func `a file that cannot be read is told, not kept`() async throws {
         try await withLedger(.migrated) { ledger, _ in
-            var rest = [
+            let rest = Mutex([
                 LocatedPayload(path: "gone", payload: .failure(Rejection(.unreadable, "gone")))
-            ]
-            let report = try await ledger.ingest(next: { rest.popLast() }, source: "test")
+            ])
+            let report = try await ledger.ingest(
+                next: { rest.withLock { $0.popLast() } },
+                source: "test"
+            )
             #expect(report.rejectedByReason == [.unreadable: 1])
             #expect(try await ledger.log.rejections(limit: 1).count == 0)
         }
@@ -135,10 +139,10 @@ extension TestTemplate {
 extension Ledger {
     /// Takes in payloads as one run; refusals are in the report.
     func ingest(_ payloads: [[UInt8]], source: String = "test") async throws -> IngestReport {
-        var rest = payloads.enumerated().makeIterator()
+        let rest = Mutex(payloads.enumerated().makeIterator())
         return try await ingest(
             next: {
-                rest.next().map { number, payload in
+                rest.withLock { $0.next() }.map { number, payload in
                     LocatedPayload(path: "#\(number)", payload: .success(payload))
                 }
             },

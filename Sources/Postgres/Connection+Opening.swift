@@ -1,0 +1,104 @@
+import CPostgres
+
+/// What a session is set to before its first statement.
+extension Connection {
+    /// How long a pooler may take to answer the probe: in transaction mode a server is free for it
+    /// at once; in session mode the pool may be full, and the answer does not matter.
+    private static let probeTimeout = Duration.seconds(1)
+
+    /// Connects and prepares a session, in one round trip after that of the connection.
+    ///
+    /// Two more, and a second connection for a moment, if a pooler is in between.
+    convenience init(_ settings: ConnectionSettings) throws(PostgresError) {
+        try self.init(connectingTo: settings)
+        let mark = String(UInt64.random(in: 1...UInt64.max), radix: 16)
+        let first = try ask(Self.prepare(mark: mark))
+        if try first.int4(0) != PQbackendPID(handle) {
+            isPooled = true
+            guard try first.textIfPresent(1)?.isEmpty ?? true,
+                try ask(Self.readMark).textIfPresent(0) == mark,
+                Self.markSeenByAnother(settings) != mark
+            else { throw Self.shared() }
+        }
+        if let role = settings.role { try become(role) }
+    }
+
+    private func become(_ role: String) throws(PostgresError) {
+        do throws(PostgresError) {
+            try execute("SET ROLE \(try quotedIdentifier(role))", .obeyed)
+        } catch {
+            guard error.sqlState == "22023" else { throw error }
+            var named = error
+            named.message =
+                "This server has no role \(role), which the connection was to take. Create it, or "
+                + "name another."
+            throw named
+        }
+    }
+
+    // The mark is what a pooler betrays itself by: a fresh session of PostgreSQL has none, keeps the
+    // one it is given, and shows it to no other session.
+    //
+    // Sessions hold transactions while they fold, so a limit for idle ones is not meant for them; a
+    // transaction that only reads says so itself, so a default of read-only is not either.
+    private static func prepare(mark: String) -> String {
+        """
+        SELECT pg_backend_pid(), current_setting('subledger.session', true),
+            set_config('subledger.session', '\(mark)', false),
+            set_config('idle_in_transaction_session_timeout', '0', false),
+            set_config('default_transaction_read_only', 'off', false),
+            CASE WHEN current_setting('transaction_timeout', true) IS NOT NULL
+                THEN set_config('transaction_timeout', '0', false) END
+        """
+    }
+
+    private static let readMark = "SELECT current_setting('subledger.session', true)"
+
+    /// The answer to one statement, which is not prepared.
+    private func ask(_ sql: String) throws(PostgresError) -> PostgresRow {
+        try begin(.obeyed)
+        guard PQsendQueryParams(handle, sql, 0, nil, nil, nil, nil, 1) == 1 else { throw lost() }
+        try flush(.obeyed)
+        var rows: PostgresRows?
+        var failure: PostgresError?
+        while let result = try nextResult(.obeyed) {
+            let status = result.status
+            if status == .failed { failure = result.failure }
+            if status == .rows { rows = PostgresRows(result.take()) }
+            if isBroken { break }
+        }
+        if let failure { throw error(failure) }
+        guard let rows else { throw lost() }
+        return try rows.single()
+    }
+
+    /// The mark as a second connection sees it; nil where it sees none, or none can be had now.
+    private static func markSeenByAnother(_ settings: ConnectionSettings) -> String? {
+        do {
+            let other = try Connection(connectingTo: settings)
+            other.deadline = Deadline(after: probeTimeout)
+            return try other.ask(readMark).textIfPresent(0)
+        } catch {
+            // A pooler with no place for it is no ground for a refusal.
+            return nil
+        }
+    }
+
+    /// Describes a connection that other sessions use in between.
+    static func shared() -> PostgresError {
+        PostgresError(
+            .sharedConnection,
+            "The pooler in front of the database hands connections on between transactions, with "
+                + "the state of other sessions on them. Connect to PostgreSQL itself, or to a "
+                + "pooler in session mode (PgBouncer: pool_mode = session)."
+        )
+    }
+
+    private func quotedIdentifier(_ name: String) throws(PostgresError) -> String {
+        guard let quoted = PQescapeIdentifier(handle, name, name.utf8.count) else {
+            throw PostgresError(.invalidSettings, "The role's name is not valid UTF-8 text.")
+        }
+        defer { PQfreemem(quoted) }
+        return String(cString: quoted)
+    }
+}

@@ -1,0 +1,30 @@
+import Foundation
+import Subledger
+
+/// Walks payloads on a thread of its own: a pipe may have none for hours, and what is read must be
+/// appended meanwhile, on a machine with one processor, too.
+actor PayloadReader {
+    private let executor = QueueExecutor()
+    private var walk: PayloadWalk
+
+    /// A reader of what the walk finds.
+    init(_ walk: sending PayloadWalk) { self.walk = walk }
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+
+    /// Files that were passed over.
+    var skipped: Int { walk.skipped }
+
+    /// The next payload; nil after the last, and when nobody waits for one any more.
+    func next() throws -> LocatedPayload? { try walk.next() }
+}
+
+/// Runs jobs on a dispatch queue, whose threads may block.
+private final class QueueExecutor: SerialExecutor {
+    private let queue = DispatchQueue(label: "payloads")
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        queue.async { job.runSynchronously(on: self.asUnownedSerialExecutor()) }
+    }
+}

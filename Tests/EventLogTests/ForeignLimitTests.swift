@@ -1,0 +1,62 @@
+import EventLog
+import Events
+import Postgres
+import TestSupport
+import Testing
+
+/// Limits that a database sets for other users must not take the group commit apart.
+@Suite(.enabled { await TestServer.isAvailable })
+struct ForeignLimitTests {
+    @Test func `time limits of the database do not touch appends`() async throws {
+        try await Variant.all[0].withLog { log, settings in
+            try await Inspector.inspect(settings) { inspector in
+                let name = try #require(settings.database)
+                for limit in ["statement", "lock", "idle_in_transaction_session"] {
+                    try await inspector.session.execute(
+                        "ALTER DATABASE \(name) SET \(limit)_timeout = '1ms'"
+                    )
+                }
+            }
+            _ = try await appendAll(Self.payloads(100), to: [log])
+            try await Inspector.inspect(settings) { inspector in
+                try await inspector.session.execute("SET statement_timeout = 0")
+                #expect(try await inspector.number("SELECT count(*) FROM ledger.event") == 100)
+                let commits = try await inspector.number("SELECT count(*) FROM ledger.commit")
+                #expect(commits < 50, "the batches were taken apart")
+                try await inspector.session.execute(
+                    "ALTER DATABASE \(try #require(settings.database)) RESET statement_timeout"
+                )
+            }
+            try await expectSound(log, settings)
+        }
+    }
+
+    @Test func `a batch that was stopped from outside is tried again as a whole`() async throws {
+        try await Variant.all[0].withLog { log, settings in
+            _ = try await log.append(verified(TestFacts.transaction(purchased: 9000)))
+            try await Inspector.inspect(settings) { inspector in
+                try await inspector.session.execute("BEGIN; LOCK TABLE ledger.commit")
+                async let appended = appendAll(Self.payloads(100), to: [log])
+                var isStopped = false
+                while !isStopped {
+                    isStopped =
+                        try await inspector.number(
+                            """
+                            SELECT count(pg_cancel_backend(pid)) FROM pg_stat_activity
+                            WHERE datname = current_database() AND wait_event_type = 'Lock'
+                            """
+                        ) > 0
+                }
+                try await inspector.session.execute("COMMIT")
+                #expect(try await appended.count == 100)
+                let commits = try await inspector.number("SELECT count(*) FROM ledger.commit")
+                #expect(commits < 50, "the batch was taken apart")
+            }
+            try await expectSound(log, settings)
+        }
+    }
+
+    private static func payloads(_ count: Int64) -> [Verified<[Fact]>] {
+        (0..<count).map { verified(TestFacts.transaction(purchased: $0)) }
+    }
+}
