@@ -66,10 +66,30 @@ struct RoleTests {
             ["projections"], ["feed"], ["streams"], ["report", "drift"],
             ["follow", "--wait-for", "1"], ["rejections"], ["catalog", "list"],
         ] { try await roles.reader.expect(0, arguments) }
+        try await Self.erase(roles)
         let session = try await PostgresSession.connect(roles.settings(of: roles.readerName))
         let rows = try await session.query("SELECT count(*) FROM projection.movements")
         #expect(try rows.single().int8(0) > 0)
         await session.close()
+    }
+}
+
+extension RoleTests {
+    // Nobody but a member of ledger_eraser: not even the owner, who could do worse by other means.
+    private static func erase(_ roles: Roles) async throws {
+        let streams = try await roles.reader.json([StreamLine].self, "streams")
+        let stream = try #require(streams.first { $0.environment == "Production" })
+        let arguments = [
+            "erase", "subscription", stream.originalTransactionId, "--reason", "test",
+            "--with-siblings",
+        ]
+        try await roles.reader.expect(0, arguments + ["--dry-run"])
+        for role in [roles.reader, roles.writer, roles.builder, roles.owner] {
+            try await role.expect(77, arguments)
+        }
+        try await roles.eraser.expect(0, arguments)
+        try await roles.reader.expect(0, "verify")
+        try await roles.follower.expect(0, "follow", "--once", "--quiet")
     }
 }
 
@@ -83,6 +103,7 @@ private struct Roles {
     let follower: Command
     let writer: Command
     let reader: Command
+    let eraser: Command
     let readerName: String
     let settings: ConnectionSettings
     private let names: [String]
@@ -90,7 +111,7 @@ private struct Roles {
     init(_ settings: ConnectionSettings) async throws {
         self.settings = settings
         let process = ProcessInfo.processInfo.processIdentifier
-        names = ["founder", "owner", "builder", "follower", "writer", "reader"].map {
+        names = ["founder", "owner", "builder", "follower", "writer", "reader", "eraser"].map {
             "\($0)_\(process)"
         }
         readerName = names[5]
@@ -101,12 +122,14 @@ private struct Roles {
                 GRANT ledger_projector TO \(names[2]), \(names[3]);
                 GRANT CREATE ON DATABASE \(database) TO \(names[0]), \(names[2]);
                 GRANT ledger_writer TO \(names[4]);
-                GRANT ledger_reader TO \(names[5])
+                GRANT ledger_reader TO \(names[5]);
+                GRANT ledger_eraser TO \(names[6])
                 """
         )
         let commands = names.map { Command(settings.loggedIn(as: $0)) }
         (founder, owner, builder) = (commands[0], commands[1], commands[2])
         (follower, writer, reader) = (commands[3], commands[4], commands[5])
+        eraser = commands[6]
     }
 
     func settings(of role: String) -> ConnectionSettings { settings.loggedIn(as: role) }

@@ -1,0 +1,133 @@
+import Foundation
+import Postgres
+import TestSupport
+import Testing
+
+/// `erase` from the outside: what goes, what stays, and who may.
+@Suite(.enabled { await TestServer.isAvailable })
+struct EraseTests {
+    @Test func `a customer is erased, and every command says so`() async throws {
+        try await Self.withLinked("anna@example.com") { command, _, id in
+            let periods = try await command.expect(0, "periods", id, "--json")
+            let dry = try await Self.erase(command, "customer", "anna@example.com", "--dry-run")
+            #expect(!dry.erased)
+            #expect(dry.erasures.map(\.scope) == ["customer"])
+            #expect(dry.erasures.allSatisfy { $0.position == nil })
+            let head = try #require(
+                try await command.json(VerifyDocument.self, "verify").heads.first
+            )
+            let done = try await Self.erase(command, "customer", "anna@example.com")
+            #expect(done.erased)
+            #expect(done.erasures.map(\.position) == [head.offset + 1])
+            #expect(done.erasures.map(\.events) == dry.erasures.map(\.events))
+
+            #expect(try await command.expect(0, "periods", id, "--json") == periods)
+            let history = try await command.expect(0, "history", id)
+            for words in ["not kept", "rest erased", "ticket 4711", "privacy team"] {
+                #expect(history.contains(words), "\(words): \(history)")
+            }
+            #expect(!history.contains("anna"))
+            let verified = try await command.expect(0, "verify")
+            #expect(verified.contains("erased: a part of"))
+            let signatures = try await command.expect(
+                0,
+                ["verify", "--signatures", "--root-certificate", try await Simulation.shared.root]
+            )
+            #expect(signatures.contains("not kept after erasures"))
+            let raw = try await command.run("event", "1", "--raw")
+            #expect([0, 4].contains(raw.code))
+            let feed = try await command.expect(0, "feed")
+            #expect(feed.contains("\"erased\":\"person\""))
+            #expect(feed.contains("\"kind\":\"erasure\"") && !feed.contains("anna"))
+            #expect(
+                try await command.run(
+                    "erase",
+                    "customer",
+                    "anna@example.com",
+                    "--reason",
+                    "again"
+                ).code == 4
+            )
+        }
+    }
+
+    @Test func `a subscription is erased, and its facts do not come back`() async throws {
+        try await Self.withLinked("anna") { command, _, id in
+            try await command.expect(0, "rebuild", "--quiet")
+            _ = try await Self.erase(command, "subscription", id, "--with-siblings")
+            try await command.expect(0, "follow", "--once", "--quiet")
+            try await command.expect(0, "rebuild", "--check", "--quiet")
+            let history = try await command.expect(0, "history", id)
+            #expect(history.contains("erased: the subscription"))
+            #expect(history.contains("ticket 4711"))
+            let simulation = try await Simulation.shared
+            let again = try await command.expect(0, simulation.arguments + [simulation.payloads, "--json"])
+            #expect(again.contains("\"erased\":"))
+            #expect(!again.contains("\"erased\":0,"), "\(again)")
+            try await command.expect(0, "verify")
+            try await command.expect(0, "explain", id)
+            try await command.expect(0, "rebuild", "--check", "--quiet")
+            let twice = try await Self.erase(command, "subscription", id)
+            #expect(twice.erasures.isEmpty)
+        }
+    }
+
+    @Test func `a reason is needed, and an id that is known`() async throws {
+        try await Self.withLinked("anna") { command, _, id in
+            #expect(try await command.run("erase", "subscription", id).code == 64)
+            let empty = try await command.run("erase", "subscription", id, "--reason", "")
+            #expect(empty.code == 64)
+            let unknown = try await command.run(
+                "erase",
+                "subscription",
+                "1",
+                "--reason",
+                "ticket"
+            )
+            #expect(unknown.code == 4)
+            try await command.expect(0, "history", id)
+            #expect(try await command.json(VerifyDocument.self, "verify").ok)
+        }
+    }
+}
+
+extension EraseTests {
+    private struct Document: Decodable {
+        let erased: Bool
+        let erasures: [Line]
+
+        struct Line: Decodable {
+            let position: Int64?
+            let scope: String
+            let events: String
+        }
+    }
+
+    private static func erase(
+        _ command: Command,
+        _ arguments: String...
+    ) async throws -> Document {
+        let output = try await command.expect(
+            0,
+            ["erase"] + arguments
+                + ["--reason", "ticket 4711", "--by", "privacy team", "--json"]
+        )
+        return try JSONDecoder().decode(Document.self, from: Data(output.utf8))
+    }
+
+    /// A ledger of simulated payloads, one subscription of which is linked to a customer.
+    private static func withLinked(
+        _ customer: String,
+        _ body: (Command, ConnectionSettings, String) async throws -> Void
+    ) async throws {
+        let simulation = try await Simulation.shared
+        try await withLedger { command, settings in
+            try await command.expect(0, simulation.arguments + [simulation.payloads])
+            let streams = try await command.json([StreamLine].self, "streams")
+            let stream = try #require(streams.first { $0.environment == "Production" })
+            let id = stream.originalTransactionId
+            try await command.expect(0, "customers", "link", customer, id, "--by", "tester")
+            try await body(command, settings, id)
+        }
+    }
+}
