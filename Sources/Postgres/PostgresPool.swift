@@ -60,14 +60,16 @@ public final class PostgresPool: Sendable {
 
     /// Lends a session for the time of the body.
     ///
-    /// A session that comes back broken or inside a transaction is dropped. Throws what the body
-    /// throws, and `poolTimeout`, `closed`, `cancelled` or the errors of
-    /// ``PostgresSession/connect(_:)`` before it. A body that borrows again from the same pool can
-    /// wait for itself.
+    /// A session that comes back broken or inside a transaction is dropped. A body that borrows again
+    /// from the same pool can wait for itself.
     ///
     /// - Parameters:
     ///   - deadline: Limits the opening of a session, and all that the body waits for in it.
+    ///   - isolation: The actor of the caller.
     ///   - body: Uses the session.
+    /// - Returns: What the body returns.
+    /// - Throws: What the body throws, and `poolTimeout`, `closed`, `cancelled` or the errors of
+    ///   ``PostgresSession/connect(_:by:)`` before it.
     public func withSession<R, E: PostgresErrorConvertible>(
         by deadline: Deadline? = nil,
         isolation: isolated (any Actor)? = #isolation,

@@ -41,6 +41,7 @@ public final class PgBouncer: Sendable {
     ///   - server: A server on a Unix socket.
     ///   - mode: How it deals its connections out.
     ///   - options: Further lines of its section `[pgbouncer]`.
+    /// - Throws: `PgBouncerMissing`, `PgBouncerSilent`.
     public init(
         of server: ConnectionSettings,
         mode: Mode,
