@@ -1,5 +1,5 @@
 # Two commands for a newcomer: `make demo` and `make test`. Everything CI does, a laptop can do.
-.PHONY: help demo test laws fuzz lint build release snapshot format dependencies clean-database
+.PHONY: help demo test laws kills fuzz lint build release snapshot format dependencies clean-database
 
 SUBLEDGER = .build/debug/subledger
 SOURCES = Sources Tests Projections schema Package.swift
@@ -22,6 +22,11 @@ test: dependencies ## Run all tests; a PostgreSQL of their own is started and st
 laws: dependencies ## Hold the laws and the truth against SUBLEDGER_HISTORIES random histories (200000), optimised.
 	SUBLEDGER_HISTORIES=$${SUBLEDGER_HISTORIES:-200000} swift test -c release \
 	    -Xswiftc -enable-testing --disable-xctest --filter 'HistoryLawTests|MassTruthTests'
+
+kills: dependencies ## Kill writers, backends and the server SUBLEDGER_KILLS times (1000) among erasures and checkpoints.
+	swift build --build-tests
+	SUBLEDGER_KILLS=$${SUBLEDGER_KILLS:-1000} swift test --skip-build --disable-xctest \
+	    --filter 'CrashTests.*among'
 
 fuzz: ## Fuzz every decoder, optimised, for SUBLEDGER_FUZZ_SECONDS (60 unless told).
 	swift run -c release Fuzz

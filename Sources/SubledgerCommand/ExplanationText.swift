@@ -22,6 +22,7 @@ struct ExplanationText {
     var text: String {
         var lines = [title, ""] + verdicts + [difference, ""]
         if !explanation.rowsNow.isEmpty || !explanation.rowsThen.isEmpty { lines += picture }
+        lines += answer.erasures.lines(lanes: lanes).map { "  " + $0 }
         lines += ["  because"] + because + [changesIf, policy, next]
         return lines.joined(separator: "\n")
     }
@@ -84,7 +85,7 @@ struct ExplanationText {
     private var lanes: LaneCount { answer.customer.lanes }
 
     private var because: [String] {
-        guard !explanation.because.isEmpty else { return ["   nothing was known"] }
+        guard !explanation.because.isEmpty else { return ["   nothing is known"] }
         var table = TextTable(["", "position", "effective", "what", "did", "period", "recorded"])
         for (index, event) in explanation.because.enumerated() {
             let type = [event.notificationType, event.subtype].compactMap { $0 }

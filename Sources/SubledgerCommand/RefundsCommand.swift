@@ -33,7 +33,9 @@ struct RefundsCommand: AsyncParsableCommand {
 
     private func document(from log: EventLog) async throws -> RefundsDocument {
         let stream = try await question.stream(in: log)
-        let timeline = Timeline(try await log.history(of: stream, knownAt: question.knownAt))
+        let history = try await log.history(of: stream, knownAt: question.knownAt)
+        ErasureMarks(history.events).tell(lanes: log.identity.lanes)
+        let timeline = Timeline(history)
         let cases = Refunds(timeline).rows.filter { row in
             at.map { at in row.begun.map { $0 <= at } ?? true } ?? true
         }

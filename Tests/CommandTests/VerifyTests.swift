@@ -41,8 +41,8 @@ struct VerifyTests {
             let kept = try await command.expect(0, "verify", "--json")
             #expect(
                 try members(kept) == [
-                    "ok", "events", "commits", "heads", "firstMismatch", "checkpoints",
-                    "storedCheckpoints", "asItWas", "rewritten", "note",
+                    "ok", "events", "commits", "erasedEvents", "heads", "firstMismatch",
+                    "checkpoints", "storedCheckpoints", "asItWas", "rewritten", "note",
                 ]
             )
             #expect(try members(kept, "heads") == ["lane", "offset", "commit", "digest"])

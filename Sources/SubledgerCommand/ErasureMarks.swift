@@ -1,0 +1,51 @@
+import Events
+
+/// Where something of a subscription was erased, so that no answer is mistaken for the whole truth.
+struct ErasureMarks {
+    private let found: [(stream: StreamID, event: Event, erasure: Erasure)]
+
+    /// The erasures in these events.
+    init(_ events: some Sequence<Event>) {
+        found = events.compactMap { event in
+            guard event.fact.kind == .erasure else { return nil }
+            return Erasure(event.fact.content).map { (event.fact.stream, event, $0) }
+        }
+    }
+
+    /// Tells on stderr what was erased, when, and why: one line an erasure.
+    func tell(lanes: LaneCount) {
+        for line in lines(lanes: lanes) { Terminal.write(line) }
+    }
+
+    /// One line for each erasure from which an answer may suffer.
+    func lines(lanes: LaneCount) -> [String] {
+        found.compactMap { stream, event, erasure in
+            let lost: String
+            switch erasure.scope {
+            case .subscription:
+                lost = "all that was known of it then was removed, and no answer knows it any more"
+            case .customer, .link:
+                lost = "what identified its customer then was removed; the purchases are as they were"
+            case .payload: return nil
+            }
+            let reason = event.fact.content.text(.erasureReason).map { " (\($0))" } ?? ""
+            return "erased: \(stream.originalTransactionId) by event "
+                + "\(event.position.mark(lanes: lanes)) on \(event.recordedAt.clock)\(reason): \(lost)"
+        }
+    }
+
+    /// The same in JSON.
+    func document(lanes: LaneCount) -> JSONTree {
+        .array(
+            found.map { stream, event, erasure in
+                .object([
+                    "originalTransactionId": .text(stream.originalTransactionId),
+                    "position": JSONTree(event.position, lanes: lanes),
+                    "recordedAt": JSONTree(iso: event.recordedAt),
+                    "scope": .text(erasure.scope.rawValue),
+                    "reason": JSONTree(event.fact.content.text(.erasureReason)),
+                ])
+            }
+        )
+    }
+}
