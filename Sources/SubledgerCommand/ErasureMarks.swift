@@ -25,7 +25,8 @@ struct ErasureMarks {
             case .subscription:
                 lost = "all that was known of it then was removed, and no answer knows it any more"
             case .customer, .link:
-                lost = "what identified its customer then was removed; the purchases are as they were"
+                lost =
+                    "what identified its customer then was removed; the purchases are as they were"
             case .payload: return nil
             }
             let reason = event.fact.content.text(.erasureReason).map { " (\($0))" } ?? ""

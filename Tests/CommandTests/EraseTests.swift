@@ -61,7 +61,10 @@ struct EraseTests {
             #expect(history.contains("erased: the subscription"))
             #expect(history.contains("ticket 4711"))
             let simulation = try await Simulation.shared
-            let again = try await command.expect(0, simulation.arguments + [simulation.payloads, "--json"])
+            let again = try await command.expect(
+                0,
+                simulation.arguments + [simulation.payloads, "--json"]
+            )
             #expect(again.contains("\"erased\":"))
             #expect(!again.contains("\"erased\":0,"), "\(again)")
             try await command.expect(0, "verify")

@@ -17,7 +17,8 @@ struct RealDataTests {
             let output = try await command.expect(65, "ingest", "--json", "--vouch", folder)
             #expect(
                 try members(output) == [
-                    "payloads", "appended", "duplicates", "erased", "unchanged", "rejected", "streams",
+                    "payloads", "appended", "duplicates", "erased", "unchanged", "rejected",
+                    "streams",
                     "skipped", "positions", "rejections", "notices",
                 ]
             )
