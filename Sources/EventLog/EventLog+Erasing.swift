@@ -31,6 +31,34 @@ public struct StreamErasure: Hashable, Sendable {
 }
 
 extension EventLog {
+    /// The events that erased something of these subscriptions, by position.
+    ///
+    /// - Parameter streams: The subscriptions.
+    /// - Returns: The events of kind `erasure`, whatever they took.
+    /// - Throws: `databaseUnavailable`, `malformedLog`.
+    public func erasures(of streams: [StreamID]) async throws(EventLogError) -> [Event] {
+        guard !streams.isEmpty else { return [] }
+        let lanes = identity.lanes
+        let parameters: [PostgresValue] = [
+            .int4Array(streams.map { Int32(lanes.lane(of: $0.originalTransactionId)) }),
+            .textArray(streams.map(\.environment.word)),
+            .textArray(streams.map(\.originalTransactionId)),
+        ]
+        return try await reading("look for erasures") { session in
+            try await session.query(
+                """
+                SELECT \(EventRows.columns)
+                FROM unnest($1::int[], $2::text[], $3::text[]) AS stream (lane, environment, id)
+                JOIN ledger.event e ON e.kind = 'erasure' AND e.lane = stream.lane
+                    AND e.original_transaction_id = stream.id
+                    AND e.environment = stream.environment
+                ORDER BY e.lane, e.lane_offset
+                """,
+                parameters
+            ).map { try EventRows.event(in: $0) }
+        }
+    }
+
     /// Makes the operator's statement for an erasure of that subscription, as of that instant on the
     /// server's clock.
     public typealias ErasureStating =

@@ -102,7 +102,8 @@ extension EventLogError {
             self.init(
                 .permissionDenied,
                 "\(action): \(error); grant the role that this needs (ledger_reader to read, "
-                    + "ledger_writer to append, ledger_owner and CREATE on the database to migrate)"
+                    + "ledger_writer to append, ledger_eraser to erase, ledger_owner and CREATE on the "
+                    + "database to migrate)"
             )
         case "25006":
             self.init(

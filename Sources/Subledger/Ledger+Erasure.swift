@@ -24,8 +24,8 @@ public struct ErasureReason: Hashable, Sendable {
 extension Ledger {
     /// What must be erased so that the log does not hold the customer any more, sorted.
     ///
-    /// The subscriptions that a link ever gave the customer, and those whose app account token is the
-    /// name. Of a subscription that belongs to somebody else now, only the links go that name the
+    /// The subscriptions that a link ever gave the customer, those whose app account token is the
+    /// name, and those with an app account token of the customer's own subscriptions. Of a subscription that belongs to somebody else now, only the links go that name the
     /// customer.
     ///
     /// - Parameter customer: The app's own name for the customer, or an app account token.
@@ -36,15 +36,23 @@ extension Ledger {
     ) async throws(EventLogError) -> [ErasureTarget] {
         var streams = Set(try await log.streams(ofCustomer: customer))
         streams.formUnion(try await log.streams(ofAppAccountTokens: [customer]))
+        // The tokens of the customer's own subscriptions name the customer wherever they stand.
+        var tokens: Set<String> = []
+        for stream in streams {
+            let history = try await log.history(of: stream)
+            guard !StreamClaims(Timeline(history)).isSomebodyElses(than: customer) else { continue }
+            for event in history.events {
+                if let token = event.fact.content.text(.appAccountToken) { tokens.insert(token) }
+            }
+        }
+        streams.formUnion(try await log.streams(ofAppAccountTokens: tokens.sorted()))
         var targets: [ErasureTarget] = []
         for stream in streams.sorted() {
             let claims = StreamClaims(Timeline(try await log.history(of: stream)))
-            let holder = claims.linkedCustomer
-            let isSomebodyElses = holder.map { FieldValue.text($0) != .text(customer) } ?? false
             targets.append(
                 ErasureTarget(
                     stream: stream,
-                    scope: isSomebodyElses ? .link : .customer,
+                    scope: claims.isSomebodyElses(than: customer) ? .link : .customer,
                     customer: customer
                 )
             )
@@ -113,5 +121,12 @@ extension Ledger {
             erased += done
         }
         return erased
+    }
+}
+
+extension StreamClaims {
+    /// Whether a link gives the subscription to another customer now.
+    fileprivate func isSomebodyElses(than customer: String) -> Bool {
+        linkedCustomer.map { FieldValue.text($0) != .text(customer) } ?? false
     }
 }

@@ -15,6 +15,8 @@ public enum LinkOutcome: Sendable {
     case appended([Position])
     /// The log knew it, by the event at that position.
     case duplicate(Position)
+    /// It is as of a time before the erasure at that position: nothing was appended.
+    case erased(Position)
 
     /// A link that is in the way.
     public struct Hold: Sendable {
@@ -113,6 +115,7 @@ extension Ledger {
         var outcomes: [AppendOutcome] = []
         for payload in payloads { outcomes += try await append(payload).outcomes }
         let appended = outcomes.filter(\.isNew).map(\.position)
+        if let refused = outcomes.first(where: \.isErased) { return .erased(refused.position) }
         guard appended.isEmpty, let known = outcomes.last else { return .appended(appended) }
         return .duplicate(known.position)
     }

@@ -38,6 +38,7 @@ struct CustomerOrStreamOptions: ParsableArguments {
             id: id,
             environment: whole.environment,
             lanes: ledger.log.identity.lanes,
+            erasures: ErasureMarks(whole.histories.flatMap(\.events)),
             histories: whole.histories.map { history in
                 let lane = ledger.log.identity.lanes.lane(
                     of: history.stream.originalTransactionId
@@ -99,6 +100,8 @@ struct AskedCustomer {
     let id: String
     let environment: Environment
     let lanes: LaneCount
+    /// What was erased of the subscriptions, whenever that was.
+    let erasures: ErasureMarks
     let histories: [RecordedHistory]
 
     /// The lanes of the subscriptions, ascending, each once.

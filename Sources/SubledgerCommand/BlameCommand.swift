@@ -33,6 +33,7 @@ struct BlameCommand: AsyncParsableCommand {
         let instant = at ?? .systemClock()
         let asked = try await customer.ask(ledger, at: instant, knownAt: knownAt)
         await ledger.log.close()
+        for line in asked.erasures.lines(lanes: asked.lanes) { Terminal.write(line) }
         let blames = asked.histories.map { Blame($0, at: instant) }
         if output.json {
             try Terminal.print(

@@ -38,7 +38,7 @@ struct ChangesCommand: AsyncParsableCommand {
             knownAt: question.knownAt
         )
         let history = try await log.history(of: stream, knownAt: question.knownAt)
-        ErasureMarks(history.events).tell(lanes: log.identity.lanes)
+        try await ErasureMarks.tell(of: [stream], in: log)
         let rows = PlanChanges(Timeline(history), catalogues).rows
         return ChangesDocument(stream, asked(rows), lanes: log.identity.lanes)
     }

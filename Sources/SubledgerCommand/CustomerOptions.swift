@@ -33,6 +33,9 @@ struct CustomerOptions: ParsableArguments {
         let customer = try await customer(in: ledger)
         let catalogues = try await ledger.catalogues(knownAt: knownAt)
         let own = try await ownStream(in: ledger)
+        let named = StreamID(environment: Environment(environment), originalTransactionId: id)
+        let asked = Set((customer.streams + customer.related).map(\.stream)).union([named])
+        try await ErasureMarks.tell(of: asked.sorted(), in: ledger.log)
         await ledger.log.close()
         return KnownCustomer(
             timelines: KnownCustomer.timelines(

@@ -182,6 +182,13 @@ struct StatementDocument: Encodable {
             outcome = "duplicate"
             positions = [PositionValue(position, lanes: lanes)]
             positionTexts = [position.mark(lanes: lanes)]
+        case .erased(let position):
+            throw Failure(
+                Exit.badInput,
+                "event \(position.mark(lanes: lanes)) erased what was stated of "
+                    + "\(link.stream.originalTransactionId) before it; nothing was appended. State the "
+                    + "link as of a later --at"
+            )
         case .unknownStream:
             throw Failure(
                 Exit.notFound,

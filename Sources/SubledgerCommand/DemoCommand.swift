@@ -132,6 +132,7 @@ struct DemoCommand: AsyncParsableCommand {
                     id: stream.originalTransactionId,
                     environment: stream.environment,
                     lanes: ledger.log.identity.lanes,
+                    erasures: ErasureMarks([history].flatMap(\.events)),
                     histories: [history]
                 ),
                 product: nil,

@@ -155,6 +155,7 @@ struct ExplainedSample {
             id: id,
             environment: sample.stream.environment,
             lanes: lanes,
+            erasures: ErasureMarks([history].flatMap(\.events)),
             histories: [history]
         )
         silence = ExplainedSample.silence(on: readable == nil ? nil : history)

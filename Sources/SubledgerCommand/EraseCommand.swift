@@ -84,8 +84,9 @@ struct EraseCustomerCommand: AsyncParsableCommand {
         abstract: "Remove what identifies a customer; purchases stay, under Apple's ids.",
         discussion: """
             Of every subscription that a link ever gave the customer, or whose app account token is \
-            NAME: links, tokens, unknown properties and all payloads go. Purchases, prices and \
-            periods stay, as bookkeeping needs them, under Apple's pseudonymous ids. Of a \
+            NAME or one of theirs: links, tokens, unknown properties and all payloads go. Purchases, prices and \
+            periods stay, as bookkeeping needs them, under Apple's pseudonymous ids (appTransactionId is \
+            one of them). Of a \
             subscription that belongs to another customer now, only the links that name this one go.
 
             What Apple sends about these subscriptions later is taken in without what identifies a \
@@ -224,8 +225,9 @@ private struct ErasureDocument: Encodable {
             return
         }
         Terminal.write(
-            "The old rows lie in the database's files until they are vacuumed. As a member of "
-                + "ledger_owner, run: VACUUM ledger.event, ledger.confirmation, ledger.evidence"
+            "The old bytes lie in the database's files until PostgreSQL writes over them. To remove "
+                + "them now, run as a member of ledger_owner: VACUUM FULL ledger.event, "
+                + "ledger.confirmation, ledger.evidence (it stops appends while it rewrites them)"
         )
     }
 }

@@ -1,3 +1,4 @@
+import EventLog
 import Events
 
 /// Where something of a subscription was erased, so that no answer is mistaken for the whole truth.
@@ -12,10 +13,16 @@ struct ErasureMarks {
         }
     }
 
-    /// Tells on stderr what was erased, when, and why: one line an erasure.
-    func tell(lanes: LaneCount) {
-        for line in lines(lanes: lanes) { Terminal.write(line) }
+    /// Tells on stderr what was erased of these subscriptions, when, and why: one line an erasure.
+    ///
+    /// Whatever of the log was asked for: an erasure takes away what was known before it, too.
+    static func tell(of streams: [StreamID], in log: EventLog) async throws {
+        let marks = ErasureMarks(try await log.erasures(of: streams))
+        for line in marks.lines(lanes: log.identity.lanes) { Terminal.write(line) }
     }
+
+    /// Whether all that was known of one of the subscriptions was erased.
+    var tookEverything: Bool { found.contains { $0.erasure.scope == .subscription } }
 
     /// One line for each erasure from which an answer may suffer.
     func lines(lanes: LaneCount) -> [String] {

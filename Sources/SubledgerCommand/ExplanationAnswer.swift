@@ -40,13 +40,10 @@ struct ExplanationAnswer {
             "policy": policy,
             "catalogVersion": catalogueVersion.map { .number(Int64($0)) } ?? .null,
             "projection": projection,
-            "erasures": erasures.document(lanes: customer.lanes),
+            "erasures": customer.erasures.document(lanes: customer.lanes),
             "proof": now.proof(lanes: customer.lanes),
         ])
     }
-
-    /// What was erased of these subscriptions.
-    var erasures: ErasureMarks { ErasureMarks(customer.histories.flatMap(\.events)) }
 
     private func answer(_ answer: AccessAnswer, _ marks: KnowledgeMarks) -> JSONTree {
         .object([

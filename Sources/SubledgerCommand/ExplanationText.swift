@@ -22,7 +22,7 @@ struct ExplanationText {
     var text: String {
         var lines = [title, ""] + verdicts + [difference, ""]
         if !explanation.rowsNow.isEmpty || !explanation.rowsThen.isEmpty { lines += picture }
-        lines += answer.erasures.lines(lanes: lanes).map { "  " + $0 }
+        lines += answer.customer.erasures.lines(lanes: lanes).map { "  " + $0 }
         lines += ["  because"] + because + [changesIf, policy, next]
         return lines.joined(separator: "\n")
     }
@@ -46,9 +46,11 @@ struct ExplanationText {
 
     private func word(_ answer: AccessAnswer) -> String { answer.hasAccess ? "yes" : "no " }
 
-    private func reason(_ answer: AccessAnswer) -> String {
-        switch answer {
+    private func reason(_ given: AccessAnswer) -> String {
+        switch given {
         case .access(let row): "\(row.kind.rawValue) \(span(row))"
+        case .none(_, nil) where answer.customer.erasures.tookEverything:
+            "not known any more: it was erased"
         case .none(let reason, nil): reason.words
         case .none(let reason, let row?): "\(reason.words): \(span(row))"
         }

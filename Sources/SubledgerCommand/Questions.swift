@@ -24,8 +24,8 @@ struct PeriodsCommand: AsyncParsableCommand {
         let log = try await database.openLog()
         let stream = try await question.stream(in: log)
         let history = try await log.history(of: stream, knownAt: question.knownAt)
+        try await ErasureMarks.tell(of: [stream], in: log)
         await log.close()
-        ErasureMarks(history.events).tell(lanes: log.identity.lanes)
         let periods = ActivePeriods(Timeline(history))
         let rows = periods.rows.filter { row in
             at.map { row.validFrom <= $0 && $0 < row.validTo } ?? true

@@ -34,7 +34,7 @@ struct RefundsCommand: AsyncParsableCommand {
     private func document(from log: EventLog) async throws -> RefundsDocument {
         let stream = try await question.stream(in: log)
         let history = try await log.history(of: stream, knownAt: question.knownAt)
-        ErasureMarks(history.events).tell(lanes: log.identity.lanes)
+        try await ErasureMarks.tell(of: [stream], in: log)
         let timeline = Timeline(history)
         let cases = Refunds(timeline).rows.filter { row in
             at.map { at in row.begun.map { $0 <= at } ?? true } ?? true

@@ -32,7 +32,7 @@ struct ReplayCommand: AsyncParsableCommand {
         let lane = log.identity.lanes.lane(of: stream.originalTransactionId)
         let history = try await log.recordedHistory(of: stream)
             .cut(to: question.knownAt, lane: lane)
-        ErasureMarks(history.events).tell(lanes: log.identity.lanes)
+        try await ErasureMarks.tell(of: [stream], in: log)
         await log.close()
         let replay = try Replay(history, at: at)
         if output.json {

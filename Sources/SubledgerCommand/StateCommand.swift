@@ -25,7 +25,7 @@ struct StateCommand: AsyncParsableCommand {
         let log = try await database.openLog()
         let stream = try await question.stream(in: log)
         let history = try await log.history(of: stream, knownAt: question.knownAt)
-        ErasureMarks(history.events).tell(lanes: log.identity.lanes)
+        try await ErasureMarks.tell(of: [stream], in: log)
         await log.close()
         let states = RenewalStates(Timeline(history))
         let rows = at.map { states.state(at: $0).map { [$0] } ?? [] } ?? states.rows

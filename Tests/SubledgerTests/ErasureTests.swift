@@ -83,8 +83,10 @@ struct ErasureTests {
             try await Self.expectSound(ledger, erased: nil)
 
             // Known facts stay known, and news comes in without the person.
+            let heads = try await ledger.log.heads()
             let report = try await ledger.ingest(Self.everything)
             #expect(report.appended == 0)
+            #expect(try await ledger.log.heads() == heads, "what came before adds no commit")
             #expect(try await Self.traces(of: before, settings).isEmpty)
             try await Self.expectSound(ledger, erased: nil)
         }
