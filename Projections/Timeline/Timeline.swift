@@ -86,7 +86,7 @@ private struct GatheredAssertions {
         // Where they lie: a copy of an event costs more than all that is read of it.
         history.events.withUnsafeBufferPointer { events in
             reserve(events)
-            for index in events.indices {
+            for index in events.indices where !events[index].isNamelessLink {
                 take(
                     Assertion(
                         offset: events[index].position.offset,
@@ -98,7 +98,9 @@ private struct GatheredAssertions {
             }
         }
         for confirmation in history.confirmations {
-            guard let index = history.index(of: confirmation.position) else { continue }
+            guard let index = history.index(of: confirmation.position),
+                !history.events[index].isNamelessLink
+            else { continue }
             let fact = history.events[index].fact
             take(Assertion(confirmation, content: fact.content), Key(fact))
         }

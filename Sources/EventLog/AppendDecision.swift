@@ -56,8 +56,8 @@ extension Submission {
     /// The same without the payload's bytes, whose subscription was erased: what is stored of it was
     /// verified at entry.
     ///
-    /// - Parameter digest: Random bytes in place of the payload's digest, from which an unsigned one
-    ///   could be guessed.
+    /// - Parameter digest: In place of the payload's digest, from which an unsigned one could be
+    ///   guessed.
     /// - Returns: What is stored instead.
     func withoutPayload(digest: Digest) -> Submission {
         let record = Evidence(
@@ -144,33 +144,36 @@ struct AppendKnowledge: Sendable {
 
 /// What was erased of a subscription, as far as later facts must be judged by it.
 struct KnownErasure: Sendable {
-    /// The newest erasure of the widest scope.
-    private(set) var position: Position
-    private(set) var asOf: Instant
-    private(set) var scope: Erasure.Scope
+    /// Whether what still comes is taken in without what identifies a person.
+    private(set) var isLasting = false
+    // The newest erasure of everything, and the newest of any links.
+    private var whole: (asOf: Instant, position: Position)?
+    private var links: (asOf: Instant, position: Position)?
 
     init(_ scope: Erasure.Scope, asOf: Instant, at position: Position) {
-        self.scope = scope
-        self.asOf = asOf
-        self.position = position
+        isLasting = scope.isLasting
+        if scope == .subscription { whole = (asOf, position) }
+        if scope != .payload { links = (asOf, position) }
     }
 
     mutating func merge(_ other: KnownErasure) {
-        if other.scope.parts > scope.parts || (other.scope.isLasting && !scope.isLasting) {
-            scope = other.scope
-        }
-        if other.asOf > asOf { (asOf, position) = (other.asOf, other.position) }
+        isLasting = isLasting || other.isLasting
+        whole = [whole, other.whole].compactMap { $0 }.max { $0.asOf < $1.asOf }
+        links = [links, other.links].compactMap { $0 }.max { $0.asOf < $1.asOf }
     }
 
-    /// Whether a fact is from before, so that it would bring back what was erased.
-    func refuses(_ fact: Fact) -> Bool {
-        guard fact.asOf <= asOf, fact.kind != .erasure else { return false }
-        return scope == .subscription || (fact.kind == .link && scope != .payload)
+    /// The erasure that a fact is from before, so that it would bring back what was erased; nil for
+    /// none.
+    func refusal(of fact: Fact) -> Position? {
+        guard fact.kind != .erasure, let bound = fact.kind == .link ? links : whole,
+            fact.asOf <= bound.asOf
+        else { return nil }
+        return bound.position
     }
 
     /// Whether a fact may be taken in without what identifies a person only.
     func strips(_ fact: Fact) -> Bool {
-        scope.isLasting && fact.kind != .link && fact.kind != .erasure
+        isLasting && fact.kind != .link && fact.kind != .erasure
     }
 }
 
@@ -264,7 +267,7 @@ struct AppendDecision {
         let outcomes = submission.facts.map { prepared -> AppendOutcome in
             var prepared = prepared
             if let erasure = known.erasures[prepared.fact.stream] {
-                if erasure.refuses(prepared.fact) { return .erased(erasure.position) }
+                if let position = erasure.refusal(of: prepared.fact) { return .erased(position) }
                 if erasure.strips(prepared.fact), prepared.fact.content.hasPerson {
                     prepared = PreparedFact(prepared.fact.withoutPerson)
                 }
@@ -281,10 +284,10 @@ struct AppendDecision {
     // A payload that says anything of an erased subscription holds what was erased.
     private func stored(_ submission: Submission) -> Submission {
         guard !known.erasures.isEmpty, !submission.isOfOperator,
-            submission.streams.contains(where: { known.erasures[$0]?.scope.isLasting == true })
+            submission.streams.contains(where: { known.erasures[$0]?.isLasting == true })
         else { return submission }
         return submission.withoutPayload(
-            digest: Digest(bytes: salt().bytes + salt().bytes) ?? .zero
+            digest: Digest(notKept: salt())
         )
     }
 

@@ -219,10 +219,13 @@ struct AppendLookUp {
             if known.erasures[stream] != nil {
                 // The digests by which repeated payloads are told are gone: what they repeated is
                 // read instead.
-                late[stream] = late[stream].map {
-                    min($0.lowerBound, asked.asOf.lowerBound)
-                        ... max($0.upperBound, asked.asOf.upperBound)
-                } ?? asked.asOf
+                late[stream] =
+                    late[stream].map {
+                        min(
+                            $0.lowerBound,
+                            asked.asOf.lowerBound
+                        )...max($0.upperBound, asked.asOf.upperBound)
+                    } ?? asked.asOf
             }
             guard found.asOf <= asked.asOf.upperBound,
                 let latest = known.latestConfirmation[stream], latest >= found.asOf
@@ -348,7 +351,7 @@ extension AppendLookUp {
                 AND environment = key.environment
                 AND fact_key BETWEEN key.first_key AND key.last_key
                 AND purchase_date_ms = key.purchase AND expires_date_ms = key.expires
-                AND kind = key.kind
+                AND kind = key.kind AND \(ScannedRow.isTold)
             OFFSET 0) e
         """
 
@@ -396,12 +399,4 @@ extension AppendLookUp {
         WHERE c.lane = $1 AND c.environment = $2 AND c.original_transaction_id = $3
             AND c.transaction_ids IS NOT NULL
         """
-}
-
-extension Int64 {
-    /// The sum, or the number nearest to it that there is.
-    func addingWithinRange(_ other: Int64) -> Int64 {
-        let (sum, isBeyond) = addingReportingOverflow(other)
-        return isBeyond ? (other > 0 ? .max : .min) : sum
-    }
 }

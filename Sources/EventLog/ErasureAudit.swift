@@ -6,7 +6,7 @@ internal import Postgres
 /// Its memory grows with the number of erased rows.
 struct ErasureAudit: Sendable {
     private(set) var events: [Int64: (stream: StreamID, parts: ErasedParts)] = [:]
-    private(set) var confirmations: [Int64: Set<StreamID>] = [:]
+    private(set) var confirmations: [Int64: [StreamID: ErasedParts]] = [:]
     /// Erased payloads, by number, with the commit that brought them.
     private(set) var evidence: [Int64: Int64] = [:]
 
@@ -18,7 +18,9 @@ struct ErasureAudit: Sendable {
 
     /// Takes a row of confirmations of that commit.
     mutating func take(_ stream: StreamID, commit: Int64, erased parts: ErasedParts) {
-        if parts != .nothing { confirmations[commit, default: []].insert(stream) }
+        guard parts != .nothing else { return }
+        let known = confirmations[commit]?[stream] ?? parts
+        confirmations[commit, default: [:]][stream] = max(known, parts)
     }
 
     /// Takes the number of a payload that was erased.
@@ -29,7 +31,7 @@ struct ErasureAudit: Sendable {
     /// Takes what was found in another part of the lane.
     mutating func formUnion(_ other: ErasureAudit) {
         events.merge(other.events) { $1 }
-        confirmations.merge(other.confirmations) { $0.union($1) }
+        confirmations.merge(other.confirmations) { $0.merging($1) { max($0, $1) } }
         evidence.merge(other.evidence) { $1 }
     }
 }
@@ -130,9 +132,10 @@ struct RecordedErasures {
             )
         }
         for (commit, streams) in found.confirmations.sorted(by: { $0.key < $1.key }) {
-            for stream in streams
+            for (stream, parts) in streams
             where !erasures.contains(where: {
                 $0.stream == stream && $0.erasure?.confirmations.contains(commit) == true
+                    && ($0.erasure?.scope == .subscription) == (parts == .everything)
             }) {
                 return VerificationReport.Mismatch(
                     lane: lane,
@@ -174,6 +177,7 @@ struct RecordedErasures {
             PostgresStatement(
                 RecordedErasures.blankConfirmations,
                 place + RecordedErasures.bounds(erasure.confirmations)
+                    + [.int4(erasure.scope == .subscription ? 96 : 64)]
             ),
             PostgresStatement(
                 RecordedErasures.goneEvidence,
@@ -231,7 +235,7 @@ struct RecordedErasures {
         FROM unnest($4::bigint[], $5::bigint[]) AS r (low, high)
         JOIN ledger.confirmation c ON c.lane = $1 AND c.commit_no BETWEEN r.low AND r.high
         WHERE c.environment = $2 AND c.original_transaction_id = $3
-            AND octet_length(c.salt) > 16
+            AND octet_length(c.salt) >= $6::int
         """
 
     private static let goneEvidence = """

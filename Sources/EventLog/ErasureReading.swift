@@ -151,10 +151,10 @@ struct ErasureReading {
             let isTaken =
                 switch target.scope {
                 case .subscription: true
+                // A link to somebody else is somebody else's, and an unlink names nobody.
                 case .customer:
-                    // A link to somebody else is somebody else's.
                     (fact.content.hasPerson || isKept(found.event.evidence))
-                        && (fact.kind != .link || fact.content.text(.customerId) == nil
+                        && (fact.kind != .link
                             || fact.content.says(.customerId, target.customer ?? ""))
                 case .link:
                     fact.kind == .link && fact.content.says(.customerId, target.customer ?? "")
@@ -180,9 +180,7 @@ struct ErasureReading {
     }
 
     private func isForeignLink(at offset: Int64, _ target: ErasureTarget) -> Bool {
-        guard let fact = events[offset]?.event.fact, fact.kind == .link,
-            fact.content.text(.customerId) != nil
-        else { return false }
+        guard let fact = events[offset]?.event.fact, fact.kind == .link else { return false }
         return !fact.content.says(.customerId, target.customer ?? "")
     }
 
@@ -199,8 +197,8 @@ struct ErasureReading {
             let isOwn = stream == target?.stream && chosen.events.contains(offset)
             let isDoomed = doomed.contains(event.evidence)
             guard isOwn || (isDoomed && event.erased == .nothing) else { continue }
-            // A row of the subscription that only shares a payload loses no more than the payload.
-            let parts = isOwn ? scope(of: stream).parts : .payload
+            // All rows that an erasure names lose the same.
+            let parts = scope(of: stream).parts
             rows[stream, default: Rows(scope: scope(of: stream))].events.append(
                 blank(found, parts)
             )

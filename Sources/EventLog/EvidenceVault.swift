@@ -160,6 +160,8 @@ struct EvidenceVault {
                 return .damaged("the payload's SHA-256 is \(computed)")
             }
             payload = unpacked
+        } else if !digest.isOfNotKept {
+            return .damaged("the payload is missing, though its digest says it was kept")
         }
         guard payload?.count ?? 0 == byteCount else {
             return .damaged("byte_count is \(byteCount), the payload has \(payload?.count ?? 0)")

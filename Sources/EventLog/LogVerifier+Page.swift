@@ -115,6 +115,7 @@ extension LogVerifier {
             guard stored.map(FieldValue.text) == expected.map(FieldValue.text) else { return false }
         }
         guard lanes.lane(of: event.fact.stream.originalTransactionId) == lane else { return false }
+        guard isBlank(event, store: try row.textIfPresent(15)) else { return false }
         let isKeyKnown = event.fact.content.unrecognised.isEmpty
         let offset = event.position.offset
         let key =
@@ -127,6 +128,18 @@ extension LogVerifier {
             && row.timestamptz(2) == event.recordedAt.microseconds
             && row.int8(4) == event.fact.purchaseDate.milliseconds
             && row.int8(5) == event.fact.expiresDate.milliseconds
+    }
+
+    // No digest covers what stands in the place of what was erased, so nothing may stand there.
+    private func isBlank(_ event: Event, store: String?) -> Bool {
+        let fact = event.fact
+        guard (fact.kind == .erased) == (event.erased == .everything) else { return false }
+        if event.erased == .everything {
+            let zero = Instant(milliseconds: 0)
+            return fact.content.canonicalBytes.count == 2 && fact.bundleId.isEmpty && store == nil
+                && fact.purchaseDate == zero && fact.expiresDate == zero && fact.asOf == zero
+        }
+        return event.erased != .person || !fact.content.hasPerson
     }
 
     // The body of a version of the catalog lies in a table of its own, under the digest of its event.

@@ -215,6 +215,10 @@ enum ScannedRow {
         purchase_date_ms, expires_date_ms, kind, bundle_id, evidence_no, content, is_imported
         """
 
+    /// A link of which the customer was erased says nothing: without the name it would read as an
+    /// unlink.
+    static let isTold = "(kind <> 'link' OR octet_length(salt) = 16)"
+
     /// The event in a row of that stream, or what of it cannot be read.
     ///
     /// Throws only what no single event is the cause of.

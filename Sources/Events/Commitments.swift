@@ -47,6 +47,20 @@ public struct Salt: Hashable, Sendable {
     public func hash(into hasher: inout Hasher) { hasher.combine(words.0) }
 }
 
+extension Digest {
+    /// What stands for the digest of a payload that is not kept: sixteen zero bytes, which no payload
+    /// has by chance, and sixteen random ones.
+    package init(notKept salt: Salt) {
+        guard let digest = Digest(bytes: [UInt8](repeating: 0, count: 16) + salt.bytes) else {
+            preconditionFailure("a digest has \(Digest.byteCount) bytes")
+        }
+        self = digest
+    }
+
+    /// Whether it stands for the digest of a payload that is not kept.
+    package var isOfNotKept: Bool { bytes.prefix(16).allSatisfy { $0 == 0 } }
+}
+
 /// What a row holds to commit to its three parts with: a salt where the part is there, the commitment
 /// itself where the part was erased.
 ///

@@ -113,7 +113,7 @@ public struct NumberRanges: Hashable, Sendable {
                 Int64($0)
             }
             guard let first = ends.first ?? nil, let last = ends.last ?? nil, ends.count <= 2,
-                first >= 1, first <= last, ranges.last.map({ $0.upperBound + 1 < first }) ?? true
+                first >= 1, first <= last, ranges.last.map({ $0.upperBound < first - 1 }) ?? true
             else { return nil }
             ranges.append(first...last)
         }

@@ -41,6 +41,10 @@ public struct Event: Hashable, Sendable {
     /// How much of it was erased since; scans for folds leave it out.
     public let erased: ErasedParts
 
+    /// Whether it is a link of which the customer was erased: without the name it would read as an
+    /// unlink, so folds pass it over.
+    public var isNamelessLink: Bool { fact.kind == .link && erased != .nothing }
+
     /// An event as the log holds it.
     public init(
         position: Position,

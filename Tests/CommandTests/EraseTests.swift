@@ -11,14 +11,16 @@ struct EraseTests {
             let periods = try await command.expect(0, "periods", id, "--json")
             let dry = try await Self.erase(command, "customer", "anna@example.com", "--dry-run")
             #expect(!dry.erased)
-            #expect(dry.erasures.map(\.scope) == ["customer"])
+            // Another subscription has the customer's app account token.
+            #expect(dry.erasures.count >= 1 && dry.erasures.allSatisfy { $0.scope == "customer" })
             #expect(dry.erasures.allSatisfy { $0.position == nil })
             let head = try #require(
                 try await command.json(VerifyDocument.self, "verify").heads.first
             )
             let done = try await Self.erase(command, "customer", "anna@example.com")
             #expect(done.erased)
-            #expect(done.erasures.map(\.position) == [head.offset + 1])
+            let last = head.offset + Int64(done.erasures.count)
+            #expect(done.erasures.compactMap(\.position) == Array(head.offset + 1...last))
             #expect(done.erasures.map(\.events) == dry.erasures.map(\.events))
 
             #expect(try await command.expect(0, "periods", id, "--json") == periods)

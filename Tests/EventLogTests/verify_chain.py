@@ -342,6 +342,12 @@ class Lane:
         require(event.kind in KINDS, f"its kind is {event.kind}")
         entries = content_entries(event.content)
         fields = {tag: value for tag, value, _ in entries}
+        require((event.kind == "erased") == (len(event.salt) == 96), "it is erased in part")
+        require(event.kind != "erased" or (len(event.content) == 2 and not event.bundle_id
+                and event.store is None and event.purchase == event.expires == event.as_of == 0),
+                "something stands in the place of what was erased")
+        require(len(event.salt) < 80 or not any(is_of_person(tag) for tag in fields),
+                "something stands in the place of what was erased")
         require(event.recorded_us == commit.committed_us,
                 "recorded_at differs from the commit's time")
         require(event.purchase % 1000 == 0 and event.expires % 1000 == 0,

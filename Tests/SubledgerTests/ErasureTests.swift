@@ -92,6 +92,40 @@ struct ErasureTests {
         }
     }
 
+    @Test func `a claim that was erased leaves the subscription to whom it belongs`() async throws {
+        try await Self.withFilled(lanes: 1) { ledger, _ in
+            let stream = try await Self.longest(of: ledger)
+            func link(_ customer: String, at time: Int64) async throws {
+                let statement = CustomerLink(
+                    stream: stream,
+                    customer: customer,
+                    statedBy: "test",
+                    reason: "",
+                    statedAt: Instant(milliseconds: time)
+                )
+                var policy = ledger.verifier.policy
+                policy.environments.insert(stream.environment)
+                let verified = try AppStoreVerifier(policy: policy).verify(
+                    payload: statement.payload,
+                    source: "test",
+                    receivedAt: .systemClock(),
+                    voucher: .operator
+                )
+                _ = try await ledger.log.append(verified.groups)
+            }
+            try await link("yve", at: 1_600_000_000_000)
+            // Contested: it moves nothing.
+            try await link("xaver", at: 1_700_000_000_000)
+            let targets = try await ledger.erasureTargets(ofCustomer: "xaver")
+            #expect(targets.first { $0.stream == stream }?.scope == .link)
+            _ = try await ledger.erase(targets, reason: Self.reason, withSiblings: true)
+            let claims = StreamClaims(Timeline(try await ledger.log.history(of: stream)))
+            #expect(claims.linkedCustomer == "yve")
+            #expect(claims.links.map(\.customer) == ["yve"])
+            try await Self.expectSound(ledger, erased: 1)
+        }
+    }
+
     @Test(arguments: [1, 4])
     func `payloads that prove other subscriptions go only where that is accepted`(
         lanes: Int

@@ -5,8 +5,10 @@ ALTER TABLE ledger.event
     DROP CONSTRAINT event_kind_known,
     ADD CONSTRAINT event_kind_known CHECK (kind IN (
         'transaction', 'renewal', 'notification', 'link', 'catalog', 'erasure', 'erased')),
+    ADD CONSTRAINT event_erased_is_marked
+        CHECK ((kind = 'erased') = (octet_length(salt) = 96)),
     ADD CONSTRAINT event_erased_is_blank CHECK (kind <> 'erased' OR (
-        octet_length(salt) = 96 AND octet_length(content) = 2 AND as_of_ms = 0
+        octet_length(content) = 2 AND as_of_ms = 0
         AND purchase_date_ms = 0 AND expires_date_ms = 0 AND bundle_id = ''
         AND coalesce(store, product_id, transaction_id, web_order_line_item_id,
             app_transaction_id, app_account_token, customer_id) IS NULL));
