@@ -216,16 +216,14 @@ struct AppendLookUp {
         for found in events.values {
             let asked = subjects[found.subject]
             let stream = asked.subject.stream
+            // Digests by which repeated payloads are told are gone: what they repeated is read.
             if known.erasures[stream] != nil {
-                // The digests by which repeated payloads are told are gone: what they repeated is
-                // read instead.
+                let old = late[stream] ?? asked.asOf
                 late[stream] =
-                    late[stream].map {
-                        min(
-                            $0.lowerBound,
-                            asked.asOf.lowerBound
-                        )...max($0.upperBound, asked.asOf.upperBound)
-                    } ?? asked.asOf
+                    min(
+                        old.lowerBound,
+                        asked.asOf.lowerBound
+                    )...max(old.upperBound, asked.asOf.upperBound)
             }
             guard found.asOf <= asked.asOf.upperBound,
                 let latest = known.latestConfirmation[stream], latest >= found.asOf
