@@ -572,7 +572,7 @@ COMMENT ON COLUMN ledger.evidence.commit_no IS 'The commit that brought it, whic
 
 COMMENT ON COLUMN ledger.evidence.received_at IS 'Our clock: when the payload reached us; whole milliseconds.';
 
-COMMENT ON COLUMN ledger.evidence.digest IS 'SHA-256 of the payload; random bytes where it came after an erasure and was not kept; NULL where it was erased.';
+COMMENT ON COLUMN ledger.evidence.digest IS 'SHA-256 of the payload; 16 zero and 16 random bytes where it came after an erasure and was not kept; NULL where it was erased.';
 
 COMMENT ON COLUMN ledger.evidence.source IS 'The channel it came by, as the operator names it.';
 
@@ -822,6 +822,18 @@ CREATE INDEX event_web_order_line_item_id ON ledger.event USING btree (web_order
 CREATE INDEX evidence_digest ON ledger.evidence USING btree (substr(digest, 1, 7));
 
 CREATE INDEX rejection_received_at ON ledger.rejection USING btree (received_at);
+
+CREATE TRIGGER append_only_insert AFTER INSERT ON ledger.confirmation FOR EACH ROW WHEN ((octet_length(new.salt) <> 16)) EXECUTE FUNCTION ledger.refuse_change();
+
+ALTER TABLE ledger.confirmation ENABLE ALWAYS TRIGGER append_only_insert;
+
+CREATE TRIGGER append_only_insert AFTER INSERT ON ledger.event FOR EACH ROW WHEN ((octet_length(new.salt) <> 16)) EXECUTE FUNCTION ledger.refuse_change();
+
+ALTER TABLE ledger.event ENABLE ALWAYS TRIGGER append_only_insert;
+
+CREATE TRIGGER append_only_insert AFTER INSERT ON ledger.evidence FOR EACH ROW WHEN ((new.digest IS NULL)) EXECUTE FUNCTION ledger.refuse_change();
+
+ALTER TABLE ledger.evidence ENABLE ALWAYS TRIGGER append_only_insert;
 
 CREATE TRIGGER append_only_row BEFORE UPDATE ON ledger.confirmation FOR EACH ROW EXECUTE FUNCTION ledger.refuse_unless_blanked('confirmation');
 

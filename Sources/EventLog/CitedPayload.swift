@@ -25,7 +25,7 @@ public struct CitedPayload: Sendable {
         /// It is there, byte for byte.
         case whole(Evidence)
         /// It came after its subscription was erased: it was verified then, and not kept.
-        case verifiedAtEntry(Verification.Trust, record: Digest)
+        case verifiedAtEntry(PayloadKind, record: Digest)
         /// It was erased.
         case erased
         /// It is not what its address says, or its record cannot be read.
@@ -231,7 +231,7 @@ extension CitedPayload.Found {
                 return
             }
             guard let payload = stored.payload else {
-                self = .verifiedAtEntry(trust, record: stored.record)
+                self = .verifiedAtEntry(kind, record: stored.record)
                 return
             }
             let context = stored.context.flatMap(EvidenceContext.init(canonicalText:))

@@ -14,8 +14,6 @@ struct ErasureReading {
         var confirmations: [BlankedConfirmation] = []
         var evidence: Set<Int64> = []
 
-        var isEmpty: Bool { events.isEmpty && confirmations.isEmpty && evidence.isEmpty }
-
         var erasure: Erasure {
             Erasure(
                 scope: scope,
@@ -70,7 +68,7 @@ struct ErasureReading {
     var confirmations: [FoundConfirmation] = []
     var known: [Int64: FoundEvidence] = [:]
     var commits: Set<Int64> = []
-    private var doomed: Set<Int64> = []
+    private var taken: Set<Int64> = []
 
     /// Reads what an erasure of `target` takes; nil where only the payloads `seeds` are to go.
     static func rows(
@@ -109,12 +107,12 @@ struct ErasureReading {
                 wanted.formUnion(found.numbers)
             }
         }
-        try doom(wanted, in: session)
-        return (gather(chosen), doomed.compactMap { known[$0]?.digest })
+        try follow(wanted, in: session)
+        return (gather(chosen), taken.compactMap { known[$0]?.digest })
     }
 
     // Follows payloads to all that cites them, and rows to all payloads that they cite.
-    private mutating func doom(
+    private mutating func follow(
         _ wanted: Set<Int64>,
         in session: isolated PostgresSession
     ) throws {
@@ -122,12 +120,12 @@ struct ErasureReading {
         while true {
             try readEvidence(wanted.subtracting(known.keys), in: session)
             let more = wanted.filter { known[$0] != nil }
-            guard !more.isSubset(of: doomed) else { return }
-            doomed.formUnion(more)
-            let new = Set(doomed.compactMap { known[$0]?.commit }).subtracting(commits)
+            guard !more.isSubset(of: taken) else { return }
+            taken.formUnion(more)
+            let new = Set(taken.compactMap { known[$0]?.commit }).subtracting(commits)
             try readCommits(new, in: session)
             for found in confirmations
-            where found.erased == .nothing && !doomed.isDisjoint(with: found.numbers) {
+            where found.erased == .nothing && !taken.isDisjoint(with: found.numbers) {
                 // All rows of a subscription in a commit go together, for they are named together.
                 for other in confirmations
                 where other.commit == found.commit && other.row.stream == found.row.stream {
@@ -195,28 +193,28 @@ struct ErasureReading {
             let event = found.event
             let stream = event.fact.stream
             let isOwn = stream == target?.stream && chosen.events.contains(offset)
-            let isDoomed = doomed.contains(event.evidence)
-            guard isOwn || (isDoomed && event.erased == .nothing) else { continue }
+            let isTakenWhole = taken.contains(event.evidence)
+            guard isOwn || (isTakenWhole && event.erased == .nothing) else { continue }
             // All rows that an erasure names lose the same.
             let parts = scope(of: stream).parts
             rows[stream, default: Rows(scope: scope(of: stream))].events.append(
                 blank(found, parts)
             )
-            if isDoomed {
+            if isTakenWhole {
                 rows[stream]?.evidence.insert(event.evidence)
             }
         }
         for found in confirmations {
             let stream = found.row.stream
             let isOwn = stream == target?.stream && chosen.confirmations.contains(found.commit)
-            let isDoomed = !doomed.isDisjoint(with: found.numbers)
-            guard isOwn || (isDoomed && found.erased == .nothing) else { continue }
+            let isTakenWhole = !taken.isDisjoint(with: found.numbers)
+            guard isOwn || (isTakenWhole && found.erased == .nothing) else { continue }
             let parts =
                 isOwn && scope(of: stream) == .subscription ? ErasedParts.everything : .payload
             rows[stream, default: Rows(scope: scope(of: stream))].confirmations.append(
                 blank(found, parts)
             )
-            rows[stream]?.evidence.formUnion(doomed.intersection(found.numbers))
+            rows[stream]?.evidence.formUnion(taken.intersection(found.numbers))
         }
         return rows
     }

@@ -59,6 +59,26 @@ extension EventLog {
         }
     }
 
+    /// Where the first lasting erasure of each subscription stands: what came after it was taken in
+    /// without its payload.
+    ///
+    /// - Throws: `databaseUnavailable`, `malformedLog`.
+    package func firstLastingErasures() async throws(EventLogError) -> [StreamID: Position] {
+        let events = try await reading("look for erasures") { session in
+            try await session.query(
+                """
+                SELECT \(EventRows.columns) FROM ledger.event e WHERE e.kind = 'erasure'
+                ORDER BY e.lane, e.lane_offset
+                """
+            ).map { try EventRows.event(in: $0) }
+        }
+        var first: [StreamID: Position] = [:]
+        for event in events where Erasure(event.fact.content)?.scope.isLasting == true {
+            first[event.fact.stream] = first[event.fact.stream] ?? event.position
+        }
+        return first
+    }
+
     /// Makes the operator's statement for an erasure of that subscription, as of that instant on the
     /// server's clock.
     public typealias ErasureStating =
@@ -86,11 +106,10 @@ extension EventLog {
                             evidence: numbers,
                             in: session
                         ).rows,
-                        lane: other,
-                        target
+                        lane: other
                     )
                 }
-                return planned + EventLog.planned(own.rows, lane: lane, target)
+                return planned + EventLog.planned(own.rows, lane: lane)
             }
         }
     }
@@ -185,8 +204,7 @@ extension EventLog {
 
     private static func planned(
         _ rows: [StreamID: ErasureReading.Rows],
-        lane: Int,
-        _ target: ErasureTarget
+        lane: Int
     ) -> [StreamErasure] {
         rows.sorted { $0.key < $1.key }.map { stream, rows in
             StreamErasure(stream: stream, lane: lane, erasure: rows.erasure, position: nil)
@@ -242,9 +260,8 @@ private struct ErasureAttempt: Sendable {
         guard !rows.isEmpty else { return [] }
         let strangers = rows.map(\.key).filter { !mayTouch.contains($0) }
         guard strangers.isEmpty else { throw EventLogError.sharedPayloads(strangers) }
-        let now = Instant(
-            microseconds: try session.query("SELECT clock_timestamp()")[0].timestamptz(0)
-        )
+        let server = try session.query("SELECT clock_timestamp()")[0].timestamptz(0)
+        let now = log.making.clock?() ?? Instant(microseconds: server)
         var batch: [Submission] = []
         for (stream, rows) in rows {
             let stated = try statement(stream, rows.erasure, now)
@@ -252,13 +269,12 @@ private struct ErasureAttempt: Sendable {
             else { preconditionFailure("an erasure is one fact of its own lane") }
             batch.append(submission)
         }
-        var decision = AppendDecision(
+        let plan = try log.making.plan(
+            batch,
+            AppendLookUp(batch, lane: lane, of: log.identity.lanes),
             head: head,
-            known: AppendKnowledge(),
-            now: now,
-            salt: { .random() }
+            in: session
         )
-        let plan = decision.plan(batch)
         let insert = AppendInsert(
             plan,
             stored: SharedParts(),

@@ -16,6 +16,8 @@ public final class EventLog: Sendable {
     let dictionaries: EvidenceDictionaries
     /// How long what writes may take.
     let limits: AppendLimits
+    /// How a batch becomes a plan.
+    let making: PlanMaking
     private let appenders: [Appender]
 
     /// How a log is opened.
@@ -95,6 +97,7 @@ public final class EventLog: Sendable {
             .overflow ? .max : options.clockSkewSecondsMax * 1000,
             salt: options.salt
         )
+        self.making = making
         let limits = AppendLimits(
             secondsMax: options.appendSecondsMax,
             waitingMax: options.waitingAppendsMax

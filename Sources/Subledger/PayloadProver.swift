@@ -7,6 +7,7 @@ internal import Synchronization
 final class PayloadProver: Sendable {
     private let roots: [RootCertificate]
     private let rootDigests: Set<Digest>
+    private let erasures: [StreamID: Position]
     // A verifier remembers the chains it has judged, so each is made once.
     private let verifiers = Mutex<[VerifierKey: AppStoreVerifier]>([:])
 
@@ -19,8 +20,9 @@ final class PayloadProver: Sendable {
         let hasRoots: Bool
     }
 
-    init(roots: [RootCertificate]) {
+    init(roots: [RootCertificate], erasures: [StreamID: Position] = [:]) {
         self.roots = roots
+        self.erasures = erasures
         rootDigests = Set(roots.map(\.digest))
     }
 
@@ -56,8 +58,8 @@ final class PayloadProver: Sendable {
             return .failure(Unproven(.evidenceDamaged, reason))
         case .erased:
             return .success(nil)
-        case .verifiedAtEntry:
-            return .success(nil)
+        case .verifiedAtEntry(let kind, _):
+            return unexplained(cited, of: kind).map { .failure($0) } ?? .success(nil)
         case .whole(let evidence)
         where evidence.kind == .catalogVersion || evidence.kind == .erasureStatement:
             return OwnProof.disproof(of: cited, by: evidence).map { .failure($0) }
@@ -78,6 +80,31 @@ final class PayloadProver: Sendable {
             }
             return .failure(unproven)
         }
+    }
+
+    // Why a payload that is not kept should have been: an erasure must have come before it, of its
+    // own subscription or, where a payload is about several, of one that need not be cited here.
+    private func unexplained(_ cited: CitedPayload, of kind: PayloadKind) -> Unproven? {
+        let events = cited.events + cited.confirmations.compactMap(\.event)
+        let isOfSeveral =
+            switch kind {
+            case .appReceipt, .verifyReceiptResponse, .statusUpdateNotification:
+                !erasures.isEmpty
+            case .signedTransaction, .signedRenewalInfo, .signedNotification,
+                .subscriptionStatus, .customerLink, .catalogVersion, .erasureStatement:
+                false
+            }
+        guard !isOfSeveral else { return nil }
+        let stranger = cited.events.first { event in
+            erasures[event.fact.stream].map { event.position < $0 } ?? true
+        }
+        let isUnerased = events.contains { erasures[$0.fact.stream] == nil }
+        guard stranger != nil || isUnerased || events.isEmpty else { return nil }
+        return Unproven(
+            .evidenceMissing,
+            "the payload is not kept, and no erasure of its subscription came before it",
+            at: stranger?.position
+        )
     }
 
     // The environment of a piece that names none is in its context, so that none is assumed here.

@@ -10,7 +10,7 @@ public import Events
 /// cites it must be among the facts it gives.
 public struct SignatureVerification: Sendable {
     private let log: EventLog
-    private let prover: PayloadProver
+    private let roots: [RootCertificate]
     private let jobs: Int
 
     /// A verification of that log.
@@ -22,7 +22,7 @@ public struct SignatureVerification: Sendable {
     ///   - jobs: Payloads are verified on so many cores; at least one.
     public init(log: EventLog, roots: [RootCertificate], jobs: Int) {
         self.log = log
-        prover = PayloadProver(roots: roots)
+        self.roots = roots
         self.jobs = max(1, jobs)
     }
 
@@ -41,6 +41,10 @@ public struct SignatureVerification: Sendable {
         progress: @Sendable (Int64) -> Void = { _ in }
     ) async throws -> SignatureReport {
         var pages = PageReader(log: log, heads: try await log.heads(), since: since)
+        let prover = PayloadProver(
+            roots: roots,
+            erasures: try await log.firstLastingErasures()
+        )
         var report = SignatureReport()
         try await withThrowingTaskGroup(of: (number: Int, result: PageResult).self) { group in
             var waiting: [Int: PageResult] = [:]

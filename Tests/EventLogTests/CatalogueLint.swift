@@ -112,6 +112,7 @@ struct CatalogueLint: Sendable {
             SELECT title || ' ' || t.tgname FROM relation JOIN pg_trigger t ON t.tgrelid = id
             WHERE NOT t.tgisinternal AND ((t.tgname, t.tgfoid) NOT IN (
                     ('append_only_statement', 'ledger.refuse_change'::regproc),
+                    ('append_only_insert', 'ledger.refuse_change'::regproc),
                     ('append_only_row', 'ledger.refuse_unless_blanked'::regproc))
                 OR title NOT LIKE 'ledger.%')
             """

@@ -147,7 +147,9 @@ struct MigrationRepairTests {
                     """
                 )
                 // What migrate reads others may read, too. With the catalogs locked no DDL succeeds.
-                let read = ["ledger.migration", "ledger.ledger_config", "ledger.event"]
+                let read =
+                    ["migration", "ledger_config", "event", "confirmation", "evidence"]
+                    .map { "ledger." + $0 }
                 let locked = tables.filter { !read.contains($0) }.joined(separator: ", ")
                 try await inspector.session.execute(
                     """

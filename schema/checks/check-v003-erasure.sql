@@ -8,8 +8,12 @@ BEGIN
     WHERE NOT EXISTS (
         SELECT FROM pg_trigger g
         WHERE g.tgrelid = ('ledger.' || t.name)::regclass AND g.tgname = 'append_only_row'
+            AND g.tgenabled = 'A')
+        OR NOT EXISTS (
+        SELECT FROM pg_trigger g
+        WHERE g.tgrelid = ('ledger.' || t.name)::regclass AND g.tgname = 'append_only_insert'
             AND g.tgenabled = 'A');
-    ASSERT broken IS NULL, 'tables without the trigger that judges erasures: ' || broken;
+    ASSERT broken IS NULL, 'tables without the triggers that judge blank rows: ' || broken;
     ASSERT has_function_privilege('ledger_eraser', 'ledger.erase(int, bigint, bigint[], bytea[],
         bytea[], uuid[], bigint[], bigint[], bytea[], bigint[])', 'EXECUTE'),
         'the eraser must be able to erase';

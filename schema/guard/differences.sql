@@ -170,6 +170,26 @@ difference (stage, what, statement) AS (
                 AND p.proname = 'refuse_unless_blanked'
                 AND p.pronamespace = to_regnamespace('ledger')::oid)
     UNION ALL
+    -- No row is blank from the beginning.
+    SELECT 5, 'insert trigger of ' || name, format(
+        'CREATE OR REPLACE TRIGGER append_only_insert AFTER INSERT ON %1$s '
+        'FOR EACH ROW WHEN (%2$s) EXECUTE FUNCTION ledger.refuse_change(); '
+        'ALTER TABLE %1$s ENABLE ALWAYS TRIGGER append_only_insert', name,
+        CASE rule WHEN 'evidence' THEN 'NEW.digest IS NULL'
+            ELSE 'octet_length(NEW.salt) <> 16' END)
+    FROM guarded g
+    WHERE rule IN ('event', 'confirmation', 'evidence')
+        AND name = format('ledger.%I', rule)
+        -- tgtype: 1 row, 4 insert.
+        AND NOT EXISTS (
+            SELECT FROM pg_trigger t JOIN pg_proc p ON p.oid = t.tgfoid
+            WHERE t.tgrelid = g.oid AND t.tgname = 'append_only_insert' AND t.tgenabled = 'A'
+                AND t.tgtype = 5 AND p.proname = 'refuse_change'
+                AND p.pronamespace = to_regnamespace('ledger')::oid
+                AND strpos(lower(pg_get_triggerdef(t.oid)), CASE g.rule
+                    WHEN 'evidence' THEN 'when ((new.digest is null))'
+                    ELSE 'when ((octet_length(new.salt) <> 16))' END) > 0)
+    UNION ALL
     -- Rows are written once, so what autovacuum has to do is to freeze them soon and keep the
     -- statistics fresh; a partitioned table has no storage of its own.
     SELECT 6, 'storage options of ' || name, format(

@@ -27,7 +27,7 @@ ALTER TABLE ledger.evidence
     ADD CONSTRAINT evidence_erased_is_blank
         CHECK (digest IS NOT NULL OR (body IS NULL AND context IS NULL AND byte_count = 0));
 COMMENT ON COLUMN ledger.evidence.byte_count IS 'Length of the payload; 0 where its bytes are not kept.';
-COMMENT ON COLUMN ledger.evidence.digest IS 'SHA-256 of the payload; random bytes where it came after an erasure and was not kept; NULL where it was erased.';
+COMMENT ON COLUMN ledger.evidence.digest IS 'SHA-256 of the payload; 16 zero and 16 random bytes where it came after an erasure and was not kept; NULL where it was erased.';
 COMMENT ON COLUMN ledger.evidence.body IS 'The payload, packed (schema/README.md): repeated segments by reference, base64 decoded, deflated. NULL where it was erased, and where it came after an erasure and was verified at entry only.';
 
 CREATE TRIGGER append_only_row BEFORE UPDATE ON ledger.event
@@ -36,6 +36,17 @@ CREATE TRIGGER append_only_row BEFORE UPDATE ON ledger.confirmation
     FOR EACH ROW EXECUTE FUNCTION ledger.refuse_unless_blanked('confirmation');
 CREATE TRIGGER append_only_row BEFORE UPDATE ON ledger.evidence
     FOR EACH ROW EXECUTE FUNCTION ledger.refuse_unless_blanked('evidence');
+-- A row is inserted whole: one that is blank from the beginning would prove nothing. AFTER, because
+-- COPY inserts rows one at a time where there is a trigger before.
+CREATE TRIGGER append_only_insert AFTER INSERT ON ledger.event
+    FOR EACH ROW WHEN (octet_length(NEW.salt) <> 16) EXECUTE FUNCTION ledger.refuse_change();
+CREATE TRIGGER append_only_insert AFTER INSERT ON ledger.confirmation
+    FOR EACH ROW WHEN (octet_length(NEW.salt) <> 16) EXECUTE FUNCTION ledger.refuse_change();
+CREATE TRIGGER append_only_insert AFTER INSERT ON ledger.evidence
+    FOR EACH ROW WHEN (NEW.digest IS NULL) EXECUTE FUNCTION ledger.refuse_change();
+ALTER TABLE ledger.event ENABLE ALWAYS TRIGGER append_only_insert;
+ALTER TABLE ledger.confirmation ENABLE ALWAYS TRIGGER append_only_insert;
+ALTER TABLE ledger.evidence ENABLE ALWAYS TRIGGER append_only_insert;
 ALTER TABLE ledger.event ENABLE ALWAYS TRIGGER append_only_row;
 ALTER TABLE ledger.confirmation ENABLE ALWAYS TRIGGER append_only_row;
 ALTER TABLE ledger.evidence ENABLE ALWAYS TRIGGER append_only_row;
