@@ -118,7 +118,8 @@ extension EventLog {
     /// say so.
     ///
     /// Copies of its payloads in other lanes go first, each lane in a transaction of its own; so an
-    /// erasure that was interrupted is completed by doing it again.
+    /// erasure that was interrupted is completed by doing it again. Afterwards copies are looked for
+    /// once more: an append to another lane may have brought one meanwhile.
     ///
     /// - Parameters:
     ///   - target: What is to be erased.
@@ -139,6 +140,21 @@ extension EventLog {
                 try ErasureReading.rows(lane: lane, target: target, in: session).digests
             }
         }
+        var done = try await eraseCopies(of: digests, of: target, siblings, statement)
+        let own = try await erase(target, [], lane: lane, target, siblings, statement)
+        done += own.done
+        // Those of appends to other lanes that did not yet see the erasure.
+        done += try await eraseCopies(of: own.digests, of: target, siblings, statement)
+        return done
+    }
+
+    private func eraseCopies(
+        of digests: [Digest],
+        of target: ErasureTarget,
+        _ siblings: Set<StreamID>,
+        _ statement: @escaping ErasureStating
+    ) async throws -> [StreamErasure] {
+        let lane = identity.lanes.lane(of: target.stream.originalTransactionId)
         let copies = try await reading("look for copies of payloads") { session in
             try await session.atomically(.readOnlySnapshot) { session in
                 try EventLog.copies(of: digests, not: lane, session)
@@ -146,9 +162,9 @@ extension EventLog {
         }
         var done: [StreamErasure] = []
         for (other, numbers) in copies {
-            done += try await erase(nil, numbers, lane: other, target, siblings, statement)
+            done += try await erase(nil, numbers, lane: other, target, siblings, statement).done
         }
-        return done + (try await erase(target, [], lane: lane, target, siblings, statement))
+        return done
     }
 
     private func erase(
@@ -158,12 +174,11 @@ extension EventLog {
         _ target: ErasureTarget,
         _ siblings: Set<StreamID>,
         _ statement: @escaping ErasureStating
-    ) async throws -> [StreamErasure] {
-        let genesis = identity.genesis(lane: lane)
+    ) async throws -> (done: [StreamErasure], digests: [Digest]) {
         let attempt = ErasureAttempt(
             log: self,
             lane: lane,
-            genesis: genesis,
+            genesis: identity.genesis(lane: lane),
             target: own,
             evidence: seeds,
             mayTouch: siblings.union([target.stream]),
@@ -244,20 +259,24 @@ private struct ErasureAttempt: Sendable {
     let mayTouch: Set<StreamID>
     let statement: EventLog.ErasureStating
 
-    func run(in session: isolated PostgresSession) throws -> [StreamErasure] {
+    /// What it erased, and the digests of the payloads that it took.
+    func run(
+        in session: isolated PostgresSession
+    ) throws -> (done: [StreamErasure], digests: [Digest]) {
         try session.query(AppendSQL.lockLane, [.int4(Int32(lane))])
         let head = try AppendSQL.head(
             in: session.query(AppendSQL.readHead, [.int4(Int32(lane))]),
             lane: lane,
             genesis: genesis
         )
-        let rows = try ErasureReading.rows(
+        let found = try ErasureReading.rows(
             lane: lane,
             target: target,
             evidence: evidence,
             in: session
-        ).rows.sorted { $0.key < $1.key }
-        guard !rows.isEmpty else { return [] }
+        )
+        let rows = found.rows.sorted { $0.key < $1.key }
+        guard !rows.isEmpty else { return ([], found.digests) }
         let strangers = rows.map(\.key).filter { !mayTouch.contains($0) }
         guard strangers.isEmpty else { throw EventLogError.sharedPayloads(strangers) }
         let server = try session.query("SELECT clock_timestamp()")[0].timestamptz(0)
@@ -293,7 +312,7 @@ private struct ErasureAttempt: Sendable {
                 )
             )
         }
-        return done
+        return (done, found.digests)
     }
 
     private func blank(

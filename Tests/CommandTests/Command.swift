@@ -117,14 +117,6 @@ func withLedger(_ body: (Command, ConnectionSettings) async throws -> Void) asyn
 }
 
 extension ConnectionSettings {
-    /// Does something to the database that no program may: as a superuser, past all triggers.
-    func meddle(_ sql: String) async throws {
-        let session = try await PostgresSession.connect(self)
-        let isTampering = sql.contains("ledger.")
-        try await session.execute(isTampering ? "\(Tampering.begin) \(sql)" : sql)
-        await session.close()
-    }
-
     /// The text that a query gives.
     func text(_ sql: String) async throws -> String {
         let session = try await PostgresSession.connect(self)

@@ -91,11 +91,10 @@ struct CatalogueVersionTests {
         try await Variant.all[0].withLog { log, settings in
             _ = try await add("{}", to: log)
             let error = await #expect(throws: PostgresError.self) {
-                try await meddle(settings, "UPDATE ledger.catalog SET body = '[]'")
+                try await settings.meddle("UPDATE ledger.catalog SET body = '[]'")
             }
             #expect(error?.sqlState == "23514", "the database itself compares the digest")
-            try await meddle(
-                settings,
+            try await settings.meddle(
                 "ALTER TABLE ledger.catalog DROP CONSTRAINT catalog_digest_is_of_body; "
                     + "UPDATE ledger.catalog SET body = '[]'"
             )
@@ -120,7 +119,7 @@ struct CatalogueVersionTests {
         try await variant.withLog { log, settings in
             _ = try await add("{}", to: log)
             _ = try await add("{\"a\":1}", to: log)
-            try await meddle(settings, "UPDATE ledger.catalog SET \(change) WHERE version = 2")
+            try await settings.meddle("UPDATE ledger.catalog SET \(change) WHERE version = 2")
             let mismatch = try #require(try await log.verify().firstMismatch)
             #expect(mismatch.commit == 2 && mismatch.reason.contains("ledger.catalog differs"))
             let python = try await PythonVerifier.verify(settings)
@@ -131,8 +130,7 @@ struct CatalogueVersionTests {
     @Test func `a version that no event names is found`() async throws {
         try await Variant.all[0].withLog { log, settings in
             _ = try await add("{}", to: log)
-            try await meddle(
-                settings,
+            try await settings.meddle(
                 """
                 INSERT INTO ledger.catalog
                 SELECT lane, 2, effective_from_ms, recorded_at, source, digest, body
@@ -154,8 +152,7 @@ struct CatalogueVersionTests {
             let wrong = variant.lanes == .one ? 1 : (lane + 1) % variant.lanes.value
             for (lane, version) in [(wrong, 1), (lane, 0)] {
                 let error = await #expect(throws: PostgresError.self) {
-                    try await meddle(
-                        settings,
+                    try await settings.meddle(
                         """
                         INSERT INTO ledger.catalog VALUES (\(lane), \(version), 0, now(), '',
                             sha256('{}'), '{}')
@@ -186,12 +183,6 @@ struct CatalogueVersionTests {
                 fileName: version.source,
                 importedAt: TestClock.noon
             ).verified(source: "test", receivedAt: TestClock.noon)
-        }
-    }
-
-    private func meddle(_ settings: ConnectionSettings, _ sql: String) async throws {
-        try await Inspector.inspect(settings) { inspector in
-            try await inspector.session.execute("\(Tampering.begin) \(sql)")
         }
     }
 }

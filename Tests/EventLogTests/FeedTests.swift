@@ -186,12 +186,3 @@ extension EventLog {
         return events
     }
 }
-
-extension ConnectionSettings {
-    /// Does something to the log that no program may: past all triggers.
-    func meddle(_ sql: String) async throws {
-        try await Inspector.inspect(self) { inspector in
-            try await inspector.session.execute("\(Tampering.begin) \(sql)")
-        }
-    }
-}

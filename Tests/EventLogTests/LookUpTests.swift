@@ -19,7 +19,7 @@ struct LookUpTests {
                 let facts = periods.map { TestFacts.transaction(purchased: $0, asOf: 400 + poll) }
                 _ = try await log.append(verified(facts))
             }
-            try await Self.meddle(settings, "UPDATE ledger.confirmation SET repetitions = '\\xff'")
+            try await settings.meddle("UPDATE ledger.confirmation SET repetitions = '\\xff'")
             let poll = periods.map { TestFacts.transaction(purchased: $0, asOf: 500) }
             let outcomes = try await log.append(verified(poll))
             #expect(outcomes.filter(\.isConfirmation).count == periods.count)
@@ -47,8 +47,7 @@ struct LookUpTests {
                 let fact = TestFacts.notification("", uuid: "\(number)", asOf: Int64(number))
                 _ = try await log.append(verified(fact))
             }
-            try await Self.meddle(
-                settings,
+            try await settings.meddle(
                 "UPDATE ledger.event SET content = '' WHERE lane_offset <> 7"
             )
             let seventh = TestFacts.notification("", uuid: "6", asOf: 6)
@@ -176,11 +175,5 @@ struct LookUpTests {
             ),
             content: fact.content
         )
-    }
-
-    private static func meddle(_ settings: ConnectionSettings, _ sql: String) async throws {
-        try await Inspector.inspect(settings) { inspector in
-            try await inspector.session.execute("\(Tampering.begin) \(sql)")
-        }
     }
 }

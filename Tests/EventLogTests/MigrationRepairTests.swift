@@ -36,6 +36,18 @@ struct MigrationRepairTests {
             mended: ["trigger of ledger.event"]
         ),
         Damage(
+            sql: "DROP TRIGGER append_only_insert ON ledger.evidence",
+            mended: ["insert trigger of ledger.evidence"]
+        ),
+        Damage(
+            sql: """
+                CREATE OR REPLACE TRIGGER append_only_insert AFTER INSERT ON ledger.event
+                FOR EACH ROW WHEN (false) EXECUTE FUNCTION ledger.refuse_change();
+                ALTER TABLE ledger.event ENABLE ALWAYS TRIGGER append_only_insert
+                """,
+            mended: ["insert trigger of ledger.event"]
+        ),
+        Damage(
             sql: "ALTER TABLE ledger.event_p2 DISABLE TRIGGER append_only_statement",
             mended: ["trigger of ledger.event_p2"],
             variant: Variant.all[3]

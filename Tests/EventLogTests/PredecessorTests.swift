@@ -65,8 +65,7 @@ struct PredecessorTests {
         for column in ["commit_no", "first_offset", "first_evidence_no"] {
             try await variant.withLog { log, settings in
                 _ = try await log.append(verified(TestFacts.transaction()))
-                try await Self.meddle(
-                    settings,
+                try await settings.meddle(
                     "UPDATE ledger.commit SET \(column) = 9223372036854775807"
                 )
                 let other = try await EventLog.open(settings, .test())
@@ -175,19 +174,12 @@ struct PredecessorTests {
     }
 
     private static func cut(_ settings: ConnectionSettings, from commit: Int) async throws {
-        try await meddle(
-            settings,
+        try await settings.meddle(
             """
             DELETE FROM ledger.event WHERE lane_offset >= \(commit);
             DELETE FROM ledger.evidence WHERE commit_no >= \(commit);
             DELETE FROM ledger.commit WHERE commit_no >= \(commit)
             """
         )
-    }
-
-    private static func meddle(_ settings: ConnectionSettings, _ sql: String) async throws {
-        try await Inspector.inspect(settings) { inspector in
-            try await inspector.session.execute("\(Tampering.begin) \(sql)")
-        }
     }
 }

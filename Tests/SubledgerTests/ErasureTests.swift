@@ -15,7 +15,7 @@ struct ErasureTests {
     private static let everything = Array(
         FilledLedger.simulator.sampleHistory(count: FilledLedger.lives)
     )
-    private static let reason = ErasureReason("ticket 4711", by: "privacy team")
+    static let reason = ErasureReason("ticket 4711", by: "privacy team")
 
     @Test(arguments: [1, 4])
     func `an erased subscription says nothing, and the rest is proven`(lanes: Int) async throws {
@@ -241,52 +241,6 @@ struct ErasureTests {
         }
         #expect(Set(digests).count == 1, "seed \(seed)")
     }
-
-    @Test func `a gap without an erasure is found, and so is content that came back`() async throws
-    {
-        try await Self.withFilled(lanes: 1) { ledger, settings in
-            let stream = try await Self.longest(of: ledger)
-            let session = try await PostgresSession.connect(settings)
-            try await session.execute("CREATE TABLE public.kept AS SELECT * FROM ledger.event")
-            let target = ErasureTarget(stream: stream, scope: .subscription)
-            let done = try await ledger.erase([target], reason: Self.reason, withSiblings: true)
-            let own = try #require(done.first { $0.stream == stream })
-            let first = try #require(own.erasure.events.ranges.first?.lowerBound)
-            // The content of one event is put back.
-            try await session.execute(
-                """
-                BEGIN;
-                ALTER TABLE ledger.event DISABLE TRIGGER USER;
-                DELETE FROM ledger.event WHERE lane_offset = \(first);
-                INSERT INTO ledger.event SELECT * FROM public.kept WHERE lane_offset = \(first);
-                ALTER TABLE ledger.event ENABLE ALWAYS TRIGGER append_only_row;
-                COMMIT
-                """
-            )
-            #expect(try await ledger.log.verify().firstMismatch?.offset == first)
-            await session.close()
-        }
-        try await Self.withFilled(lanes: 1) { ledger, settings in
-            let session = try await PostgresSession.connect(settings)
-            // A payload and what cites it are blanked by hand, without an erasure.
-            let stream = try await Self.longest(of: ledger)
-            let event = try #require(try await ledger.log.history(of: stream).events.first)
-            let stored = try #require(try await ledger.log.event(at: event.position))
-            let salt = stored.keys.stored(without: .payload, try #require(stored.commitments))
-            try await session.execute(
-                """
-                ALTER TABLE ledger.event DISABLE TRIGGER USER;
-                ALTER TABLE ledger.evidence DISABLE TRIGGER USER;
-                UPDATE ledger.event SET salt = '\\x\(hexadecimal(salt))'
-                WHERE lane_offset = \(event.position.offset);
-                UPDATE ledger.evidence SET digest = NULL, body = NULL, context = NULL, byte_count = 0
-                WHERE evidence_no = \(event.evidence)
-                """
-            )
-            #expect(try await ledger.log.verify().firstMismatch != nil)
-            await session.close()
-        }
-    }
 }
 
 extension ErasureTests {
@@ -312,7 +266,8 @@ extension ErasureTests {
         )
     }
 
-    private static func withFilled(
+    /// A ledger of simulated lives, with its settings.
+    static func withFilled(
         lanes: Int,
         _ body: (Ledger, ConnectionSettings) async throws -> Void
     ) async throws {
@@ -330,7 +285,7 @@ extension ErasureTests {
     }
 
     /// The subscription with most events: one with notifications, polls and a token.
-    private static func longest(of ledger: Ledger) async throws -> StreamID {
+    static func longest(of ledger: Ledger) async throws -> StreamID {
         var best: (stream: StreamID, events: Int)?
         for stream in try await ledger.allStreams() {
             let history = try await ledger.log.history(of: stream)
@@ -341,7 +296,8 @@ extension ErasureTests {
         return try #require(best).stream
     }
 
-    private static func expectSound(_ ledger: Ledger, erased: Int64?) async throws {
+    /// The log and its payloads are proven, up to what was erased.
+    static func expectSound(_ ledger: Ledger, erased: Int64?) async throws {
         let report = try await ledger.log.verify()
         #expect(report.firstMismatch == nil)
         if let erased { #expect(report.erasedEvents >= erased) }

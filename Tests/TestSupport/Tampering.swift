@@ -1,3 +1,5 @@
+public import Postgres
+
 /// What a superuser does before changing a log behind its back: no program of ours may.
 public enum Tampering {
     /// Disables the append-only triggers of the log, for the statements that follow it; nothing
@@ -21,4 +23,15 @@ public enum Tampering {
         END
         $$;
         """#
+}
+
+extension ConnectionSettings {
+    /// Does something to the database that no program may: as a superuser and, where it names the
+    /// log, past its triggers.
+    public func meddle(_ sql: String) async throws {
+        let session = try await PostgresSession.connect(self)
+        let isTampering = sql.contains("ledger.")
+        try await session.execute(isTampering ? "\(Tampering.begin) \(sql)" : sql)
+        await session.close()
+    }
 }

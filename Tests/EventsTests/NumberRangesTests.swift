@@ -1,0 +1,24 @@
+import Events
+import Testing
+
+/// Rows that an erasure names, as text.
+struct NumberRangesTests {
+    @Test func `ranges are read as they were written, up to the greatest number`() throws {
+        for text in ["", "1", "3,7-9", "1-9223372036854775807", "9223372036854775807"] {
+            let ranges = try #require(NumberRanges(text))
+            #expect(ranges.description == text)
+        }
+        #expect(NumberRanges("1-9223372036854775807")?.count == .max)
+        #expect(NumberRanges([9, 3, 8, 7, 0, -1]).description == "3,7-9")
+    }
+
+    @Test(
+        arguments: [
+            "0", "-1", "01", "+1", "1,", ",1", "1,2", "1-2,3", "3,1", "3-1", "1-2-3", "1-1", "a",
+            "1-", "1-9223372036854775807,5", "9223372036854775808", "5-7,6",
+        ]
+    )
+    func `what nobody writes is refused and never traps`(text: String) {
+        #expect(NumberRanges(text) == nil)
+    }
+}

@@ -1,0 +1,170 @@
+import AppStore
+import AppStoreSimulator
+import EventLog
+import Events
+import Postgres
+import Subledger
+import TestSupport
+import Testing
+
+/// Rows that were changed behind the back of an erasure, or made to look like one.
+@Suite(.enabled { await TestServer.isAvailable })
+struct ErasureTamperingTests {
+    @Test func `a gap without an erasure is found, and so is content that came back`() async throws
+    {
+        try await ErasureTests.withFilled(lanes: 1) { ledger, settings in
+            let stream = try await ErasureTests.longest(of: ledger)
+            let session = try await PostgresSession.connect(settings)
+            try await session.execute("CREATE TABLE public.kept AS SELECT * FROM ledger.event")
+            let target = ErasureTarget(stream: stream, scope: .subscription)
+            let done = try await ledger.erase(
+                [target],
+                reason: ErasureTests.reason,
+                withSiblings: true
+            )
+            let own = try #require(done.first { $0.stream == stream })
+            let first = try #require(own.erasure.events.ranges.first?.lowerBound)
+            // The content of one event is put back.
+            try await session.execute(
+                """
+                BEGIN;
+                ALTER TABLE ledger.event DISABLE TRIGGER USER;
+                DELETE FROM ledger.event WHERE lane_offset = \(first);
+                INSERT INTO ledger.event SELECT * FROM public.kept WHERE lane_offset = \(first);
+                ALTER TABLE ledger.event ENABLE ALWAYS TRIGGER append_only_row;
+                COMMIT
+                """
+            )
+            #expect(try await ledger.log.verify().firstMismatch?.offset == first)
+            await session.close()
+        }
+        try await ErasureTests.withFilled(lanes: 1) { ledger, settings in
+            let session = try await PostgresSession.connect(settings)
+            // A payload and what cites it are blanked by hand, without an erasure.
+            let stream = try await ErasureTests.longest(of: ledger)
+            let event = try #require(try await ledger.log.history(of: stream).events.first)
+            let stored = try #require(try await ledger.log.event(at: event.position))
+            let salt = stored.keys.stored(without: .payload, try #require(stored.commitments))
+            try await session.execute(
+                """
+                ALTER TABLE ledger.event DISABLE TRIGGER USER;
+                ALTER TABLE ledger.evidence DISABLE TRIGGER USER;
+                UPDATE ledger.event SET salt = '\\x\(hexadecimal(salt))'
+                WHERE lane_offset = \(event.position.offset);
+                UPDATE ledger.evidence SET digest = NULL, body = NULL, context = NULL, byte_count = 0
+                WHERE evidence_no = \(event.evidence)
+                """
+            )
+            #expect(try await ledger.log.verify().firstMismatch != nil)
+            await session.close()
+        }
+    }
+
+    @Test(
+        arguments: [
+            (Erasure.Scope.subscription, "content = k.content"),
+            (.subscription, "product_id = 'com.example.monthly'"),
+            (.subscription, "as_of_ms = k.as_of_ms"), (.subscription, "bundle_id = k.bundle_id"),
+            (.subscription, "purchase_date_ms = 1000"),
+            (.subscription, "customer_id = 'anna'"),
+            (.customer, "content = k.content"),
+            (.customer, "app_account_token = k.app_account_token"),
+            (.customer, "customer_id = 'anna'"), (.customer, "fact_key = k.fact_key"),
+        ]
+    )
+    func `nothing may stand in the place of what was erased`(
+        scope: Erasure.Scope,
+        change: String
+    ) async throws {
+        try await ErasureTests.withFilled(lanes: 1) { ledger, settings in
+            let stream = try await ErasureTests.longest(of: ledger)
+            let events = try await ledger.log.history(of: stream).events
+            let named = try #require(
+                events.first { $0.fact.content.text(.appAccountToken) != nil }
+            )
+            try await settings.meddle("CREATE TABLE public.kept AS SELECT * FROM ledger.event")
+            let target = ErasureTarget(stream: stream, scope: scope)
+            _ = try await ledger.erase([target], reason: ErasureTests.reason, withSiblings: true)
+            #expect(try await ledger.log.verify().isOK)
+            let offset = named.position.offset
+            try await settings.meddle(
+                """
+                \(Tampering.begin)
+                ALTER TABLE ledger.event DROP CONSTRAINT event_erased_is_blank,
+                    DROP CONSTRAINT event_customer_of_links_only;
+                UPDATE ledger.event e SET \(change) FROM public.kept k
+                WHERE e.lane_offset = \(offset) AND k.lane_offset = \(offset)
+                """
+            )
+            #expect(try await ledger.log.verify().firstMismatch?.offset == offset)
+        }
+    }
+
+    @Test func `a payload that is gone without an erasure is found`() async throws {
+        let change = "UPDATE ledger.evidence SET body = NULL"
+        // As if it had come after an erasure.
+        let digest = "decode(repeat('00', 16), 'hex') || uuid_send(gen_random_uuid())"
+        for (also, reason) in [
+            ("", "evidence-damaged"),
+            (", byte_count = 0, context = NULL, digest = \(digest)", "evidence-missing"),
+        ] {
+            try await ErasureTests.withFilled(lanes: 1) { ledger, settings in
+                let stream = try await ErasureTests.longest(of: ledger)
+                let event = try #require(try await ledger.log.history(of: stream).events.first)
+                try await settings.meddle(
+                    "\(Tampering.begin) \(change)\(also) WHERE evidence_no = \(event.evidence)"
+                )
+                #expect(try await ledger.log.verify().firstMismatch != nil)
+                let signatures = try await SignatureVerification(
+                    log: ledger.log,
+                    roots: [try .init(der: FilledLedger.simulator.store.pki.rootDER)],
+                    jobs: 1
+                ).run()
+                #expect(signatures.firstFailure?.reason == reason)
+            }
+        }
+    }
+
+    @Test(
+        arguments: [
+            ("event", "lane_offset"), ("confirmation", "commit_no"), ("evidence", "evidence_no"),
+        ]
+    )
+    func `no row is inserted as if it had been erased`(
+        table: String,
+        number: String
+    ) async throws {
+        try await ErasureTests.withFilled(lanes: 1) { _, settings in
+            let session = try await PostgresSession.connect(settings)
+            try await session.execute("SET ROLE ledger_writer")
+            let key =
+                table == "event"
+                ? "jsonb_build_object('fact_key', gen_random_uuid())" : "'{}'"
+            func insert(_ blank: String) async -> String? {
+                do throws(PostgresError) {
+                    try await session.execute(
+                        """
+                        BEGIN;
+                        INSERT INTO ledger.\(table) SELECT (jsonb_populate_record(t, to_jsonb(t)
+                            || '{"\(number)": 900000}'
+                            || \(key)
+                            || '\(blank)')).* FROM ledger.\(table) t LIMIT 1
+                        """
+                    )
+                    return nil
+                } catch { return error.sqlState }
+            }
+            #expect(await insert("{}") == nil, "the row itself may be inserted")
+            try await session.execute("ROLLBACK")
+            let blanks =
+                table == "evidence"
+                ? [#"{"digest": null, "body": null, "context": null, "byte_count": 0}"#]
+                : [64, 80].map { #"{"salt": "\\x\#(String(repeating: "ab", count: $0))"}"# }
+            for blank in blanks {
+                #expect(await insert(blank) == "LG001", "\(blank)")
+                try await session.execute("ROLLBACK")
+            }
+            await session.close()
+        }
+    }
+}
