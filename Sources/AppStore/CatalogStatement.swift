@@ -40,23 +40,14 @@ public struct CatalogStatement: Hashable, Sendable {
     /// The statement as the payload that `AppStoreVerifier` takes: one JSON object, names sorted, so
     /// that the same statement is always the same bytes.
     public var payload: [UInt8] {
-        func text(_ text: String) -> [UInt8] {
-            var output: [UInt8] = []
-            JSONString.append(text.utf8, to: &output)
-            return output
-        }
-        func number(_ number: Int64) -> [UInt8] { Array(String(number).utf8) }
-        let members: [(String, [UInt8])] = [
-            ("subledger", text(CatalogStatement.form)),
-            ("catalogVersion", number(Int64(version))),
-            ("effectiveFrom", number(effectiveFrom.milliseconds)),
-            ("bodyDigest", text(bodyDigest.hex)),
-            ("fileName", text(fileName)),
-            ("importedAt", number(importedAt.milliseconds)),
-        ]
-        var object = JSON.CanonicalObject()
-        for (name, value) in members { object.add(Array(name.utf8)[...], value) }
-        return object.canonicalText
+        JSON.CanonicalObject([
+            "subledger": .text(CatalogStatement.form),
+            "catalogVersion": .number(Int64(version)),
+            "effectiveFrom": .number(effectiveFrom.milliseconds),
+            "bodyDigest": .text(bodyDigest.hex),
+            "fileName": .text(fileName),
+            "importedAt": .number(importedAt.milliseconds),
+        ]).canonicalText
     }
 }
 

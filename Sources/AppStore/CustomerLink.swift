@@ -47,23 +47,15 @@ public struct CustomerLink: Hashable, Sendable {
     /// The statement as the payload that `AppStoreVerifier` takes: one JSON object, names sorted, so
     /// that the same statement is always the same bytes.
     public var payload: [UInt8] {
-        func text(_ text: String) -> [UInt8] {
-            var output: [UInt8] = []
-            JSONString.append(text.utf8, to: &output)
-            return output
-        }
-        let members: [(String, [UInt8])] = [
-            ("subledger", text(CustomerLink.form)),
-            ("environment", text(stream.environment.word)),
-            ("originalTransactionId", text(stream.originalTransactionId)),
-            ("customer", customer.map(text) ?? Array("null".utf8)),
-            ("by", text(statedBy)),
-            ("reason", text(reason)),
-            ("statedAt", Array(String(statedAt.milliseconds).utf8)),
-        ]
-        var object = JSON.CanonicalObject()
-        for (name, value) in members { object.add(Array(name.utf8)[...], value) }
-        return object.canonicalText
+        JSON.CanonicalObject([
+            "subledger": .text(CustomerLink.form),
+            "environment": .text(stream.environment.word),
+            "originalTransactionId": .text(stream.originalTransactionId),
+            "customer": customer.map { .text($0) },
+            "by": .text(statedBy),
+            "reason": .text(reason),
+            "statedAt": .number(statedAt.milliseconds),
+        ]).canonicalText
     }
 }
 

@@ -57,25 +57,18 @@ public struct ErasureStatement: Hashable, Sendable {
     /// The statement as a payload: one JSON object, names sorted, so that the same statement is
     /// always the same bytes.
     public var payload: [UInt8] {
-        func text(_ text: String) -> [UInt8] {
-            var output: [UInt8] = []
-            JSONString.append(text.utf8, to: &output)
-            return output
-        }
-        let members: [(String, [UInt8])] = [
-            ("subledger", text(ErasureStatement.form)),
-            ("environment", text(stream.environment.word)),
-            ("originalTransactionId", text(stream.originalTransactionId)),
-            ("scope", text(erasure.scope.rawValue)),
-            ("events", text(erasure.events.description)),
-            ("confirmations", text(erasure.confirmations.description)),
-            ("evidence", text(erasure.evidence.description)),
-            ("by", text(erasedBy)), ("reason", text(reason)),
-            ("erasedAt", Array(String(erasedAt.milliseconds).utf8)),
-        ]
-        var object = JSON.CanonicalObject()
-        for (name, value) in members { object.add(Array(name.utf8)[...], value) }
-        return object.canonicalText
+        JSON.CanonicalObject([
+            "subledger": .text(ErasureStatement.form),
+            "environment": .text(stream.environment.word),
+            "originalTransactionId": .text(stream.originalTransactionId),
+            "scope": .text(erasure.scope.rawValue),
+            "events": .text(erasure.events.description),
+            "confirmations": .text(erasure.confirmations.description),
+            "evidence": .text(erasure.evidence.description),
+            "by": .text(erasedBy),
+            "reason": .text(reason),
+            "erasedAt": .number(erasedAt.milliseconds),
+        ]).canonicalText
     }
 }
 

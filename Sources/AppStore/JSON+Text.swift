@@ -117,5 +117,26 @@ extension JSON {
             append(to: &output)
             return output
         }
+
+        /// An object of the operator's own statements: texts, whole numbers, and nil for null.
+        init(_ members: KeyValuePairs<String, OwnValue?>) {
+            for (name, value) in members {
+                var text: [UInt8] = []
+                switch value {
+                case .text(let value): JSONString.append(value.utf8, to: &text)
+                case .number(let value): text = Array(String(value).utf8)
+                case nil: text = Array("null".utf8)
+                }
+                add(Array(name.utf8)[...], text)
+            }
+        }
+
+        init() {}
+    }
+
+    /// A value in a statement of the operator's own.
+    enum OwnValue {
+        case text(String)
+        case number(Int64)
     }
 }

@@ -26,7 +26,7 @@ enum AppendSQL {
 
     // An answer must not come before the flush, whatever the database's other users want; a value
     // that waits for replicas too stays. A limit for the statements of others must not split a
-    // batch; ours ends what a writer left behind that nobody waits for any more.
+    // batch; ours ends what a writer left behind for which nobody is waiting.
     private static func lasting(_ local: String, _ isLocal: String, _ seconds: Double) -> String {
         """
         SELECT set_config('synchronous_commit', 'on', \(isLocal))

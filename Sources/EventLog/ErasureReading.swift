@@ -149,7 +149,7 @@ struct ErasureReading {
             let isTaken =
                 switch target.scope {
                 case .subscription: true
-                // A link to somebody else is somebody else's, and an unlink names nobody.
+                // Only the links that name this customer go; an unlink names no customer.
                 case .customer:
                     (fact.content.hasPerson || isKept(found.event.evidence))
                         && (fact.kind != .link

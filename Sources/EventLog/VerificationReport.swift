@@ -36,7 +36,7 @@ public struct VerificationReport: Sendable {
     /// Whether heads that were kept outside reach up to the newest verified commit of every lane.
     ///
     /// Where they do not, someone with a superuser's rights may have written the commits after them
-    /// anew, with digests that match.
+    /// again, with digests that match.
     public var isRewriteExcluded: Bool {
         let proven = Dictionary(
             evidence.compactMap { lane in lane.proven.map { (lane.lane, $0.commit) } }

@@ -144,7 +144,7 @@ extension LiveAlteration {
 
 extension ProjectionPart {
     private var view: String { "projection.\(name)" }
-    private var repair: String { "`subledger rebuild \(name)` makes it anew" }
+    private var repair: String { "`subledger rebuild \(name)` builds it again" }
 
     fileprivate var missing: LiveAlteration {
         altered(.tableMissing, "the live table \(schema).\(name) is gone; \(repair)")

@@ -183,7 +183,7 @@ extension Projector {
             .logForked,
             "\(table.name) holds more events than the log: an older copy of the log was restored. "
                 + "`subledger verify` tells whether it is whole; if it is the right one, "
-                + "`subledger rebuild` makes the tables anew"
+                + "`subledger rebuild` builds the tables again"
         )
     }
 

@@ -53,12 +53,12 @@ enum ViewDependents {
         let more = dependents.count > shownMax ? " and \(dependents.count - shownMax) more" : ""
         return ProjectorError(
             .viewsInUse,
-            "\(action): the view projection.\(name) has to be made anew, because its columns or its "
-                + "owner change, and \(shown)\(more) "
+            "\(action): the view projection.\(name) has to be created again, because its columns or "
+                + "its owner change, and \(shown)\(more) "
                 + (dependents.count == 1 ? "depends" : "depend")
                 + " on it. The live tables are as they were. Keep the definition (pg_get_viewdef, "
                 + "pg_get_triggerdef, pg_get_ruledef), drop what depends, try again, and create it "
-                + "anew"
+                + "again"
         )
     }
 

@@ -25,8 +25,8 @@ extension Ledger {
     /// What must be erased so that the log does not hold the customer any more, sorted.
     ///
     /// The subscriptions that a link ever gave the customer, those whose app account token is the
-    /// name, and those with an app account token of the customer's own subscriptions. Of a subscription that belongs to somebody else now, only the links go that name the
-    /// customer.
+    /// name, and those with an app account token of the customer's own subscriptions. Of a
+    /// subscription that belongs to another customer now, only the links that name this one go.
     ///
     /// - Parameter customer: The app's own name for the customer, or an app account token.
     /// - Returns: The targets; empty where the log does not know the customer.

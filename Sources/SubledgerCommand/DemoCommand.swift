@@ -16,7 +16,7 @@ struct DemoCommand: AsyncParsableCommand {
         commandName: "demo",
         abstract: "Fill a ledger with a synthetic App Store and explain three customers.",
         discussion: """
-            Works in a database of its own, `subledger_demo`, which it makes anew each time; the \
+            Works in a database of its own, `subledger_demo`, which it creates again each time; the \
             ledger of the configured database is not touched.
             """
     )

@@ -11,7 +11,7 @@ import Subledger
 struct RebuildCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "rebuild",
-        abstract: "Make the tables of projections anew from the log.",
+        abstract: "Build the tables of projections again from the log.",
         discussion: """
             New tables are filled beside the live ones and put in their place in one short \
             transaction: readers of the views in schema `projection` never see half of them. \
