@@ -8,27 +8,28 @@ struct CheckpointCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "checkpoint",
         abstract:
-            "Record the newest commit of every lane, signed, to be kept outside the database.",
+            "Record the newest commit of every lane, in a document to keep outside the database.",
         discussion: """
-            Prints a small JSON document: the number and digest of the newest commit of each lane. \
-            A digest covers all commits before it, so `verify --against` proves later that the log \
-            still contains them. The chain alone cannot prove that: whoever has a superuser's \
-            rights can rewrite all of it, with digests that match.
+            Prints a small JSON document with the number and digest of the newest commit of each \
+            lane. A digest covers all commits before it, so `verify --against` can prove later \
+            that the log still contains them. The chain alone cannot prove that: anyone with superuser \
+            rights can rewrite all of it with digests that match.
 
-            A document helps only where those who can write the database cannot change it: storage \
-            with object lock in another account, another team's repository, printed mail. Take one \
-            at least daily; it takes milliseconds, whatever the size of the log. The log is not \
-            verified by it.
+            Keep the document where those who can write to the database cannot change it: storage \
+            with object lock in another account, another team's repository, a printout. Take \
+            a checkpoint at least daily; it takes milliseconds, however large the log is. A \
+            checkpoint does not verify the log.
 
-            Make a key, and keep it off the database server:
+            Create a key, and keep it off the database server:
               (umask 077; openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 \
             -out checkpoint.pem)
               subledger checkpoint --key checkpoint.pem --public-key > checkpoint.pub
 
-            `verify --public-key checkpoint.pub` then accepts documents signed by it only.
+            `verify --public-key checkpoint.pub` then accepts only documents signed with this key.
 
-            Each document is also kept as a row of ledger.checkpoint, which takes the role \
-            ledger_writer. With --no-store the role ledger_reader is enough, and a standby answers.
+            Each document is also stored as a row of ledger.checkpoint, which requires the role \
+            ledger_writer. With --no-store, the role ledger_reader is enough, and the command also \
+            runs on a standby server.
             """
     )
 
@@ -40,13 +41,18 @@ struct CheckpointCommand: AsyncParsableCommand {
     )
     var key: String?
 
-    @Option(help: ArgumentHelp("Write the document here, not to stdout.", valueName: "file"))
+    @Option(
+        help: ArgumentHelp(
+            "Write the document to this file instead of stdout.",
+            valueName: "file"
+        )
+    )
     var out: String?
 
-    @Flag(help: "Print the public key of --key (PEM) and take no checkpoint.")
+    @Flag(help: "Print the public key of --key (PEM) and do not take a checkpoint.")
     var publicKey = false
 
-    @Flag(help: "Do not keep the document as a row of ledger.checkpoint.")
+    @Flag(help: "Do not store the document in ledger.checkpoint.")
     var noStore = false
 
     @OptionGroup var database: DatabaseOptions
@@ -54,7 +60,7 @@ struct CheckpointCommand: AsyncParsableCommand {
 
     func validate() throws {
         guard !publicKey || key != nil else {
-            throw ValidationError("--public-key prints that of --key; name the key's file")
+            throw ValidationError("--public-key prints the public key of --key: add --key FILE")
         }
     }
 
@@ -79,8 +85,8 @@ struct CheckpointCommand: AsyncParsableCommand {
             } catch {
                 await log.close()
                 Terminal.write(
-                    "subledger: the checkpoint could not be stored; --no-store prints it all the "
-                        + "same"
+                    "subledger: the checkpoint could not be stored; with --no-store it is printed "
+                        + "without being stored"
                 )
                 throw error
             }
@@ -104,8 +110,8 @@ struct CheckpointCommand: AsyncParsableCommand {
         Terminal.write(
             "checkpoint of \(signed.checkpoint.takenAt): \(place)\(heads) "
                 + "\(heads == 1 ? "head" : "heads"), "
-                + (signed.signature.map { "signed by the key \($0.publicKey.fingerprint)" }
-                    ?? "not signed: whoever can edit the document can forge it (--key FILE signs)")
+                + (signed.signature.map { "signed with the key \($0.publicKey.fingerprint)" }
+                    ?? "not signed: anyone who can edit the document can forge it (--key FILE signs)")
         )
     }
 }

@@ -1,7 +1,7 @@
 import Events
 import Foundation
 
-/// Reads the keys of checkpoints from files; no message ever holds what is in one.
+/// Reads the keys of checkpoints from files; no message ever contains a part of a key file.
 enum CheckpointKeyFile {
     /// Largest file that is read: a key has some three hundred bytes.
     private static let bytesMax = 64 << 10
@@ -18,8 +18,8 @@ enum CheckpointKeyFile {
         guard status.st_mode & 0o777 & ~(allowed | 0o100) == 0 else {
             throw Failure(
                 Exit.configuration,
-                "the key \(path) can be read or changed by other users (mode "
-                    + "\(String(status.st_mode & 0o777, radix: 8))): chmod 600 \(path)"
+                "the key file \(path) can be read or changed by other users (mode "
+                    + "\(String(status.st_mode & 0o777, radix: 8))); run chmod 600 \(path)"
             )
         }
         let text = try text(path, file)
@@ -32,7 +32,7 @@ enum CheckpointKeyFile {
         guard let key = CheckpointPrivateKey(pem: text) else {
             throw Failure(
                 Exit.configuration,
-                "\(path) is not a P-256 private key in PEM (PKCS #8 or SEC 1); make one: "
+                "\(path) is not a P-256 private key in PEM (PKCS #8 or SEC 1); create one: "
                     + "(umask 077; openssl genpkey -algorithm EC -pkeyopt "
                     + "ec_paramgen_curve:P-256 -out FILE)"
             )
@@ -51,8 +51,8 @@ enum CheckpointKeyFile {
         else {
             throw Failure(
                 Exit.configuration,
-                "\(path) is not a P-256 public key in PEM or DER; print that of a private key: "
-                    + "subledger checkpoint --key FILE --public-key"
+                "\(path) is not a P-256 public key in PEM or DER; to print the public key of a "
+                    + "private key: subledger checkpoint --key FILE --public-key"
             )
         }
         return key
@@ -75,7 +75,7 @@ enum CheckpointKeyFile {
     private static func unreadable(_ path: String, _ number: Int32) -> Failure {
         Failure(
             Exit.inputMissing,
-            "the key \(path) cannot be read: \(String(cString: strerror(number)))"
+            "cannot read the key file \(path): \(String(cString: strerror(number)))"
         )
     }
 }

@@ -8,17 +8,17 @@ import Subledger
 struct EraseCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "erase",
-        abstract: "Remove a customer, or a subscription, from the log for good.",
+        abstract: "Permanently remove a customer or a subscription from the log.",
         discussion: """
-            An erasure blanks rows of the log and appends, in the same transaction, an event that \
-            says which rows, why and who. Nothing brings back what was erased. `verify` still \
-            proves the rest; `history`, `explain` and `feed` show the gap; tables follow by \
-            `follow` or `rebuild`.
+            An erasure blanks rows of the log. In the same transaction it appends an event that \
+            records which rows were erased, by whom, and why. What was erased cannot be restored. \
+            `verify` still proves the rest; `history`, `explain` and `feed` show what is missing; \
+            `follow` or `rebuild` updates the tables.
 
-            The database login must be a member of ledger_eraser. Run --dry-run first. An erasure \
-            that was interrupted is completed by running it again. Copies outside the log (backups, \
-            replicas, WAL archives, exports, files that were ingested) are yours to erase; \
-            schema/README.md lists them.
+            The database login must be a member of ledger_eraser. Run with --dry-run first. If an \
+            erasure was interrupted, run the same command again to complete it. Copies outside \
+            the log (backups, replicas, WAL archives, exports, ingested files) are not erased; \
+            schema/README.md lists those that you must erase yourself.
             """,
         subcommands: [EraseCustomerCommand.self, EraseSubscriptionCommand.self]
     )
@@ -26,19 +26,24 @@ struct EraseCommand: AsyncParsableCommand {
 
 /// What every erasure takes.
 struct ErasureOptions: ParsableArguments {
-    @Option(help: "Why: a ticket, a law. Kept in the log for ever, so name no person.")
+    @Option(
+        help: """
+            The reason, for example a ticket or a law. It stays in the log permanently: do not \
+            name a person.
+            """
+    )
     var reason: String
 
-    @Option(help: "Who erases. Default: the user of this machine.")
+    @Option(help: "Who erases. Default: the user name on this machine.")
     var by: String?
 
-    @Flag(help: "List what would go, and change nothing.")
+    @Flag(help: "List what would be erased, and change nothing.")
     var dryRun = false
 
     @Flag(
         help: """
-            Erase also where a payload proves other subscriptions: they keep their events and lose \
-            that payload.
+            Erase payloads even if they also prove other subscriptions: those subscriptions keep \
+            their events and lose the shared payloads.
             """
     )
     var withSiblings = false
@@ -81,20 +86,21 @@ struct ErasureOptions: ParsableArguments {
 struct EraseCustomerCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "customer",
-        abstract: "Remove what identifies a customer; purchases stay, under Apple's ids.",
+        abstract: "Remove what identifies a customer; purchases stay under Apple's ids.",
         discussion: """
-            Of every subscription that a link ever gave the customer, or whose app account token is \
-            NAME or one of theirs: links, tokens, unknown properties and all payloads go. Purchases, prices and \
-            periods stay, as bookkeeping needs them, under Apple's pseudonymous ids (appTransactionId is \
-            one of them). Of a \
-            subscription that belongs to another customer now, only the links that name this one go.
+            Applies to every subscription that was ever linked to the customer, and to every \
+            subscription whose app account token is NAME or a token of the customer's own \
+            subscriptions. Links, tokens, unknown properties and all payloads are removed. \
+            Purchases, prices and periods stay for bookkeeping, under Apple's pseudonymous ids \
+            (such as appTransactionId). From a subscription that now belongs to another customer, \
+            only the links that name this customer are removed.
 
-            What Apple sends about these subscriptions later is taken in without what identifies a \
-            person, and its payload is not kept.
+            What Apple sends later about the customer's subscriptions is appended without what \
+            identifies a person, and its payload is not kept.
             """
     )
 
-    @Argument(help: "The app's own name for the customer, or an app account token.")
+    @Argument(help: "The customer's name in your app, or an app account token.")
     var name: String
 
     @OptionGroup var erasure: ErasureOptions
@@ -110,8 +116,8 @@ struct EraseCustomerCommand: AsyncParsableCommand {
         guard !targets.isEmpty else {
             throw Failure(
                 Exit.notFound,
-                "no link and no app account token names '\(name)'; nothing was erased. If the "
-                    + "customer was erased before, this is how it should be"
+                "no link and no app account token names '\(name)'; nothing was erased. This is "
+                    + "expected if the customer was erased before"
             )
         }
         try await erasure.run(targets, in: ledger, output)
@@ -121,19 +127,19 @@ struct EraseCustomerCommand: AsyncParsableCommand {
 struct EraseSubscriptionCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "subscription",
-        abstract: "Remove all that the log says about a subscription.",
+        abstract: "Remove everything that the log records about a subscription.",
         discussion: """
-            Every event of the subscription is blanked, and its payloads go; that the events were \
-            there, and when they were recorded, stays. Facts from before the erasure are refused \
-            from then on (`ingest` counts them as erased); later ones are taken in without what \
-            identifies a person, and their payloads are not kept.
+            Every event of the subscription is blanked and its payloads are removed. The log still \
+            shows that the events existed and when they were recorded. Facts with an as-of up to \
+            the erasure are refused from then on (`ingest` counts them as erased). Later facts are \
+            appended without what identifies a person, and their payloads are not kept.
             """
     )
 
     @Argument(help: "Apple's originalTransactionId.")
     var originalTransactionId: String
 
-    @Option(help: "Production, Sandbox, Xcode …; needed where the id is known in several.")
+    @Option(help: "Production, Sandbox, Xcode …; required if the id occurs in several.")
     var environment: String?
 
     @OptionGroup var erasure: ErasureOptions
@@ -217,17 +223,17 @@ private struct ErasureDocument: Encodable {
         if !isDone {
             Terminal.print(
                 siblings == 0
-                    ? "nothing was changed: this was a dry run"
-                    : "nothing was changed: this was a dry run. Subscriptions that share payloads "
-                        + "with what is to be erased: \(siblings); they would lose these payloads, "
-                        + "so the erasure needs --with-siblings"
+                    ? "dry run: nothing was changed"
+                    : "dry run: nothing was changed. Other subscriptions that share payloads with "
+                        + "these: \(siblings). They would lose the shared payloads, so this "
+                        + "erasure requires --with-siblings"
             )
             return
         }
         Terminal.write(
-            "The old bytes lie in the database's files until PostgreSQL writes over them. To remove "
-                + "them now, run as a member of ledger_owner: VACUUM FULL ledger.event, "
-                + "ledger.confirmation, ledger.evidence (it stops appends while it rewrites them)"
+            "The old bytes stay in the database's files until PostgreSQL overwrites them. To "
+                + "remove them now, run as a member of ledger_owner: VACUUM FULL ledger.event, "
+                + "ledger.confirmation, ledger.evidence (appends and reads wait while it runs)"
         )
     }
 }

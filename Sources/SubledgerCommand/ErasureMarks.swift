@@ -13,7 +13,7 @@ struct ErasureMarks {
         }
     }
 
-    /// Tells on stderr what was erased of these subscriptions, when, and why: one line an erasure.
+    /// Prints on stderr what was erased of these subscriptions, when, and why: one line an erasure.
     ///
     /// Whatever of the log was asked for: an erasure takes away what was known before it, too.
     static func tell(of streams: [StreamID], in log: EventLog) async throws {
@@ -30,15 +30,18 @@ struct ErasureMarks {
             let lost: String
             switch erasure.scope {
             case .subscription:
-                lost = "all that was known of it then was removed, and no answer knows it any more"
+                lost =
+                    "everything known about it until then was removed, and answers no longer use it"
             case .customer, .link:
                 lost =
-                    "what identified its customer then was removed; the purchases are as they were"
+                    "what identified its customer until then was removed; its purchases are "
+                    + "unchanged"
             case .payload: return nil
             }
             let reason = event.fact.content.text(.erasureReason).map { " (\($0))" } ?? ""
             return "erased: \(stream.originalTransactionId) by event "
-                + "\(event.position.mark(lanes: lanes)) on \(event.recordedAt.clock)\(reason): \(lost)"
+                + "\(event.position.mark(lanes: lanes)) on \(event.recordedAt.clock)\(reason): "
+                + lost
         }
     }
 

@@ -28,7 +28,7 @@ struct KeptDocument {
         var refusals: [String] = []
         for path in paths {
             guard let data = FileManager.default.contents(atPath: path) else {
-                throw Failure(Exit.inputMissing, "\(path) cannot be read")
+                throw Failure(Exit.inputMissing, "cannot read \(path)")
             }
             for (name, text) in parts(of: data, path) {
                 do {
@@ -73,7 +73,7 @@ struct KeptDocument {
     ) throws(Refusal) -> KeptDocument {
         guard let kind = decoded(Kind.self, data), kind.type != nil else {
             guard keys.isEmpty else {
-                throw Refusal(reason: "is not signed, and --public-key accepts only what is")
+                throw Refusal(reason: "is not signed; --public-key accepts only signed documents")
             }
             return KeptDocument(
                 name: name,
@@ -82,7 +82,7 @@ struct KeptDocument {
             )
         }
         guard let document = decoded(CheckpointDocument.self, data) else {
-            throw Refusal(reason: "is not what `checkpoint` prints: a member is missing or wrong")
+            throw Refusal(reason: "is not a document of `checkpoint`: a member is missing or wrong")
         }
         let signed: SignedCheckpoint
         do throws(CheckpointDocumentError) {
@@ -90,8 +90,8 @@ struct KeptDocument {
         } catch {
             throw Refusal(
                 reason: error == .forged
-                    ? "was edited or forged: its signature is not of what it says"
-                    : "is not what `checkpoint` prints: a value is impossible"
+                    ? "was edited or forged: its signature does not match its content"
+                    : "is not a document of `checkpoint`: a value is not possible"
             )
         }
         try accept(signed, keys)
@@ -108,11 +108,11 @@ struct KeptDocument {
     ) throws(Refusal) {
         guard !keys.isEmpty else { return }
         guard let signature = signed.signature else {
-            throw Refusal(reason: "is not signed, and --public-key accepts only what is")
+            throw Refusal(reason: "is not signed; --public-key accepts only signed documents")
         }
         guard keys.contains(signature.publicKey) else {
             throw Refusal(
-                reason: "is signed by the key \(signature.publicKey.fingerprint), not by "
+                reason: "is signed with the key \(signature.publicKey.fingerprint), not with "
                     + keys.map(\.fingerprint).sorted().joined(separator: " or ")
             )
         }
@@ -133,18 +133,21 @@ struct KeptDocument {
 
     private static func verified(_ data: Data, _ name: String) throws(Refusal) -> KeptHeads {
         guard let kept = decoded(VerifiedHeads.self, data) else {
-            throw Refusal(reason: "is not what `checkpoint` or `verify --json` prints")
+            throw Refusal(reason: "is not a document of `checkpoint` or `verify --json`")
         }
         guard kept.ok ?? true, !kept.heads.isEmpty, kept.heads.allSatisfy({ $0.commit >= 1 })
         else {
             throw Refusal(
-                reason: "proves nothing: it needs the heads of a verification that was ok"
+                reason: "proves nothing: it must contain the heads of a `verify` that found no "
+                    + "mismatch"
             )
         }
         var heads: [VerificationReport.Head] = []
         for head in kept.heads {
             guard let digest = Digest(hex: head.digest) else {
-                throw Refusal(reason: "has '\(head.digest)' where 64 hexadecimal digits belong")
+                throw Refusal(
+                    reason: "has the digest '\(head.digest)'; expected 64 hexadecimal digits"
+                )
             }
             heads.append(
                 VerificationReport.Head(

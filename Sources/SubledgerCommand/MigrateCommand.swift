@@ -6,7 +6,7 @@ import Postgres
 struct MigrateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "migrate",
-        abstract: "Bring the database's schema to this version.",
+        abstract: "Bring the database schema to the version of this program.",
         discussion: discussion,
         subcommands: [Apply.self, Status.self],
         defaultSubcommand: Apply.self
@@ -14,17 +14,16 @@ struct MigrateCommand: AsyncParsableCommand {
 
     /// What `migrate --help` and `migrate up --help` print.
     private static let discussion = """
-        Also makes the roles that are missing and mends owners, privileges, triggers and \
-        functions that are not as they must be: after pg_restore into a new cluster, one \
-        `migrate` makes the ledger whole. With nothing to do it takes no lock that a \
-        reader or an append waits for.
+        Also creates missing roles, and mends owners, privileges, triggers and functions that \
+        differ from what the ledger requires: after pg_restore into a new cluster, run `migrate` \
+        once. With nothing to do, it takes no lock that a reader or an append waits for.
 
         The number of lanes of a ledger can never be changed, because positions and \
         digests depend on it. One lane is right for a ledger that stays on one PostgreSQL \
-        server. `--lanes 256` is right if it may be spread over several servers one day: \
-        each lane is a log of its own, with its own chain of digests.
+        server. Use `--lanes 256` if you may want to spread the ledger over several servers \
+        later: each lane is a log of its own, with its own chain of digests.
 
-        Exit 75 if a table is in use and nothing was changed.
+        If a table stays in use, it changes nothing and exits with 75.
 
         `migrate up --help` lists the options.
         """
@@ -32,7 +31,7 @@ struct MigrateCommand: AsyncParsableCommand {
     struct Apply: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "up",
-            abstract: "Apply the migrations that are missing, in one transaction.",
+            abstract: "Apply the missing migrations, in one transaction.",
             discussion: discussion
         )
 
@@ -41,20 +40,21 @@ struct MigrateCommand: AsyncParsableCommand {
 
         @Option(
             help: """
-                Lanes of a new ledger: a power of two up to 1024. Can never be changed. Default: 1.
+                Number of lanes of a new ledger: a power of two up to 1024. It can never be \
+                changed. Default: 1.
                 """
         )
         var lanes: Int?
 
-        @Option(help: "Hash partitions of the tables of a new ledger; 0 for plain tables.")
+        @Option(help: "Hash partitions of each table of a new ledger; 0 for plain tables.")
         var partitions = 0
 
-        @Flag(help: "Do all of it, then roll back.")
+        @Flag(help: "List what would be changed: apply it, then roll back.")
         var dryRun = false
 
         @Option(
             help: ArgumentHelp(
-                "Wait so long for a table that others use; appends wait behind it. Default: 2.",
+                "Longest wait for the lock on a table; appends wait behind it.",
                 valueName: "seconds"
             )
         )
@@ -118,7 +118,7 @@ struct MigrateCommand: AsyncParsableCommand {
 
     struct Status: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Say which migrations the database has."
+            abstract: "List all migrations, and whether each one is applied."
         )
 
         @OptionGroup var database: DatabaseOptions

@@ -8,32 +8,33 @@ import Subledger
 struct VerifyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "verify",
-        abstract: "Recompute the chain of digests from the rows of the log; exit 3 on a mismatch.",
+        abstract: "Recompute all digests from the rows of the log; exit with 3 on a mismatch.",
         discussion: """
-            Every event, confirmation and payload is read and hashed again, on all cores. That \
+            Every event, confirmation and payload is read and hashed again, on all cores. This \
             finds every change by someone who could not rewrite the whole chain.
 
-            Someone with a superuser's rights can, with digests that match. --against finds that: \
-            it compares documents of `checkpoint` (or what `verify --json` printed) that were kept \
-            outside the database, old ones too, and reports for each lane up to which commit the \
-            log is as it was then. A file may hold one document or one a line. An edited document \
-            is refused (exit 65), one of another ledger is a mismatch. Rows of ledger.checkpoint \
-            are compared as well.
+            Someone with superuser rights can rewrite it, with digests that match. --against \
+            finds that: it compares the log with documents of `checkpoint`, or output of `verify \
+            --json`, that were kept outside the database. For each lane it reports up to which \
+            commit the log is as it was then. Old documents are useful, too. A file may contain \
+            one document, or one per line. An edited document is refused (exit 65); a document of \
+            another ledger is a mismatch. Rows of ledger.checkpoint are also compared.
 
-            --since reads only what was committed after a checkpoint, in time proportional to that.
+            --since reads only the commits after a checkpoint, so it takes time in proportion to \
+            their number.
 
-            With --signatures every stored payload is also verified again, offline, and every \
-            event compared with what its payload states. Certificates are judged at the payload's \
-            own dates. Name the roots that the ledger was filled with; Apple's are built in. What \
-            was not signed is decoded again: only the chain proves that it was fetched, vouched \
-            for or carried the shared secret.
+            With --signatures, every stored payload is also verified again, offline, and every \
+            event is compared with what its payload states. Certificates are checked at the \
+            payload's own dates. Apple's root certificates are built in; give any other root with \
+            which payloads were ingested. Payloads without a signature are decoded again: only \
+            the chain proves that they were fetched, were vouched for, or carried the shared secret.
             """
     )
 
     @Option(
         parsing: .upToNextOption,
         help: ArgumentHelp(
-            "Documents of `checkpoint` or `verify --json` that were kept.",
+            "Documents that `checkpoint` or `verify --json` printed earlier.",
             valueName: "file"
         )
     )
@@ -41,7 +42,7 @@ struct VerifyCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Read only what was committed after this document of `checkpoint`.",
+            "Read only what was committed after this document that `checkpoint` printed.",
             valueName: "file"
         )
     )
@@ -49,24 +50,24 @@ struct VerifyCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Accept only documents signed by this key (PEM or DER); repeat for more.",
+            "Accept only documents signed with this key (PEM or DER); repeat for more keys.",
             valueName: "file"
         )
     )
     var publicKey: [String] = []
 
-    @Flag(help: "Verify every stored payload again too.")
+    @Flag(help: "Also verify every stored payload again.")
     var signatures = false
 
     @Option(
         help: ArgumentHelp(
-            "Trust this root certificate too (DER or PEM); repeat for more.",
+            "Also trust this root certificate (DER or PEM); repeat for more.",
             valueName: "file"
         )
     )
     var rootCertificate: [String] = []
 
-    @Option(help: "Cores, and connections, to use. Default: all cores.")
+    @Option(help: "Number of cores and of connections to use. Default: all cores.")
     var jobs: Int?
 
     @OptionGroup var database: DatabaseOptions
@@ -80,10 +81,10 @@ struct VerifyCommand: AsyncParsableCommand {
             throw ValidationError("--jobs must be from 1 to \(VerifyCommand.jobsMax), not \(jobs)")
         }
         guard signatures || rootCertificate.isEmpty else {
-            throw ValidationError("--root-certificate is for --signatures")
+            throw ValidationError("--root-certificate requires --signatures")
         }
         guard publicKey.isEmpty || since != nil || !against.isEmpty else {
-            throw ValidationError("--public-key is for --against and --since")
+            throw ValidationError("--public-key requires --against or --since")
         }
     }
 
@@ -111,7 +112,7 @@ struct VerifyCommand: AsyncParsableCommand {
         let roots: [RootCertificate]
     }
 
-    /// What the chain and, where asked for, the signatures came to.
+    /// The results for the chain and, if requested, for the signatures.
     private struct Findings {
         let lanes: LaneCount
         let chain: VerificationReport
@@ -126,7 +127,7 @@ struct VerifyCommand: AsyncParsableCommand {
         guard let document = documents.last, document.checkpoint != nil else {
             throw Failure(
                 Exit.badInput,
-                "\(path) is not what `checkpoint` prints: --since needs one"
+                "\(path) is not a document of `checkpoint`; --since requires one"
             )
         }
         return document
@@ -213,9 +214,9 @@ struct VerifyCommand: AsyncParsableCommand {
         }
         let evidence = failure.evidence.map { ", evidence \($0)" } ?? ""
         Terminal.print(
-            "NOT PROVEN: event \(failure.position.text(lanes: lanes))\(evidence): \(failure.message) "
-                + "[\(failure.reason)]"
+            "NOT PROVEN: event \(failure.position.text(lanes: lanes))\(evidence): "
+                + "\(failure.message) [\(failure.reason)]"
         )
-        Terminal.print("\(verified) before it prove what cites them")
+        Terminal.print("verified before this failure: \(verified)")
     }
 }

@@ -2,7 +2,7 @@ import EventLog
 import Events
 import Subledger
 
-/// What `verify` prints for people: only what was proved.
+/// The text that `verify` prints: only what was proved.
 struct VerifyText {
     private let report: VerificationReport
     private let documents: [KeptDocument]
@@ -44,8 +44,8 @@ struct VerifyText {
     private var erased: [String] {
         guard report.erasedEvents > 0 else { return [] }
         return [
-            "erased: a part of \(report.erasedEvents) events, as events of kind erasure say; the chain "
-                + "proves that it was there"
+            "erased: content of \(report.erasedEvents) events, as events of kind erasure record; "
+                + "the chain proves that it existed"
         ]
     }
 
@@ -56,7 +56,7 @@ struct VerifyText {
     private var kept: [String] {
         let documents = Dictionary(self.documents.map { ($0.name, $0) }) { $1 }
         var lines = report.kept.map { result -> String in
-            let time = result.kept.takenAt.map { "checkpoint of \($0)" } ?? "heads of a `verify`"
+            let time = result.kept.takenAt.map { "checkpoint of \($0)" } ?? "heads from `verify`"
             let words = [time] + [documents[result.kept.source]].compactMap { $0.map(signature) }
             return "\(result.kept.source): \(words.joined(separator: ", ")): "
                 + VerifyText.outcome(of: result)
@@ -64,7 +64,8 @@ struct VerifyText {
         if report.storedCheckpoints > 0 {
             lines.append(
                 "ledger.checkpoint: \(report.storedCheckpoints) rows compared"
-                    + (isPinned ? ", \(report.storedCheckpointsOfKnownKeys) of the given key" : "")
+                    + (isPinned
+                        ? ", \(report.storedCheckpointsOfKnownKeys) signed with a given key" : "")
             )
         }
         return lines
@@ -73,11 +74,11 @@ struct VerifyText {
     private func signature(of document: KeptDocument) -> String {
         guard let signature = document.checkpoint?.signature else { return "not signed" }
         let key = signature.publicKey.fingerprint
-        return isPinned ? "signed by the given key \(key)" : "signed by the key \(key)"
+        return isPinned ? "signed with the given key \(key)" : "signed with the key \(key)"
     }
 
     private static func outcome(of result: KeptHeadsResult) -> String {
-        guard !result.isOfOtherLedger else { return "it is of another ledger" }
+        guard !result.isOfOtherLedger else { return "it belongs to another ledger" }
         let wrong = result.heads.filter { $0.state == .differs || $0.state == .missing }
         let count = result.heads.count
         if wrong.isEmpty {
@@ -120,7 +121,7 @@ struct VerifyText {
         let verb = lane.isMissing ? "cut or rewritten" : "rewritten"
         guard let below = lane.provenBelow else {
             return "lane \(lane.lane): at or before commit \(found.commit) it was \(verb) \(when); "
-                + "no matching head proves a commit before it"
+                + "no matching head proves any earlier commit"
         }
         return "lane \(lane.lane): up to commit \(below.commit) the log is as it was "
             + "\(time(of: below)); between commit \(below.commit) and commit \(found.commit) it "
@@ -148,12 +149,12 @@ struct VerifyText {
     }
 
     private static let notExcluded = """
-        Not excluded: someone with a superuser's rights can rewrite the whole chain with digests \
-        that match. Only a checkpoint kept outside the database shows that: verify --against FILE
+        Not excluded: someone with superuser rights can rewrite the whole chain with digests that \
+        match. Only a checkpoint kept outside the database reveals that: verify --against FILE
         """
 
     private static let laterNotExcluded = """
-        Not excluded for later commits: a rewrite with digests that match, by someone with a \
-        superuser's rights. A new checkpoint covers them: subledger checkpoint
+        Not excluded for later commits: a rewrite with digests that match, by someone with \
+        superuser rights. To cover them, take a new checkpoint: subledger checkpoint
         """
 }

@@ -42,7 +42,7 @@ struct AgainstTests {
             #expect(alone.hasPrefix("ok: "))
             #expect(
                 alone.contains(
-                    "Not excluded: someone with a superuser's rights can rewrite the whole chain "
+                    "Not excluded: someone with superuser rights can rewrite the whole chain "
                         + "with digests that match."
                 )
             )
@@ -227,19 +227,19 @@ struct AgainstTests {
                 0,
                 ["verify", "--public-key", pinned, "--against", paths[0]]
             )
-            #expect(good.contains("signed by the given key "))
-            #expect(good.contains("ledger.checkpoint: 3 rows compared, 1 of the given key"))
+            #expect(good.contains("signed with the given key "))
+            #expect(good.contains("ledger.checkpoint: 3 rows compared, 1 signed with a given key"))
             let bad = try await command.run(
                 ["verify", "--public-key", pinned, "--against"] + paths + [old]
             )
             #expect(bad.code == 65)
-            for path in [paths[1] + " is signed by", paths[2] + " is not signed", old] {
+            for path in [paths[1] + " is signed with", paths[2] + " is not signed", old] {
                 #expect(bad.errors.contains(path), "\(bad.errors)")
             }
             #expect(!bad.errors.contains(paths[0]))
             // Without a given key the fingerprint is shown.
             let both = try await command.expect(0, "verify", "--against", paths[0], paths[1])
-            let fingerprints = both.components(separatedBy: "signed by the key ").dropFirst()
+            let fingerprints = both.components(separatedBy: "signed with the key ").dropFirst()
                 .map { String($0.prefix(64)) }
             #expect(Set(fingerprints).count == 2)
         }

@@ -30,7 +30,7 @@ struct EraseTests {
             }
             #expect(!history.contains("anna"))
             let verified = try await command.expect(0, "verify")
-            #expect(verified.contains("erased: a part of"))
+            #expect(verified.contains("erased: content of"))
             let signatures = try await command.expect(
                 0,
                 ["verify", "--signatures", "--root-certificate", try await Simulation.shared.root]
