@@ -44,7 +44,7 @@ actor Appender {
     /// Turns that callers get to come back while more and more of them do.
     static let turnsMax = 16
 
-    /// Lost races at one batch before its callers are told that others are always faster.
+    /// Lost races of one batch after which its callers get an error.
     static let lostRacesAtOnceMax = 60
 
     init(
@@ -69,7 +69,7 @@ actor Appender {
         -> [[AppendOutcome]]
     {
         guard !isClosed else {
-            throw EventLogError(.closed, "the event log was closed; open it again to append")
+            throw EventLogError(.closed, "append: the event log is closed; open it again")
         }
         let bytes = submissions.reduce(0) { $0 + $1.byteCount }
         guard queue.hasRoom(forBytes: bytes, limits: limits) else { throw fullQueue() }
@@ -88,9 +88,10 @@ actor Appender {
     private func fullQueue() -> EventLogError {
         EventLogError(
             .queueFull,
-            "append: \(queue.count) appends with \(queue.byteCount) bytes wait for the database, of "
-                + "at most \(limits.waitingMax) and \(AppendLimits.waitingBytesMax); nothing "
-                + "of this one was written. Try again later, or append from fewer tasks at once"
+            "append: too many appends wait for the database: \(queue.count) with "
+                + "\(queue.byteCount) bytes (limits: at most \(limits.waitingMax) appends and "
+                + "\(AppendLimits.waitingBytesMax) bytes); nothing of this one was written. Try "
+                + "again later, or append from fewer tasks at once"
         )
     }
 
@@ -207,16 +208,18 @@ actor Appender {
     private func unavailable(_ cause: EventLogError, mayBeWritten: Bool) -> BatchOutcome {
         let fate =
             mayBeWritten
-            ? "The append may have taken effect all the same: append it again, nothing is written "
-                + "twice"
+            ? "The append may have taken effect: append it again, nothing is written twice"
             : "Nothing was written; try again later"
-        let limit = "an append may take \(limits.secondsMax) s, \(AppendLimits.variable) sets it"
+        let limit = "an append may take \(limits.secondsMax) s; \(AppendLimits.variable) sets this"
         return .unavailable(
-            EventLogError(.databaseUnavailable, "\(cause.message) Given up (\(limit)). \(fate)"),
+            EventLogError(
+                .databaseUnavailable,
+                "\(cause.message) The append timed out (\(limit)). \(fate)"
+            ),
             others: EventLogError(
                 .databaseUnavailable,
-                "append: the database was not there for the append before, and nothing of this one "
-                    + "was written; try again later. \(cause.message)"
+                "append: the database was unavailable for the append before this one, and "
+                    + "nothing of this one was written; try again later. \(cause.message)"
             )
         )
     }
@@ -224,15 +227,15 @@ actor Appender {
     private static func alwaysLate(_ lane: Int) -> EventLogError {
         EventLogError(
             .databaseUnavailable,
-            "append: other writers of lane \(lane) were faster \(lostRacesAtOnceMax) times in a "
-                + "row; nothing was written, try again"
+            "append: other writers of lane \(lane) committed first \(lostRacesAtOnceMax) times in "
+                + "a row; nothing was written. Try again"
         )
     }
 
     private static let catalogTaken = EventLogError(
         .catalogueTaken,
-        "append: another import took the number of this version of the catalog; nothing was "
-            + "written, import it again"
+        "append: another import used the number of this catalog version first; nothing was "
+            + "written. Import it again"
     )
 
     private func attemptOnce(

@@ -208,8 +208,8 @@ extension EventLog {
         }
         throw EventLogError(
             .databaseUnavailable,
-            "erase: other writers of lane \(lane) were faster \(EventLog.erasureAttemptsMax) times "
-                + "in a row; nothing was erased there, try again"
+            "erase: other writers of lane \(lane) committed first \(EventLog.erasureAttemptsMax) "
+                + "times in a row; nothing was erased in this lane. Run it again"
         )
     }
 
@@ -335,16 +335,16 @@ private struct ErasureAttempt: Sendable {
         guard blanked >= rows.events.count + rows.confirmations.count else {
             throw EventLogError(
                 .malformedLog,
-                "erase: of \(rows.events.count + rows.confirmations.count) rows of event "
-                    + "\(position)'s stream only \(blanked) could be blanked; nothing was erased. "
-                    + "Run `subledger verify`"
+                "erase: only \(blanked) of \(rows.events.count + rows.confirmations.count) rows in "
+                    + "the stream of event \(position) could be blanked; nothing was erased. Run "
+                    + "`subledger verify`"
             )
         }
     }
 }
 
 extension EventLogError {
-    /// The refusal to take payloads that prove other subscriptions as well.
+    /// The refusal to erase payloads that also prove other subscriptions.
     package static func sharedPayloads(_ streams: [StreamID]) -> EventLogError {
         let listed = streams.prefix(20).map {
             "\($0.originalTransactionId) (\($0.environment))"
@@ -352,9 +352,9 @@ extension EventLogError {
         let more = streams.count > 20 ? " and \(streams.count - 20) more" : ""
         return EventLogError(
             .sharedPayloads,
-            "erase: payloads of this subscription also prove \(listed)\(more). Those subscriptions "
-                + "would keep their events and lose these payloads; nothing was erased. Erase with "
-                + "--with-siblings to accept that"
+            "erase: payloads to be erased also prove \(listed)\(more). Those subscriptions would "
+                + "keep their events but lose the shared payloads, so nothing was erased. To "
+                + "accept that, add --with-siblings"
         )
     }
 }

@@ -1,12 +1,12 @@
 internal import Postgres
 
 /// The sessions that use tables of a ledger, for the message that a change of the schema could not
-/// get at them.
+/// lock them.
 enum LockHolders {
     /// Most sessions that a message names.
     private static let shownMax = 5
 
-    /// What to say of a change that has waited in vain, and was rolled back.
+    /// The error for a change that waited for a lock in vain and was rolled back.
     static func refusal(
         after seconds: Int,
         in session: PostgresSession
@@ -17,16 +17,16 @@ enum LockHolders {
         ).map { try $0.text(0) }
         let shown = holders.prefix(shownMax).joined(separator: "; ")
         let more = holders.count > shownMax ? "; and others" : ""
-        let who =
+        let nextStep =
             holders.isEmpty
-            ? "who used them has let go of them since"
-            : "they are used by \(shown)\(more). Wait for them, or end them with "
-                + "pg_terminate_backend"
+            ? "No session holds a lock on them any more. Run"
+            : "Sessions that use them: \(shown)\(more). Wait until they end, or end them with "
+                + "pg_terminate_backend, then run"
         return EventLogError(
             .tableInUse,
-            "migrate: no lock on the ledger's tables within \(seconds) s, and nothing was changed: "
-                + "\(who). Then run `subledger migrate` again; --lock-timeout waits longer, and "
-                + "appends wait as long behind it"
+            "migrate: could not lock the ledger's tables within \(seconds) s; nothing was changed. "
+                + "\(nextStep) `subledger migrate` again. To wait longer, use --lock-timeout; "
+                + "appends also wait that long"
         )
     }
 

@@ -87,9 +87,9 @@ struct MigrationRun: Sendable {
         guard encoding == "UTF8" else {
             throw EventLogError(
                 .notUTF8,
-                "this database has the encoding \(encoding), and a ledger needs UTF8, in which "
-                    + "Apple writes; make another: CREATE DATABASE … TEMPLATE template0 ENCODING "
-                    + "'UTF8'"
+                "this database has the encoding \(encoding), but a ledger needs UTF8, the encoding "
+                    + "of Apple's payloads. Create another database: CREATE DATABASE … TEMPLATE "
+                    + "template0 ENCODING 'UTF8'"
             )
         }
     }
@@ -103,9 +103,9 @@ struct MigrationRun: Sendable {
         guard let wanted = layout.lanes, wanted != lanes else { return lanes }
         throw EventLogError(
             .laneCountFixed,
-            "this ledger has \(lanes.value) lane\(lanes.value == 1 ? "" : "s"), and "
-                + "\(wanted.value) were asked for; the number "
-                + "is fixed for ever, because positions are. Make a new ledger and ingest into it"
+            "this ledger has \(lanes.value) lane\(lanes.value == 1 ? "" : "s"), but "
+                + "\(wanted.value) were requested. The number is fixed for ever, because positions "
+                + "depend on it. For another number, create a new ledger and ingest into it"
         )
     }
 
@@ -131,15 +131,15 @@ struct MigrationRun: Sendable {
             if let statement = difference.statement { try session.execute(statement) }
         }
         for difference in try SchemaDifference.all(in: session) {
-            notice("not mended: \(difference.what); another role than ledger_owner has granted it")
+            notice("not mended: \(difference.what); a role other than ledger_owner granted it")
         }
         for migration in pending { try session.execute(migration.check) }
     }
 
     private static let oneLane = """
-        making a new ledger with 1 lane. The number of lanes can never be changed: one lane serves \
-        one PostgreSQL server; `--lanes 256` makes a ledger that can later be spread over several \
-        servers
+        creating a new ledger with 1 lane. The number of lanes can never be changed: one lane is \
+        right for one PostgreSQL server; `--lanes 256` creates a ledger that can later be spread \
+        over several servers
         """
 
     private func apply(

@@ -158,7 +158,7 @@ public enum Migrator {
             guard version == newestVersion else {
                 throw EventLogError(
                     .schemaTooOld,
-                    "the schema has version \(version), this program needs \(newestVersion); "
+                    "the schema has version \(version), but this program needs \(newestVersion); "
                         + "run `subledger migrate`"
                 )
             }

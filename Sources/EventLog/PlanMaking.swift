@@ -20,17 +20,17 @@ struct PlanMaking: Sendable {
         guard head.hasRoom else {
             throw EventLogError(
                 .malformedLog,
-                "append: the newest commit of lane \(head.lane) has number \(head.commitNumber) and "
-                    + "ends at offset \(head.offset), which no writer of this program made; nothing "
-                    + "was written. Run `subledger verify`"
+                "append: the newest commit of lane \(head.lane) has number \(head.commitNumber) "
+                    + "and ends at offset \(head.offset), which no writer of this program can have "
+                    + "made; nothing was appended. Run `subledger verify`"
             )
         }
         guard head.format <= LedgerIdentity.format else {
             throw EventLogError(
                 .schemaTooNew,
-                "append: the newest commit of lane \(head.lane) has format \(head.format), and this "
-                    + "program writes format \(LedgerIdentity.format); nothing was written. Use a "
-                    + "newer subledger"
+                "append: the newest commit of lane \(head.lane) has format \(head.format), but "
+                    + "this program writes format \(LedgerIdentity.format); nothing was written. "
+                    + "Use a newer subledger"
             )
         }
         let found = try session.pipeline(lookUp.statements)
@@ -53,21 +53,23 @@ struct PlanMaking: Sendable {
         guard skew <= limit else {
             throw EventLogError(
                 .clockSkew,
-                "append: this machine's clock says \(ours), the database server's \(server); they "
-                    + "may differ by \(limit / 1000) s, and nothing was written. Set the clocks "
-                    + "(both by NTP), or allow more with SUBLEDGER_CLOCK_SKEW_SECONDS_MAX"
+                "append: the clock of this machine shows \(ours), that of the database server "
+                    + "\(server). They may differ by at most \(limit / 1000) s; nothing was "
+                    + "written. Synchronize both clocks (NTP), or raise the limit with "
+                    + "SUBLEDGER_CLOCK_SKEW_SECONDS_MAX"
             )
         }
         let ahead = head.committedAt.milliseconds.addingWithinRange(-server.milliseconds)
         guard ahead <= limit else {
             throw EventLogError(
                 .clockSkew,
-                "append: the newest commit of lane \(head.lane) was stamped \(head.committedAt), the "
-                    + "database server's clock says \(server); a commit may be \(limit / 1000) s ahead "
-                    + "of it, and nothing was written. Set the server's clock if it is wrong. If the "
-                    + "commit was stamped by a wrong clock, allow more with "
-                    + "SUBLEDGER_CLOCK_SKEW_SECONDS_MAX: later commits bear its time until the clock "
-                    + "passes it, and `--known-at` a time cannot tell them apart"
+                "append: the newest commit of lane \(head.lane) has the time \(head.committedAt), "
+                    + "but the clock of the database server shows \(server). A commit may be at "
+                    + "most \(limit / 1000) s ahead of that clock; nothing was written. If the "
+                    + "server's clock is wrong, set it. If the time of the commit is wrong, raise "
+                    + "the limit with SUBLEDGER_CLOCK_SKEW_SECONDS_MAX: later commits then get its "
+                    + "time until the clock passes it, and `--known-at` with a time cannot "
+                    + "separate them"
             )
         }
     }

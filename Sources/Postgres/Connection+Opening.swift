@@ -30,8 +30,8 @@ extension Connection {
             guard error.sqlState == "22023" else { throw error }
             var named = error
             named.message =
-                "This server has no role \(role), which the connection was to take. Create it, or "
-                + "name another."
+                "This server has no role \(role), which this connection must use. Create the role, "
+                + "or name another one."
             throw named
         }
     }
@@ -88,9 +88,9 @@ extension Connection {
     static func shared() -> PostgresError {
         PostgresError(
             .sharedConnection,
-            "The pooler in front of the database hands connections on between transactions, with "
-                + "the state of other sessions on them. Connect to PostgreSQL itself, or to a "
-                + "pooler in session mode (PgBouncer: pool_mode = session)."
+            "The pooler in front of the database shares server connections, and their session "
+                + "state, between clients. Connect to PostgreSQL directly, or through a pooler in "
+                + "session mode (PgBouncer: pool_mode = session)."
         )
     }
 

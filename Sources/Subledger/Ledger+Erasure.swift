@@ -3,9 +3,9 @@ public import EventLog
 internal import Events
 internal import Projections
 
-/// Why and by whom something is erased: kept with the erasure for ever, so it names no person.
+/// Why and by whom something is erased. It stays in the log for ever: it must not name a person.
 public struct ErasureReason: Hashable, Sendable {
-    /// Why: a ticket, a law.
+    /// The reason, for example a ticket or a law.
     ///
     /// At most `ErasureStatement.reasonByteCountMax` bytes, one line.
     public let text: String
@@ -22,11 +22,12 @@ public struct ErasureReason: Hashable, Sendable {
 }
 
 extension Ledger {
-    /// What must be erased so that the log does not hold the customer any more, sorted.
+    /// What must be erased so that the log no longer contains the customer, sorted.
     ///
     /// The subscriptions that a link ever gave the customer, those whose app account token is the
-    /// name, and those with an app account token of the customer's own subscriptions. Of a
-    /// subscription that belongs to another customer now, only the links that name this one go.
+    /// name, and those with an app account token of the customer's own subscriptions. From a
+    /// subscription that now belongs to another customer, only the links that name this one are
+    /// removed.
     ///
     /// - Parameter customer: The app's own name for the customer, or an app account token.
     /// - Returns: The targets; empty where the log does not know the customer.
@@ -60,11 +61,11 @@ extension Ledger {
         return targets
     }
 
-    /// What erasing these targets would take; nothing is changed.
+    /// What erasing these targets would remove; nothing is changed.
     ///
     /// - Parameter targets: What is to be erased.
-    /// - Returns: The erasures, those of subscriptions that only share payloads among them; empty
-    ///   where nothing is left to take.
+    /// - Returns: The erasures, including those of subscriptions that only share payloads; empty if
+    ///   nothing is left to erase.
     /// - Throws: `EventLogError`.
     public func plannedErasures(
         of targets: [ErasureTarget]
@@ -74,16 +75,16 @@ extension Ledger {
         return planned
     }
 
-    /// Erases, subscription by subscription; one that was interrupted is completed by doing it again.
+    /// Erases, subscription by subscription; after an interruption, the same call completes it.
     ///
     /// - Parameters:
     ///   - targets: What is to be erased.
     ///   - reason: Why, and by whom.
     ///   - withSiblings: Whether other subscriptions may lose payloads that they share with these.
-    ///   - progress: Told each erasure once it is durable.
-    /// - Returns: What was erased; empty where nothing was left to take.
-    /// - Throws: `Rejection` for a reason out of its limits; `EventLogError`: `sharedPayloads` before
-    ///   anything was erased, `permissionDenied`, `databaseUnavailable`.
+    ///   - progress: Called with each erasure once it is durable.
+    /// - Returns: What was erased; empty if nothing was left to erase.
+    /// - Throws: `Rejection` if the reason exceeds its limits; `EventLogError`: `sharedPayloads`
+    ///   before anything was erased, `permissionDenied`, `databaseUnavailable`.
     public func erase(
         _ targets: [ErasureTarget],
         reason: ErasureReason,
