@@ -3,7 +3,9 @@ public import EventLog
 internal import Events
 internal import Projections
 
-/// Why and by whom something is erased. It stays in the log for ever: it must not name a person.
+/// Why and by whom something is erased.
+///
+/// It stays in the log for ever, so it must not name a person.
 public struct ErasureReason: Hashable, Sendable {
     /// The reason, for example a ticket or a law.
     ///

@@ -44,8 +44,8 @@ struct VerifyText {
     private var erased: [String] {
         guard report.erasedEvents > 0 else { return [] }
         return [
-            "erased: content of \(report.erasedEvents) events, as events of kind erasure record; "
-                + "the chain proves that it existed"
+            "erased: parts of \(report.erasedEvents) events, as events of kind erasure record; "
+                + "the chain proves that they existed"
         ]
     }
 

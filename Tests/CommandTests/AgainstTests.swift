@@ -90,7 +90,7 @@ struct AgainstTests {
         #expect(
             one.contains(
                 "lane 0: at or before commit \(after.commit) it was rewritten after \(found) "
-                    + "(\(late)); no matching head proves a commit before it\n"
+                    + "(\(late)); no matching head proves any earlier commit\n"
             ),
             "\(one)"
         )

@@ -30,7 +30,7 @@ struct EraseTests {
             }
             #expect(!history.contains("anna"))
             let verified = try await command.expect(0, "verify")
-            #expect(verified.contains("erased: content of"))
+            #expect(verified.contains("erased: parts of"))
             let signatures = try await command.expect(
                 0,
                 ["verify", "--signatures", "--root-certificate", try await Simulation.shared.root]
