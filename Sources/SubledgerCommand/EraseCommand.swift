@@ -100,7 +100,7 @@ struct EraseCustomerCommand: AsyncParsableCommand {
             """
     )
 
-    @Argument(help: "The customer's name in your app, or an app account token.")
+    @Argument(help: "The name that your app uses for the customer, or an app account token.")
     var name: String
 
     @OptionGroup var erasure: ErasureOptions

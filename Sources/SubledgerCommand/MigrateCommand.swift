@@ -23,7 +23,7 @@ struct MigrateCommand: AsyncParsableCommand {
         server. Use `--lanes 256` if you may want to spread the ledger over several servers \
         later: each lane is a log of its own, with its own chain of digests.
 
-        If a table stays in use, it changes nothing and exits with 75.
+        If a table stays in use, `migrate` changes nothing and exits with 75.
 
         `migrate up --help` lists the options.
         """
@@ -46,7 +46,7 @@ struct MigrateCommand: AsyncParsableCommand {
         )
         var lanes: Int?
 
-        @Option(help: "Hash partitions of each table of a new ledger; 0 for plain tables.")
+        @Option(help: "Hash partitions of the tables of a new ledger; 0 for plain tables.")
         var partitions = 0
 
         @Flag(help: "List what would be changed: apply it, then roll back.")
