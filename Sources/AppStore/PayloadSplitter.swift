@@ -33,19 +33,19 @@ public struct PayloadSplitter: Sendable {
     /// The payloads of bytes that are all there.
     public static func split(_ bytes: [UInt8]) -> [Piece] {
         var splitter = PayloadSplitter()
-        return splitter.append(bytes) + splitter.finish()
+        return splitter.append(bytes[...]) + splitter.finish()
     }
 
     /// Takes the next bytes and gives the payloads that are complete now.
     ///
     /// A payload above `AppStoreVerifier.payloadByteCountMax` comes as `payload-too-large`; those
     /// after it are not affected.
-    public mutating func append(_ bytes: some Sequence<UInt8>) -> [Piece] {
+    public mutating func append(_ bytes: ArraySlice<UInt8>) -> [Piece] {
         if case .undecided = mode {
             piece.append(contentsOf: bytes)
             decide(isAtEnd: false)
         } else {
-            take([UInt8](bytes)[...])
+            take(bytes)
         }
         return drained()
     }
@@ -126,22 +126,22 @@ public struct PayloadSplitter: Sendable {
         case .undecided, .whole: keep(bytes)
         case .lines:
             var rest = bytes
-            while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
+            while let end = rest.firstIndex(ofLong: UInt8(ascii: "\n")) {
                 keep(rest[..<end])
                 emit()
                 rest = rest[(end + 1)...]
             }
             keep(rest)
         case .values(var scanner):
-            for index in bytes.indices {
-                switch scanner.take(bytes[index]) {
-                case .outside: break
-                case .separator: emit()
-                case .inside: keep(bytes[index...index])
-                case .end:
-                    keep(bytes[index...index])
-                    emit()
+            var rest = bytes
+            while !rest.isEmpty {
+                let (run, mark) = scanner.takeRun(of: rest)
+                keep(rest.prefix(run))
+                switch mark {
+                case .inside, .outside: break
+                case .end, .separator: emit()
                 }
+                rest = rest.dropFirst(mark == .end || mark == .inside ? run : run + 1)
             }
             mode = .values(scanner)
         }
@@ -185,5 +185,12 @@ public struct PayloadSplitter: Sendable {
         } catch {
             return payload
         }
+    }
+}
+
+extension ArraySlice<UInt8> {
+    // For texts of kilobytes.
+    fileprivate func firstIndex(ofLong byte: UInt8) -> Int? {
+        withUnsafeBytes { ByteScan.firstIndex(of: byte, in: $0) }.map { startIndex + $0 }
     }
 }

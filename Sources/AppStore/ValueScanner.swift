@@ -1,4 +1,6 @@
-/// Finds where JSON values begin and end, byte by byte, without judging what is inside.
+internal import Events
+
+/// Finds where JSON values begin and end without judging what is inside.
 ///
 /// It only counts brackets outside of strings, so that a value that is no JSON is handed on whole
 /// and refused by whoever parses it.
@@ -25,6 +27,33 @@ struct ValueScanner: Sendable {
     /// A scanner of the elements of one array, or of values written one after the other.
     init(isArray: Bool) {
         self.isArray = isArray
+    }
+
+    /// Takes bytes up to the first that ends a value or is no part of one.
+    ///
+    /// - Returns: How many bytes from the first are part of a value, and what ended the run: `end`
+    ///   (the last of them is the last of its value), `outside` or `separator` (the byte behind
+    ///   them), or `inside` (the bytes themselves, and the value goes on).
+    mutating func takeRun(of bytes: ArraySlice<UInt8>) -> (count: Int, mark: Mark) {
+        bytes.withUnsafeBytes { bytes in
+            var index = 0
+            while index < bytes.count {
+                // Nearly all bytes of a payload are in long strings.
+                if isInString, !isEscaped {
+                    let (quote, escape) = (UInt8(ascii: "\""), UInt8(ascii: "\\"))
+                    let next = ByteScan.firstIndex(of: quote, or: escape, in: bytes, from: index)
+                    index = next ?? bytes.count
+                    if next == nil { break }
+                }
+                let mark = take(bytes[index])
+                switch mark {
+                case .inside: index += 1
+                case .end: return (index + 1, mark)
+                case .outside, .separator: return (index, mark)
+                }
+            }
+            return (bytes.count, .inside)
+        }
     }
 
     mutating func take(_ byte: UInt8) -> Mark {

@@ -31,6 +31,11 @@ struct AppendLimits: Sendable {
         self.secondsMax = min(max(secondsMax, range.lowerBound), range.upperBound)
     }
 
+    /// `secondsMax` for people: without decimals where it has none.
+    var secondsText: String {
+        secondsMax == secondsMax.rounded() ? "\(Int64(secondsMax))" : "\(secondsMax)"
+    }
+
     /// The end of an append that begins now.
     func deadline() -> Deadline { Deadline(after: .seconds(secondsMax), limit: end) }
 

@@ -210,7 +210,7 @@ actor Appender {
             mayBeWritten
             ? "The append may have taken effect: append it again, nothing is written twice"
             : "Nothing was written; try again later"
-        let limit = "an append may take \(limits.secondsMax) s; \(AppendLimits.variable) sets this"
+        let limit = "an append may take \(limits.secondsText) s; \(AppendLimits.variable) sets this"
         return .unavailable(
             EventLogError(
                 .databaseUnavailable,

@@ -13,7 +13,18 @@ package enum ByteScan {
         in bytes: UnsafeRawBufferPointer,
         from start: Int = 0
     ) -> Int? {
-        let pattern = ones &* UInt64(byte)
+        firstIndex(of: byte, or: byte, in: bytes, from: start)
+    }
+
+    /// The first index from `start` that holds one of the two bytes; nil where none does.
+    @inline(__always)
+    package static func firstIndex(
+        of byte: UInt8,
+        or other: UInt8,
+        in bytes: UnsafeRawBufferPointer,
+        from start: Int = 0
+    ) -> Int? {
+        let (pattern, otherPattern) = (ones &* UInt64(byte), ones &* UInt64(other))
         var position = start
         while position + stride <= bytes.count {
             var found: UInt64 = 0
@@ -21,12 +32,16 @@ package enum ByteScan {
                 let word = bytes.loadUnaligned(fromByteOffset: position + offset, as: UInt64.self)
                 let rest = word ^ pattern
                 found |= (rest &- ones) & ~rest
+                if byte != other {
+                    let rest = word ^ otherPattern
+                    found |= (rest &- ones) & ~rest
+                }
             }
             if found & highs != 0 { break }
             position += stride
         }
         while position < bytes.count {
-            if bytes[position] == byte { return position }
+            if bytes[position] == byte || bytes[position] == other { return position }
             position += 1
         }
         return nil

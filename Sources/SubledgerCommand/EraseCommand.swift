@@ -17,7 +17,7 @@ struct EraseCommand: AsyncParsableCommand {
 
             The database login must be a member of ledger_eraser. Run with --dry-run first. If an \
             erasure was interrupted, run the same command again to complete it. Copies outside \
-            the log (backups, replicas, WAL archives, exports, ingested files) are not erased; \
+            the log (backups, WAL archives, exports, ingested files) are not erased; \
             schema/README.md lists those that you must erase yourself.
             """,
         subcommands: [EraseCustomerCommand.self, EraseSubscriptionCommand.self]

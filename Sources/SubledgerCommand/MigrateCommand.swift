@@ -31,7 +31,8 @@ struct MigrateCommand: AsyncParsableCommand {
     struct Apply: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "up",
-            abstract: "Apply the missing migrations, in one transaction.",
+            abstract:
+                "Apply the missing migrations in one transaction, then build missing indexes.",
             discussion: discussion
         )
 

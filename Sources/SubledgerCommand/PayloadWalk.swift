@@ -177,7 +177,7 @@ extension PayloadWalk.OpenFile {
                 ready = splitter.finish().reversed()
                 if path != "-" { try handle.close() }
             } else {
-                ready = splitter.append(chunk).reversed()
+                ready = splitter.append(chunk[...]).reversed()
             }
         }
     }

@@ -25,4 +25,28 @@ import Testing
             #expect(!areSameBytes("caf" + tail, "cag" + tail))
         }
     }
+
+    @Test func `the first of two bytes is found wherever it stands`() {
+        for count in 0...70 {
+            let bytes = [UInt8](repeating: 0x61, count: count)
+            for start in 0...count {
+                #expect(Self.first(in: bytes, from: start) == nil)
+                for index in start..<count {
+                    for found in [UInt8(ascii: "\""), UInt8(ascii: "\\")] {
+                        var other = bytes
+                        other[index] = found
+                        if index + 1 < count { other[count - 1] = UInt8(ascii: "\"") }
+                        #expect(Self.first(in: other, from: start) == index)
+                    }
+                }
+            }
+        }
+    }
+
+    private static func first(in bytes: [UInt8], from start: Int) -> Int? {
+        bytes.withUnsafeBytes {
+            let (quote, escape) = (UInt8(ascii: "\""), UInt8(ascii: "\\"))
+            return ByteScan.firstIndex(of: quote, or: escape, in: $0, from: start)
+        }
+    }
 }
