@@ -60,3 +60,8 @@ struct ErasureMarks {
         )
     }
 }
+
+extension Fact {
+    /// The as-of; nil where the fact was erased, and its row holds 0.
+    var toldAsOf: Instant? { kind == .erased ? nil : asOf }
+}

@@ -124,7 +124,7 @@ extension StoredEvent {
             "environment": .text(fact.stream.environment.word),
             "kind": .text(fact.kind.rawValue), "format": .text("\(fact.content.format)"),
             "bundleId": .text(fact.bundleId), "erased": JSONTree(event.erased.word),
-            "asOf": .number(fact.asOf.milliseconds),
+            "asOf": JSONTree(fact.toldAsOf?.milliseconds),
             "recordedAt": .number(event.recordedAt.milliseconds),
             "purchaseDate": JSONTree(fact.purchaseDate.ifSet),
             "expiresDate": JSONTree(fact.expiresDate.ifSet),
@@ -182,7 +182,7 @@ extension StoredEvent {
         let lines = [
             ("subscription", "\(fact.stream.originalTransactionId) · \(fact.stream.environment)"),
             ("kind", fact.kind.rawValue), ("says", fact.summary),
-            ("erased", event.erased.word ?? "nothing"), ("as of", fact.asOf.clock),
+            ("erased", event.erased.word ?? "nothing"), ("as of", fact.toldAsOf?.clock ?? "–"),
             ("recorded", event.recordedAt.clock), ("bundle", fact.bundleId),
             ("purchase", fact.purchaseDate.ifSet == nil ? "–" : fact.purchaseDate.clock),
             ("expires", fact.expiresDate.ifSet == nil ? "–" : fact.expiresDate.clock),

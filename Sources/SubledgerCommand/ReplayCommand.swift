@@ -71,7 +71,7 @@ private struct Replay {
         var last: [StateField] = []
         frames = zip(history.events, effects.changes).map { event, changes in
             let known = history.known(upTo: event.position.offset)
-            let asked = instant ?? Timeline(known).horizon ?? event.fact.asOf
+            let asked = instant ?? Timeline(known).horizon ?? event.fact.toldAsOf ?? event.recordedAt
             let fields = StateField.all(of: known, at: asked)
             let frame = Frame(
                 event: event,
@@ -94,7 +94,7 @@ private struct Replay {
                 frames.map { frame in
                     .object([
                         "position": JSONTree(frame.event.position, lanes: lanes),
-                        "asOf": .number(frame.event.fact.asOf.milliseconds),
+                        "asOf": JSONTree(frame.event.fact.toldAsOf?.milliseconds),
                         "recordedAt": .number(frame.event.recordedAt.milliseconds),
                         "effect": .array(frame.changes.map { .text($0.role.rawValue) }),
                         "state": .object(
@@ -119,7 +119,7 @@ extension Replay.Frame {
         let effect = changes.isEmpty ? "· nothing" : changes.map(\.words).joined(separator: ", ")
         var lines = [
             "\(event.position.mark(lanes: lanes))  recorded \(event.recordedAt.clock)  as of "
-                + "\(event.fact.asOf.clock)  \(event.fact.kind.rawValue) \(event.fact.summary)",
+                + "\(event.fact.toldAsOf?.clock ?? "–")  \(event.fact.kind.rawValue) \(event.fact.summary)",
             "    \(effect)",
         ]
         lines += fields.map { field, isChanged in

@@ -56,7 +56,13 @@ struct EraseTests {
     @Test func `a subscription is erased, and its facts do not come back`() async throws {
         try await Self.withLinked("anna") { command, _, id in
             try await command.expect(0, "rebuild", "--quiet")
-            _ = try await Self.erase(command, "subscription", id, "--with-siblings")
+            let done = try await Self.erase(command, "subscription", id, "--with-siblings")
+            let own = try #require(done.erasures.first { $0.scope == "subscription" })
+            let first = String(own.events.prefix { $0.isNumber })
+            for question in [["event", first], ["replay", id], ["history", id]] {
+                let answer = try await command.expect(0, question)
+                #expect(!answer.contains("1970"), "\(answer)")
+            }
             try await command.expect(0, "follow", "--once", "--quiet")
             try await command.expect(0, "rebuild", "--check", "--quiet")
             let history = try await command.expect(0, "history", id)
