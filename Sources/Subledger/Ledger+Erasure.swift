@@ -22,11 +22,15 @@ public struct ErasureReason: Hashable, Sendable {
 }
 
 extension Ledger {
-    /// What must be erased so that the log does not hold the customer any more, sorted.
+    /// What must be erased so that the log does not hold the customer any more: those that name the
+    /// customer last, so that an erasure that was interrupted finds the rest again.
     ///
     /// The subscriptions that a link ever gave the customer, those whose app account token is the
-    /// name, and those with an app account token of the customer's own subscriptions. Of a subscription that belongs to somebody else now, only the links go that name the
-    /// customer.
+    /// name, and those with an app account token of the customer's own subscriptions; then what
+    /// `customer` joins to them by what Apple says of the account. An erasure cannot be taken back, so
+    /// of the latter those stay that have a token of another account of the app, or that lead to
+    /// several customers. Of a subscription that belongs to somebody else now, only the links go that
+    /// name the customer.
     ///
     /// - Parameter customer: The app's own name for the customer, or an app account token.
     /// - Returns: The targets; empty where the log does not know the customer.
@@ -36,6 +40,8 @@ extension Ledger {
     ) async throws(EventLogError) -> [ErasureTarget] {
         var streams = Set(try await log.streams(ofCustomer: customer))
         streams.formUnion(try await log.streams(ofAppAccountTokens: [customer]))
+        guard !streams.isEmpty else { return [] }
+        let naming = streams
         // The tokens of the customer's own subscriptions name the customer wherever they stand.
         var tokens: Set<String> = []
         for stream in streams {
@@ -46,8 +52,9 @@ extension Ledger {
             }
         }
         streams.formUnion(try await log.streams(ofAppAccountTokens: tokens.sorted()))
+        streams.formUnion(try await bonded(to: customer, tokens: tokens))
         var targets: [ErasureTarget] = []
-        for stream in streams.sorted() {
+        for stream in streams.subtracting(naming).sorted() + naming.sorted() {
             let claims = StreamClaims(Timeline(try await log.history(of: stream)))
             targets.append(
                 ErasureTarget(
@@ -58,6 +65,19 @@ extension Ledger {
             )
         }
         return targets
+    }
+
+    // What is the customer's by bonds, and by no token of anybody else.
+    private func bonded(
+        to customer: String,
+        tokens: Set<String>
+    ) async throws(EventLogError) -> [StreamID] {
+        var found: [StreamID] = []
+        for environment in try await environments(ofCustomer: customer) {
+            let known = try await self.customer(customer, in: environment)
+            found += known.streams.filter { $0.tokens.allSatisfy(tokens.contains) }.map(\.stream)
+        }
+        return found
     }
 
     /// What erasing these targets would take; nothing is changed.

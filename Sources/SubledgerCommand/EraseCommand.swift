@@ -84,10 +84,12 @@ struct EraseCustomerCommand: AsyncParsableCommand {
         abstract: "Remove what identifies a customer; purchases stay, under Apple's ids.",
         discussion: """
             Of every subscription that a link ever gave the customer, or whose app account token is \
-            NAME or one of theirs: links, tokens, unknown properties and all payloads go. Purchases, prices and \
-            periods stay, as bookkeeping needs them, under Apple's pseudonymous ids (appTransactionId is \
-            one of them). Of a \
-            subscription that belongs to another customer now, only the links that name this one go.
+            NAME or one of theirs, and of those without a token that Apple's account joins to them \
+            (`customers show NAME`): links, tokens, unknown properties and all payloads go. \
+            Purchases, prices and periods stay, as bookkeeping needs them, under Apple's \
+            pseudonymous ids (appTransactionId is one of them), and are joined to nothing any more. \
+            Of a subscription that belongs to another customer now, only the links that name this \
+            one go.
 
             What Apple sends about these subscriptions later is taken in without what identifies a \
             person, and its payload is not kept.
