@@ -70,7 +70,7 @@ public enum Schema {
         text(PackageResources.refuse_change_sql),
         text(PackageResources.refuse_unless_blanked_sql),
         text(PackageResources.text_without_nul_sql), text(PackageResources.json_or_text_sql),
-        text(PackageResources.content_fields_sql),
+        text(PackageResources.content_fields_sql), text(PackageResources.content_text_sql),
         text(PackageResources.refuse_orphan_sql),
     ]
 
@@ -105,6 +105,22 @@ public enum Schema {
                     table: "event",
                     definition: "(lane, original_transaction_id, environment) "
                         + "WHERE kind = 'erasure'"
+                )
+            ]
+        ),
+        Migration(
+            version: 4,
+            name: "v004-continuation",
+            sql: text(PackageResources.v004_continuation_sql),
+            check: text(PackageResources.check_v004_continuation_sql),
+            // The byte is looked for first: few contents have it, and reading fields takes longer.
+            indexes: [
+                Index(
+                    name: "event_continuation",
+                    table: "event",
+                    definition: "((ledger.content_text(content, 24) COLLATE \"C\")) "
+                        + "WHERE position('\\x18'::bytea IN content) > 0 "
+                        + "AND ledger.content_text(content, 24) IS NOT NULL"
                 )
             ]
         ),

@@ -72,6 +72,40 @@ $$;
 
 COMMENT ON FUNCTION ledger.content_fields(content bytea) IS 'The fields of event.content under Apple''s names; instants as milliseconds.';
 
+CREATE FUNCTION ledger.content_text(content bytea, wanted integer) RETURNS text
+    LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
+    AS $$
+DECLARE
+    at int := 2;
+    tag int;
+    size int;
+    shift int;
+    part int;
+BEGIN
+    WHILE at < octet_length(content) LOOP
+        tag := get_byte(content, at);
+        EXIT WHEN tag > wanted;
+        at := at + 1;
+        size := 0;
+        shift := 0;
+        LOOP
+            part := get_byte(content, at);
+            at := at + 1;
+            size := size | ((part & 127) << shift);
+            EXIT WHEN part < 128;
+            shift := shift + 7;
+        END LOOP;
+        IF tag = wanted THEN
+            RETURN ledger.text_without_nul(substr(content, at + 1, size));
+        END IF;
+        at := at + size;
+    END LOOP;
+    RETURN NULL;
+END
+$$;
+
+COMMENT ON FUNCTION ledger.content_text(content bytea, wanted integer) IS 'The text that event.content has under a tag; fields are in the order of their tags.';
+
 CREATE FUNCTION ledger.erase(erasure_lane integer, erasure_offset bigint, offsets bigint[], salts bytea[], contents bytea[], keys uuid[], commits bigint[], as_ofs bigint[], confirmation_salts bytea[], evidence_numbers bigint[]) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -534,7 +568,7 @@ COMMENT ON COLUMN ledger.event.customer_id IS 'The app''s own name for the custo
 
 COMMENT ON COLUMN ledger.event.salt IS 'Sixteen random bytes from which the salts of the event''s three commitments are derived. After an erasure the three one after the other: 16 bytes of salt of a part that is kept, 32 bytes of commitment to one that was removed (schema/README.md).';
 
-COMMENT ON COLUMN ledger.event.content IS 'All fields of the fact in canonical bytes (schema/README.md; readable with ledger.content_fields). The typed columns repeat some for people and indexes; verify checks that they agree.';
+COMMENT ON COLUMN ledger.event.content IS 'All fields of the fact in canonical bytes (schema/README.md; readable with ledger.content_fields). The typed columns repeat some for people and indexes; verify checks that they agree. One index is over the previousOriginalTransactionId in it, which few contents have.';
 
 CREATE TABLE ledger.evidence (
     lane integer NOT NULL,
@@ -810,6 +844,8 @@ CREATE INDEX confirmation_transaction_ids ON ledger.confirmation USING gin (tran
 CREATE INDEX event_app_account_token ON ledger.event USING btree (app_account_token) WHERE (app_account_token IS NOT NULL);
 
 CREATE INDEX event_app_transaction_id ON ledger.event USING btree (app_transaction_id) WHERE (app_transaction_id IS NOT NULL);
+
+CREATE INDEX event_continuation ON ledger.event USING btree (ledger.content_text(content, 24) COLLATE "C") WHERE ((POSITION(('\x18'::bytea) IN (content)) > 0) AND (ledger.content_text(content, 24) IS NOT NULL));
 
 CREATE INDEX event_customer_id ON ledger.event USING btree (customer_id) WHERE (customer_id IS NOT NULL);
 

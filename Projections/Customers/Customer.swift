@@ -4,9 +4,9 @@ public import Events
 /// of support are answered from.
 ///
 /// A customer is asked for by any of their names: the app's own, as links state it, an app account
-/// token, a transaction id or an original transaction id. Which subscriptions are theirs is decided by
-/// `CustomerParties`; whose each was at a time by `StreamClaims`. Subscriptions of different
-/// environments are never joined (DESIGN §2, promise 10).
+/// token, an `appTransactionId`, a transaction id or an original transaction id. Which subscriptions
+/// are theirs is decided by `CustomerParties`; whose each was at a time by `StreamClaims`.
+/// Subscriptions of different environments are never joined (DESIGN §2, promise 10).
 public struct Customer: Sendable {
     /// The name that was asked for.
     public let name: String
@@ -14,7 +14,8 @@ public struct Customer: Sendable {
     public let environment: Environment
     /// The app's own name for the customer; nil where no link leads to exactly one.
     public let customerId: String?
-    /// The app account tokens that lead to this customer and to nobody else, by UTF-8.
+    /// The app account tokens that lead to this customer and to nobody else, by UTF-8; of the
+    /// spellings of one UUID the first.
     public let tokens: [String]
     /// Their subscriptions, by `StreamID`; see `streams(ownedAt:)` for those of a time.
     public let streams: [CustomerStream]
@@ -23,6 +24,8 @@ public struct Customer: Sendable {
     /// Subscriptions, of `streams` or only akin to them, that lead to several customers and so stay
     /// with their token, by `StreamID`.
     public let ambiguous: [Ambiguity]
+
+    private let grounds: [StreamID: CustomerGround]
 
     /// A subscription without a link that leads to several customers.
     public struct Ambiguity: Sendable {
@@ -34,9 +37,9 @@ public struct Customer: Sendable {
 
     /// The customer of a name among subscriptions.
     ///
-    /// A name is looked for among links first, then among tokens, original transaction ids and
-    /// transaction ids; of several subscriptions with one transaction id the first by `StreamID`
-    /// counts. The answer is right if the subscriptions are all that share anything with the
+    /// A name is looked for among links first, then among tokens, original transaction ids,
+    /// transaction ids and `appTransactionId`s; of several subscriptions with one transaction id the
+    /// first by `StreamID` counts. The answer is right if the subscriptions are all that share anything with the
     /// answer's; more do no harm, and any order gives the same.
     public init(_ name: String, in environment: Environment, among all: [CustomerStream]) {
         let all = all.filter { $0.stream.environment == environment }
@@ -50,12 +53,13 @@ public struct Customer: Sendable {
         self.environment = environment
         self.customerId = customerId
         streams = members.map { all[$0] }
-        let foreign = ByteSet(
-            all.indices.filter { parties[$0] != party }.flatMap { all[$0].tokens }
-        ).sorted
-        let own = ByteSet(streams.flatMap(\.tokens)).sorted
-        tokens = own.filter { token in
-            byBytes(token, name) == nil || !foreign.contains { byBytes($0, token) == nil }
+        let foreign = Set(
+            all.indices.filter { parties[$0] != party }.flatMap { all[$0].tokens }.map(
+                TokenValue.init
+            )
+        )
+        tokens = TokenValue.unique(streams.flatMap(\.tokens)).filter { token in
+            TokenValue.areEqual(token, name) || !foreign.contains(TokenValue(token))
         }
         let names = [name] + (customerId.map { [$0] } ?? [])
         related = all.indices.filter { parties[$0] != party }.map { all[$0] }
@@ -64,7 +68,11 @@ public struct Customer: Sendable {
             guard case .ambiguous(_, let ids) = parties[index] else { return nil }
             return Ambiguity(stream: all[index].stream, customerIds: ids)
         }
+        grounds = GroundFinder(all, name: name, customerId: customerId).grounds
     }
+
+    /// Why a subscription is theirs; nil for one that neither `streams` nor `related` holds.
+    public func ground(of stream: StreamID) -> CustomerGround? { grounds[stream] }
 
     /// The subscriptions that were theirs at an instant, by `StreamID`.
     ///
@@ -80,7 +88,7 @@ public struct Customer: Sendable {
         switch stream.claims.owner(at: instant) {
         case .customer(let id)?: customerId.map { byBytes($0, id) == nil } ?? false
         case .appAccountToken(let token)?:
-            tokens.contains { byBytes($0, token) == nil }
+            tokens.contains { TokenValue.areEqual($0, token) }
                 || (isMember && stream.claims.links.isEmpty)
         case nil: isMember && stream.claims.links.isEmpty
         }
@@ -98,19 +106,24 @@ public struct Customer: Sendable {
         if all.contains(where: { $0.claims.links.contains { isName($0.customer) } }) {
             return .customer(.text(name))
         }
-        // A token stays with what has it and no link, if there is any such.
-        func hasToken(_ stream: CustomerStream) -> Bool { stream.tokens.contains(where: isName) }
-        return first { $0.claims.linkedCustomer == nil && hasToken($0) } ?? first(where: hasToken)
+        // A name of several stays with what has it and no link, if there is any such.
+        func unlinkedFirst(where matches: (CustomerStream) -> Bool) -> CustomerParties.Party? {
+            first { $0.claims.linkedCustomer == nil && matches($0) } ?? first(where: matches)
+        }
+        return unlinkedFirst { $0.tokens.contains { TokenValue.areEqual($0, name) } }
             ?? first { isName($0.stream.originalTransactionId) }
             ?? first { $0.transactionIds.contains(where: isName) }
+            ?? unlinkedFirst { $0.appTransactions.contains { isName($0.id) } }
             ?? first { $0.webOrderLineItemIds.contains(where: isName) }
+            ?? first { $0.previousOriginalTransactionIds.contains(where: isName) }
     }
 }
 
 extension CustomerStream {
     fileprivate func isClaimed(byAnyOf names: [String]) -> Bool {
-        (claims.links.map(\.customer) + tokens).contains { claim in
-            names.contains { byBytes($0, claim) == nil }
+        names.contains { name in
+            claims.links.contains { byBytes($0.customer, name) == nil }
+                || tokens.contains { TokenValue.areEqual($0, name) }
         }
     }
 }

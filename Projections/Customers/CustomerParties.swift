@@ -3,8 +3,7 @@ internal import Events
 /// Cuts the subscriptions of one environment into parties: each subscription belongs to one.
 ///
 /// 1. A subscription that a link gives to a customer belongs to that customer, whatever its tokens.
-/// 2. The others are grouped: those that share an app account token, a transaction id or a
-///    `webOrderLineItemId`, or of which one continues the other, are of one group.
+/// 2. The others are grouped: those that share a `CustomerBond` are of one group.
 /// 3. A group that leads by one of these to the subscriptions of exactly one customer is theirs.
 ///    One that leads to several is nobody's: it stays with its tokens, and is ambiguous. A customer
 ///    who once had a subscription counts, so that a transfer does not move the rest of an account.
@@ -31,9 +30,9 @@ struct CustomerParties {
         parent = Array(streams.indices)
         parties = []
         let linked = streams.map(\.claims.linkedCustomer)
-        var sharers: [Bond: [Int]] = [:]
+        var sharers: [CustomerBond: [Int]] = [:]
         for (index, stream) in streams.enumerated() {
-            for bond in Bond.all(of: stream) { sharers[bond, default: []].append(index) }
+            for bond in stream.bonds { sharers[bond, default: []].append(index) }
         }
         // What a bond holds together does not depend on the order in which bonds are looked at.
         for indexes in sharers.values {
@@ -72,21 +71,5 @@ struct CustomerParties {
             index = parent[index]
         }
         return index
-    }
-}
-
-/// Something that two subscriptions of one person have in common; texts compared by their bytes.
-private enum Bond: Hashable {
-    case token(FieldValue)
-    case transaction(FieldValue)
-    case webOrderLineItem(FieldValue)
-    case continued(FieldValue)
-
-    static func all(of stream: CustomerStream) -> [Bond] {
-        stream.tokens.map { .token(.text($0)) }
-            + stream.transactionIds.map { .transaction(.text($0)) }
-            + stream.webOrderLineItemIds.map { .webOrderLineItem(.text($0)) }
-            + [.continued(.text(stream.stream.originalTransactionId))]
-            + stream.previousOriginalTransactionIds.map { .continued(.text($0)) }
     }
 }

@@ -8,6 +8,9 @@ public struct CustomerStream: Sendable {
     public let timeline: Timeline
     /// Who claimed it.
     public let claims: StreamClaims
+    /// The app receipts, verifyReceipt responses and version 1 notifications that proved or confirmed
+    /// anything of it, by their digests; see `CustomerBond.appReceipt`.
+    public let receipts: [Digest]
     /// Every transaction id under which a purchase of it was seen, by UTF-8.
     public let transactionIds: [String]
     /// Every `webOrderLineItemId` of its purchases, by UTF-8.
@@ -17,22 +20,40 @@ public struct CustomerStream: Sendable {
     public let webOrderLineItemIds: [String]
     /// The subscriptions that it continues, by UTF-8 (app-store.md §G-47).
     public let previousOriginalTransactionIds: [String]
+    /// Every `appTransactionId` that Apple gave it, with the app it is of, by UTF-8.
+    public let appTransactions: [AppTransaction]
+    /// Whether what identifies its customer was erased, or all that was known of it.
+    public let isCustomerErased: Bool
+
+    /// An Apple Account in an app.
+    public struct AppTransaction: Sendable {
+        /// Apple's `appTransactionId`.
+        public let id: String
+        /// The app; empty where nothing that Apple said of the subscription names it.
+        public let bundleId: String
+    }
 
     /// The subscription.
     public var stream: StreamID { timeline.stream }
 
-    /// The tokens it ever had, by UTF-8, each once.
+    /// The app it is of; nil where nothing that Apple said of it names one.
+    public var bundleId: String? {
+        ByteSet(history.events.map(\.fact.bundleId)).sorted.first { !$0.isEmpty }
+    }
+
+    /// The tokens it ever had, in all spellings, by UTF-8, each once.
     public var tokens: [String] { ByteSet(claims.tokens.map(\.token)).sorted }
 
-    /// Folds a history.
-    public init(_ history: StreamHistory) {
-        self.init(history, Timeline(history))
+    /// Folds a history; `receipts` are the receipts that its events and confirmations cite.
+    public init(_ history: StreamHistory, receipts: [Digest]) {
+        self.init(history, Timeline(history), receipts: receipts)
     }
 
     /// A history with its fold, where that was made already.
-    public init(_ history: StreamHistory, _ timeline: Timeline) {
+    public init(_ history: StreamHistory, _ timeline: Timeline, receipts: [Digest]) {
         self.history = history
         self.timeline = timeline
+        self.receipts = receipts
         claims = StreamClaims(timeline)
         let purchases = timeline.purchases + timeline.oneTimePurchases
         transactionIds = ByteSet(purchases.flatMap(\.transactionIds)).sorted
@@ -44,5 +65,41 @@ public struct CustomerStream: Sendable {
         previousOriginalTransactionIds =
             ByteSet(contents.compactMap { $0.text(.previousOriginalTransactionId) }).sorted
             .filter { !$0.isEmpty }
+        appTransactions = AppTransaction.all(in: history)
+        isCustomerErased = history.events.contains(where: \.tellsOfErasedCustomer)
+    }
+}
+
+extension CustomerStream.AppTransaction {
+    // Renewal info names no app: it is of the app that the rest of the subscription is of.
+    fileprivate static func all(in history: StreamHistory) -> [Self] {
+        let own = ByteSet(history.events.map(\.fact.bundleId)).sorted.filter { !$0.isEmpty }
+        var bundles: [FieldValue: [String]] = [:]
+        for event in history.events {
+            // Xcode has no Apple Account, and writes "0".
+            guard let id = event.fact.content.text(.appTransactionId), !id.isEmpty, id != "0" else {
+                continue
+            }
+            let bundleId = event.fact.bundleId
+            let named = bundleId.isEmpty ? (own.isEmpty ? [""] : own) : [bundleId]
+            bundles[.text(id), default: []] += named
+        }
+        let ids = ByteSet(history.events.compactMap { $0.fact.content.text(.appTransactionId) })
+        return ids.sorted.flatMap { id in
+            ByteSet(bundles[.text(id)] ?? []).sorted.map { Self(id: id, bundleId: $0) }
+        }
+    }
+}
+
+extension Event {
+    /// Whether what identifies the subscription's customer was erased here, as far as the event knows.
+    ///
+    /// Of a link only what it stated is gone: the subscription may belong to somebody else.
+    fileprivate var tellsOfErasedCustomer: Bool {
+        switch fact.kind {
+        case .link: false
+        case .erasure: Erasure(fact.content)?.scope.isLasting ?? false
+        default: erased >= .person
+        }
     }
 }

@@ -14,13 +14,22 @@ public enum Owner: Hashable, Sendable {
         }
     }
 
-    /// Equal when of one kind and of the same UTF-8, whatever Unicode holds equivalent.
+    /// Equal when of one kind and of the same UTF-8, whatever Unicode holds equivalent; tokens also
+    /// where only the case of a UUID's letters differs.
     public static func == (left: Owner, right: Owner) -> Bool {
         switch (left, right) {
-        case (.customer(let first), .customer(let second)),
-            (.appAccountToken(let first), .appAccountToken(let second)):
-            byBytes(first, second) == nil
+        case (.customer(let first), .customer(let second)): byBytes(first, second) == nil
+        case (.appAccountToken(let first), .appAccountToken(let second)):
+            TokenValue.areEqual(first, second)
         default: false
+        }
+    }
+
+    /// Hashes what `==` compares.
+    public func hash(into hasher: inout Hasher) {
+        switch self {
+        case .customer(let name): hasher.combine(FieldValue.text(name))
+        case .appAccountToken(let token): hasher.combine(TokenValue(token))
         }
     }
 }

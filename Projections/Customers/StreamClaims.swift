@@ -13,7 +13,8 @@ public struct StreamClaims: Sendable {
     public let lane: Int
     /// What links claim, by start.
     public let links: [LinkClaim]
-    /// Its app account tokens, by start, neighbours different.
+    /// Its app account tokens, by start, neighbours different: the same UUID in letters of another
+    /// case is the same token.
     ///
     /// Of two tokens from one instant the greater by UTF-8 counts.
     public let tokens: [TokenClaim]

@@ -48,7 +48,7 @@ struct TokenClaims {
                 }
             }
             guard let best, let token = best.content.text(.appAccountToken), !token.isEmpty,
-                last.map({ byBytes($0, token) != nil }) ?? true
+                last.map({ !TokenValue.areEqual($0, token) }) ?? true
             else { continue }
             let from = last == nil ? (start ?? best.asOf) : best.asOf
             found.append(Found(token: token, from: from, offset: best.offset))
@@ -61,11 +61,11 @@ struct TokenClaims {
         var changes: [Found] = []
         for claim in found {
             if changes.last?.from == claim.from,
-                changes.last.map({ byBytes($0.token, claim.token) != nil }) ?? false
+                changes.last.map({ !TokenValue.areEqual($0.token, claim.token) }) ?? false
             {
                 changes.removeLast()
             }
-            if let last = changes.last, byBytes(last.token, claim.token) == nil { continue }
+            if let last = changes.last, TokenValue.areEqual(last.token, claim.token) { continue }
             changes.append(claim)
         }
         for (index, change) in changes.enumerated() {

@@ -21,11 +21,18 @@ extension EventLog {
 
     /// The subscriptions in which Apple ever named any of these app account tokens, sorted.
     ///
+    /// A UUID is found in lower case, in upper case and as it is given: the log keeps the letters that
+    /// Apple signed. One that was signed in mixed case is found by that spelling alone, because the
+    /// index is over what was signed.
+    ///
     /// - Throws: `tooManyStreams` above `customerStreamsMax`, `databaseUnavailable`.
     public func streams(
         ofAppAccountTokens tokens: [String]
     ) async throws(EventLogError) -> [StreamID] {
-        try await streams(of: tokens, by: EventLog.byToken, named: "app account token")
+        let spellings = tokens.flatMap { token in
+            token.hasFormOfUUID ? [token, token.lowercased(), token.uppercased()] : [token]
+        }
+        return try await streams(of: spellings, by: EventLog.byToken, named: "app account token")
     }
 
     /// The subscriptions that hold any of these transaction ids, as an event's own or as the alias
@@ -55,6 +62,20 @@ extension EventLog {
         ofAppTransactionIds ids: [String]
     ) async throws(EventLogError) -> [StreamID] {
         try await streams(of: ids, by: EventLog.byAppTransaction, named: "app transaction id")
+    }
+
+    /// The subscriptions that, as Apple says, continue any of these, sorted: after a migration the new
+    /// one names the old one's `originalTransactionId`, and not the other way round.
+    ///
+    /// - Throws: `tooManyStreams` above `customerStreamsMax`, `databaseUnavailable`.
+    public func streams(
+        continuing originalTransactionIds: [String]
+    ) async throws(EventLogError) -> [StreamID] {
+        try await streams(
+            of: originalTransactionIds,
+            by: EventLog.byContinuation,
+            named: "previous original transaction id"
+        )
     }
 
     /// The subscriptions of which payloads with these digests proved or confirmed anything, sorted:
@@ -210,6 +231,16 @@ extension EventLog {
         WHERE app_transaction_id = ANY ($1) AND original_transaction_id <> '' LIMIT $2
         """
 
+    // As the index has it: the byte is the tag of previousOriginalTransactionId.
+    private static let byContinuation = """
+        SELECT DISTINCT environment, original_transaction_id FROM ledger.event
+        WHERE position('\\x18'::bytea IN content) > 0
+            AND ledger.content_text(content, 24) IS NOT NULL
+            AND ledger.content_text(content, 24) COLLATE "C" = ANY ($1)
+            AND original_transaction_id <> ''
+        LIMIT $2
+        """
+
     // All that cites a payload is in the commit that brought it.
     private static let byProof = """
         WITH proof AS (
@@ -245,7 +276,7 @@ extension EventLog {
             case .anybody:
                 (
                     "environment <> '' AND original_transaction_id <> ''",
-                    "bool_or(kind = 'link') OR count(DISTINCT app_account_token) > 1"
+                    "bool_or(kind = 'link') OR count(DISTINCT lower(app_account_token)) > 1"
                 )
             case .severalCustomers: ("customer_id IS NOT NULL", "count(DISTINCT customer_id) > 1")
             }

@@ -24,12 +24,15 @@ public struct ErasureReason: Hashable, Sendable {
 }
 
 extension Ledger {
-    /// What must be erased so that the log no longer contains the customer, sorted.
+    /// What must be erased so that the log no longer contains the customer: those that name the
+    /// customer last, so that an erasure that was interrupted finds the rest again.
     ///
     /// The subscriptions that a link ever gave the customer, those whose app account token is the
-    /// name, and those with an app account token of the customer's own subscriptions. From a
-    /// subscription that now belongs to another customer, only the links that name this one are
-    /// removed.
+    /// name, and those with an app account token of the customer's own subscriptions; then what
+    /// `customer` joins to them by what Apple says of the account. An erasure cannot be undone, so
+    /// of the latter those stay that have a token of another account of the app, or that lead to
+    /// several customers. From a subscription that now belongs to another customer, only the links
+    /// that name this one are removed.
     ///
     /// - Parameter customer: The app's own name for the customer, or an app account token.
     /// - Returns: The targets; empty where the log does not know the customer.
@@ -39,6 +42,8 @@ extension Ledger {
     ) async throws(EventLogError) -> [ErasureTarget] {
         var streams = Set(try await log.streams(ofCustomer: customer))
         streams.formUnion(try await log.streams(ofAppAccountTokens: [customer]))
+        guard !streams.isEmpty else { return [] }
+        let naming = streams
         // The tokens of the customer's own subscriptions name the customer wherever they stand.
         var tokens: Set<String> = []
         for stream in streams {
@@ -49,8 +54,9 @@ extension Ledger {
             }
         }
         streams.formUnion(try await log.streams(ofAppAccountTokens: tokens.sorted()))
+        streams.formUnion(try await bonded(to: customer, tokens: tokens))
         var targets: [ErasureTarget] = []
-        for stream in streams.sorted() {
+        for stream in streams.subtracting(naming).sorted() + naming.sorted() {
             let claims = StreamClaims(Timeline(try await log.history(of: stream)))
             targets.append(
                 ErasureTarget(
@@ -61,6 +67,19 @@ extension Ledger {
             )
         }
         return targets
+    }
+
+    // What is the customer's by bonds, and by no token of anybody else.
+    private func bonded(
+        to customer: String,
+        tokens: Set<String>
+    ) async throws(EventLogError) -> [StreamID] {
+        var found: [StreamID] = []
+        for environment in try await environments(ofCustomer: customer) {
+            let known = try await self.customer(customer, in: environment)
+            found += known.streams.filter { $0.tokens.allSatisfy(tokens.contains) }.map(\.stream)
+        }
+        return found
     }
 
     /// What erasing these targets would remove; nothing is changed.

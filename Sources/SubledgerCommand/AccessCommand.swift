@@ -8,7 +8,9 @@ struct AccessCommand: AsyncParsableCommand {
         commandName: "access",
         abstract: "Whether a customer has access, and to what; exit 0 yes, 1 no, 4 unknown.",
         discussion: """
-            Over all the customer's subscriptions: one that ends takes nothing from another one. Of \
+            Over all the customer's subscriptions, in all apps: one that ends takes nothing from \
+            another one. Where access rests on a link, or on what Apple says of the account, the \
+            answer names it. Of \
             a group the highest level of the catalogue counts, else what began last. What the \
             family shares is access; a sandbox purchase is none in production.
 
@@ -70,21 +72,27 @@ extension AccessCommand {
             if let issues {
                 try tell(issues, of: entitlement, at: instant)
             } else {
-                try tell(entitlement, at: instant, lanes: known.lanes)
+                try tell(entitlement, known, at: instant)
             }
         if !isYes { throw Exit.no }
     }
 
     private func tell(
         _ entitlement: Entitlement,
-        at instant: Instant,
-        lanes: LaneCount
+        _ known: KnownCustomer,
+        at instant: Instant
     ) throws -> Bool {
-        let answer = AccessVerdict(id: question.id, at: instant, scope: scope, of: entitlement)
+        let answer = AccessVerdict(
+            id: question.id,
+            at: instant,
+            scope: scope,
+            of: entitlement,
+            known.grounds
+        )
         if json, !quiet {
-            try Terminal.print(json: AccessDocument(answer, lanes: lanes))
+            try Terminal.print(json: AccessDocument(answer, lanes: known.lanes))
         } else if !quiet {
-            answer.print(lanes: lanes)
+            answer.print(lanes: known.lanes)
         }
         return answer.hasAccess
     }

@@ -12,14 +12,23 @@ struct AccessVerdict {
     let active: [AccessPeriod]
     /// The times with access to what was asked for.
     let intervals: [Range<Instant>]
+    /// Why the subscriptions count, and which apps they are of.
+    let grounds: AnswerGrounds
 
     var hasAccess: Bool { !active.isEmpty }
 
     /// The end of the access, as far as it is known now; nil where there is none.
     var until: Instant? { intervals.first { $0.contains(instant) }?.upperBound }
 
-    init(id: String, at instant: Instant, scope: AccessScope, of entitlement: Entitlement) {
+    init(
+        id: String,
+        at instant: Instant,
+        scope: AccessScope,
+        of entitlement: Entitlement,
+        _ grounds: AnswerGrounds
+    ) {
         self.id = id
+        self.grounds = grounds
         self.instant = instant
         environment = entitlement.environment
         active = entitlement.active(at: instant, to: scope)
@@ -36,13 +45,15 @@ struct AccessVerdict {
         let end = until.map { ", until \($0.clock)" } ?? ""
         Terminal.print("access  \(hasAccess ? "yes\(end)" : "no")")
         if hasAccess {
-            var table = TextTable(["group", "", "product", "kind", "from", "to", "because of"])
+            var table = TextTable([
+                "group", "", "product", "app", "kind", "from", "to", "because of",
+            ])
             for group in groups {
                 for (index, access) in group.active.enumerated() {
                     let row = access.period
                     table.add([
                         index == 0 ? "\(group.group)" : "", index == 0 ? "*" : "",
-                        row.productId,
+                        row.productId, grounds.bundleId(of: row.stream) ?? "",
                         row.kind.rawValue + (access.isFamilyShared ? ", family" : ""),
                         row.validFrom.clock, row.validTo.clock,
                         row.positions.marks(lanes: lanes),
@@ -53,6 +64,8 @@ struct AccessVerdict {
         }
         let texts = intervals.map { "\($0.lowerBound.clock) – \($0.upperBound.clock)" }
         if !texts.isEmpty { Terminal.print("periods " + texts.joined(separator: ", ")) }
+        let deciding = Set(active.map(\.period.stream))
+        for line in hasAccess ? grounds.lines(of: deciding) : grounds.lines { Terminal.print(line) }
     }
 }
 
@@ -66,6 +79,8 @@ struct AccessDocument: Encodable {
     let products: [String]
     let groups: [Group]
     let intervals: [[Int64]]
+    /// All subscriptions that were looked at, each with what makes it the customer's.
+    let subscriptions: JSONTree
 
     /// A group with access: the period that counts, then what is active besides.
     struct Group: Encodable {
@@ -77,6 +92,7 @@ struct AccessDocument: Encodable {
     /// A period that gives access.
     struct Period: Encodable {
         let originalTransactionId: String
+        let bundleId: String?
         let productId: String
         let purchaseDate: Int64
         let expiresDate: Int64
@@ -86,8 +102,9 @@ struct AccessDocument: Encodable {
         let familyShared: Bool
         let positions: [PositionValue]
 
-        init(_ access: AccessPeriod, lanes: LaneCount) {
+        init(_ access: AccessPeriod, _ grounds: AnswerGrounds, lanes: LaneCount) {
             let row = access.period
+            bundleId = grounds.bundleId(of: row.stream)
             originalTransactionId = row.stream.originalTransactionId
             productId = row.productId
             purchaseDate = row.purchaseDate.milliseconds
@@ -115,10 +132,11 @@ struct AccessDocument: Encodable {
         groups = answer.groups.map { group in
             Group(
                 subscriptionGroupIdentifier: GroupName(group.group),
-                counting: Period(group.counting, lanes: lanes),
-                active: group.active.map { Period($0, lanes: lanes) }
+                counting: Period(group.counting, answer.grounds, lanes: lanes),
+                active: group.active.map { Period($0, answer.grounds, lanes: lanes) }
             )
         }
+        subscriptions = answer.grounds.document
         intervals = answer.intervals.map {
             [$0.lowerBound.milliseconds, $0.upperBound.milliseconds]
         }

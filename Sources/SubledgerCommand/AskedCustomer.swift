@@ -8,10 +8,10 @@ import Subledger
 struct CustomerOrStreamOptions: ParsableArguments {
     @Argument(
         help: ArgumentHelp(
-            "A customer, an app account token, a transaction id or an original one.",
+            "A customer, an app account token, an appTransactionId or a transaction id.",
             discussion: """
-                An original transaction id asks about that subscription alone, everything else \
-                about all that were the customer's at the time.
+                Whatever it is, the question is about all subscriptions that were the customer's at \
+                the time, as with `access`.
                 """
         )
     )
@@ -19,6 +19,9 @@ struct CustomerOrStreamOptions: ParsableArguments {
 
     @Option(help: "Production, Sandbox, Xcode …; needed where the id is known in several.")
     var environment: String?
+
+    @Flag(help: "Only the subscription that has ID as its originalTransactionId.")
+    var alone = false
 
     /// Finds the subscriptions and reads them with both clocks.
     ///
@@ -39,6 +42,7 @@ struct CustomerOrStreamOptions: ParsableArguments {
             environment: whole.environment,
             lanes: ledger.log.identity.lanes,
             erasures: ErasureMarks(whole.histories.flatMap(\.events)),
+            grounds: whole.grounds,
             histories: whole.histories.map { history in
                 let lane = ledger.log.identity.lanes.lane(
                     of: history.stream.originalTransactionId
@@ -52,23 +56,33 @@ struct CustomerOrStreamOptions: ParsableArguments {
         _ ledger: Ledger,
         at instant: Instant,
         knownAt: KnownAt
-    ) async throws -> (environment: Environment, histories: [RecordedHistory]) {
-        var streams: [StreamID]
+    ) async throws -> (
+        environment: Environment, grounds: AnswerGrounds, histories: [RecordedHistory]
+    ) {
         let own = try await ledger.log.environments(of: id)
-        let environment: Environment
+        let known = own.isEmpty && !alone ? try await ledger.environments(ofCustomer: id) : own
+        let environment = try chosen(from: known)
         if own.isEmpty {
-            environment = try chosen(from: try await ledger.environments(ofCustomer: id))
             try await Clock.check(knownAt, in: ledger.log)
-            let customer = try await ledger.customer(id, in: environment, knownAt: knownAt)
-            streams = customer.streams(ownedAt: instant).map(\.stream)
         } else {
-            environment = try chosen(from: own)
-            streams = [StreamID(environment: environment, originalTransactionId: id)]
             try await StreamOptions.check(knownAt, of: id, in: ledger.log)
         }
+        let subject = try await AskedSubject(
+            id,
+            in: environment,
+            at: instant,
+            knownAt: knownAt,
+            of: ledger
+        )
+        let streams = subject.streams.filter {
+            !alone || $0.stream.originalTransactionId.utf8.elementsEqual(id.utf8)
+        }
+        // By its own id a subscription is asked about also where nothing was known of it then.
+        let named = StreamID(environment: environment, originalTransactionId: id)
+        let read = Set(streams.map(\.stream)).union(own.isEmpty ? [] : [named]).sorted()
         var histories: [RecordedHistory] = []
-        for stream in streams { histories.append(try await ledger.log.recordedHistory(of: stream)) }
-        return (environment, histories)
+        for stream in read { histories.append(try await ledger.log.recordedHistory(of: stream)) }
+        return (environment, AnswerGrounds(subject.customer, streams), histories)
     }
 
     private func chosen(from found: [Environment]) throws -> Environment {
@@ -79,9 +93,12 @@ struct CustomerOrStreamOptions: ParsableArguments {
             throw Failure(
                 Exit.notFound,
                 found.isEmpty
-                    ? "no subscription has \(id) as its original transaction, transaction, app "
-                        + "account token or customer; `subledger streams` and `subledger "
-                        + "customers list` list those that are known"
+                    ? alone
+                        ? "no event has the originalTransactionId \(id); `subledger streams` lists "
+                            + "those that are known, and without --alone ID may be any name"
+                        : "no subscription has \(id) as its original transaction, transaction, app "
+                            + "account token, appTransactionId or customer; `subledger streams` and "
+                            + "`subledger customers list` list those that are known"
                     : "\(id) is not known in \(wanted?.word ?? ""), but in \(known)"
             )
         }
@@ -102,6 +119,8 @@ struct AskedCustomer {
     let lanes: LaneCount
     /// What was erased of the subscriptions, whenever that was.
     let erasures: ErasureMarks
+    /// Why each subscription counts.
+    let grounds: AnswerGrounds
     let histories: [RecordedHistory]
 
     /// The lanes of the subscriptions, ascending, each once.

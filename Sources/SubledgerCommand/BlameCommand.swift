@@ -34,6 +34,7 @@ struct BlameCommand: AsyncParsableCommand {
         let asked = try await customer.ask(ledger, at: instant, knownAt: knownAt)
         await ledger.log.close()
         for line in asked.erasures.lines(lanes: asked.lanes) { Terminal.write(line) }
+        for line in asked.grounds.lines { Terminal.write(line) }
         let blames = asked.histories.map { Blame($0, at: instant) }
         if output.json {
             try Terminal.print(

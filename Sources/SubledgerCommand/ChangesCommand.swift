@@ -39,6 +39,7 @@ struct ChangesCommand: AsyncParsableCommand {
         )
         let history = try await log.history(of: stream, knownAt: question.knownAt)
         try await ErasureMarks.tell(of: [stream], in: log)
+        try await question.printSiblings(of: stream, in: log)
         let rows = PlanChanges(Timeline(history), catalogues).rows
         return ChangesDocument(stream, asked(rows), lanes: log.identity.lanes)
     }

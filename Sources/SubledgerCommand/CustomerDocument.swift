@@ -15,7 +15,10 @@ struct CustomerDocument: Encodable {
 
     struct Stream: Encodable {
         let originalTransactionId: String
+        let bundleId: String?
         let productIds: [String]
+        /// Why it is listed: `because`, `value` and `with`, as in `access`.
+        let ground: JSONTree
         let owners: [Interval]
         let links: [ClaimLine]
         let tokens: [ClaimLine]
@@ -39,8 +42,9 @@ struct CustomerDocument: Encodable {
         environment = customer.environment.word
         self.customer = customer.customerId
         appAccountTokens = customer.tokens
-        streams = customer.streams.map { Stream($0, lanes: lanes) }
-        related = customer.related.map { Stream($0, lanes: lanes) }
+        let ground = { (stream: CustomerStream) in customer.ground(of: stream.stream) }
+        streams = customer.streams.map { Stream($0, ground($0), lanes: lanes) }
+        related = customer.related.map { Stream($0, ground($0), lanes: lanes) }
         ambiguous = customer.ambiguous.map {
             Ambiguity(
                 originalTransactionId: $0.stream.originalTransactionId,
@@ -59,6 +63,8 @@ struct CustomerDocument: Encodable {
             ([customer.name, "\(customer.environment)"] + names + ["UTC"]).joined(separator: " · ")
         )
         for stream in customer.streams { stream.printTable(lanes: lanes) }
+        let grounds = AnswerGrounds(customer, customer.streams).allLines
+        if !grounds.isEmpty { Terminal.print("\n" + grounds.joined(separator: "\n")) }
         if !customer.related.isEmpty {
             Terminal.print("\nof others now, once theirs or claimed by them in vain:")
         }
@@ -78,7 +84,9 @@ struct CustomerDocument: Encodable {
 }
 
 extension CustomerDocument.Stream {
-    fileprivate init(_ stream: CustomerStream, lanes: LaneCount) {
+    fileprivate init(_ stream: CustomerStream, _ ground: CustomerGround?, lanes: LaneCount) {
+        bundleId = stream.bundleId
+        self.ground = ground.map { .object($0.members) } ?? .null
         let claims = stream.claims
         func position(_ offset: Int64) -> PositionValue {
             PositionValue(Position(lane: claims.lane, offset: offset), lanes: lanes)

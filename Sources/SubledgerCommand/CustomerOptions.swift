@@ -10,7 +10,8 @@ struct CustomerOptions: ParsableArguments {
         help: ArgumentHelp(
             "The customer, by any of their names.",
             discussion:
-                "The app's own name, an app account token, a transaction id, original or not."
+                "The app's own name, an app account token, an appTransactionId, a transaction id, "
+                + "original or not."
         )
     )
     var id: String
@@ -30,43 +31,33 @@ struct CustomerOptions: ParsableArguments {
     /// What was known of the customer; exit 4 where it was nothing.
     func ask(_ database: DatabaseOptions, at instant: Instant) async throws -> KnownCustomer {
         let ledger = try await Ledger.open(try await database.settings())
-        let customer = try await customer(in: ledger)
+        let subject = try await subject(in: ledger, at: instant)
         let catalogues = try await ledger.catalogues(knownAt: knownAt)
-        let own = try await ownStream(in: ledger)
         let named = StreamID(environment: Environment(environment), originalTransactionId: id)
-        let asked = Set((customer.streams + customer.related).map(\.stream)).union([named])
+        let asked = Set(subject.everStreams.map(\.stream)).union([named])
         try await ErasureMarks.tell(of: asked.sorted(), in: ledger.log)
         await ledger.log.close()
         return KnownCustomer(
-            timelines: KnownCustomer.timelines(
-                customer.streams(ownedAt: instant).map(\.timeline),
-                with: own
-            ),
-            everTimelines: KnownCustomer.timelines(
-                (customer.streams + customer.related).map(\.timeline),
-                with: own
-            ),
-            environment: customer.environment,
+            timelines: subject.streams.map(\.timeline),
+            everTimelines: subject.everStreams.map(\.timeline),
+            grounds: subject.grounds,
+            everGrounds: AnswerGrounds(subject.customer, subject.everStreams),
+            environment: subject.customer.environment,
             catalogues: catalogues,
             lanes: ledger.log.identity.lanes
         )
     }
 
-    // Who asks by a subscription's own id asks about that one too, whoever had it then.
-    private func ownStream(in ledger: Ledger) async throws -> Timeline? {
-        let stream = StreamID(
-            environment: Environment(environment),
-            originalTransactionId: id
-        )
-        let history = try await ledger.log.history(of: stream, knownAt: knownAt)
-        return history.events.contains { $0.fact.kind == .transaction } ? Timeline(history) : nil
-    }
-
-    private func customer(in ledger: Ledger) async throws -> Customer {
+    private func subject(in ledger: Ledger, at instant: Instant) async throws -> AskedSubject {
         try await Clock.check(knownAt, in: ledger.log)
-        let asked = Environment(environment)
-        let customer = try await ledger.customer(id, in: asked, knownAt: knownAt)
-        guard customer.streams.isEmpty, customer.related.isEmpty else { return customer }
+        let subject = try await AskedSubject(
+            id,
+            in: Environment(environment),
+            at: instant,
+            knownAt: knownAt,
+            of: ledger
+        )
+        guard subject.everStreams.isEmpty else { return subject }
         let known = try await ledger.environments(ofCustomer: id)
         throw nothingKnown(in: known, lanes: ledger.log.identity.lanes)
     }
@@ -75,7 +66,8 @@ struct CustomerOptions: ParsableArguments {
         let known = environments.map(\.word).joined(separator: ", ")
         let message =
             if environments.isEmpty {
-                "no subscription has \(id) as its customer, app account token or transaction; "
+                "no subscription has \(id) as its customer, app account token, appTransactionId or "
+                    + "transaction; "
                     + "`subledger streams` lists those that are known"
             } else if environments.contains(where: { $0.word == environment }) {
                 "nothing was known of \(id) as of --known-at \(knownAt.text(lanes: lanes)); leave it "
@@ -93,18 +85,14 @@ struct KnownCustomer {
     let timelines: [Timeline]
     /// Those, and all that ever were: an offer that was used once stays used (app-store.md §G.b).
     let everTimelines: [Timeline]
+    /// Why those of `timelines` count.
+    let grounds: AnswerGrounds
+    /// Why those of `everTimelines` count.
+    let everGrounds: AnswerGrounds
     /// Where they were bought.
     let environment: Environment
     /// What is sold, and was.
     let catalogues: CatalogueHistory
     /// The ledger's lanes, for writing positions.
     let lanes: LaneCount
-}
-
-extension KnownCustomer {
-    /// The timelines, each once, with one more.
-    fileprivate static func timelines(_ all: [Timeline], with own: Timeline?) -> [Timeline] {
-        guard let own, !all.contains(where: { $0.stream == own.stream }) else { return all }
-        return all + [own]
-    }
 }

@@ -82,12 +82,15 @@ struct ShowCustomerCommand: AsyncParsableCommand {
         commandName: "show",
         abstract: "The subscriptions of a customer, and whose each was when.",
         discussion: """
-            ID is a customer's name, an app account token, a transaction id or an original \
-            transaction id. Folded from the log at once; no table stands between.
+            ID is a customer's name, an app account token, an appTransactionId, a transaction id or \
+            an original transaction id. Folded from the log at once; no table stands between. What \
+            no link gives to anybody is joined by what Apple says: an app account token, an \
+            appTransactionId, an app receipt, a migration, a transaction or a web order line item \
+            that two subscriptions share. A link to somebody else wins for its subscription.
             """
     )
 
-    @Argument(help: "A customer, an app account token, a transaction id or an original one.")
+    @Argument(help: "A customer, an app account token, an appTransactionId or a transaction id.")
     var id: String
 
     @Option(help: "Production, Sandbox, Xcode …; needed where the id is known in several.")
@@ -127,8 +130,8 @@ struct ShowCustomerCommand: AsyncParsableCommand {
             throw Failure(
                 Exit.notFound,
                 found.isEmpty
-                    ? "no subscription has \(id) as its customer, app account token or "
-                        + "transaction; `subledger customers list` and `subledger streams` list "
+                    ? "no subscription has \(id) as its customer, app account token, "
+                        + "appTransactionId or transaction; `subledger customers list` and `subledger streams` list "
                         + "those that are known"
                     : "\(id) is not known in \(chosen?.word ?? ""), but in \(known)"
             )

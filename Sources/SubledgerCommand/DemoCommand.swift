@@ -133,6 +133,7 @@ struct DemoCommand: AsyncParsableCommand {
                     environment: stream.environment,
                     lanes: ledger.log.identity.lanes,
                     erasures: ErasureMarks([history].flatMap(\.events)),
+                    grounds: .none,
                     histories: [history]
                 ),
                 product: nil,

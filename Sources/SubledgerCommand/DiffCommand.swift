@@ -37,6 +37,7 @@ struct DiffCommand: AsyncParsableCommand {
         let before = try await customer.ask(ledger, at: instant, knownAt: known.0)
         let after = try await customer.ask(ledger, at: instant, knownAt: known.1)
         await ledger.log.close()
+        for line in after.grounds.lines { Terminal.write(line) }
         let difference = KnowledgeDifference(before, after)
         if output.json {
             try Terminal.print(json: difference.document(of: customer.id, known))

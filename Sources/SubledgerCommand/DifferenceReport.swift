@@ -156,6 +156,7 @@ struct ExplainedSample {
             environment: sample.stream.environment,
             lanes: lanes,
             erasures: ErasureMarks([history].flatMap(\.events)),
+            grounds: .none,
             histories: [history]
         )
         silence = ExplainedSample.silence(on: readable == nil ? nil : history)

@@ -41,10 +41,10 @@ struct EligibilityCommand: AsyncParsableCommand {
             ?? offers.groups(at: instant)
         if json {
             try Terminal.print(
-                json: EligibilityDocument(groups, question, at: instant, lanes: known.lanes)
+                json: EligibilityDocument(groups, question, known, at: instant)
             )
         } else {
-            EligibilityDocument.print(groups, question, at: instant, lanes: known.lanes)
+            EligibilityDocument.print(groups, question, known, at: instant)
         }
     }
 }

@@ -7,6 +7,8 @@ struct EligibilityDocument: Encodable {
     let environment: String
     let at: Int64
     let groups: [Group]
+    /// All subscriptions that were looked at, each with what makes it the customer's.
+    let subscriptions: JSONTree
 
     /// The offers of one group.
     struct Group: Encodable {
@@ -46,10 +48,12 @@ struct EligibilityDocument: Encodable {
     init(
         _ groups: [GroupEligibility],
         _ question: CustomerOptions,
-        at instant: Instant,
-        lanes: LaneCount
+        _ known: KnownCustomer,
+        at instant: Instant
     ) {
+        let lanes = known.lanes
         id = question.id
+        subscriptions = known.everGrounds.document
         environment = question.environment
         at = instant.milliseconds
         func verdict(_ ruling: Ruling) -> Verdict {
@@ -74,9 +78,10 @@ struct EligibilityDocument: Encodable {
     static func print(
         _ groups: [GroupEligibility],
         _ question: CustomerOptions,
-        at instant: Instant,
-        lanes: LaneCount
+        _ known: KnownCustomer,
+        at instant: Instant
     ) {
+        let lanes = known.lanes
         Terminal.print("\(question.id) · \(question.environment) · \(instant.clock) UTC")
         var table = TextTable(["group", "offer", "eligible", "rule", "because of"])
         for group in groups {
@@ -93,6 +98,7 @@ struct EligibilityDocument: Encodable {
             table.add(["", "offer code", "as \(group.subscriber.rawValue)", "", ""])
         }
         Terminal.print(table.text)
+        for line in known.everGrounds.lines { Terminal.print(line) }
     }
 
     private static func text(_ blocking: BlockingTransaction, _ lanes: LaneCount) -> String {

@@ -88,12 +88,14 @@ struct EraseCustomerCommand: AsyncParsableCommand {
         commandName: "customer",
         abstract: "Remove what identifies a customer; purchases stay under Apple's ids.",
         discussion: """
-            Applies to every subscription that was ever linked to the customer, and to every \
+            Applies to every subscription that was ever linked to the customer, to every \
             subscription whose app account token is NAME or a token of the customer's own \
-            subscriptions. Links, tokens, unknown properties and all payloads are removed. \
-            Purchases, prices and periods stay for bookkeeping, under Apple's pseudonymous ids \
-            (such as appTransactionId). From a subscription that now belongs to another customer, \
-            only the links that name this customer are removed.
+            subscriptions, and to those without a token that Apple's account joins to them \
+            (`customers show NAME` lists them). Links, tokens, unknown properties and all payloads \
+            are removed. Purchases, prices and periods stay for bookkeeping, under Apple's \
+            pseudonymous ids (such as appTransactionId), and are joined to nothing any more. From a \
+            subscription that now belongs to another customer, only the links that name this \
+            customer are removed.
 
             What Apple sends later about the customer's subscriptions is appended without what \
             identifies a person, and its payload is not kept.

@@ -23,6 +23,7 @@ struct ExplanationAnswer {
             "originalTransactionIds": .array(
                 customer.histories.map { .text($0.stream.originalTransactionId) }
             ),
+            "subscriptions": customer.grounds.document,
             "entitlement": JSONTree(product),
             "at": JSONTree(iso: explanation.at),
             "entitled": answer(explanation.entitled, now),

@@ -22,6 +22,7 @@ struct ExplanationText {
     var text: String {
         var lines = [title, ""] + verdicts + [difference, ""]
         if !explanation.rowsNow.isEmpty || !explanation.rowsThen.isEmpty { lines += picture }
+        lines += answer.customer.grounds.lines.map { "  " + $0 }
         lines += answer.customer.erasures.lines(lanes: lanes).map { "  " + $0 }
         lines += ["  because"] + because + [changesIf, policy, next]
         return lines.joined(separator: "\n")

@@ -47,6 +47,7 @@ struct HistoryCommand: AsyncParsableCommand {
         var history = recorded.latest
         let effects = EventEffects.byPosition(recorded)
         let evidence = try await log.evidenceSummaries(of: history)
+        try await question.printSiblings(of: stream, in: log)
         await log.close()
         if !trust.isEmpty { history.keep(Set(trust.map(\.rawValue)), by: evidence) }
         if let at { history.keep(upTo: at) }

@@ -25,6 +25,7 @@ struct PeriodsCommand: AsyncParsableCommand {
         let stream = try await question.stream(in: log)
         let history = try await log.history(of: stream, knownAt: question.knownAt)
         try await ErasureMarks.tell(of: [stream], in: log)
+        try await question.printSiblings(of: stream, in: log)
         await log.close()
         let periods = ActivePeriods(Timeline(history))
         let rows = periods.rows.filter { row in

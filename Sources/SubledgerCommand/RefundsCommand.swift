@@ -35,6 +35,7 @@ struct RefundsCommand: AsyncParsableCommand {
         let stream = try await question.stream(in: log)
         let history = try await log.history(of: stream, knownAt: question.knownAt)
         try await ErasureMarks.tell(of: [stream], in: log)
+        try await question.printSiblings(of: stream, in: log)
         let timeline = Timeline(history)
         let cases = Refunds(timeline).rows.filter { row in
             at.map { at in row.begun.map { $0 <= at } ?? true } ?? true

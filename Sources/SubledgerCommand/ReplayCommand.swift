@@ -33,6 +33,7 @@ struct ReplayCommand: AsyncParsableCommand {
         let history = try await log.recordedHistory(of: stream)
             .cut(to: question.knownAt, lane: lane)
         try await ErasureMarks.tell(of: [stream], in: log)
+        try await question.printSiblings(of: stream, in: log)
         await log.close()
         let replay = try Replay(history, at: at)
         if output.json {

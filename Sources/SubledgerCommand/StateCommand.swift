@@ -26,6 +26,7 @@ struct StateCommand: AsyncParsableCommand {
         let stream = try await question.stream(in: log)
         let history = try await log.history(of: stream, knownAt: question.knownAt)
         try await ErasureMarks.tell(of: [stream], in: log)
+        try await question.printSiblings(of: stream, in: log)
         await log.close()
         let states = RenewalStates(Timeline(history))
         let rows = at.map { states.state(at: $0).map { [$0] } ?? [] } ?? states.rows

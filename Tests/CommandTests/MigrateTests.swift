@@ -107,7 +107,9 @@ struct MigrateTests {
                 }
                 return try await group.reduce(into: []) { $0 += $1 }
             }
-            #expect(applied == ["v001-ledger", "v002-checkpoint", "v003-erasure"])
+            #expect(
+                applied == ["v001-ledger", "v002-checkpoint", "v003-erasure", "v004-continuation"]
+            )
         }
     }
 }

@@ -82,6 +82,7 @@ struct RandomClaims {
     var random: SeededRandom
 
     static let customers = ["anna", "ben", "caro"]
+    static let uuid = "0b5e7c1a-3f6d-4e0b-9a51-7f3d2c1b0a99"
 
     init(seed: UInt64) {
         random = SeededRandom(seed: seed)
@@ -97,21 +98,31 @@ struct RandomClaims {
 
     private mutating func fact() -> Fact {
         let isLink = Int.random(in: 0..<2, using: &random) == 0
-        var content = Content(format: isLink ? .customerLink : .signedTransaction)
+        let isOfReceipt = !isLink && Int.random(in: 0..<3, using: &random) == 0
+        var content = Content(
+            format: isLink
+                ? .customerLink : isOfReceipt ? .receiptTransaction : .signedTransaction
+        )
         var (start, end): (Instant?, Instant?)
         if isLink {
             content[.customerId] = pick([nil] + RandomClaims.customers.map { .text($0) })
             content[.linkedBy] = pick([.text("x"), .text("y")])
         } else {
             content[.productId] = pick([.text("a"), .text("b")])
-            content[.appAccountToken] = pick([nil, .text("t1"), .text("t2"), .text("t3")])
+            content[.appAccountToken] = pick([
+                nil, .text("t1"), .text("t2"), .text("t3"), .text(RandomClaims.uuid),
+                .text(RandomClaims.uuid.uppercased()),
+            ])
             content[.transactionId] = pick([.text("9"), .text("10"), .text("11"), nil])
-            content[.webOrderLineItemId] = pick([nil, nil, .text("w1"), .text("w2")])
+            content[.webOrderLineItemId] = pick([nil, nil, nil, .text("w1"), .text("w2")])
+            content[.previousOriginalTransactionId] = pick([nil, nil, nil, nil, .text("2000")])
+            content[.appTransactionId] = pick([nil, nil, nil, .text("app1"), .text("app2")])
             let first = RandomClaims.day(pick([1, 3, 5]))
             start = first
             end = pick([Instant(milliseconds: first.milliseconds + 172_800_000), nil])
         }
         let id = pick(["1000", "1000", "2000", "3000"])
+        let asOf = RandomClaims.day(Int.random(in: 1...7, using: &random))
         return Fact(
             stream: StreamID(
                 environment: pick([.production, .production, .production, .sandbox]),
@@ -121,16 +132,18 @@ struct RandomClaims {
             kind: isLink ? .link : .transaction,
             purchaseDate: start,
             expiresDate: end,
-            asOf: RandomClaims.day(Int.random(in: 1...7, using: &random)),
+            // Apple makes a receipt at another instant than it signs a transaction.
+            asOf: isOfReceipt ? Instant(milliseconds: asOf.milliseconds + 1000) : asOf,
             content: content
         )
     }
 
     /// All that may be asked, of all streams and names.
     static func answers(of ledger: MemoryLedger) -> [[String]] {
-        let names = customers + ["t1", "t2", "t3", "9", "1000", "2000", "3000"]
+        let names =
+            customers + ["t1", "t2", "t3", uuid, "app1", "9", "1000", "2000", "3000"]
         // Folded once: each name asks the same subscriptions.
-        let all = ledger.streams.map { CustomerStream(ledger.history(of: $0)) }
+        let all = ledger.customerStreams
         var answers = all.map { describe($0.claims) }
         for name in names {
             for environment in [Environment.production, .sandbox] {

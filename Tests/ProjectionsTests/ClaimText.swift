@@ -5,9 +5,10 @@ import Testing
 /// Claims as text: one fact a line, as `TimelineText` but with the stream's id in front.
 ///
 /// `1000 @AS-OF link CUSTOMER [by=]`, `1000 @AS-OF unlink [by=]`,
-/// `1000 @AS-OF buys PRODUCT FROM [token=] [id=] [woli=] [previous=] [once] [family]`,
-/// `1000 @AS-OF renews [token=]`. Days are `MM-DD` of 2026; a period lasts thirty days. An id may
-/// carry an environment: `1000/Sandbox`.
+/// `1000 @AS-OF buys PRODUCT FROM [token=] [id=] [woli=] [app=] [previous=] [once] [family]
+/// [receipt] [bundle=] [group=] [intro]`, `1000 @AS-OF renews [token=] [app=]`. Days are `MM-DD` of 2026; a period
+/// lasts thirty days. What receipts of one as-of say is of one receipt. An id may carry an
+/// environment: `1000/Sandbox`.
 enum ClaimText {
     static func facts(_ text: String) throws -> [Fact] {
         try text.split(separator: "\n").map { line in
@@ -43,19 +44,23 @@ enum ClaimText {
         case "renews": (kind, content) = (.renewal, Content(format: .signedRenewalInfo))
         default:
             try #require(words[2] == "buys", "unknown word: \(words[2])")
+            if words.contains("receipt") { content = Content(format: .receiptTransaction) }
             content[.productId] = .text(try next())
             start = try TimelineText.instant(try next())
             end = start.map { Instant(milliseconds: $0.milliseconds + 30 * 86_400_000) }
         }
+        var bundleId = ""
         for option in options {
             let parts = option.split(separator: "=", maxSplits: 1).map(String.init)
             if option == "once" { end = nil }
+            if option == "intro" { content[.offerType] = .integer(1) }
+            if parts[0] == "bundle" { bundleId = parts[1] }
             guard let field = fields[parts[0]] else { continue }
             content[field] = .text(parts.count == 2 ? parts[1] : "FAMILY_SHARED")
         }
         return Fact(
             stream: stream(words[0]),
-            bundleId: "",
+            bundleId: bundleId,
             kind: kind,
             purchaseDate: start,
             expiresDate: end,
@@ -67,6 +72,7 @@ enum ClaimText {
     private static let fields: [String: Field] = [
         "token": .appAccountToken, "id": .transactionId, "woli": .webOrderLineItemId,
         "previous": .previousOriginalTransactionId, "by": .linkedBy, "family": .inAppOwnershipType,
+        "app": .appTransactionId, "group": .subscriptionGroupIdentifier,
     ]
 }
 
@@ -103,7 +109,7 @@ extension MemoryLedger {
         Customer(
             name,
             in: environment,
-            among: streams.map { CustomerStream(history(of: $0)) }
+            among: customerStreams
         )
     }
 

@@ -27,7 +27,7 @@ struct MemoryLedger {
                     position: Position(lane: 0, offset: offset),
                     recordedAt: Instant(milliseconds: offset),
                     fact: fact,
-                    evidence: 0
+                    evidence: evidence(of: fact)
                 )
             )
             knowledge[subject, default: Knowledge()].learn(
@@ -42,12 +42,17 @@ struct MemoryLedger {
                     asOf: fact.asOf,
                     fields: repetition.fields,
                     transactionId: repetition.transactionId,
-                    evidence: 0
+                    evidence: evidence(of: fact)
                 )
                 confirmations.insert(confirmation)
                 knowledge[subject]?.learn(confirmation)
             }
         }
+    }
+
+    // What receipts of one instant say is of one receipt; all else proves itself.
+    private func evidence(of fact: Fact) -> Int64 {
+        fact.content.format == .receiptTransaction ? fact.asOf.milliseconds : 0
     }
 
     var streams: [StreamID] {
@@ -60,6 +65,19 @@ struct MemoryLedger {
         // In an order of no meaning, as a database may return them.
         let repetitions = confirmations.filter { offsets.contains($0.position) }
         return StreamHistory(stream: stream, events: own, confirmations: Array(repetitions))
+    }
+
+    /// The subscriptions of a customer, each with the receipts that its history cites.
+    var customerStreams: [CustomerStream] {
+        streams.map { stream in
+            let history = history(of: stream)
+            let numbers = history.events.map(\.evidence) + history.confirmations.map(\.evidence)
+            let receipts = Set(numbers).subtracting([0]).sorted()
+            return CustomerStream(
+                history,
+                receipts: receipts.map { Digest.of(Array("\($0)".utf8)) }
+            )
+        }
     }
 
     func timeline(of stream: StreamID) -> Timeline {

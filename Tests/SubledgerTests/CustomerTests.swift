@@ -98,7 +98,9 @@ struct CustomerTests {
         var all: [CustomerStream] = []
         for stream in streams {
             let history = try await ledger.log.history(of: stream, knownAt: knownAt)
-            if !history.events.isEmpty { all.append(CustomerStream(history)) }
+            guard !history.events.isEmpty else { continue }
+            let receipts = try await ledger.log.receipts(of: history)
+            all.append(CustomerStream(history, receipts: receipts))
         }
         let environment = try #require(streams.first).environment
         let names = ["anna", "ben", "caro", "shared"] + streams.map(\.originalTransactionId)

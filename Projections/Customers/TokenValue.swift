@@ -1,0 +1,36 @@
+internal import Events
+
+/// The value of an app account token, by which tokens are compared.
+///
+/// A token is a UUID (developer.apple.com/documentation/appstoreserverapi/appaccounttoken), and the
+/// letters of a UUID have no case: Apple signs it in lower case, Swift's `uuidString` is in upper
+/// case (RFC 9562, section 4). What does not have the form of a UUID is compared by its bytes.
+struct TokenValue: Hashable, Sendable {
+    /// The token; a UUID in lower case.
+    let text: String
+
+    init(_ token: String) {
+        text = token.hasFormOfUUID ? token.lowercased() : token
+    }
+
+    static func == (left: TokenValue, right: TokenValue) -> Bool {
+        byBytes(left.text, right.text) == nil
+    }
+
+    func hash(into hasher: inout Hasher) {
+        hasher.combine(FieldValue.text(text))
+    }
+}
+
+extension TokenValue {
+    /// Whether two tokens are the same one.
+    static func areEqual(_ left: String, _ right: String) -> Bool {
+        byBytes(left, right) == nil || TokenValue(left) == TokenValue(right)
+    }
+
+    /// Of each value the spelling that comes first by UTF-8, in that order.
+    static func unique(_ tokens: [String]) -> [String] {
+        var seen: Set<TokenValue> = []
+        return ByteSet(tokens).sorted.filter { seen.insert(TokenValue($0)).inserted }
+    }
+}

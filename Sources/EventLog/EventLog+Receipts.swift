@@ -1,0 +1,23 @@
+package import Events
+
+extension EventLog {
+    /// The digests of the receipts that a subscription's events and confirmations cite, sorted; not
+    /// of those that an erasure took, nor of those that came after one and were not kept.
+    ///
+    /// The digest of a receipt is the same by whichever channel and in whichever lane it came. What
+    /// the App Store Server API answers about a customer is no receipt: it is taken apart into pieces
+    /// that each name an `appTransactionId`.
+    package func receipts(of history: StreamHistory) async throws(EventLogError) -> [Digest] {
+        let receiptKinds: [PayloadKind] = [
+            .appReceipt, .verifyReceiptResponse, .statusUpdateNotification,
+        ]
+        let kinds = receiptKinds.map(\.rawValue)
+        var digests: Set<Digest> = []
+        for summary in try await evidenceSummaries(of: history).values where summary.isKept {
+            if kinds.contains(summary.evidenceKind), let digest = summary.digest {
+                digests.insert(digest)
+            }
+        }
+        return digests.sorted { $0.bytes.lexicographicallyPrecedes($1.bytes) }
+    }
+}

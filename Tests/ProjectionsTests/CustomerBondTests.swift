@@ -1,0 +1,185 @@
+import Events
+import Projections
+import Testing
+
+/// What joins the subscriptions of one customer, and what does not.
+@Suite struct CustomerBondTests {
+    private static let lower = "0b5e7c1a-3f6d-4e0b-9a51-7f3d2c1b0a99"
+    private static let upper = lower.uppercased()
+
+    /// The ids of a customer's subscriptions, the same in every order of the facts.
+    private func ids(
+        _ text: String,
+        _ name: String,
+        in environment: Environment = .production
+    ) throws -> [String] {
+        let customer = try customer(text, name, in: environment)
+        return customer.streams.map(\.stream.originalTransactionId)
+    }
+
+    private func customer(
+        _ text: String,
+        _ name: String,
+        in environment: Environment = .production
+    ) throws -> Customer {
+        let facts = try ClaimText.facts(text)
+        let told = MemoryLedger([facts]).customer(name, in: environment)
+        var random = SeededRandom(seed: 8)
+        for order in [facts.reversed(), (facts + facts).shuffled(using: &random)] {
+            let other = MemoryLedger([order]).customer(name, in: environment)
+            #expect(describe(other) == describe(told))
+            for stream in told.streams.map(\.stream) {
+                #expect(other.ground(of: stream) == told.ground(of: stream))
+            }
+        }
+        return told
+    }
+
+    @Test func `a token is found however its letters are cased, and bonds all the same`() throws {
+        let text = """
+            1000 @01-01 buys month 01-01 token=\(Self.lower)
+            2000 @01-01 buys games 01-01 token=\(Self.upper)
+            3000 @01-01 buys music 01-01 token=other
+            4000 @01-01 buys music 01-01 token=OTHER
+            """
+        for name in [Self.lower, Self.upper, "1000", "2000"] {
+            let customer = try customer(text, name)
+            #expect(customer.streams.map(\.stream.originalTransactionId) == ["1000", "2000"])
+            #expect(customer.tokens == [Self.upper], "one token, once")
+            #expect(customer.streams(ownedAt: try TimelineText.instant("01-05")).count == 2)
+        }
+        #expect(try ids(text, "other") == ["3000"], "what is no UUID is compared by its bytes")
+    }
+
+    @Test func `the same token in letters of another case is no other owner`() throws {
+        let facts = try ClaimText.facts(
+            """
+            1000 @01-01 buys month 01-01 token=\(Self.lower)
+            1000 @02-01 buys month 01-31 token=\(Self.upper)
+            """
+        )
+        let claims = MemoryLedger([facts]).claims()
+        #expect(!claims.hasMutatedToken && claims.owners.count == 1)
+        #expect(claims.tokens.map(\.token) == [Self.lower], "as Apple signed it first")
+        #expect(Owner.appAccountToken(Self.lower) == .appAccountToken(Self.upper))
+        #expect(Set([Owner.appAccountToken(Self.lower), .appAccountToken(Self.upper)]).count == 1)
+    }
+
+    private let receipt = """
+        1000 @03-01 buys month 01-01 receipt
+        2000 @03-01 buys games 01-01 receipt
+        3000 @03-01 buys coins 01-01 receipt once
+        4000 @03-02 buys month 01-01 receipt
+        """
+
+    @Test func `the subscriptions of one app receipt are one customer's`() throws {
+        for name in ["1000", "2000", "3000"] {
+            #expect(try ids(receipt, name) == ["1000", "2000", "3000"])
+        }
+        #expect(try ids(receipt, "4000") == ["4000"], "another receipt")
+        let customer = try customer(receipt, "2000")
+        let stream = ClaimText.stream("1000")
+        guard case .bond(let bond, let other)? = customer.ground(of: stream) else {
+            Issue.record("\(String(describing: customer.ground(of: stream)))")
+            return
+        }
+        #expect(bond.kind == "appReceipt" && other == ClaimText.stream("2000"))
+        #expect(customer.ground(of: ClaimText.stream("2000")) == .named)
+    }
+
+    @Test func `a receipt that tells nothing new about a subscription bonds it too`() throws {
+        let known = "1000 @01-15 buys month 01-01\n2000 @01-15 buys games 01-01\n"
+        #expect(try ids(known, "1000") == ["1000"])
+        #expect(try ids(known + receipt, "1000") == ["1000", "2000", "3000"])
+    }
+
+    @Test func `a link to somebody else wins over a receipt, for that subscription`() throws {
+        let linked = receipt + "\n2000 @03-03 link ben"
+        #expect(try ids(linked, "ben") == ["1000", "2000", "3000"], "the only link leads the rest")
+        let both = linked + "\n1000 @03-03 link anna"
+        #expect(try ids(both, "ben") == ["2000"])
+        #expect(try ids(both, "anna") == ["1000"])
+        #expect(try customer(both, "3000").ambiguous.map(\.customerIds) == [["anna", "ben"]])
+    }
+
+    @Test func `one Apple account in an app is one customer, and can be asked for by its id`()
+        throws
+    {
+        let text = """
+            1000 @01-01 buys month 01-01 app=70 bundle=a
+            2000 @03-01 buys year 03-01 app=70 bundle=a
+            3000 @03-01 buys year 03-01 app=71 bundle=a
+            4000 @03-01 buys year 03-01 app=70 bundle=b
+            5000 @03-01 buys year 03-01 app=0 bundle=a
+            6000 @03-01 buys year 03-01 app=0 bundle=a
+            7000 @03-01 buys year 03-01 bundle=a
+            7000 @03-02 renews app=70
+            8000/Sandbox @03-01 buys year 03-01 app=70 bundle=a
+            """
+        for name in ["1000", "2000", "7000", "70"] {
+            #expect(try ids(text, name) == ["1000", "2000", "7000"], "\(name)")
+        }
+        #expect(try ids(text, "3000") == ["3000"])
+        #expect(try ids(text, "4000") == ["4000"], "an account has another id in each app")
+        #expect(try ids(text, "5000") == ["5000"], "Xcode writes 0 for everybody")
+        #expect(try ids(text, "70", in: .sandbox) == ["8000"])
+    }
+
+    /// Apple makes another id, other transactions and another receipt for each member of a family.
+    @Test func `members of a family are not joined`() throws {
+        let text = """
+            1000 @03-01 buys month 01-01 app=70 bundle=a id=1 woli=11 token=t1
+            2000 @03-01 buys month 01-01 app=71 bundle=a id=2 woli=12 family
+            3000 @03-02 buys month 01-01 bundle=a receipt
+            4000 @03-03 buys month 01-01 bundle=a receipt
+            """
+        for name in ["1000", "2000", "3000", "4000"] {
+            #expect(try ids(text, name) == [name])
+        }
+    }
+
+    @Test func `a migrated subscription and the one before it lead to each other`() throws {
+        // app-store.md §G-47
+        let text = """
+            1000 @01-01 buys month 01-01
+            2000 @05-01 buys month 04-01 previous=1000
+            """
+        for name in ["1000", "2000"] { #expect(try ids(text, name) == ["1000", "2000"]) }
+        #expect(try ids(text + "\n1000 @01-02 link anna", "anna") == ["1000", "2000"])
+        #expect(try ids("2000 @05-01 buys month 04-01 previous=1000", "1000") == ["2000"])
+    }
+
+    @Test func `F-800210: the plan bought in billing retry is the same customer's`() throws {
+        let text = """
+            1000 @05-01 buys month 01-01 app=70 bundle=a group=g intro
+            2000 @05-01 buys year 04-20 app=70 bundle=a group=g
+            """
+        let customer = try customer(text, "1000")
+        let at = try TimelineText.instant("05-01")
+        let timelines = customer.streams(ownedAt: at).map(\.timeline)
+        #expect(Entitlement(timelines).active(at: at).map(\.period.productId) == ["year"])
+        let later = try TimelineText.instant("08-01")
+        for name in ["1000", "2000", "70"] {
+            let timelines = try self.customer(text, name).streams.map(\.timeline)
+            let offers = OfferEligibility(timelines).eligibility(in: .identified("g"), at: later)
+            #expect(!offers.introductory.isEligible, "not offered twice, asked by \(name)")
+        }
+    }
+
+    @Test func `the ground of a subscription is what joins it by the fewest steps`() throws {
+        let text = """
+            1000 @01-01 buys month 01-01 app=70 token=t1
+            2000 @01-01 buys games 01-01 app=70 token=t1
+            3000 @01-01 buys music 01-01
+            2000 @01-02 link anna
+            3000 @01-02 link anna
+            """
+        let customer = try customer(text, "1000")
+        let grounds = customer.streams.map { customer.ground(of: $0.stream) }
+        let first = ClaimText.stream("1000")
+        #expect(
+            grounds == [.named, .bond(.appAccountToken("t1"), with: first), .link("anna")]
+        )
+        #expect(try self.customer(text, "anna").ground(of: first).map { $0 != .named } ?? false)
+    }
+}
