@@ -54,8 +54,9 @@ extension EventLog {
         try await streams(of: ids, by: EventLog.byWebOrder, named: "web order line item id")
     }
 
-    /// The subscriptions that Apple ever gave any of these app transaction ids, sorted: one id is one
-    /// Apple account in one app. Consumables are left out.
+    /// The subscriptions that Apple ever gave any of these app transaction ids, sorted.
+    ///
+    /// One id is one Apple account in one app. Consumables are left out.
     ///
     /// - Throws: `tooManyStreams` above `customerStreamsMax`, `databaseUnavailable`.
     public func streams(
