@@ -94,14 +94,19 @@ extension CustomerStream {
     /// What may join it to other subscriptions.
     ///
     /// Of a subscription whose customer was erased nothing does but a token that came later: what
-    /// Apple still says of it, under ids that stay, brings nobody back.
+    /// Apple still says of it, under ids that stay, brings nobody back. A consumable is joined to its
+    /// account by no receipt and no `appTransactionId`: it gives no access, and a person may have
+    /// bought more of them than an answer takes.
     public var bonds: [CustomerBond] {
         let tokens = TokenValue.unique(tokens).map { CustomerBond.appAccountToken($0) }
         guard !isCustomerErased else { return tokens }
+        let account: [CustomerBond] =
+            isConsumable
+            ? []
+            : appTransactions.map { .appTransactionId($0.id, bundleId: $0.bundleId) }
+                + receipts.map { .appReceipt($0) }
         let continued = [stream.originalTransactionId] + previousOriginalTransactionIds
-        return tokens
-            + appTransactions.map { .appTransactionId($0.id, bundleId: $0.bundleId) }
-            + receipts.map { .appReceipt($0) }
+        return tokens + account
             + transactionIds.map { .transactionId($0) }
             + webOrderLineItemIds.map { .webOrderLineItemId($0) }
             + continued.map { .previousOriginalTransactionId($0) }

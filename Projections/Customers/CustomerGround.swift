@@ -23,7 +23,7 @@ struct GroundFinder {
     private let bonds: [[CustomerBond]]
     private var sharers: [CustomerBond: [Int]] = [:]
 
-    /// - Parameter all: By `StreamID`.
+    /// Finds them among subscriptions that are in the order of `StreamID`.
     init(_ all: [CustomerStream], name: String, customerId: String?) {
         self.all = all
         bonds = all.map { $0.bonds.sorted() }

@@ -24,6 +24,8 @@ public struct CustomerStream: Sendable {
     public let appTransactions: [AppTransaction]
     /// Whether what identifies its customer was erased, or all that was known of it.
     public let isCustomerErased: Bool
+    /// Whether it is a consumable, as far as Apple said of what type it is.
+    public let isConsumable: Bool
 
     /// An Apple Account in an app.
     public struct AppTransaction: Sendable {
@@ -66,6 +68,9 @@ public struct CustomerStream: Sendable {
             ByteSet(contents.compactMap { $0.text(.previousOriginalTransactionId) }).sorted
             .filter { !$0.isEmpty }
         appTransactions = AppTransaction.all(in: history)
+        isConsumable = history.events.contains {
+            $0.fact.content.text(.type).map { byBytes($0, "Consumable") == nil } ?? false
+        }
         isCustomerErased = history.events.contains(where: \.tellsOfErasedCustomer)
     }
 }

@@ -54,8 +54,9 @@ extension EventLog {
         try await streams(of: ids, by: EventLog.byWebOrder, named: "web order line item id")
     }
 
-    /// The subscriptions that Apple ever gave any of these app transaction ids, sorted: one id is one
-    /// Apple account in one app.
+    /// The subscriptions that Apple ever gave any of these app transaction ids, sorted.
+    ///
+    /// One id is one Apple account in one app. Consumables are left out.
     ///
     /// - Throws: `tooManyStreams` above `customerStreamsMax`, `databaseUnavailable`.
     public func streams(
@@ -226,9 +227,13 @@ extension EventLog {
         WHERE web_order_line_item_id = ANY ($1) AND original_transaction_id <> '' LIMIT $2
         """
 
+    // Consumables have tag 5, `type`; of these a person may have more than any answer takes.
     private static let byAppTransaction = """
         SELECT DISTINCT environment, original_transaction_id FROM ledger.event
-        WHERE app_transaction_id = ANY ($1) AND original_transaction_id <> '' LIMIT $2
+        WHERE app_transaction_id = ANY ($1) AND original_transaction_id <> ''
+            AND (expires_date_ms <> 0
+                OR ledger.content_text(content, 5) IS DISTINCT FROM 'Consumable')
+        LIMIT $2
         """
 
     // As the index has it: the byte is the tag of previousOriginalTransactionId.
@@ -295,8 +300,8 @@ extension EventLogError {
         EventLogError(
             .tooManyStreams,
             "the \(name) \(key) leads to more than \(EventLog.customerStreamsMax) subscriptions, "
-                + "which is more than one answer takes; ask about one of them by its "
-                + "originalTransactionId"
+                + "which is more than one answer takes; ask about one of them alone by its "
+                + "originalTransactionId (`periods`, `state`, `explain --alone`)"
         )
     }
 }

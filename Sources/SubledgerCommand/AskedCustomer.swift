@@ -67,6 +67,10 @@ struct CustomerOrStreamOptions: ParsableArguments {
         } else {
             try await StreamOptions.check(knownAt, of: id, in: ledger.log)
         }
+        if alone {
+            let stream = StreamID(environment: environment, originalTransactionId: id)
+            return (environment, .none, [try await ledger.log.recordedHistory(of: stream)])
+        }
         let subject = try await AskedSubject(
             id,
             in: environment,
@@ -74,15 +78,12 @@ struct CustomerOrStreamOptions: ParsableArguments {
             knownAt: knownAt,
             of: ledger
         )
-        let streams = subject.streams.filter {
-            !alone || $0.stream.originalTransactionId.utf8.elementsEqual(id.utf8)
-        }
         // By its own id a subscription is asked about also where nothing was known of it then.
         let named = StreamID(environment: environment, originalTransactionId: id)
-        let read = Set(streams.map(\.stream)).union(own.isEmpty ? [] : [named]).sorted()
+        let read = Set(subject.streams.map(\.stream)).union(own.isEmpty ? [] : [named]).sorted()
         var histories: [RecordedHistory] = []
         for stream in read { histories.append(try await ledger.log.recordedHistory(of: stream)) }
-        return (environment, AnswerGrounds(subject.customer, streams), histories)
+        return (environment, subject.grounds, histories)
     }
 
     private func chosen(from found: [Environment]) throws -> Environment {

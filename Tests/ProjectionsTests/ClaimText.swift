@@ -6,7 +6,7 @@ import Testing
 ///
 /// `1000 @AS-OF link CUSTOMER [by=]`, `1000 @AS-OF unlink [by=]`,
 /// `1000 @AS-OF buys PRODUCT FROM [token=] [id=] [woli=] [app=] [previous=] [once] [family]
-/// [receipt] [bundle=] [group=] [intro]`, `1000 @AS-OF renews [token=] [app=]`. Days are `MM-DD` of 2026; a period
+/// [receipt] [bundle=] [group=] [type=] [intro]`, `1000 @AS-OF renews [token=] [app=]`. Days are `MM-DD` of 2026; a period
 /// lasts thirty days. What receipts of one as-of say is of one receipt. An id may carry an
 /// environment: `1000/Sandbox`.
 enum ClaimText {
@@ -72,7 +72,7 @@ enum ClaimText {
     private static let fields: [String: Field] = [
         "token": .appAccountToken, "id": .transactionId, "woli": .webOrderLineItemId,
         "previous": .previousOriginalTransactionId, "by": .linkedBy, "family": .inAppOwnershipType,
-        "app": .appTransactionId, "group": .subscriptionGroupIdentifier,
+        "app": .appTransactionId, "group": .subscriptionGroupIdentifier, "type": .type,
     ]
 }
 

@@ -56,6 +56,7 @@ struct CustomerBondTests {
                 try await ledger.take(rows: [Row(id, appTransaction: "70")])
             }
             try await ledger.take(rows: [Row("3000", appTransaction: "71")])
+            try await ledger.take(rows: [Row("4000", appTransaction: "70", type: "Consumable")])
             for name in ["70", "1000", "2000"] {
                 #expect(try await ledger.ids(name) == ["1000", "2000"], "\(name)")
             }
@@ -150,12 +151,14 @@ struct CustomerBondTests {
             token: String? = nil,
             appTransaction: String? = nil,
             previous: String? = nil,
-            currency: String? = nil
+            currency: String? = nil,
+            type: String? = nil
         ) {
             self.id = id
             let told: [(Field, String?)] = [
                 (.appAccountToken, token), (.appTransactionId, appTransaction),
                 (.previousOriginalTransactionId, previous), (.currency, currency),
+                (.type, type),
             ]
             texts = told.compactMap { field, text in text.map { (field, $0) } }
         }
@@ -170,9 +173,11 @@ struct CustomerBondTests {
                 bundleId: "example",
                 kind: .transaction,
                 purchaseDate: Instant(milliseconds: CustomerBondTests.start),
-                expiresDate: Instant(
-                    milliseconds: CustomerBondTests.start + 30 * CustomerBondTests.day
-                ),
+                expiresDate: texts.contains { $0.1 == "Consumable" }
+                    ? nil
+                    : Instant(
+                        milliseconds: CustomerBondTests.start + 30 * CustomerBondTests.day
+                    ),
                 asOf: Instant(milliseconds: CustomerBondTests.start + day * CustomerBondTests.day),
                 content: content
             )
