@@ -97,10 +97,18 @@ struct ExplanationAnswer {
             "subtype": JSONTree(event.subtype),
             "occurredAt": JSONTree(iso: event.occurredAt),
             "signedAt": JSONTree(iso: event.signedAt),
+            "signedAtIsLowerBound": .flag(isUndated(event)),
             "recordedAt": JSONTree(iso: event.recordedAt),
             "lagSeconds": .number(event.lagSeconds),
             "source": JSONTree(evidence[event.position]?.source),
         ])
+    }
+
+    /// Whether nothing dates what an event says, so that its `signedAt` is only a lower bound.
+    func isUndated(_ event: DecisiveEvent) -> Bool {
+        let history = customer.histories.first { $0.stream == event.stream }
+        let fact = history?.events.first { $0.position == event.position }?.fact
+        return fact?.isUndated(in: evidence[event.position]) ?? false
     }
 
     private var policy: JSONTree {

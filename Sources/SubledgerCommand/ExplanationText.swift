@@ -93,11 +93,13 @@ struct ExplanationText {
             let type = [event.notificationType, event.subtype].compactMap { $0 }
                 .joined(separator: "/")
             let source = answer.evidence[event.position]?.source ?? "?"
+            let said = answer.isUndated(event) ? ", said ≥ \(event.signedAt.clock)" : ""
             table.add([
                 " \(index + 1)", event.position.mark(lanes: lanes), event.occurredAt.clock,
                 type.isEmpty ? "(no notification)" : type, event.role.rawValue,
                 span(event.period),
-                "\(event.recordedAt.clock), \(Duration.words(event.lagSeconds)) late, \(source)",
+                "\(event.recordedAt.clock), \(Duration.words(event.lagSeconds)) late, \(source)"
+                    + said,
             ])
         }
         return [table.text]
