@@ -3,11 +3,21 @@ internal import Events
 /// Finds the access that billing grace adds after a purchase: an overlay from renewal snapshots.
 ///
 /// A snapshot is about the purchases that expire on its `renewalDate`; without one, about those
-/// with the greatest expiry not after its as-of. The grace ends with the date Apple set (never
-/// computed), with the next purchase, or with the first later snapshot that knows no grace or no
-/// auto-renewal any more (app-store.md §G-20 to §G-22).
+/// with the greatest expiry not after its as-of. The grace ends with the earliest of these:
+///
+/// 1. the date on which Apple took the purchase back, which is status 5 from then on;
+/// 2. the start of the next purchase;
+/// 3. the date Apple set, which is never computed;
+/// 4. the first later snapshot that knows no grace any more;
+/// 5. the first later snapshot with auto-renewal off, for cancelling ends a grace at once. That is a
+///    guess, so Apple's own word has precedence: where the status it signed at that instant is still
+///    4, the grace goes on (https://developer.apple.com/documentation/appstoreservernotifications/status).
+///
+/// Nowhere else does a signed status decide: where it differs, `report drift` shows it
+/// (app-store.md §C.2, §G-20 to §G-22).
 struct GracePeriods {
     private let purchases: [Purchase]
+    private let statuses: SignedStatuses
     // By the expiry they are about, then by as-of.
     private let snapshots: [(expiresDate: Instant, snapshot: RenewalSnapshot)]
 
@@ -15,6 +25,7 @@ struct GracePeriods {
     init?(_ timeline: Timeline) {
         guard timeline.tellsOfGrace else { return nil }
         purchases = timeline.purchases
+        statuses = SignedStatuses(timeline)
         let expiries = purchases.map(\.expiresDate).sorted()
         snapshots = timeline.renewalSnapshots.compactMap { snapshot in
             let anchor = snapshot.renewalDate ?? expiries.last(notAfter: snapshot.asOf)
@@ -26,7 +37,13 @@ struct GracePeriods {
 
     /// The end of the grace after the purchase at that index, which ran out by itself; nil where
     /// there is none, or where nothing of it is left.
-    func end(after index: Int, citing citations: inout Citations) -> Instant? {
+    ///
+    /// Of a purchase that was taken back at its expiry an empty grace is left, which says so.
+    func end(
+        after index: Int,
+        under policy: AccessPolicy,
+        citing citations: inout Citations
+    ) -> PeriodEnd? {
         let expiresDate = purchases[index].expiresDate
         var graceOffset: Int64?
         var end = expiresDate
@@ -35,7 +52,7 @@ struct GracePeriods {
         for (anchor, snapshot) in snapshots[first...] {
             guard anchor == expiresDate else { break }
             if graceOffset != nil, ending == nil {
-                ending = snapshot.ending.map { (snapshot.asOf, $0) }
+                ending = self.ending(by: snapshot)
             }
             if case .value(.instant(let date)) = snapshot.gracePeriodExpiresDate {
                 (graceOffset, end) = (snapshot.gracePeriodOffset, date)
@@ -51,7 +68,32 @@ struct GracePeriods {
             end = next.purchaseDate
             citations.cite(next.firstOffset)
         }
-        return end > expiresDate ? end : nil
+        guard end > expiresDate else { return nil }
+        let purchase = purchases[index]
+        if let date = purchase.instant(.revocationDate, citing: &citations), date < end {
+            return PeriodEnd(
+                validTo: max(date, expiresDate),
+                reason: purchase.isOfFamily(citing: &citations) ? .revoked : .refunded,
+                isNatural: false,
+                suspensions: []
+            )
+        }
+        return PeriodEnd(validTo: end, reason: nil, isNatural: true, suspensions: []).suspended(
+            by: purchase.suspensions.filter { $0.from >= expiresDate },
+            under: policy,
+            citing: &citations
+        )
+    }
+
+    // When and by which event a snapshot ends a grace; nil where it does not.
+    private func ending(by snapshot: RenewalSnapshot) -> (at: Instant, offset: Int64?)? {
+        if snapshot.gracePeriodExpiresDate == .none {
+            return (snapshot.asOf, snapshot.gracePeriodOffset)
+        }
+        guard snapshot.autoRenewStatus == 0,
+            statuses.status(at: snapshot.asOf) != .gracePeriod
+        else { return nil }
+        return (snapshot.asOf, snapshot.autoRenewStatusOffset)
     }
 
     private func next(after index: Int) -> Purchase? {
@@ -69,14 +111,6 @@ extension Timeline {
             assertion.fields.contains(.gracePeriodExpiresDate)
                 && assertion.content.carried.contains(.gracePeriodExpiresDate)
         }
-    }
-}
-
-extension RenewalSnapshot {
-    // The offset of the event by which a grace is over; nil where the snapshot does not end one.
-    fileprivate var ending: Int64?? {
-        if gracePeriodExpiresDate == .none { return .some(gracePeriodOffset) }
-        return autoRenewStatus == 0 ? .some(autoRenewStatusOffset) : nil
     }
 }
 

@@ -1,6 +1,6 @@
 internal import Events
 
-/// Where and why one purchase stops giving access, grace apart.
+/// Where and why one purchase, or the grace after it, stops giving access.
 struct PeriodEnd {
     /// The first instant without access.
     let validTo: Instant
@@ -35,24 +35,30 @@ extension PeriodEnd {
         under policy: AccessPolicy,
         citing citations: inout Citations
     ) {
-        let told = PeriodEnd(asTold: purchase, among: purchases, cut: cut, citing: &citations)
-        guard !policy.reversalIsRetroactive else {
-            self = told
-            return
-        }
-        var suspensions = purchase.suspensions.filter { $0.from < told.validTo }
-        guard let last = suspensions.last, last.to >= told.validTo else {
-            self.init(
-                validTo: told.validTo,
-                reason: told.reason,
-                isNatural: told.isNatural,
+        self = PeriodEnd(asTold: purchase, among: purchases, cut: cut, citing: &citations)
+            .suspended(by: purchase.suspensions, under: policy, citing: &citations)
+    }
+
+    /// The same without the access of the times in which Apple had taken the purchase back, where the
+    /// policy does not undo them.
+    func suspended(
+        by suspensions: @autoclosure () -> [Suspension],
+        under policy: AccessPolicy,
+        citing citations: inout Citations
+    ) -> PeriodEnd {
+        guard !policy.reversalIsRetroactive else { return self }
+        var suspensions = suspensions().filter { $0.from < validTo }
+        guard let last = suspensions.last, last.to >= validTo else {
+            return PeriodEnd(
+                validTo: validTo,
+                reason: reason,
+                isNatural: isNatural,
                 suspensions: suspensions
             )
-            return
         }
         suspensions.removeLast()
         citations.cite(last.citations)
-        self.init(
+        return PeriodEnd(
             validTo: last.from,
             reason: last.reason,
             isNatural: false,
@@ -99,7 +105,7 @@ extension Purchase {
     }
 
     /// Whether what is taken back was shared by the family, and not paid for.
-    fileprivate func isOfFamily(citing citations: inout Citations) -> Bool {
+    func isOfFamily(citing citations: inout Citations) -> Bool {
         text(.inAppOwnershipType, citing: &citations) == "FAMILY_SHARED"
             || text(.revocationType, citing: &citations) == "FAMILY_REVOKE"
     }
