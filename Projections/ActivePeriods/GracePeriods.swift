@@ -45,25 +45,7 @@ struct GracePeriods {
         citing citations: inout Citations
     ) -> PeriodEnd? {
         let expiresDate = purchases[index].expiresDate
-        var graceOffset: Int64?
-        var end = expiresDate
-        var ending: (at: Instant, offset: Int64?)?
-        let first = snapshots.partitioningIndex { $0.expiresDate >= expiresDate }
-        for (anchor, snapshot) in snapshots[first...] {
-            guard anchor == expiresDate else { break }
-            if graceOffset != nil, ending == nil {
-                ending = self.ending(by: snapshot)
-            }
-            if case .value(.instant(let date)) = snapshot.gracePeriodExpiresDate {
-                (graceOffset, end) = (snapshot.gracePeriodOffset, date)
-            }
-        }
-        guard let graceOffset else { return nil }
-        citations.cite(graceOffset)
-        if let ending, ending.at < end {
-            end = ending.at
-            ending.offset.map { citations.cite($0) }
-        }
+        guard var end = told(of: expiresDate, citing: &citations) else { return nil }
         if let next = next(after: index), next.purchaseDate < end {
             end = next.purchaseDate
             citations.cite(next.firstOffset)
@@ -83,6 +65,33 @@ struct GracePeriods {
             under: policy,
             citing: &citations
         )
+    }
+
+    /// The end of the grace after an expiry as snapshots told of it, those before an instant only
+    /// where there is one; nil where they told of none, or where nothing of it is left.
+    func told(
+        of expiresDate: Instant,
+        before instant: Instant? = nil,
+        citing citations: inout Citations
+    ) -> Instant? {
+        var graceOffset: Int64?
+        var end = expiresDate
+        var ending: (at: Instant, offset: Int64?)?
+        let first = snapshots.partitioningIndex { $0.expiresDate >= expiresDate }
+        for (anchor, snapshot) in snapshots[first...] {
+            guard anchor == expiresDate, instant.map({ snapshot.asOf < $0 }) ?? true else { break }
+            if graceOffset != nil, ending == nil { ending = self.ending(by: snapshot) }
+            if case .value(.instant(let date)) = snapshot.gracePeriodExpiresDate {
+                (graceOffset, end) = (snapshot.gracePeriodOffset, date)
+            }
+        }
+        guard let graceOffset else { return nil }
+        citations.cite(graceOffset)
+        if let ending, ending.at < end {
+            end = ending.at
+            ending.offset.map { citations.cite($0) }
+        }
+        return end > expiresDate ? end : nil
     }
 
     // When and by which event a snapshot ends a grace; nil where it does not.

@@ -94,9 +94,17 @@ struct PlainActivePeriods {
         }
         let end = cut ?? purchase.expiry
         let revocation = purchase.instant(.revocationDate)
-        let validTo = max(purchase.start, min(end, revocation ?? end))
+        let isReplaced = revocation.map { revocation in
+            guard let cut, let successor else { return false }
+            let isOther = FieldValue.text(successor.product) != .text(purchase.product)
+            let isUntyped = purchase.text(.revocationType) == nil
+            return abs(revocation.milliseconds - cut.milliseconds) <= 60_000
+                && (upgraded || isOther && isUntyped)
+        }
+        let taken = isReplaced == true ? nil : revocation
+        let validTo = max(purchase.start, min(end, taken ?? end))
         if upgraded { return (validTo, .upgraded, false) }
-        if let revocation, revocation < end { return (validTo, purchase.takingReason, false) }
+        if let taken, taken < end { return (validTo, purchase.takingReason, false) }
         if let successor, FieldValue.text(successor.product) != .text(purchase.product) {
             return (validTo, .upgraded, false)
         }
