@@ -42,6 +42,7 @@ struct CustomerOptions: ParsableArguments {
                 customer.streams(ownedAt: instant).map(\.timeline),
                 with: own
             ),
+            tenureEnds: customer.tenureEnds(after: instant),
             everTimelines: KnownCustomer.timelines(
                 (customer.streams + customer.related).map(\.timeline),
                 with: own
@@ -91,6 +92,8 @@ struct CustomerOptions: ParsableArguments {
 struct KnownCustomer {
     /// The subscriptions that were theirs.
     let timelines: [Timeline]
+    /// When those that are known to be given to somebody else later stop being theirs.
+    let tenureEnds: [StreamID: Instant]
     /// Those, and all that ever were: an offer that was used once stays used (app-store.md §G.b).
     let everTimelines: [Timeline]
     /// Where they were bought.

@@ -8,6 +8,8 @@ struct ExplanationAnswer {
     let customer: AskedCustomer
     let product: String?
     let explanation: Explanation
+    /// How much of the log was asked for; `now` says how much was used.
+    let askedKnownAt: KnownAt
     let now: KnowledgeMarks
     let then: KnowledgeMarks
     let evidence: [Position: EvidenceSummary]
@@ -25,6 +27,8 @@ struct ExplanationAnswer {
             ),
             "entitlement": JSONTree(product),
             "at": JSONTree(iso: explanation.at),
+            "askedKnownAt": askedKnownAt == .latest
+                ? .null : .text(askedKnownAt.text(lanes: customer.lanes)),
             "entitled": answer(explanation.entitled, now),
             "served": answer(explanation.served, then),
             "difference": difference,
@@ -138,6 +142,7 @@ extension ExplanationAnswer {
     ///   - product: Only access by this product; nil for any.
     ///   - instant: The instant asked about.
     ///   - knownAt: How much of the log may be used.
+    ///   - asked: How much was asked for, where that lies inside of a commit.
     ///   - policy: What counts as access.
     ///   - ledger: Where they are.
     /// - Throws: `EventLogError`; `CatalogueError` where the catalogue cannot be read back.
@@ -146,6 +151,7 @@ extension ExplanationAnswer {
         product: String?,
         at instant: Instant,
         knownAt: KnownAt,
+        askedAs askedKnownAt: KnownAt? = nil,
         under policy: AccessPolicy = .current,
         in ledger: Ledger
     ) async throws {
@@ -159,6 +165,7 @@ extension ExplanationAnswer {
                 product: product,
                 under: policy
             ),
+            askedKnownAt: askedKnownAt ?? knownAt,
             now: now,
             then: try await KnowledgeMarks(of: asked, at: instant, notAfter: now, in: ledger.log),
             evidence: try await asked.evidence(in: ledger.log),

@@ -160,6 +160,7 @@ struct HistoryDocument: Encodable {
         let bundleId: String
         let purchaseDate: Int64?
         let expiresDate: Int64?
+        let earlierRevocationDate: Int64?
         let fields: [String: JSONValue]
         let evidence: String?
         let evidenceKind: String?
@@ -209,6 +210,7 @@ struct HistoryDocument: Encodable {
         originalTransactionId = history.stream.originalTransactionId
         environment = history.stream.environment.word
         let confirmations = Dictionary(grouping: history.confirmations, by: \.position)
+        let revocations = RevocationChanges(history)
         events = history.events.map { event in
             let fact = event.fact
             let summary = evidence[event.evidence]
@@ -222,6 +224,7 @@ struct HistoryDocument: Encodable {
                 bundleId: fact.bundleId,
                 purchaseDate: fact.purchaseDate.ifSet,
                 expiresDate: fact.expiresDate.ifSet,
+                earlierRevocationDate: revocations.earlierDate(at: event.position)?.milliseconds,
                 fields: fact.content.jsonFields,
                 evidence: summary?.digest?.hex,
                 evidenceKind: summary?.evidenceKind,
@@ -251,6 +254,7 @@ struct HistoryDocument: Encodable {
             "what it says", "effect",
         ])
         let confirmations = Dictionary(grouping: history.confirmations, by: \.position)
+        let revocations = RevocationChanges(history)
         for event in history.events {
             let summary = evidence[event.evidence]
             let trust = HistoryDocument.trust(
@@ -258,7 +262,8 @@ struct HistoryDocument: Encodable {
                 ConfirmedBy.all(confirmations[event.position] ?? [], evidence).first?.trust
             )
             let isBlank = event.fact.kind == .erased
-            let rest = event.erased == .person ? " · rest erased" : ""
+            let corrected = revocations.earlierDate(at: event.position).map { " (was \($0.clock))" }
+            let rest = (corrected ?? "") + (event.erased == .person ? " · rest erased" : "")
             table.add([
                 event.position.mark(lanes: lanes), isBlank ? "–" : event.fact.effective.clock,
                 isBlank ? "–" : event.fact.asOfText(in: summary),
