@@ -88,6 +88,38 @@ extension Timeline {
             let dated = purchase.citedDates
             var citations = dated
             let kind = purchase.kind(citing: &citations)
+            // One row, and one more for each time in which the purchase had been taken back.
+            func append(
+                _ kind: ActivePeriod.Kind,
+                _ start: Instant,
+                _ end: PeriodEnd,
+                _ citations: Citations
+            ) {
+                var from = start
+                for suspension in end.suspensions {
+                    drafts.append(
+                        PeriodDraft(
+                            purchase: index,
+                            validFrom: from,
+                            validTo: suspension.from,
+                            kind: kind,
+                            reason: suspension.reason,
+                            citations: citations.citing(suspension.citations)
+                        )
+                    )
+                    from = suspension.to
+                }
+                drafts.append(
+                    PeriodDraft(
+                        purchase: index,
+                        validFrom: from,
+                        validTo: end.validTo,
+                        kind: kind,
+                        reason: end.reason,
+                        citations: citations.citing(end.suspensions.last?.citations)
+                    )
+                )
+            }
             let end = PeriodEnd(
                 of: purchase,
                 among: purchases,
@@ -95,43 +127,11 @@ extension Timeline {
                 under: policy,
                 citing: &citations
             )
-            var from = purchase.purchaseDate
-            for suspension in end.suspensions {
-                drafts.append(
-                    PeriodDraft(
-                        purchase: index,
-                        validFrom: from,
-                        validTo: suspension.from,
-                        kind: kind,
-                        reason: suspension.reason,
-                        citations: citations.citing(suspension.citations)
-                    )
-                )
-                from = suspension.to
-            }
-            drafts.append(
-                PeriodDraft(
-                    purchase: index,
-                    validFrom: from,
-                    validTo: end.validTo,
-                    kind: kind,
-                    reason: end.reason,
-                    citations: citations.citing(end.suspensions.last?.citations)
-                )
-            )
+            append(kind, purchase.purchaseDate, end, citations)
             guard end.isNatural, let graces else { continue }
             citations = dated
-            if let graceEnd = graces.end(after: index, citing: &citations) {
-                drafts.append(
-                    PeriodDraft(
-                        purchase: index,
-                        validFrom: purchase.expiresDate,
-                        validTo: graceEnd,
-                        kind: .grace,
-                        reason: nil,
-                        citations: citations
-                    )
-                )
+            if let end = graces.end(after: index, under: policy, citing: &citations) {
+                append(.grace, purchase.expiresDate, end, citations)
             }
         }
         return drafts

@@ -3,11 +3,21 @@ internal import Events
 /// Finds the access that billing grace adds after a purchase: an overlay from renewal snapshots.
 ///
 /// A snapshot is about the purchases that expire on its `renewalDate`; without one, about those
-/// with the greatest expiry not after its as-of. The grace ends with the date Apple set (never
-/// computed), with the next purchase, or with the first later snapshot that knows no grace or no
-/// auto-renewal any more (app-store.md §G-20 to §G-22).
+/// with the greatest expiry not after its as-of. The grace ends with the earliest of these:
+///
+/// 1. the date on which Apple took the purchase back, which is status 5 from then on;
+/// 2. the start of the next purchase;
+/// 3. the date Apple set, which is never computed;
+/// 4. the first later snapshot that knows no grace any more;
+/// 5. the first later snapshot with auto-renewal off, for cancelling ends a grace at once. That is a
+///    guess, so Apple's own word has precedence: where the status it signed at that instant is still
+///    4, the grace goes on (https://developer.apple.com/documentation/appstoreservernotifications/status).
+///
+/// Nowhere else does a signed status decide: where it differs, `report drift` shows it
+/// (app-store.md §C.2, §G-20 to §G-22).
 struct GracePeriods {
     private let purchases: [Purchase]
+    private let statuses: SignedStatuses
     // By the expiry they are about, then by as-of.
     private let snapshots: [(expiresDate: Instant, snapshot: RenewalSnapshot)]
 
@@ -15,6 +25,7 @@ struct GracePeriods {
     init?(_ timeline: Timeline) {
         guard timeline.tellsOfGrace else { return nil }
         purchases = timeline.purchases
+        statuses = SignedStatuses(timeline)
         let expiries = purchases.map(\.expiresDate).sorted()
         snapshots = timeline.renewalSnapshots.compactMap { snapshot in
             let anchor = snapshot.renewalDate ?? expiries.last(notAfter: snapshot.asOf)
@@ -26,17 +37,50 @@ struct GracePeriods {
 
     /// The end of the grace after the purchase at that index, which ran out by itself; nil where
     /// there is none, or where nothing of it is left.
-    func end(after index: Int, citing citations: inout Citations) -> Instant? {
+    ///
+    /// Of a purchase that was taken back at its expiry an empty grace is left, which says so.
+    func end(
+        after index: Int,
+        under policy: AccessPolicy,
+        citing citations: inout Citations
+    ) -> PeriodEnd? {
         let expiresDate = purchases[index].expiresDate
+        guard var end = told(of: expiresDate, citing: &citations) else { return nil }
+        if let next = next(after: index), next.purchaseDate < end {
+            end = next.purchaseDate
+            citations.cite(next.firstOffset)
+        }
+        guard end > expiresDate else { return nil }
+        let purchase = purchases[index]
+        if let date = purchase.instant(.revocationDate, citing: &citations), date < end {
+            return PeriodEnd(
+                validTo: max(date, expiresDate),
+                reason: purchase.isOfFamily(citing: &citations) ? .revoked : .refunded,
+                isNatural: false,
+                suspensions: []
+            )
+        }
+        return PeriodEnd(validTo: end, reason: nil, isNatural: true, suspensions: []).suspended(
+            by: purchase.suspensions.filter { $0.from >= expiresDate },
+            under: policy,
+            citing: &citations
+        )
+    }
+
+    /// The end of the grace after an expiry as snapshots told of it, those before an instant only
+    /// where there is one; nil where they told of none, or where nothing of it is left.
+    func told(
+        of expiresDate: Instant,
+        before instant: Instant? = nil,
+        citing citations: inout Citations
+    ) -> Instant? {
         var graceOffset: Int64?
         var end = expiresDate
         var ending: (at: Instant, offset: Int64?)?
         let first = snapshots.partitioningIndex { $0.expiresDate >= expiresDate }
         for (anchor, snapshot) in snapshots[first...] {
-            guard anchor == expiresDate else { break }
-            if graceOffset != nil, ending == nil {
-                ending = snapshot.ending.map { (snapshot.asOf, $0) }
-            }
+            guard anchor == expiresDate, instant.map({ snapshot.asOf < $0 }) ?? true else { break }
+            if graceOffset != nil, ending == nil { ending = self.ending(by: snapshot) }
             if case .value(.instant(let date)) = snapshot.gracePeriodExpiresDate {
                 (graceOffset, end) = (snapshot.gracePeriodOffset, date)
             }
@@ -47,11 +91,18 @@ struct GracePeriods {
             end = ending.at
             ending.offset.map { citations.cite($0) }
         }
-        if let next = next(after: index), next.purchaseDate < end {
-            end = next.purchaseDate
-            citations.cite(next.firstOffset)
-        }
         return end > expiresDate ? end : nil
+    }
+
+    // When and by which event a snapshot ends a grace; nil where it does not.
+    private func ending(by snapshot: RenewalSnapshot) -> (at: Instant, offset: Int64?)? {
+        if snapshot.gracePeriodExpiresDate == .none {
+            return (snapshot.asOf, snapshot.gracePeriodOffset)
+        }
+        guard snapshot.autoRenewStatus == 0,
+            statuses.status(at: snapshot.asOf) != .gracePeriod
+        else { return nil }
+        return (snapshot.asOf, snapshot.autoRenewStatusOffset)
     }
 
     private func next(after index: Int) -> Purchase? {
@@ -69,14 +120,6 @@ extension Timeline {
             assertion.fields.contains(.gracePeriodExpiresDate)
                 && assertion.content.carried.contains(.gracePeriodExpiresDate)
         }
-    }
-}
-
-extension RenewalSnapshot {
-    // The offset of the event by which a grace is over; nil where the snapshot does not end one.
-    fileprivate var ending: Int64?? {
-        if gracePeriodExpiresDate == .none { return .some(gracePeriodOffset) }
-        return autoRenewStatus == 0 ? .some(autoRenewStatusOffset) : nil
     }
 }
 

@@ -1,6 +1,6 @@
 internal import Events
 
-/// Where and why one purchase stops giving access, grace apart.
+/// Where and why one purchase, or the grace after it, stops giving access.
 struct PeriodEnd {
     /// The first instant without access.
     let validTo: Instant
@@ -24,6 +24,10 @@ struct Cut {
 extension PeriodEnd {
     /// The end of a purchase of these with that cut.
     ///
+    /// Where Apple signed several revocation dates of a purchase the one it signed last stands, as for
+    /// every field: it is the date of the refund as Apple knows it now
+    /// (https://developer.apple.com/documentation/appstoreserverapi/revocationdate); what was known
+    /// before stays known as of then.
     /// A refunded successor cuts too: an upgraded period is never revived (app-store.md §G-27).
     /// A revocation takes the access from its date on, and changes nothing at or after the end.
     /// One that was reversed is as if it had never been, or under another policy gives the access
@@ -35,24 +39,30 @@ extension PeriodEnd {
         under policy: AccessPolicy,
         citing citations: inout Citations
     ) {
-        let told = PeriodEnd(asTold: purchase, among: purchases, cut: cut, citing: &citations)
-        guard !policy.reversalIsRetroactive else {
-            self = told
-            return
-        }
-        var suspensions = purchase.suspensions.filter { $0.from < told.validTo }
-        guard let last = suspensions.last, last.to >= told.validTo else {
-            self.init(
-                validTo: told.validTo,
-                reason: told.reason,
-                isNatural: told.isNatural,
+        self = PeriodEnd(asTold: purchase, among: purchases, cut: cut, citing: &citations)
+            .suspended(by: purchase.suspensions, under: policy, citing: &citations)
+    }
+
+    /// The same without the access of the times in which Apple had taken the purchase back, where the
+    /// policy does not undo them.
+    func suspended(
+        by suspensions: @autoclosure () -> [Suspension],
+        under policy: AccessPolicy,
+        citing citations: inout Citations
+    ) -> PeriodEnd {
+        guard !policy.reversalIsRetroactive else { return self }
+        var suspensions = suspensions().filter { $0.from < validTo }
+        guard let last = suspensions.last, last.to >= validTo else {
+            return PeriodEnd(
+                validTo: validTo,
+                reason: reason,
+                isNatural: isNatural,
                 suspensions: suspensions
             )
-            return
         }
         suspensions.removeLast()
         citations.cite(last.citations)
-        self.init(
+        return PeriodEnd(
             validTo: last.from,
             reason: last.reason,
             isNatural: false,
@@ -70,12 +80,13 @@ extension PeriodEnd {
         let cut = cut ?? (isUpgraded ? purchase.upgradeMarkCut(citing: &citations) : nil)
         let revocation = purchase.instant(.revocationDate, citing: &citations)
         let end = cut?.at ?? purchase.expiresDate
-        let isRevokedBefore = revocation.map { $0 < end } ?? false
+        let isReplaced = cut.map { purchase.isReplaced(at: $0, among: purchases) } ?? false
+        let isRevokedBefore = !isReplaced && revocation.map { $0 < end } ?? false
         if let successor = cut?.successor, !isRevokedBefore {
             citations.cite(purchases[successor].firstOffset)
         }
         suspensions = []
-        validTo = max(purchase.purchaseDate, min(end, revocation ?? end))
+        validTo = max(purchase.purchaseDate, isRevokedBefore ? revocation ?? end : end)
         isNatural = cut == nil && !isRevokedBefore && !isUpgraded
         if isUpgraded {
             reason = .upgraded
@@ -92,6 +103,16 @@ extension PeriodEnd {
 }
 
 extension Purchase {
+    /// Whether its revocation only gives back the rest of a period that another one replaced: Apple
+    /// dates it within seconds of the change, before or after (app-store.md §G-9).
+    fileprivate func isReplaced(at cut: Cut, among purchases: [Purchase]) -> Bool {
+        guard let successor = cut.successor, let revocationDate else { return false }
+        let isOtherProduct = byBytes(purchases[successor].productId, productId) != nil
+        let isTyped = state(of: .revocationType) > .none
+        return (isUpgraded || isOtherProduct && !isTyped)
+            && abs(revocationDate.milliseconds - cut.at.milliseconds) <= Refunds.replacementWindow
+    }
+
     fileprivate func upgradeMarkCut(citing citations: inout Citations) -> Cut? {
         guard let mark = firstUpgradeMark, mark.asOf < expiresDate else { return nil }
         citations.cite(mark.offset)
@@ -99,7 +120,7 @@ extension Purchase {
     }
 
     /// Whether what is taken back was shared by the family, and not paid for.
-    fileprivate func isOfFamily(citing citations: inout Citations) -> Bool {
+    func isOfFamily(citing citations: inout Citations) -> Bool {
         text(.inAppOwnershipType, citing: &citations) == "FAMILY_SHARED"
             || text(.revocationType, citing: &citations) == "FAMILY_REVOKE"
     }

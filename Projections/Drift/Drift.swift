@@ -103,20 +103,20 @@ private struct Past {
         }
         guard asOf >= newest.expiresDate else { return found }
         let isInRetry = content.boolean(.isInBillingRetryPeriod) == true
-        let isGrace = content.promisesGrace(at: asOf)
+        let isGrace = promisesGrace(content)
         if !isGrace {
             compare(.isInBillingRetryPeriod, "\(isInRetry)", "\(status == .billingRetry)")
         }
         compare(.gracePeriodExpiresDate, "\(isGrace)", "\(status == .gracePeriod)")
         return found
     }
-}
 
-extension Content {
-    // Cancelling ends a grace at once, though its date may still be told (app-store.md §G-22).
-    fileprivate func promisesGrace(at instant: Instant) -> Bool {
-        guard let date = self.instant(.gracePeriodExpiresDate) else { return false }
-        return instant < date && integer(.autoRenewStatus) != 0
+    // Cancelling ends a grace at once, though its date may still be told, unless Apple's status says
+    // otherwise (app-store.md §G-22).
+    private func promisesGrace(_ content: Content) -> Bool {
+        guard let date = content.instant(.gracePeriodExpiresDate), asOf < date else { return false }
+        return content.integer(.autoRenewStatus) != 0
+            || SignedStatuses(timeline).status(at: asOf) == .gracePeriod
     }
 }
 

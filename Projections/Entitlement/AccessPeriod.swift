@@ -19,6 +19,28 @@ public struct AccessPeriod: Hashable, Sendable {
 }
 
 extension AccessPeriod {
+    /// What is left of it where it gives no access from an instant on; nil where it begins then or later.
+    func ending(by end: Instant) -> AccessPeriod? {
+        guard end < period.validTo else { return self }
+        guard period.validFrom < end else { return nil }
+        return AccessPeriod(
+            period: ActivePeriod(
+                stream: period.stream,
+                productId: period.productId,
+                purchaseDate: period.purchaseDate,
+                expiresDate: period.expiresDate,
+                validFrom: period.validFrom,
+                validTo: end,
+                kind: period.kind,
+                endReason: period.endReason,
+                positions: period.positions
+            ),
+            group: group,
+            isFamilyShared: isFamilyShared,
+            revocationDate: revocationDate
+        )
+    }
+
     /// Longest time between the change to another product and the date on which Apple gives back
     /// the money for the rest; two seconds were seen (app-store.md §G-9).
     static let replacementMax: Int64 = 60_000

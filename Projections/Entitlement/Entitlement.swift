@@ -15,15 +15,23 @@ public struct Entitlement: Sendable {
 
     /// The entitlement of these subscriptions of one customer, in whatever order they come, each
     /// once; those of other environments do not count.
+    ///
+    /// `tenureEnds` names when subscriptions stop being the customer's: they give no access from then.
     public init(
         _ timelines: [Timeline],
         environment: Environment = .production,
-        catalogues: CatalogueHistory = .none
+        catalogues: CatalogueHistory = .none,
+        tenureEnds: [StreamID: Instant] = [:]
     ) {
         self.environment = environment
         self.catalogues = catalogues
         periods = timelines.filter { $0.stream.environment == environment }
-            .flatMap { PurchaseAccess.all(of: $0, catalogues).map(\.access) }
+            .flatMap { timeline in
+                let all = PurchaseAccess.all(of: timeline, catalogues).map(\.access)
+                return tenureEnds[timeline.stream].map { end in
+                    all.compactMap { $0.ending(by: end) }
+                } ?? all
+            }
             .sorted(by: AccessPeriod.areInOrder)
     }
 

@@ -1,4 +1,4 @@
-internal import Events
+public import Events
 
 /// Whether there is access at an instant, as far as something was known, and why.
 public enum AccessAnswer: Hashable, Sendable {
@@ -29,6 +29,11 @@ public enum AccessAnswer: Hashable, Sendable {
         } else {
             self = .none(rows.isEmpty ? .neverBought : .notYetBought, nil)
         }
+    }
+
+    /// The answer of one subscription, under the policy of its timeline.
+    public init(_ timeline: Timeline, at instant: Instant) {
+        self.init(ActivePeriods(timeline).rows, isKnown: timeline.horizon != nil, at: instant)
     }
 
     /// Whether there is access.

@@ -88,7 +88,7 @@ extension ActivePeriod {
         isGrace == other.isGrace && isOfSamePurchase(as: other)
     }
 
-    fileprivate var isTakenBack: Bool {
+    var isTakenBack: Bool {
         switch endReason {
         case .refunded, .revoked, .upgraded: true
         case .expired, .open: false

@@ -73,11 +73,18 @@ extension MovementFold {
             previousOfferType: previous,
             change: change,
             start: continuity.isContinuing[index]
-                ? .continuing(isFirst: index == 0, after: status(before: purchase.purchaseDate))
+                ? .continuing(isFirst: index == 0, after: status(outOf: purchase))
                 : index == 0 ? .new : .resubscribed,
             isSameOffer: index > 0 && replaced == nil
                 && terms[index].isSameOffer(as: terms[index - 1])
         )
+    }
+
+    // A purchase that was charged in grace begins with it; every other one ends what was before.
+    private func status(outOf purchase: Purchase) -> SubscriptionStatus? {
+        let start = purchase.purchaseDate
+        let then = status(before: Instant(milliseconds: start.milliseconds + 1))
+        return then == .gracePeriod ? then : status(before: start)
     }
 
     /// The status just before an instant; nil where nothing is known of it.

@@ -20,19 +20,22 @@ extension MovementFold {
                     citing: after.citations
                 )
             case (.gracePeriod, .active), (.billingRetry, .active):
-                takeRecovery(at: after)
-            case (_, .expired):
+                takeRecovery(from: before, at: after)
+            // After sixty days of silence a retry is over; it is booked once Apple has spoken again.
+            case (_, .expired) where after.from <= timeline.horizon ?? after.from:
                 takeChurn(from: before, to: after, about: index)
             default: break
             }
         }
     }
 
-    private mutating func takeRecovery(at span: StatusSpan) {
+    // What was charged in grace begins where the grace began (app-store.md §G-21).
+    private mutating func takeRecovery(from before: StatusSpan, at span: StatusSpan) {
         let recovered = timeline.purchases.count(begunBy: span.from) - 1
         // A resubscription is a start; and what only implies a renewal is no purchase.
-        guard recovered >= 0, timeline.purchases[recovered].purchaseDate == span.from,
-            continuity.isContinuing[recovered]
+        guard recovered >= 0, continuity.isContinuing[recovered],
+            case let start = timeline.purchases[recovered].purchaseDate,
+            start == span.from || before.status == .gracePeriod && start == before.from
         else { return }
         append(
             .billingIssueRecovered,

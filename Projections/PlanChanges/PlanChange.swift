@@ -26,11 +26,14 @@ public struct PlanChange: Hashable, Sendable {
     public let catalogueVersion: Int?
     /// Apple's `offerType` of the new purchase, or of the wish; nil for the standard price.
     public let offerType: Int64?
+    /// Whether the rest of the old period is given back: only where some of it was left, and was paid
+    /// for (https://developer.apple.com/documentation/storekit/in-app_purchase/original_api_for_in-app_purchase/subscriptions_and_offers/handling_subscriptions_billing).
+    public let refundsPrevious: Bool
+    /// Whether nothing dates the wish, as in version 1 notifications: `requested` and `withdrawn` are
+    /// then lower bounds, and Apple may have been told of it and of its end in any order since.
+    public let isUndated: Bool
     /// The events that caused the row, ascending, each once.
     public let positions: [Position]
-
-    /// Whether the rest of the old period is given back (app-store.md §G-23, §G-24).
-    public var refundsPrevious: Bool { timing == .now }
 
     /// What became of a change.
     public enum State: String, CaseIterable, Sendable {
@@ -46,7 +49,7 @@ public struct PlanChange: Hashable, Sendable {
 
     /// When a change takes effect.
     public enum Timing: String, CaseIterable, Sendable {
-        /// At once, inside the old period.
+        /// At once: inside the old period, or in the grace or billing retry after it.
         case now
         /// When the old period ends.
         case nextRenewal = "next_renewal"
@@ -73,6 +76,7 @@ extension PlanChange {
         writer.int32(catalogueVersion)
         writer.integer(offerType)
         writer.boolean(refundsPrevious)
+        writer.boolean(isUndated)
         return writer.row(citing: positions)
     }
 

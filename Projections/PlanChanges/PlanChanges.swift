@@ -67,12 +67,29 @@ struct PlanCourse {
     }
 
     /// When a change between two purchases takes effect.
-    func timing(from old: Int, to new: Int) -> PlanChange.Timing {
+    ///
+    /// What the customer buys in grace or billing retry begins at once; a renewal that is recovered
+    /// brings what was wished for before (app-store.md §G-23, §H.1).
+    func timing(from old: Int, to new: Int, isWished: Bool) -> PlanChange.Timing {
         let (previous, next) = (timeline.purchases[old], timeline.purchases[new])
         if next.purchaseDate < previous.expiresDate, !previous.wasTakenBack(before: next) {
             return .now
         }
-        return continuity.isContinuing[new] ? .nextRenewal : .resubscribe
+        guard continuity.isContinuing[new] else { return .resubscribe }
+        let delay = next.purchaseDate.milliseconds - previous.expiresDate.milliseconds
+        let isBought = !isWished && !next.isRenewal && delay > Continuity.renewalDelayMax
+        return isBought ? .now : .nextRenewal
+    }
+
+    // A free period has no rest to give back, nor has one that somebody else pays for, nor the grace
+    // and the retry after a period.
+    private func givesBack(_ previous: Purchase, to next: Purchase) -> Bool {
+        var citations = Citations()
+        let isFree =
+            previous.kind(citing: &citations) == .trial
+            || previous.state(of: .price) == .value(.integer(0))
+            || previous.state(of: .offerDiscountType) == .value(.text("FREE_TRIAL"))
+        return next.purchaseDate < previous.expiresDate && !isFree && !previous.isFamilyShared
     }
 
     /// The row of a change that took effect.
@@ -93,6 +110,7 @@ struct PlanCourse {
             at: next.purchaseDate,
             catalogues
         )
+        let timing = timing(from: old, to: new, isWished: wish != nil)
         return PlanChange(
             stream: timeline.stream,
             fromProductId: previous.productId,
@@ -101,11 +119,13 @@ struct PlanCourse {
             effective: next.purchaseDate,
             withdrawn: nil,
             state: .effective,
-            timing: timing(from: old, to: new),
+            timing: timing,
             changeClass: judged.changeClass,
             hasSameDuration: judged.hasSameDuration,
             catalogueVersion: judged.version,
             offerType: offerType,
+            refundsPrevious: timing == .now && givesBack(previous, to: next),
+            isUndated: wish?.isUndated ?? false,
             positions: citations.positions(lane: timeline.lane)
         )
     }
@@ -131,6 +151,8 @@ struct PlanCourse {
             hasSameDuration: judged.hasSameDuration,
             catalogueVersion: judged.version,
             offerType: wish.offerType,
+            refundsPrevious: false,
+            isUndated: wish.isUndated,
             positions: wish.citations.positions(lane: timeline.lane)
         )
     }
@@ -193,6 +215,6 @@ extension Purchase {
         guard let date = revocationDate, date < next.purchaseDate else { return false }
         let isTyped = state(of: .revocationType) > .none
         let lead = next.purchaseDate.milliseconds - date.milliseconds
-        return isTyped || lead > Refunds.replacementWindow
+        return isTyped && !isUpgraded || lead > Refunds.replacementWindow
     }
 }

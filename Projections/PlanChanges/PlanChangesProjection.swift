@@ -5,7 +5,7 @@ struct PlanChangesProjection: Projection {
     let columns = [
         "from_product_id", "to_product_id", "requested_ms", "effective_ms", "withdrawn_ms",
         "state", "timing", "class", "same_duration", "catalogue_version", "offer_type",
-        "refunds_previous",
+        "refunds_previous", "is_undated",
     ]
 
     var tableSQL: String { String(decoding: PackageResources.plan_changes_sql, as: UTF8.self) }

@@ -10,6 +10,8 @@ struct PlanWish {
     let offerType: Int64?
     /// The first as-of that no longer named it.
     var withdrawn: Instant?
+    /// Whether one of the two is only a lower bound, for nothing dates what said so.
+    var isUndated: Bool
     /// The step of the course that made it true.
     var fulfilment: Int?
     /// Whether it came to nothing.
@@ -43,6 +45,7 @@ struct PlanWishes {
             chargedBy[step] = earliest
         }
         self.chargedBy = chargedBy
+        let undated = UndatedWishes(course.timeline)
         var sweep = Sweep(course.timeline.renewals)
         while sweep.advance() {
             guard let asOf = sweep.asOf,
@@ -50,7 +53,10 @@ struct PlanWishes {
                 !product.isEmpty
             else { continue }
             advance(to: asOf, sweep)
-            take(product, sweep, asOf: asOf)
+            let products = undated.products(at: asOf, after: currentProduct(sweep, asOf: asOf))
+            for product in products ?? [product] {
+                take(product, sweep, asOf: asOf, isUndated: products != nil)
+            }
         }
         finish()
     }
@@ -75,7 +81,12 @@ struct PlanWishes {
             && byBytes(said, course.purchase(newest + 1).productId) != nil
     }
 
-    private mutating func take(_ product: String, _ sweep: Sweep, asOf: Instant) {
+    private mutating func take(
+        _ product: String,
+        _ sweep: Sweep,
+        asOf: Instant,
+        isUndated: Bool
+    ) {
         guard let current = currentProduct(sweep, asOf: asOf), !current.isEmpty else { return }
         let offset = sweep.decider(of: .autoRenewProductId)
         if isOpen, let last = wishes.indices.last {
@@ -87,6 +98,7 @@ struct PlanWishes {
                 wishes[last].hasLapsed = true
             } else {
                 wishes[last].withdrawn = asOf
+                if isUndated { wishes[last].isUndated = true }
                 offset.map { wishes[last].citations.cite($0) }
             }
             isOpen = false
@@ -99,6 +111,7 @@ struct PlanWishes {
             toProductId: product,
             requested: asOf,
             offerType: offerType,
+            isUndated: isUndated,
             step: newest
         )
         offset.map { wish.citations.cite($0) }

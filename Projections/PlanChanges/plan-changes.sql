@@ -17,6 +17,7 @@ CREATE TABLE {{schema}}.plan_changes (
     catalogue_version       integer          NULL,
     offer_type              bigint           NULL,
     refunds_previous        boolean          NOT NULL,
+    is_undated              boolean          NOT NULL,
     positions               bigint[]         NOT NULL,
     CONSTRAINT plan_changes_ordinal_counts_from_one CHECK (ordinal >= 1),
     CONSTRAINT plan_changes_state_known
@@ -56,7 +57,7 @@ COMMENT ON COLUMN {{schema}}.plan_changes.withdrawn_ms IS
 COMMENT ON COLUMN {{schema}}.plan_changes.state IS
     'requested, effective, withdrawn, or lapsed: the subscription ended or moved on without it.';
 COMMENT ON COLUMN {{schema}}.plan_changes.timing IS
-    'now (the rest of the old period is given back), next_renewal, or resubscribe (after a lapse).';
+    'now (inside the old period, or in the grace or billing retry after it), next_renewal, or resubscribe (after a lapse).';
 COMMENT ON COLUMN {{schema}}.plan_changes.class IS
     'upgrade, downgrade or crossgrade by the levels of the catalogue; plan_change where it does not know them.';
 COMMENT ON COLUMN {{schema}}.plan_changes.same_duration IS
@@ -66,6 +67,8 @@ COMMENT ON COLUMN {{schema}}.plan_changes.catalogue_version IS
 COMMENT ON COLUMN {{schema}}.plan_changes.offer_type IS
     'Apple''s offerType of the new purchase, or of the wish; NULL for the standard price.';
 COMMENT ON COLUMN {{schema}}.plan_changes.refunds_previous IS
-    'Whether the rest of the old period is given back: timing now.';
+    'Whether the rest of the old period is given back: some of it was left, and it was paid for.';
+COMMENT ON COLUMN {{schema}}.plan_changes.is_undated IS
+    'Whether nothing dates the wish (version 1 notifications): requested_ms and withdrawn_ms are then the earliest instants they can be of.';
 COMMENT ON COLUMN {{schema}}.plan_changes.positions IS
     'Offsets, in the lane, of the events that caused the row. Depend on arrival; in no digest.';

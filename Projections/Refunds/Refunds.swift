@@ -199,14 +199,16 @@ private struct RefundSurroundings {
         let mark = purchase.isUpgraded ? purchase.firstUpgradeMark?.asOf : nil
         let end = cut?.at ?? min(mark ?? purchase.expiresDate, purchase.expiresDate)
         if revoked < end { return .current }
-        let holding = periods.filter { $0.validFrom <= revoked && revoked < $0.validTo }
-        if holding.isEmpty { return .afterExpiry }
-        let isOwnGrace = holding.contains { row in
+        let isInOwnGrace = periods.contains { row in
             row.kind == .grace && row.purchaseDate == purchase.purchaseDate
                 && row.expiresDate == purchase.expiresDate
                 && byBytes(row.productId, purchase.productId) == nil
+                && row.validFrom <= revoked
+                && (revoked < row.validTo || revoked == row.validTo && row.isTakenBack)
         }
-        return isOwnGrace ? .current : .older
+        if isInOwnGrace { return .current }
+        let isHeld = periods.contains { $0.validFrom <= revoked && revoked < $0.validTo }
+        return isHeld ? .older : .afterExpiry
     }
 
     private func cases(

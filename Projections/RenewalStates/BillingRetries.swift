@@ -81,10 +81,10 @@ struct BillingRetries {
 
     /// The end of the retry in a gap, where it begins with one, citing what says so.
     ///
-    /// The gap's own end where the retry lasts.
+    /// The gap's own end where the retry lasts to it; where Apple falls silent it ends after sixty days,
+    /// also where these reach beyond all that Apple said.
     func end(
         in gap: Gap,
-        horizon: Instant,
         citing citations: inout Citations
     ) -> (end: Instant?, isRetry: Bool) {
         let limit = Instant(milliseconds: gap.expiresDate.milliseconds + BillingRetries.retryMax)
@@ -109,8 +109,7 @@ struct BillingRetries {
         }
         // Nobody said in time how it ended: it did at the latest when Apple gives up.
         let last = about.last { $0.isInRetry && $0.asOf <= ending?.asOf ?? $0.asOf } ?? first
-        let given = max(last.asOf, limit)
-        return (given <= horizon ? bounded(given, gap) : gap.to, true)
+        return (bounded(max(last.asOf, limit), gap), true)
     }
 
     private func bounded(_ end: Instant, _ gap: Gap) -> Instant? {

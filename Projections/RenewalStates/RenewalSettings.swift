@@ -7,6 +7,10 @@ struct RenewalSetting {
     var isAutoRenewOn: Bool?
     /// Whether buying turned it on, and nothing said so.
     var isAutoRenewBought = false
+    /// Whether Apple ever said how it was set after that, or left it out of a list that has it.
+    var isAutoRenewSaid = false
+    /// The setting as far as it is said and not only inferred from buying; nil where nobody said.
+    var saidAutoRenewOn: Bool? { isAutoRenewSaid ? isAutoRenewOn : nil }
     var autoRenewProductId: String?
     var priceConsent: RenewalState.PriceConsent?
     var autoRenewOffset: Int64?
@@ -24,7 +28,9 @@ extension Timeline {
     /// What `renewalSettings` keeps.
     ///
     /// Apple's statements decide; buying turns auto-renewal on, where nothing said at that very
-    /// instant denies it.
+    /// instant denies it. That counts as said once Apple says how it is set after it; as long as it
+    /// never does, as in receipts and responses without renewal info, nobody knows whether the
+    /// customer switched it off since.
     var foldedRenewalSettings: [RenewalSetting] {
         let statements = renewalStatements
         let bought = purchases.compactMap { purchase in
@@ -36,6 +42,8 @@ extension Timeline {
         settings.reserveCapacity(bought.count + statements.count)
         var current = RenewalSetting(from: Instant(milliseconds: 0))
         var (buying, saying) = (bought.startIndex, statements.startIndex)
+        // Where the setting is not said yet that buying began.
+        var firstUnsaid: Int?
         while buying < bought.endIndex || saying < statements.endIndex {
             if saying == statements.endIndex
                 || buying < bought.endIndex && bought[buying].at <= statements[saying].asOf
@@ -43,11 +51,21 @@ extension Timeline {
                 if current.isAutoRenewOn != true {
                     current.isAutoRenewOn = true
                     current.isAutoRenewBought = true
+                    current.isAutoRenewSaid = false
                     current.autoRenewOffset = bought[buying].offset
+                    firstUnsaid =
+                        settings.count - (settings.last?.from == bought[buying].at ? 1 : 0)
                 }
                 current.from = bought[buying].at
                 buying += 1
             } else {
+                if statements[saying].isAutoRenewSaid, let first = firstUnsaid {
+                    for index in settings.indices.dropFirst(first) {
+                        settings[index].isAutoRenewSaid = true
+                    }
+                    firstUnsaid = nil
+                }
+                if statements[saying].leavesAutoRenewOut { firstUnsaid = nil }
                 current.take(statements[saying])
                 saying += 1
             }
@@ -61,7 +79,9 @@ extension Timeline {
 extension RenewalSetting {
     fileprivate mutating func take(_ statement: RenewalStatement) {
         from = statement.asOf
+        isAutoRenewSaid = isAutoRenewSaid && !statement.leavesAutoRenewOut
         if statement.isAutoRenewSaid {
+            isAutoRenewSaid = true
             if isAutoRenewOn != statement.isAutoRenewOn { isAutoRenewBought = false }
             isAutoRenewOn = statement.isAutoRenewOn
             autoRenewOffset = statement.autoRenewOffset

@@ -27,11 +27,13 @@ public struct RenewalState: Hashable, Sendable {
     public enum Charge: String, CaseIterable, Sendable {
         /// It is due when the period ends.
         case waiting
-        /// It was made before the period's end, which it may be for a day (app-store.md §G-14).
+        /// It was made before the period's end, which it may be for a day (app-store.md §G-14), and was
+        /// not given back.
         case succeeded
         /// It could not be made, and is tried again for 60 days (app-store.md §G-18).
         case failed
-        /// There will be none: auto-renewal is off, or the subscription has ended.
+        /// There will be none: auto-renewal is off, the subscription has ended, or what was charged
+        /// early was refunded before it began.
         case closed
     }
 

@@ -16,6 +16,8 @@ struct RenewalStatement {
     let isAutoRenewOn: Bool?
     /// Whether this as-of says it, and does not only repeat what was known.
     let isAutoRenewSaid: Bool
+    /// Whether this as-of lists the renewals of an account without this one.
+    let leavesAutoRenewOut: Bool
     /// The next product, as known at this as-of; nil where nobody said.
     let autoRenewProductId: String?
     /// The answer to a price increase, as known at this as-of.
@@ -53,6 +55,10 @@ struct RenewalStatement {
         intentOffset = sweep.decider(of: .expirationIntent)
         isAutoRenewOn = RenewalStatement.flag(sweep.state(of: .autoRenewStatus))
         isAutoRenewSaid = RenewalStatement.flag(sweep.fresh(.autoRenewStatus)) != nil
+        let listed: [Field] = [.autoRenewStatus, .autoRenewProductId, .productId, .renewalDate]
+        leavesAutoRenewOut =
+            sweep.fresh(.isInBillingRetryPeriod) == .none
+            && listed.allSatisfy { sweep.fresh($0) == .unknown }
         if case .value(.text(let product)) = sweep.state(of: .autoRenewProductId) {
             autoRenewProductId = product
         } else {

@@ -42,7 +42,7 @@ private struct StateDraft {
             validTo: to,
             status: status,
             charge: charge,
-            isAutoRenewOn: setting.isAutoRenewOn,
+            isAutoRenewOn: setting.saidAutoRenewOn,
             autoRenewProductId: setting.autoRenewProductId,
             priceConsent: setting.priceConsent,
             positions: citations.positions(lane: timeline.lane)
@@ -51,7 +51,7 @@ private struct StateDraft {
 
     func says(theSameAs other: StateDraft) -> Bool {
         status == other.status && charge == other.charge
-            && setting.isAutoRenewOn == other.setting.isAutoRenewOn
+            && setting.saidAutoRenewOn == other.setting.saidAutoRenewOn
             && setting.priceConsent == other.setting.priceConsent
             && isSameProduct(setting.autoRenewProductId, other.setting.autoRenewProductId)
     }
@@ -65,25 +65,49 @@ private struct StateDraft {
 
 /// A time in which a purchase was known that starts at its end or later.
 private struct EarlyCharge {
-    let from: Instant
+    var from: Instant
     var to: Instant
     let offset: Int64
+    /// Whether it was given back by then: no charge is due any more, and none has succeeded.
+    var isRefunded = false
 
     /// Ascending, and never overlapping.
     static func all(of purchases: [Purchase]) -> [EarlyCharge] {
-        let told: [EarlyCharge] = purchases.compactMap { purchase in
+        let told: [EarlyCharge] = purchases.flatMap { purchase -> [EarlyCharge] in
             guard let said = purchase.assertions.sorted.first, said.asOf < purchase.purchaseDate
-            else { return nil }
-            return EarlyCharge(from: said.asOf, to: purchase.purchaseDate, offset: said.offset)
+            else { return [] }
+            let whole = EarlyCharge(
+                from: said.asOf,
+                to: purchase.purchaseDate,
+                offset: said.offset
+            )
+            guard let refunded = purchase.assertions.decision(on: .revocationDate),
+                case .value(.instant(let date)) = refunded.state, date < whole.to
+            else { return [whole] }
+            var (charged, givenBack) = (whole, whole)
+            charged.to = max(date, whole.from)
+            givenBack = EarlyCharge(
+                from: charged.to,
+                to: whole.to,
+                offset: refunded.offset,
+                isRefunded: true
+            )
+            return [charged, givenBack].filter { $0.from < $0.to }
         }
         guard told.count > 1 else { return told }
-        return told.sorted { ($0.from, $0.to) < ($1.from, $1.to) }.reduce(into: []) {
-            merged,
-            next in
-            if let last = merged.last, next.from <= last.to {
+        let ordered = told.sorted { left, right in
+            if (left.from, left.to) != (right.from, right.to) {
+                return (left.from, left.to) < (right.from, right.to)
+            }
+            return !left.isRefunded && right.isRefunded
+        }
+        return ordered.reduce(into: []) { merged, next in
+            if let last = merged.last, next.from <= last.to, next.isRefunded == last.isRefunded {
                 merged[merged.count - 1].to = max(last.to, next.to)
             } else {
-                merged.append(next)
+                var next = next
+                next.from = max(next.from, merged.last?.to ?? next.from)
+                if next.from < next.to { merged.append(next) }
             }
         }
     }
@@ -133,8 +157,8 @@ private struct StateDrafts {
             setting >= 0 ? settings[setting] : RenewalSetting(from: Instant(milliseconds: 0))
         var citations = span.citations
         setting.cite(in: &citations)
-        let charge = StateDrafts.charge(span.status, setting, isCharged: charged != nil)
-        if charge == .succeeded { citations.cite(charged?.offset) }
+        let charge = StateDrafts.charge(span.status, setting, charged)
+        if charge == .succeeded || charged?.isRefunded == true { citations.cite(charged?.offset) }
         let draft = StateDraft(
             from: from,
             to: to,
@@ -154,14 +178,15 @@ private struct StateDrafts {
     private static func charge(
         _ status: SubscriptionStatus,
         _ setting: RenewalSetting,
-        isCharged: Bool
+        _ charged: EarlyCharge?
     ) -> RenewalState.Charge {
-        let isOff = setting.isAutoRenewOn == false
+        let isOff = setting.isAutoRenewOn == false || charged?.isRefunded == true
         switch status {
         case .expired, .revoked: return .closed
         case .gracePeriod, .billingRetry: return isOff ? .closed : .failed
         // What was charged stays so when auto-renewal is turned off after it.
-        case .active: return isCharged ? .succeeded : isOff ? .closed : .waiting
+        case .active:
+            return charged?.isRefunded == false ? .succeeded : isOff ? .closed : .waiting
         }
     }
 }

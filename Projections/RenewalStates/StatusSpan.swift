@@ -34,17 +34,41 @@ struct StatusSpans {
             } else if let charged = firstSaid(ofRenewalAt: start) {
                 append(charged.asOf, start, .active, charged.offset)
             }
-            append(
-                max(start, last?.end ?? start),
-                end,
-                rows[row].kind == .grace ? .gracePeriod : .active,
-                rows[row].positions
-            )
+            append(rows[row], from: max(start, last?.end ?? start))
             // Of rows that end together the later one counts: it may be a renewal taken back
             // before it began.
             if end >= last?.end ?? end { last = (row, end) }
         }
         if let last, last.end <= horizon { appendGap(after: rows[last.row], last.end, to: nil) }
+    }
+
+    // A purchase that was charged in grace covers it from its beginning; until Apple said so, the
+    // subscription was in grace (app-store.md §G-21).
+    private mutating func append(_ row: ActivePeriod, from start: Instant) {
+        guard row.kind != .grace else {
+            append(start, row.validTo, .gracePeriod, row.positions)
+            return
+        }
+        guard start == row.purchaseDate, let recovered = recovery(at: start) else {
+            append(start, row.validTo, .active, row.positions)
+            return
+        }
+        let end = min(recovered.end, row.validTo)
+        append(start, end, .gracePeriod, recovered.citations.positions(lane: timeline.lane))
+        append(end, row.validTo, .active, row.positions)
+    }
+
+    // The end of the grace in which the renewal that starts there was charged; nil where it was not.
+    private func recovery(at start: Instant) -> (end: Instant, citations: Citations)? {
+        guard let graces = timeline.graces else { return nil }
+        let said = timeline.purchases[startingAt: start].compactMap { $0.assertions.sorted.first }
+        guard let first = said.map(\.asOf).min(), first > start else { return nil }
+        var citations = Citations()
+        guard let grace = graces.told(of: start, before: first, citing: &citations) else {
+            return nil
+        }
+        for assertion in said where assertion.asOf == first { citations.cite(assertion.offset) }
+        return (min(grace, first), citations)
     }
 
     private mutating func append(
@@ -95,7 +119,7 @@ struct StatusSpans {
     private mutating func appendUnpaid(_ gap: BillingRetries.Gap, _ citations: Citations) {
         if let to = gap.to, to <= gap.from { return }
         var citations = citations
-        guard let retry = retries?.end(in: gap, horizon: horizon, citing: &citations),
+        guard let retry = retries?.end(in: gap, citing: &citations),
             retry.isRetry
         else {
             spans.append(

@@ -48,12 +48,29 @@ extension Timeline {
         let purchase = purchases[index]
         if let accessEnd, index > 0, accessEnd >= purchase.purchaseDate { return true }
         if case .value(.text(let reason)) = purchase.state(of: .transactionReason) {
-            return reason == "RENEWAL"
+            return reason == "RENEWAL" || changesPlanInRetry(index)
         }
         guard index > 0, let accessEnd else { return false }
         let gap = purchase.purchaseDate.milliseconds - accessEnd.milliseconds
         if gap <= Continuity.renewalDelayMax { return true }
+        // Only a renewal begins in the very second in which the period before it naturally ends, also
+        // where that one was refunded (app-store.md §G-14).
+        if purchases[index - 1].expiresDate == purchase.purchaseDate { return true }
         // Only asked where nothing else tells: by then payloads have no reason and leave a gap.
+        return isRetried(before: purchase)
+    }
+
+    // Who buys another product while Apple still retries the charge has cancelled nothing: Apple counts
+    // "Upgrade from Billing Retry", and a reactivation only after a cancellation
+    // (https://developer.apple.com/help/app-store-connect/reference/subscription-events).
+    private func changesPlanInRetry(_ index: Int) -> Bool {
+        guard index > 0, !purchases[index - 1].productId.isEmpty,
+            byBytes(purchases[index - 1].productId, purchases[index].productId) != nil
+        else { return false }
+        return isRetried(before: purchases[index])
+    }
+
+    private func isRetried(before purchase: Purchase) -> Bool {
         let before = Instant(milliseconds: purchase.purchaseDate.milliseconds - 1)
         return RenewalStates(self).state(at: before)?.status == .billingRetry
     }

@@ -235,7 +235,10 @@ extension TransactionCourse {
             under: policy,
             citing: &citations
         )
-        let grace = end.isNatural ? graces?.end(after: index, citing: &citations) : nil
+        let served =
+            end.isNatural ? graces?.end(after: index, under: policy, citing: &citations) : nil
+        // Taken back when it began, a grace was none.
+        let grace = served.map(\.validTo).flatMap { $0 > purchase.expiresDate ? $0 : nil }
         let accessEnd = (policy.graceGivesAccess ? grace : nil) ?? end.validTo
         let isCounted = policy.familyGivesAccess || !purchase.isFamilyShared
         return TransactionRow.Time(

@@ -36,6 +36,17 @@ enum PendingRenewal {
         return fact(of: id, try reader.finished(byteCount: 0), provenance)
     }
 
+    /// Whether an element, or the top level, says what Apple says only after an expiry: that the
+    /// charge is retried, that a grace runs, or why the subscription ended.
+    static func isAfterExpiry(_ element: JSON.Value) -> Bool {
+        if element["is_in_billing_retry_period"]?.looseFlag == true { return true }
+        return afterExpiry.contains { element[$0].map { !$0.isBlank } ?? false }
+    }
+
+    private static let afterExpiry: [StaticString] = [
+        "expiration_intent", "grace_period_expires_date_ms", "grace_period_expires_date",
+    ]
+
     private static func fact(
         of id: String,
         _ content: Content,

@@ -74,6 +74,29 @@ struct ReceiptEntry {
         [purchaseDate, originalPurchaseDate, cancellationDate].compactMap { $0 }.max()
     }
 
+    /// The subscription it is of.
+    var streamId: String { originalTransactionId ?? transactionId ?? "" }
+
+    /// When the period was over: its expiry, or before it a cancellation; nil where it has none, or
+    /// where another purchase took its place.
+    var naturalEnd: Instant? {
+        guard content.content[.isUpgraded] == nil else { return nil }
+        return expiresDate.map { min($0, cancellationDate ?? $0) }
+    }
+
+    /// Whether it is of that product.
+    func isOf(product: String?) -> Bool {
+        product.map { content.content[.productId] == .text($0) } ?? false
+    }
+
+    /// Whether its period began earlier, or of one start ends earlier.
+    func isBefore(_ other: ReceiptEntry) -> Bool {
+        guard let purchaseDate, let start = other.purchaseDate else { return false }
+        if purchaseDate != start { return purchaseDate < start }
+        guard let expiresDate, let end = other.expiresDate else { return false }
+        return expiresDate < end
+    }
+
     /// The fact; throws `date-missing` where there is no purchase date, and so no key.
     func fact(_ provenance: Provenance) throws(Rejection) -> Fact {
         guard let purchaseDate else {
@@ -86,7 +109,7 @@ struct ReceiptEntry {
         return Fact(
             stream: StreamID(
                 environment: provenance.environment,
-                originalTransactionId: originalTransactionId ?? transactionId ?? ""
+                originalTransactionId: streamId
             ),
             bundleId: provenance.bundleId,
             kind: .transaction,

@@ -158,12 +158,15 @@ extension UnsignedBody {
     }
 
     // Apple's clock where the format has none: the latest date of something that had happened when
-    // it was written. With 21006 the subscription was over.
+    // it was written, which is a lower bound. With 21006 the subscription was over; and Apple tells
+    // of a billing retry, a grace or why a subscription ended only once its period is over
+    // (https://developer.apple.com/documentation/appstorereceipts/responsebody/pending_renewal_info).
     private func asOf(receiptDate: Instant?) throws(Rejection) -> Instant {
         if let requestDate { return requestDate }
         var dates = [creationDate, receiptDate].compactMap { $0 }
         dates += try StatusUpdate.pastDates(body)
         if receiptDate == nil { dates += entries.compactMap(\.entry.latestPastDate) }
+        dates += expiriesTold
         if body["status"]?.looseInteger == ReceiptStatus.expired {
             dates += entries.compactMap(\.entry.expiresDate)
         }
@@ -175,6 +178,27 @@ extension UnsignedBody {
             )
         }
         return latest
+    }
+
+    // The expiries that must have passed for the body to say what it says.
+    private var expiriesTold: [Instant] {
+        let periods = entries.map(\.entry).filter { $0.naturalEnd != nil }
+        let ids = Set(periods.map { FieldValue.text($0.streamId) })
+        let own = pendingRenewals ?? []
+        let told = own.filter(PendingRenewal.isAfterExpiry).map { element in
+            (id: element["original_transaction_id"]?.looseText, product: element["product_id"])
+        }
+        let isTopLevelTold = PendingRenewal.isAfterExpiry(body)
+        let subjects =
+            told + (isTopLevelTold ? [(body["original_transaction_id"]?.looseText, nil)] : [])
+        return subjects.compactMap { id, product in
+            guard id != nil || ids.count == 1 else { return nil }
+            let own = periods.filter { period in
+                id.map { period.streamId.utf8.elementsEqual($0.utf8) } ?? true
+            }
+            let named = own.filter { $0.isOf(product: product?.looseText) }
+            return (named.isEmpty ? own : named).max { $0.isBefore($1) }?.naturalEnd
+        }
     }
 
     private func renewals(

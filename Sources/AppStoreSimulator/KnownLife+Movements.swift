@@ -64,7 +64,8 @@ extension KnownLife {
                 // Only a renewal leads out of a failed charge.
                 let recovered = state.purchases.lastIndex { $0.purchaseDate == after.from }
                 return [row(.billingIssueRecovered, at: after.from, about: recovered ?? number)]
-            case (_, .expired):
+            // Sixty days of silence end a retry, but are booked only once they are over.
+            case (_, .expired) where after.from <= horizon:
                 return [row(churn(after: number, at: after.from), at: after.from, about: number)]
             default: return []
             }

@@ -64,7 +64,8 @@ extension KnownLife {
             timing: timing,
             class: new.product.change(from: old.product),
             isSameDuration: old.product.duration == new.product.duration,
-            offer: new.offer?.category
+            offer: new.offer?.category,
+            refundsPrevious: timing == .now && old.price != 0 && !identity.isFamilyShared
         )
     }
 
@@ -87,7 +88,8 @@ extension KnownLife {
             timing: .nextRenewal,
             class: wish.to.change(from: wish.from),
             isSameDuration: wish.from.duration == wish.to.duration,
-            offer: wish.offer
+            offer: wish.offer,
+            refundsPrevious: false
         )
     }
 

@@ -16,16 +16,26 @@ extension KnownLife {
         var spans: [StatusSpan] = []
         for row in periods where row.validFrom < row.validTo {
             if end < row.validFrom { spans += gap(from: end, to: row.validFrom) }
-            spans.append(
-                StatusSpan(
-                    from: row.validFrom,
-                    to: row.validTo,
-                    status: row.kind == .grace ? .gracePeriod : .active
-                )
-            )
+            let start = row.kind == .grace ? row.validTo : active(from: row)
+            if row.validFrom < start {
+                spans.append(StatusSpan(from: row.validFrom, to: start, status: .gracePeriod))
+            }
+            if start < row.validTo {
+                spans.append(StatusSpan(from: start, to: row.validTo, status: .active))
+            }
             end = row.validTo
         }
         return end > horizon ? spans : spans + gap(from: end, to: nil)
+    }
+
+    // A renewal that was charged in grace begins with it; until Apple said so there was grace.
+    private func active(from row: SimulatedPeriod) -> Instant {
+        let recovered = state.recoveredGraces.first {
+            state.purchases[$0.purchase].purchaseDate == row.validFrom
+                && row.purchaseDate == row.validFrom
+        }
+        guard let recovered else { return row.validFrom }
+        return min(recovered.to, firstSigned[recovered.purchase], row.validTo)
     }
 
     // A time without access. It is revoked, or retried until Apple gave up or the customer did, or
@@ -40,7 +50,11 @@ extension KnownLife {
             owners.contains(state.purchases[$0.purchase].purchaseDate)
         }
         guard let retry else { return [StatusSpan(from: start, to: end, status: .expired)] }
-        guard let stop = retry.end else {
+        // Apple tries for sixty days after the expiry (app-store.md §G-18), whether or not it says more.
+        let expiry = state.purchases[retry.purchase].expiresDate
+        let limit = Instant(milliseconds: expiry.milliseconds + LifeMachine.retryDuration)
+        let stop = retry.end ?? limit
+        if let end, end <= stop {
             return [StatusSpan(from: start, to: end, status: .billingRetry)]
         }
         guard stop > start else { return [StatusSpan(from: start, to: end, status: .expired)] }

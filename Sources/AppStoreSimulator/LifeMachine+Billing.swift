@@ -87,7 +87,10 @@ extension LifeMachine {
         switch state.phase {
         case .grace:
             // The billing cycle stays, so the period that was paid late covers the grace.
-            state.graces.removeLast()
+            let grace = state.graces.removeLast()
+            state.recoveredGraces.append(
+                LifeState.Grace(purchase: state.purchases.count, from: grace.from, to: grace.to)
+            )
             start = current.expiresDate
             kinds.insert(.recoveredInGrace)
         case .retry(let graceUntil):

@@ -102,6 +102,8 @@ struct LifeState: Sendable {
     var phase = Phase.neverBought
     var purchases: [Purchase] = []
     var graces: [Grace] = []
+    /// Graces in which the charge went through after all; `purchase` is the one that was charged.
+    var recoveredGraces: [Grace] = []
     var retries: [Retry] = []
     var endings: [Ending] = []
     var extensions: [Extension] = []

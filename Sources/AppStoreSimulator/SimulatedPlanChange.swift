@@ -56,7 +56,7 @@ public struct SimulatedPlanChange: Hashable, Sendable {
     public let offer: SimulatedOffer.Category?
 
     /// Whether the rest of the old period is given back.
-    public var refundsPrevious: Bool { timing == .now }
+    public let refundsPrevious: Bool
 }
 
 extension SimulatedPlanChange: CustomStringConvertible {

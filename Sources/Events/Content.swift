@@ -49,6 +49,15 @@ public enum Format: UInt8, CaseIterable, Sendable {
         }
     }
 
+    /// Whether statements of this form never carry the date on which they were made: their as-of is
+    /// a lower bound, the latest date of something that had happened by then.
+    public var isUndated: Bool {
+        switch self {
+        case .singleTransaction, .topLevelRenewalInfo, .statusUpdateNotification: true
+        default: false
+        }
+    }
+
     private static let transactionDenials = FieldSet([
         .isUpgraded, .offerType, .offerIdentifier, .revocationDate, .revocationReason,
         .revocationType, .revocationPercentage,

@@ -66,7 +66,8 @@ extension AccessCommand {
         let entitlement = Entitlement(
             known.timelines,
             environment: known.environment,
-            catalogues: known.catalogues
+            catalogues: known.catalogues,
+            tenureEnds: known.tenureEnds
         )
         let isYes =
             if let issues {

@@ -75,6 +75,7 @@ struct ChangesDocument: Encodable {
         let catalogueVersion: Int?
         let offerType: Int64?
         let refundsPrevious: Bool
+        let isUndated: Bool
         let positions: [PositionValue]
     }
 
@@ -95,6 +96,7 @@ struct ChangesDocument: Encodable {
                 catalogueVersion: row.catalogueVersion,
                 offerType: row.offerType,
                 refundsPrevious: row.refundsPrevious,
+                isUndated: row.isUndated,
                 positions: row.positions.map { PositionValue($0, lanes: lanes) }
             )
         }
@@ -112,8 +114,12 @@ struct ChangesDocument: Encodable {
             "because of",
         ])
         for row in changes {
-            let instants = [row.requested, row.effective, row.withdrawn].map { instant in
-                instant.map { Instant(milliseconds: $0).clock } ?? "–"
+            // Of a wish that nothing dates only the earliest instants are known.
+            let bound = row.isUndated ? "≥ " : ""
+            let instants = [
+                (bound, row.requested), ("", row.effective), (bound, row.withdrawn),
+            ].map { bound, instant in
+                instant.map { bound + Instant(milliseconds: $0).clock } ?? "–"
             }
             table.add(
                 [row.fromProductId, row.toProductId, row.class, row.timing, row.state] + instants

@@ -39,6 +39,7 @@ struct CustomerOptions: ParsableArguments {
         await ledger.log.close()
         return KnownCustomer(
             timelines: subject.streams.map(\.timeline),
+            tenureEnds: subject.customer.tenureEnds(after: instant),
             everTimelines: subject.everStreams.map(\.timeline),
             grounds: subject.grounds,
             everGrounds: AnswerGrounds(subject.customer, subject.everStreams),
@@ -83,6 +84,8 @@ struct CustomerOptions: ParsableArguments {
 struct KnownCustomer {
     /// The subscriptions that were theirs.
     let timelines: [Timeline]
+    /// When those that are known to be given to somebody else later stop being theirs.
+    let tenureEnds: [StreamID: Instant]
     /// Those, and all that ever were: an offer that was used once stays used (app-store.md §G.b).
     let everTimelines: [Timeline]
     /// Why those of `timelines` count.

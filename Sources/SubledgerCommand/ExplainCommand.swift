@@ -23,7 +23,13 @@ struct ExplainCommand: AsyncParsableCommand {
     var at: Instant?
 
     @Option(
-        help: "Use only what the log knew then: an offset, lane:offset pairs, or an instant.",
+        help: ArgumentHelp(
+            "Use only what the log knew then: an offset, lane:offset pairs, or an instant.",
+            discussion: """
+                A position inside a commit counts to the commit's end: nothing was ever answered \
+                from a part of one.
+                """
+        ),
         transform: Clock.knownAt
     )
     var knownAt: KnownAt = .latest
@@ -50,12 +56,14 @@ struct ExplainCommand: AsyncParsableCommand {
     }
 
     private func answer(in ledger: Ledger, at instant: Instant) async throws -> ExplanationAnswer {
-        let asked = try await customer.ask(ledger, at: instant, knownAt: knownAt)
+        let used = try await knownAt.toEndsOfCommits(in: ledger.log)
+        let asked = try await customer.ask(ledger, at: instant, knownAt: used)
         return try await ExplanationAnswer(
             about: asked,
             product: product,
             at: instant,
-            knownAt: knownAt,
+            knownAt: used,
+            askedAs: knownAt,
             in: ledger
         )
     }

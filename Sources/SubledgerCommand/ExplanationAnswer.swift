@@ -8,6 +8,8 @@ struct ExplanationAnswer {
     let customer: AskedCustomer
     let product: String?
     let explanation: Explanation
+    /// How much of the log was asked for; `now` says how much was used.
+    let askedKnownAt: KnownAt
     let now: KnowledgeMarks
     let then: KnowledgeMarks
     let evidence: [Position: EvidenceSummary]
@@ -26,6 +28,8 @@ struct ExplanationAnswer {
             "subscriptions": customer.grounds.document,
             "entitlement": JSONTree(product),
             "at": JSONTree(iso: explanation.at),
+            "askedKnownAt": askedKnownAt == .latest
+                ? .null : .text(askedKnownAt.text(lanes: customer.lanes)),
             "entitled": answer(explanation.entitled, now),
             "served": answer(explanation.served, then),
             "difference": difference,
@@ -98,10 +102,18 @@ struct ExplanationAnswer {
             "subtype": JSONTree(event.subtype),
             "occurredAt": JSONTree(iso: event.occurredAt),
             "signedAt": JSONTree(iso: event.signedAt),
+            "signedAtIsLowerBound": .flag(isUndated(event)),
             "recordedAt": JSONTree(iso: event.recordedAt),
             "lagSeconds": .number(event.lagSeconds),
             "source": JSONTree(evidence[event.position]?.source),
         ])
+    }
+
+    /// Whether nothing dates what an event says, so that its `signedAt` is only a lower bound.
+    func isUndated(_ event: DecisiveEvent) -> Bool {
+        let history = customer.histories.first { $0.stream == event.stream }
+        let fact = history?.events.first { $0.position == event.position }?.fact
+        return fact?.isUndated(in: evidence[event.position]) ?? false
     }
 
     private var policy: JSONTree {
@@ -131,6 +143,7 @@ extension ExplanationAnswer {
     ///   - product: Only access by this product; nil for any.
     ///   - instant: The instant asked about.
     ///   - knownAt: How much of the log may be used.
+    ///   - asked: How much was asked for, where that lies inside of a commit.
     ///   - policy: What counts as access.
     ///   - ledger: Where they are.
     /// - Throws: `EventLogError`; `CatalogueError` where the catalogue cannot be read back.
@@ -139,6 +152,7 @@ extension ExplanationAnswer {
         product: String?,
         at instant: Instant,
         knownAt: KnownAt,
+        askedAs askedKnownAt: KnownAt? = nil,
         under policy: AccessPolicy = .current,
         in ledger: Ledger
     ) async throws {
@@ -152,6 +166,7 @@ extension ExplanationAnswer {
                 product: product,
                 under: policy
             ),
+            askedKnownAt: askedKnownAt ?? knownAt,
             now: now,
             then: try await KnowledgeMarks(of: asked, at: instant, notAfter: now, in: ledger.log),
             evidence: try await asked.evidence(in: ledger.log),

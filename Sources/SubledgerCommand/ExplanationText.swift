@@ -16,6 +16,7 @@ struct ExplanationText {
 
     private var explanation: Explanation { answer.explanation }
     private var arrow: String { style == .unicode ? "→" : "->" }
+    private var bound: String { style == .unicode ? "≥" : ">=" }
     private var dot: String { style == .unicode ? "·" : "-" }
 
     /// All lines, without a line break at the end.
@@ -37,12 +38,27 @@ struct ExplanationText {
     private var verdicts: [String] {
         let time = answer.then.time.map { ", " + $0.clock } ?? ""
         return [
-            "  ENTITLED  \(word(explanation.entitled))  as known now   "
-                + "(position \(answer.now.text(lanes: lanes)))  \(reason(explanation.entitled))",
+            "  ENTITLED  \(word(explanation.entitled))  as known \(used)  "
+                + reason(explanation.entitled),
             "  SERVED    \(word(explanation.served))  as known then  "
                 + "(position \(answer.then.text(lanes: lanes))\(time))  "
                 + reason(explanation.served),
         ]
+    }
+
+    // Which knowledge was used, where another one than the newest was asked for.
+    private var used: String {
+        let position = answer.now.text(lanes: lanes)
+        let words: String
+        switch answer.askedKnownAt {
+        case .latest: return "now   (position \(position))"
+        case .time(let instant): words = "at \(instant.clock)"
+        case .offsets:
+            let asked = answer.askedKnownAt.text(lanes: lanes)
+            words = asked == position ? "at" : "at \(asked), counted to the end of its commit"
+        }
+        return answer.now.commits.isEmpty
+            ? "\(words)  (nothing was recorded by then)" : "\(words)  (position \(position))"
     }
 
     private func word(_ answer: AccessAnswer) -> String { answer.hasAccess ? "yes" : "no " }
@@ -94,11 +110,13 @@ struct ExplanationText {
             let type = [event.notificationType, event.subtype].compactMap { $0 }
                 .joined(separator: "/")
             let source = answer.evidence[event.position]?.source ?? "?"
+            let said = answer.isUndated(event) ? ", said \(bound) \(event.signedAt.clock)" : ""
             table.add([
                 " \(index + 1)", event.position.mark(lanes: lanes), event.occurredAt.clock,
                 type.isEmpty ? "(no notification)" : type, event.role.rawValue,
                 span(event.period),
-                "\(event.recordedAt.clock), \(Duration.words(event.lagSeconds)) late, \(source)",
+                "\(event.recordedAt.clock), \(Duration.words(event.lagSeconds)) late, \(source)"
+                    + said,
             ])
         }
         return [table.text]

@@ -16,7 +16,8 @@ struct HistoryCommand: AsyncParsableCommand {
             The effect is what the event changed in the active periods: + opened, = renewed, \
             ~ grace, − ended, ↩ restored, > extended, * corrected (another end, or free where it was \
             paid for), · nothing; with --trust it is still that of the whole history. Effective is \
-            when: valid time.
+            when: valid time. As of is when Apple said it; ≥ stands before a lower bound, where the \
+            format has no date of its own.
             """
     )
 
@@ -154,11 +155,13 @@ struct HistoryDocument: Encodable {
         let position: PositionValue
         let recordedAt: Int64
         let asOf: Int64?
+        let asOfIsLowerBound: Bool
         let kind: String
         let erased: String?
         let bundleId: String
         let purchaseDate: Int64?
         let expiresDate: Int64?
+        let earlierRevocationDate: Int64?
         let fields: [String: JSONValue]
         let evidence: String?
         let evidenceKind: String?
@@ -208,6 +211,7 @@ struct HistoryDocument: Encodable {
         originalTransactionId = history.stream.originalTransactionId
         environment = history.stream.environment.word
         let confirmations = Dictionary(grouping: history.confirmations, by: \.position)
+        let revocations = RevocationChanges(history)
         events = history.events.map { event in
             let fact = event.fact
             let summary = evidence[event.evidence]
@@ -215,11 +219,13 @@ struct HistoryDocument: Encodable {
                 position: PositionValue(event.position, lanes: lanes),
                 recordedAt: event.recordedAt.milliseconds,
                 asOf: fact.kind == .erased ? nil : fact.asOf.milliseconds,
+                asOfIsLowerBound: fact.isUndated(in: summary),
                 kind: fact.kind.rawValue,
                 erased: event.erased.word,
                 bundleId: fact.bundleId,
                 purchaseDate: fact.purchaseDate.ifSet,
                 expiresDate: fact.expiresDate.ifSet,
+                earlierRevocationDate: revocations.earlierDate(at: event.position)?.milliseconds,
                 fields: fact.content.jsonFields,
                 evidence: summary?.digest?.hex,
                 evidenceKind: summary?.evidenceKind,
@@ -249,6 +255,7 @@ struct HistoryDocument: Encodable {
             "what it says", "effect",
         ])
         let confirmations = Dictionary(grouping: history.confirmations, by: \.position)
+        let revocations = RevocationChanges(history)
         for event in history.events {
             let summary = evidence[event.evidence]
             let trust = HistoryDocument.trust(
@@ -256,10 +263,11 @@ struct HistoryDocument: Encodable {
                 ConfirmedBy.all(confirmations[event.position] ?? [], evidence).first?.trust
             )
             let isBlank = event.fact.kind == .erased
-            let rest = event.erased == .person ? " · rest erased" : ""
+            let corrected = revocations.earlierDate(at: event.position).map { " (was \($0.clock))" }
+            let rest = (corrected ?? "") + (event.erased == .person ? " · rest erased" : "")
             table.add([
                 event.position.mark(lanes: lanes), isBlank ? "–" : event.fact.effective.clock,
-                isBlank ? "–" : event.fact.asOf.clock,
+                isBlank ? "–" : event.fact.asOfText(in: summary),
                 event.recordedAt.clock, isBlank ? "–" : lag(event), trust,
                 summary?.source ?? "?",
                 event.fact.kind.rawValue, event.fact.summary + rest,
@@ -313,6 +321,19 @@ extension EventEffects {
 }
 
 extension Fact {
+    /// Whether its as-of is only a lower bound: neither its form nor the payload it came in has a
+    /// date of its own, as no version 1 notification has.
+    func isUndated(in payload: EvidenceSummary?) -> Bool {
+        content.format.isUndated
+            || payload?.evidenceKind == PayloadKind.statusUpdateNotification.rawValue
+                && content.format != .receiptTransaction
+    }
+
+    /// The as-of for tables, with a sign where it is only a lower bound.
+    fileprivate func asOfText(in payload: EvidenceSummary?) -> String {
+        (isUndated(in: payload) ? "≥ " : "") + asOf.clock
+    }
+
     /// When what it says took effect: the date of a revocation, else the start of the purchase; of
     /// a version of the catalog its first instant; of all else when it was said.
     var effective: Instant {

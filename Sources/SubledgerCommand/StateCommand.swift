@@ -28,9 +28,12 @@ struct StateCommand: AsyncParsableCommand {
         try await ErasureMarks.tell(of: [stream], in: log)
         try await question.printSiblings(of: stream, in: log)
         await log.close()
-        let states = RenewalStates(Timeline(history))
+        let timeline = Timeline(history)
+        let states = RenewalStates(timeline)
         let rows = at.map { states.state(at: $0).map { [$0] } ?? [] } ?? states.rows
-        let document = StateDocument(stream, rows, lanes: log.identity.lanes)
+        // Where Apple fell silent there is no state, but it is known how the access ended.
+        let answer = rows.isEmpty ? at.map { AccessAnswer(timeline, at: $0) } : nil
+        let document = StateDocument(stream, rows, instead: answer, lanes: log.identity.lanes)
         if output.json {
             try Terminal.print(json: document)
         } else {
@@ -44,6 +47,27 @@ struct StateDocument: Encodable {
     let originalTransactionId: String
     let environment: String
     let states: [Row]
+    /// Why there is no state at the instant asked about; nil where there is one.
+    let noState: NoState?
+
+    struct NoState: Encodable {
+        let reason: String
+        let since: Int64?
+        // For people.
+        fileprivate let words: String
+
+        private enum CodingKeys: CodingKey { case reason, since }
+
+        init?(_ answer: AccessAnswer) {
+            guard let reason = answer.reason else { return nil }
+            self.reason = reason.rawValue
+            since = answer.period?.validTo.milliseconds
+            words =
+                answer.period.map {
+                    "\(reason.words) since \($0.validTo.clock), and nothing was said after it"
+                } ?? reason.words
+        }
+    }
 
     struct Row: Encodable {
         let validFrom: Int64
@@ -56,7 +80,13 @@ struct StateDocument: Encodable {
         let positions: [PositionValue]
     }
 
-    init(_ stream: StreamID, _ rows: [RenewalState], lanes: LaneCount) {
+    init(
+        _ stream: StreamID,
+        _ rows: [RenewalState],
+        instead answer: AccessAnswer?,
+        lanes: LaneCount
+    ) {
+        noState = answer.flatMap(NoState.init)
         originalTransactionId = stream.originalTransactionId
         environment = stream.environment.word
         states = rows.map { row in
@@ -83,11 +113,13 @@ struct StateDocument: Encodable {
             table.add([
                 row.validFrom.clock, row.validTo?.clock ?? "until further notice",
                 row.status.description, row.charge.rawValue,
-                row.isAutoRenewOn.map { $0 ? "on" : "off" } ?? "", row.autoRenewProductId ?? "",
+                row.isAutoRenewOn.map { $0 ? "on" : "off" } ?? "unknown",
+                row.autoRenewProductId ?? "",
                 row.priceConsent?.rawValue ?? "",
                 row.positions.marks(lanes: lanes),
             ])
         }
-        Terminal.print(rows.isEmpty ? "nothing is known of that time" : table.text)
+        let none = noState?.words ?? "nothing is known of that time"
+        Terminal.print(rows.isEmpty ? none : table.text)
     }
 }

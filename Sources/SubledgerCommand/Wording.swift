@@ -101,8 +101,17 @@ extension Fact {
         return words.joined(separator: " · ")
     }
 
+    // An element that a response leaves out, and what carries no setting, says nothing about it.
+    private var autoRenewSummary: String {
+        switch content.integer(.autoRenewStatus) {
+        case 0: "auto-renew off"
+        case 1: "auto-renew on"
+        default: "auto-renew unknown"
+        }
+    }
+
     private var renewalSummary: String {
-        var words = [content.integer(.autoRenewStatus) == 0 ? "auto-renew off" : "auto-renew on"]
+        var words = [autoRenewSummary]
         if let next = content.text(.autoRenewProductId), next != content.text(.productId) {
             words.append("next \(next)")
         }

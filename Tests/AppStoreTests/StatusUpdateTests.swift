@@ -44,8 +44,8 @@ struct StatusUpdateTests {
         )
         #expect(facts.allSatisfy { $0.bundleId == "com.example" })
         #expect(
-            facts.allSatisfy { $0.asOf == Instant(milliseconds: 1_606_293_002_000) },
-            "the toggle is the latest thing that had happened"
+            facts.allSatisfy { $0.asOf == Instant(milliseconds: 1_606_293_062_000) },
+            "an intent is told after the expiry, which is later than the toggle"
         )
         let notification = facts[2]
         #expect(notification.content.format == .statusUpdateNotification)
@@ -57,6 +57,46 @@ struct StatusUpdateTests {
             notification.content.text(.extra)
                 == "{\"auto_renew_status_change_date_ms\":\"1606293002000\"}"
         )
+    }
+
+    @Test(arguments: [
+        ("\"expiration_intent\":\"1\",", ""),
+        (
+            "\"expiration_intent\":\"1\",\"is_in_billing_retry_period\":\"0\"",
+            "\"price_consent_status\":\"0\""
+        ),
+    ])
+    func `what is told before the expiry is of the latest thing that had happened`(
+        part: String,
+        less: String
+    ) throws {
+        let facts = try verified(Self.body.replacing(part, with: less)).facts
+        #expect(facts.allSatisfy { $0.asOf == Instant(milliseconds: 1_606_293_002_000) })
+    }
+
+    @Test(arguments: [
+        "\"is_in_billing_retry_period\":\"1\"", "\"expiration_intent\":\"2\"",
+        "\"grace_period_expires_date_ms\":\"1606293962000\"",
+        "\"grace_period_expires_date\":\"2020-11-25 08:46:02 Etc/GMT\"",
+    ])
+    func `retry, grace and an intent are told after the expiry of the newest period`(
+        member: String
+    ) throws {
+        let older = Self.row.replacing("\"101\"", with: "\"100\"")
+            .replacing("1606292762000", with: "1606292462000")
+            .replacing("1606293062000", with: "1606292762000")
+        let replaced = Self.row.replacing("\"101\"", with: "\"99\"")
+            .replacing("1606292762000", with: "1606292162000")
+            .replacing("\"1606293062000\"", with: "\"1700000000000\",\"is_upgraded\":\"true\"")
+        let body = """
+            {"notification_type":"DID_FAIL_TO_RENEW","environment":"PROD","bid":"com.example",\
+            "unified_receipt":{"status":0,"latest_receipt_info":[\(older),\(Self.row),\(replaced)],\
+            "pending_renewal_info":[{"original_transaction_id":"100","product_id":"pro",\
+            "auto_renew_product_id":"pro","auto_renew_status":"1",\(member)}]}}
+            """
+        let facts = try verified(body).facts
+        #expect(facts.count == 5)
+        #expect(facts.allSatisfy { $0.asOf == Instant(milliseconds: 1_606_293_062_000) })
     }
 
     @Test(arguments: [

@@ -41,6 +41,32 @@ import Testing
         )
     }
 
+    @Test func `where Apple's status decides a grace, both of its statements agree`() throws {
+        let report = try drift(
+            """
+            @03-20 purchase monthly 03-20..04-20 woli=1
+            @04-20 notice DID_FAIL_TO_RENEW GRACE_PERIOD uuid=n1 status=4
+            @04-20 renewal of=04-20 auto=1 product=monthly grace=05-06 retry
+            @04-25 notice DID_CHANGE_RENEWAL_STATUS uuid=n2 status=4
+            @04-25 renewal of=04-20 auto=0 product=monthly grace=05-06 retry
+            @04-27 notice REFUND uuid=n3 status=5
+            @04-27 purchase monthly 03-20..04-20 woli=1 revoked=04-26
+            """
+        )
+        #expect(report.checked == 5)
+        #expect(report.disagreements.isEmpty)
+    }
+
+    @Test func `a status outside of a grace decides nothing, and the difference is shown`() throws {
+        let report = try drift(
+            """
+            @03-20 purchase monthly 03-20..04-20 woli=1
+            @04-22 notice DID_CHANGE_RENEWAL_STATUS uuid=n1 status=4
+            """
+        )
+        #expect(report.disagreements.map(\.apple) == ["grace_period"])
+    }
+
     @Test func `what was signed later does not count against what was said before`() throws {
         let report = try drift(
             """

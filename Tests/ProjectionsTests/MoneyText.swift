@@ -41,6 +41,7 @@ func describe(_ changes: PlanChanges) -> [String] {
         if let withdrawn = row.withdrawn { words.append("withdrawn=\(text(withdrawn))") }
         if let isSame = row.hasSameDuration { words.append(isSame ? "same" : "other") }
         if let offerType = row.offerType { words.append("offer=\(offerType)") }
+        if row.isUndated { words.append("undated") }
         return words.joined(separator: " ")
     }
 }

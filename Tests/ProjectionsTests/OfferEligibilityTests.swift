@@ -119,6 +119,24 @@ import Testing
         #expect(try verdicts(ended, in: "g", at: "05-02") == "expired lapsed subscriber churned")
     }
 
+    @Test func `after sixty days of silence a retry is over, and the customer to be won back`()
+        throws
+    {
+        // app-store.md §G-18
+        let customer = try CustomerText(
+            """
+            stream 1
+            @03-20 purchase pro 03-20..04-20 group=g
+            @04-20 renewal of=04-20 auto=1 retry
+            """
+        )
+        #expect(
+            try verdicts(customer, in: "g", at: "06-18T23:59:59")
+                == "expired lapsed subscriber retry"
+        )
+        #expect(try verdicts(customer, in: "g", at: "06-19") == "expired lapsed subscriber churned")
+    }
+
     @Test func `a renewal that was announced may still come`() throws {
         let customer = try CustomerText(
             """

@@ -52,7 +52,10 @@ struct PlainActivePeriods {
             let (end, reason, isNatural) = end(of: purchase)
             drafts.append((purchase, purchase.kind, purchase.start, end, reason))
             if isNatural, let graceEnd = graceEnd(of: purchase) {
-                drafts.append((purchase, .grace, purchase.expiry, graceEnd, nil))
+                let taken = purchase.instant(.revocationDate).flatMap { $0 < graceEnd ? $0 : nil }
+                let end = taken.map { max($0, purchase.expiry) } ?? graceEnd
+                let reason = taken == nil ? nil : purchase.takingReason
+                drafts.append((purchase, .grace, purchase.expiry, end, reason))
             }
         }
         let last = drafts.map(\.3).max()
@@ -91,14 +94,17 @@ struct PlainActivePeriods {
         }
         let end = cut ?? purchase.expiry
         let revocation = purchase.instant(.revocationDate)
-        let validTo = max(purchase.start, min(end, revocation ?? end))
-        if upgraded { return (validTo, .upgraded, false) }
-        if let revocation, revocation < end {
-            let isFamily =
-                purchase.text(.inAppOwnershipType) == "FAMILY_SHARED"
-                || purchase.text(.revocationType) == "FAMILY_REVOKE"
-            return (validTo, isFamily ? .revoked : .refunded, false)
+        let isReplaced = revocation.map { revocation in
+            guard let cut, let successor else { return false }
+            let isOther = FieldValue.text(successor.product) != .text(purchase.product)
+            let isUntyped = purchase.text(.revocationType) == nil
+            return abs(revocation.milliseconds - cut.milliseconds) <= 60_000
+                && (upgraded || isOther && isUntyped)
         }
+        let taken = isReplaced == true ? nil : revocation
+        let validTo = max(purchase.start, min(end, taken ?? end))
+        if upgraded { return (validTo, .upgraded, false) }
+        if let taken, taken < end { return (validTo, purchase.takingReason, false) }
         if let successor, FieldValue.text(successor.product) != .text(purchase.product) {
             return (validTo, .upgraded, false)
         }
@@ -123,13 +129,26 @@ struct PlainActivePeriods {
         else { return nil }
         let ending = about.first { asOf in
             let status = state(of: .autoRenewStatus, in: renewals.filter { $0.asOf <= asOf })
-            return asOf > first && (grace(asOf) == .none || status == .value(.integer(0)))
+            let isOff = status == .value(.integer(0)) && signedStatus(at: asOf) != 4
+            return asOf > first && (grace(asOf) == .none || isOff)
         }
         if let ending { end = min(end, ending) }
         for other in purchases where other != purchase && other.start >= purchase.expiry {
             end = min(end, other.start)
         }
         return end > purchase.expiry ? end : nil
+    }
+
+    // The least of the statuses first signed at that instant, a second before it, or later.
+    private func signedStatus(at instant: Instant) -> Int64? {
+        let told = facts.compactMap { fact -> (Instant, Int64)? in
+            guard fact.kind == .notification, let status = fact.content.integer(.status),
+                (1...5).contains(status), fact.asOf.milliseconds >= instant.milliseconds - 1000
+            else { return nil }
+            return (fact.asOf, status)
+        }
+        let first = told.map(\.0).min()
+        return told.filter { $0.0 == first }.map(\.1).min()
     }
 }
 
@@ -158,6 +177,11 @@ struct PlainPurchase: Equatable {
             return discount == "FREE_TRIAL" ? .trial : .intro
         }
         return state(of: .price, in: facts) == .value(.integer(0)) ? .trial : .intro
+    }
+
+    var takingReason: ActivePeriod.EndReason {
+        text(.inAppOwnershipType) == "FAMILY_SHARED" || text(.revocationType) == "FAMILY_REVOKE"
+            ? .revoked : .refunded
     }
 
     func isReplaced(by other: PlainPurchase) -> Bool {

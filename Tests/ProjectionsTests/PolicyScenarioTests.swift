@@ -64,11 +64,11 @@ import Testing
                 paid monthly 03-05..03-10 open
                 active 02-10..02-27 03-05..03-10
                 --- renewal_states
-                active waiting 02-10..03-10 on
+                active waiting 02-10..03-10
                 --- renewal_states from-reversal
-                active waiting 02-10..02-27 on
-                revoked closed 02-27..03-05 on
-                active waiting 03-05..03-10 on
+                active waiting 02-10..02-27
+                revoked closed 02-27..03-05
+                active waiting 03-05..03-10
                 --- refunds from-reversal
                 reversed full current monthly 02-10 revoked=02-27 told=02-27T10:16:00 \
                 announced=03-05 0/9990 net
@@ -168,7 +168,7 @@ import Testing
             monthly 02-10..03-10 until=02-10 n=1 paid=0
             monthly 03-10..04-10 n=2 paid=1
             --- renewal_states no-family
-            active waiting 02-10..04-10 on
+            active waiting 02-10..04-10
             """
         )
     }

@@ -159,9 +159,9 @@ import Testing
             @05-01 notice EXPIRED BILLING_RETRY uuid=n1 status=2
             @05-01T00:00:01 renewal of=04-20 intent=2
             --- renewal_states
-            active waiting 03-20..04-20 on
-            billing_retry failed 04-20..05-01 on
-            expired closed 05-01.. on
+            active waiting 03-20..04-20
+            billing_retry failed 04-20..05-01
+            expired closed 05-01..
             """
         )
     }
@@ -188,9 +188,9 @@ import Testing
             @04-20T00:10 notice DID_FAIL_TO_RENEW uuid=n1 status=3
             @06-19 notice EXPIRED BILLING_RETRY uuid=n2 status=2
             --- renewal_states
-            active waiting 03-20..04-20 on
-            billing_retry failed 04-20..06-19 on
-            expired closed 06-19.. on
+            active waiting 03-20..04-20
+            billing_retry failed 04-20..06-19
+            expired closed 06-19..
             """
         )
     }
@@ -206,7 +206,8 @@ import Testing
                 @04-20T00:04 renewal of=04-20 auto=1 retry
                 --- renewal_states
                 active waiting 03-20..04-20 on
-                billing_retry failed 04-20.. on
+                billing_retry failed 04-20..06-19 on
+                expired closed 06-19.. on
                 """
         )
         try expect(
@@ -228,13 +229,13 @@ import Testing
             @04-21 notice DID_FAIL_TO_RENEW uuid=n1 status=3
             --- renewal_states
             active waiting 03-20..04-20 on
-            billing_retry failed 04-20.. on
+            billing_retry failed 04-20..06-19 on
+            expired closed 06-19.. on
             """
         )
     }
 
-    @Test func `a refund is revoked until something new is bought, which turns renewal on`() throws
-    {
+    @Test func `a refund is revoked until something new is bought`() throws {
         try expect(
             """
             @03-20 purchase monthly 03-20..04-20 woli=1
@@ -245,7 +246,7 @@ import Testing
             active waiting 03-20..03-31 on
             revoked closed 03-31..04-01 on
             revoked closed 04-01..04-10 off
-            active waiting 04-10..05-10 on
+            active waiting 04-10..05-10
             """
         )
     }
@@ -259,7 +260,8 @@ import Testing
             @04-21 renewal of=05-20 auto=0
             --- renewal_states
             active waiting 03-20..04-19 on
-            active succeeded 04-19..04-20 on
+            active succeeded 04-19..04-19T06:00:00 on
+            active closed 04-19T06:00:00..04-20 on
             revoked closed 04-20..04-21 on
             revoked closed 04-21.. off
             """
@@ -285,8 +287,8 @@ import Testing
             """
             @04-19T08:00 purchase monthly 04-20..05-20 woli=2 reason=RENEWAL
             --- renewal_states
-            active succeeded 04-19T08:00:00..04-20 on
-            active waiting 04-20..05-20 on
+            active succeeded 04-19T08:00:00..04-20
+            active waiting 04-20..05-20
             """
         )
         try expect(
@@ -294,10 +296,10 @@ import Testing
             @03-20 purchase monthly 03-20..04-20 woli=1
             @05-19 purchase monthly 05-20..06-20 woli=3 reason=RENEWAL
             --- renewal_states
-            active waiting 03-20..04-20 on
-            expired closed 04-20..05-19 on
-            active succeeded 05-19..05-20 on
-            active waiting 05-20..06-20 on
+            active waiting 03-20..04-20
+            expired closed 04-20..05-19
+            active succeeded 05-19..05-20
+            active waiting 05-20..06-20
             """
         )
     }
@@ -326,15 +328,15 @@ import Testing
             """
             @03-20 purchase monthly 03-20..04-20 woli=1
             --- renewal_states
-            active waiting 03-20..04-20 on
+            active waiting 03-20..04-20
             """
         )
         try expect(
             """
             @04-20 purchase monthly 03-20..04-20 woli=1
             --- renewal_states
-            active waiting 03-20..04-20 on
-            expired closed 04-20.. on
+            active waiting 03-20..04-20
+            expired closed 04-20..
             """
         )
     }

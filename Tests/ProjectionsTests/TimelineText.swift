@@ -38,6 +38,7 @@ struct TimelineText {
         "receipt": .receiptTransaction, "response": .responseTransaction,
         "single": .singleTransaction,
         "pending": .pendingRenewalInfo, "top": .topLevelRenewalInfo,
+        "v1": .statusUpdateNotification,
     ]
 
     init(_ text: String, stream: StreamID = TimelineText.stream) throws {

@@ -147,8 +147,8 @@ import Testing
             paid premium 12-05T14:05:00..12-10 refunded
             active 12-05..12-10
             --- renewal_states
-            active waiting 12-05..12-10 on
-            revoked closed 12-10.. on
+            active waiting 12-05..12-10
+            revoked closed 12-10..
             --- plan_changes
             effective now upgrade basic..premium effective=12-05T14:05:00 same
             """

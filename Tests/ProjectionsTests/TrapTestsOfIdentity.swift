@@ -144,7 +144,7 @@ import Testing
                 paid basic \(year)-03-20..\(year)-04-20 open
                 active \(year)-03-20..\(year)-04-20
                 --- renewal_states
-                active waiting \(year)-03-20..\(year)-04-20 on
+                active waiting \(year)-03-20..\(year)-04-20
                 --- movements
                 \(year)-03-20 paid_start basic "Subscribe"
                 """

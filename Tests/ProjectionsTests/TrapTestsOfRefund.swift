@@ -54,7 +54,7 @@ import Testing
             paid basic 06-01..07-01 open
             active 05-01..07-01
             --- renewal_states
-            active waiting 05-01..07-01 on
+            active waiting 05-01..07-01
             --- refunds
             refunded untyped older basic 05-01 revoked=06-10 9990/9990 net
             --- movements
@@ -76,8 +76,8 @@ import Testing
             paid basic 03-20..04-02 refunded
             active 03-20..04-02
             --- renewal_states
-            active waiting 03-20..04-02 on
-            revoked closed 04-02.. on
+            active waiting 03-20..04-02
+            revoked closed 04-02..
             --- refunds
             refunded prorated current basic 03-20 revoked=04-02 part=60000 6000/10000 net
             --- movements
@@ -100,7 +100,7 @@ import Testing
             paid basic 03-20..04-20 open
             active 03-20..04-20
             --- renewal_states
-            active waiting 03-20..04-20 on
+            active waiting 03-20..04-20
             --- refunds
             reversed untyped current basic 03-20 revoked=04-02 announced=04-09 0/9990 net
             --- transactions

@@ -38,9 +38,9 @@ import Testing
             paid basic 04-20..05-20 open
             active 03-20..05-20
             --- renewal_states
-            active waiting 03-20..04-19T01:00:00 on
-            active succeeded 04-19T01:00:00..04-20 on
-            active waiting 04-20..05-20 on
+            active waiting 03-20..04-19T01:00:00
+            active succeeded 04-19T01:00:00..04-20
+            active waiting 04-20..05-20
             --- movements
             03-20 paid_start basic 9990 "Subscribe"
             04-20 renewal basic 9990 "Renew"
@@ -80,7 +80,7 @@ import Testing
             paid basic 03-29..05-20 open
             active 03-20..05-20
             --- renewal_states
-            active waiting 03-20..05-20 on
+            active waiting 03-20..05-20
             --- transactions
             basic 03-20..03-29 n=1 paid=1
             basic 03-29..05-20 n=2 paid=2
@@ -148,7 +148,8 @@ import Testing
             --- renewal_states
             active waiting 03-20..04-20 on
             grace_period failed 04-20..\(end) on
-            billing_retry failed \(end).. on
+            billing_retry failed \(end)..06-19 on
+            expired closed 06-19.. on
             """
         )
     }
@@ -277,7 +278,7 @@ import Testing
             paid basic 03-20..12-24 open
             active 03-20..12-24
             --- renewal_states
-            active waiting 03-20..12-24 on
+            active waiting 03-20..12-24
             --- plan_changes
             --- refunds
             --- transactions

@@ -1,0 +1,39 @@
+internal import Events
+
+/// The products that undated statements wish for, as version 1 notifications do: their as-of is the
+/// newest purchase's start as long as nothing later had happened (app-store.md §B.3).
+///
+/// Several of one as-of were not made at once, and what bounds them orders them: buying a product sets
+/// it to renew, so a wish for another one was made after that.
+struct UndatedWishes {
+    // By as-of, each product once, by bytes.
+    private var products: [Instant: [String]] = [:]
+
+    init(_ timeline: Timeline) {
+        let undated = Set(
+            timeline.announcements.lazy.filter { $0.assertion.content.format.isUndated }
+                .map(\.assertion.asOf)
+        )
+        for assertion in timeline.renewals.sorted {
+            guard assertion.fields.contains(.autoRenewProductId),
+                assertion.content.format.isUndated || undated.contains(assertion.asOf),
+                let product = assertion.content.text(.autoRenewProductId), !product.isEmpty
+            else { continue }
+            var told = products[assertion.asOf, default: []]
+            guard !told.contains(where: { byBytes($0, product) == nil }) else { continue }
+            told.append(product)
+            products[assertion.asOf] = told.ordered { byBytes($0, $1) ?? false }
+        }
+    }
+
+    /// The products named at an instant, the current one first; nil where what was said then is dated,
+    /// or where nothing was.
+    func products(at asOf: Instant, after current: String?) -> [String]? {
+        products[asOf].map { told in
+            let isCurrent = { (product: String) in
+                current.map { byBytes(product, $0) == nil } ?? false
+            }
+            return told.filter(isCurrent) + told.filter { !isCurrent($0) }
+        }
+    }
+}
