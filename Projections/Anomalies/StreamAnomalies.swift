@@ -1,23 +1,38 @@
 internal import Events
 
-/// What about the money of a subscription a person should look at.
+/// What about a subscription a person should look at: its money, and dates that cannot be right.
 public struct StreamAnomalies: Sendable {
-    /// At most one refund loop and one refund of everything, and one row a purchase that was
-    /// refunded again; in this order.
+    /// At most one refund loop and one refund of everything, one row a purchase that was refunded
+    /// again, and at most one of all empty periods; in this order.
     public let found: [StreamAnomaly]
 
     /// The anomalies of a timeline, its changes judged by these catalogues.
     public init(_ timeline: Timeline, _ catalogues: CatalogueHistory) {
+        let empty = StreamAnomalies.emptyPeriods(of: timeline)
         let refunds = Refunds(timeline).rows
         let changes = PlanChanges(timeline, catalogues).rows
         guard !refunds.isEmpty || changes.count >= StreamAnomaly.loopChangesMin else {
-            found = []
+            found = [empty].compactMap { $0 }
             return
         }
         let loop = StreamAnomalies.loop(in: changes, refunds, of: timeline)
         let everything = StreamAnomalies.everything(of: timeline, refunds)
         let again = StreamAnomalies.again(refunds, of: timeline)
-        found = [loop, everything].compactMap { $0 } + again
+        found = [loop, everything].compactMap { $0 } + again + [empty].compactMap { $0 }
+    }
+
+    private static func emptyPeriods(of timeline: Timeline) -> StreamAnomaly? {
+        let empty = timeline.purchases.filter { $0.expiresDate <= $0.purchaseDate }
+        guard let first = empty.first, let last = empty.last else { return nil }
+        return StreamAnomaly(
+            timeline,
+            .emptyPeriod,
+            count: empty.count,
+            from: first.purchaseDate,
+            to: last.purchaseDate,
+            [],
+            positions: empty.map { Position(lane: timeline.lane, offset: $0.datesOffset) }
+        )
     }
 
     // The fullest window counts, of equal ones the first.
@@ -166,8 +181,10 @@ extension RefundCase {
 
     fileprivate var isWhole: Bool {
         switch kind {
-        case .full, .untyped: true
-        case .prorated: refundedMilliunits != nil && refundedMilliunits == priceMilliunits
+        case .full: true
+        case .untyped where percentageMilli == nil: true
+        case .prorated, .items, .untyped:
+            refundedMilliunits != nil && refundedMilliunits == priceMilliunits
         case .familyRevoke, .replaced, nil: false
         }
     }

@@ -1,18 +1,18 @@
 public import Events
 
-/// Something about the money of one subscription that a person should look at.
+/// Something about one subscription that a person should look at.
 public struct StreamAnomaly: Hashable, Sendable {
     /// The subscription.
     public let stream: StreamID
     /// What is odd.
     public let kind: Kind
-    /// How many changes or refunds make it so.
+    /// How many changes, refunds or periods make it so.
     public let count: Int
     /// What is given back as things stand, in milliunits; nil where nothing of it is known.
     public let givenMilliunits: Int64?
     /// ISO 4217 of that; nil where nobody said, or where there are several.
     public let currency: String?
-    /// The first of the changes or refunds.
+    /// The first of the changes or refunds, or the start of the first of the periods.
     public let from: Instant
     /// The last of them.
     public let to: Instant
@@ -27,6 +27,8 @@ public struct StreamAnomaly: Hashable, Sendable {
         case refundedAgain = "refunded_again"
         /// Everything that was ever paid for was given back.
         case everythingRefunded = "everything_refunded"
+        /// Periods that give no access, because the purchase is not before the expiry.
+        case emptyPeriod = "empty_period"
     }
 
     /// Fewest immediate changes of one window that are a loop: two may be a change of mind and back.

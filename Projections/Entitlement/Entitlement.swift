@@ -1,6 +1,7 @@
 public import Events
 
-/// What a customer has access to, over all their subscriptions in one environment.
+/// What a customer has access to, over all their subscriptions and one-time purchases in one
+/// environment.
 ///
 /// A union: a subscription that ends takes nothing from another one (app-store.md §G-3, §G-36).
 /// Others' environments are left out: a sandbox purchase never gives access in production.
@@ -10,6 +11,8 @@ public struct Entitlement: Sendable {
     /// Every stretch of access there is or was, by its start, then by subscription; empty ones
     /// (taken back before they began) included.
     public let periods: [AccessPeriod]
+    /// Every purchase that does not renew and has no end of its own, by date, then by stream.
+    public let oneTimePurchases: [OneTimePurchase]
 
     private let catalogues: CatalogueHistory
 
@@ -25,14 +28,17 @@ public struct Entitlement: Sendable {
     ) {
         self.environment = environment
         self.catalogues = catalogues
-        periods = timelines.filter { $0.stream.environment == environment }
-            .flatMap { timeline in
+        let own = timelines.filter { $0.stream.environment == environment }
+        periods =
+            own.flatMap { timeline in
                 let all = PurchaseAccess.all(of: timeline, catalogues).map(\.access)
                 return tenureEnds[timeline.stream].map { end in
                     all.compactMap { $0.ending(by: end) }
                 } ?? all
             }
             .sorted(by: AccessPeriod.areInOrder)
+        oneTimePurchases = own.flatMap { OneTimePurchase.all(of: $0, catalogues) }
+            .sorted(by: OneTimePurchase.areInOrder)
     }
 
     /// The groups in which there is access at an instant, each with the period that counts.
@@ -57,7 +63,24 @@ public struct Entitlement: Sendable {
         groups(at: instant).flatMap(\.active).filter { scope.contains($0) }
     }
 
-    /// The times with access: half-open, ascending, touching ones merged, none empty.
+    /// The non-consumables that are owned at an instant: access too, in no group and without end
+    /// (developer.apple.com/documentation/storekit/transaction/currententitlements).
+    public func owned(at instant: Instant, to scope: AccessScope = .anything) -> [OneTimePurchase] {
+        oneTimePurchases.filter { scope.contains($0) && $0.isOwned(at: instant) }
+    }
+
+    /// The one-time purchases made by an instant of which only the app knows what they still give.
+    public func notJudged(
+        at instant: Instant,
+        to scope: AccessScope = .anything
+    ) -> [OneTimePurchase] {
+        oneTimePurchases.filter { purchase in
+            scope.contains(purchase) && !purchase.isJudged && purchase.purchaseDate <= instant
+        }
+    }
+
+    /// The times with access by subscriptions: half-open, ascending, touching ones merged, none
+    /// empty.
     public func intervals(of scope: AccessScope = .anything) -> [Range<Instant>] {
         merged(periods.lazy.filter { scope.contains($0) }.map(\.period))
     }
@@ -120,6 +143,14 @@ public enum AccessScope: Hashable, Sendable {
         case .anything: true
         case .product(let productId): byBytes(access.period.productId, productId) == nil
         case .group(let group): access.group == group
+        }
+    }
+
+    func contains(_ purchase: OneTimePurchase) -> Bool {
+        switch self {
+        case .anything: true
+        case .product(let productId): byBytes(purchase.productId, productId) == nil
+        case .group: false
         }
     }
 }

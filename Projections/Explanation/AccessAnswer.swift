@@ -4,9 +4,13 @@ public import Events
 public enum AccessAnswer: Hashable, Sendable {
     /// Yes, by that period.
     case access(ActivePeriod)
+    /// Yes, by a non-consumable that is owned; a period that gives access goes before.
+    case owned(OneTimePurchase)
     /// No; the period is the last one that began before, where there is one; what a refund or its
     /// reversal left of a purchase is a period of its own.
     case none(NoAccessReason, ActivePeriod?)
+    /// No; there was no period, but this one-time purchase.
+    case notOwned(NoAccessReason, OneTimePurchase)
 
     /// The answer of the rows of one or more subscriptions.
     ///
@@ -14,20 +18,33 @@ public enum AccessAnswer: Hashable, Sendable {
     /// purchase that began last tells why.
     ///
     /// - Parameters:
-    ///   - rows: What is known of each purchase, in whatever order.
+    ///   - rows: What is known of each period, in whatever order.
+    ///   - oneTime: The one-time purchases, in whatever order; the one bought last counts.
     ///   - isKnown: Whether any event is known at all.
     ///   - instant: The instant asked about.
-    init(_ rows: [ActivePeriod], isKnown: Bool, at instant: Instant) {
+    init(
+        _ rows: [ActivePeriod],
+        _ oneTime: [OneTimePurchase] = [],
+        isKnown: Bool,
+        at instant: Instant
+    ) {
+        let bought = oneTime.filter { $0.purchaseDate <= instant }
         let begun = rows.filter { $0.validFrom <= instant }
         let granting = begun.filter { instant < $0.validTo }
         if let row = granting.max(by: AccessAnswer.countsLess) {
             self = .access(row)
+        } else if let purchase = bought.filter({ $0.isOwned(at: instant) })
+            .max(by: OneTimePurchase.areInOrder)
+        {
+            self = .owned(purchase)
         } else if let row = begun.max(by: AccessAnswer.countsLess) {
             self = .none(NoAccessReason(row.endReason), row)
+        } else if let purchase = bought.max(by: OneTimePurchase.areInOrder) {
+            self = .notOwned(NoAccessReason(purchase), purchase)
         } else if !isKnown {
             self = .none(.notKnownYet, nil)
         } else {
-            self = .none(rows.isEmpty ? .neverBought : .notYetBought, nil)
+            self = .none(rows.isEmpty && oneTime.isEmpty ? .neverBought : .notYetBought, nil)
         }
     }
 
@@ -38,7 +55,10 @@ public enum AccessAnswer: Hashable, Sendable {
 
     /// Whether there is access.
     public var hasAccess: Bool {
-        if case .access = self { true } else { false }
+        switch self {
+        case .access, .owned: true
+        case .none, .notOwned: false
+        }
     }
 
     /// The period that decides the answer; nil where no purchase had begun.
@@ -46,12 +66,24 @@ public enum AccessAnswer: Hashable, Sendable {
         switch self {
         case .access(let period): period
         case .none(_, let period): period
+        case .owned, .notOwned: nil
+        }
+    }
+
+    /// The one-time purchase that decides the answer; nil where none does.
+    public var oneTimePurchase: OneTimePurchase? {
+        switch self {
+        case .owned(let purchase), .notOwned(_, let purchase): purchase
+        case .access, .none: nil
         }
     }
 
     /// Why there is none; nil where there is access.
     public var reason: NoAccessReason? {
-        if case .none(let reason, _) = self { reason } else { nil }
+        switch self {
+        case .none(let reason, _), .notOwned(let reason, _): reason
+        case .access, .owned: nil
+        }
     }
 
     // A total order, so that no order of streams or rows decides.
@@ -68,7 +100,7 @@ public enum AccessAnswer: Hashable, Sendable {
 public enum NoAccessReason: String, CaseIterable, Sendable {
     /// The ledger had no event of the subscription yet.
     case notKnownYet
-    /// Nothing that expires was ever bought.
+    /// Nothing was ever bought.
     case neverBought
     /// The first purchase comes later.
     case notYetBought
@@ -80,6 +112,16 @@ public enum NoAccessReason: String, CaseIterable, Sendable {
     case revoked
     /// Another purchase had taken its place; with a product asked for, one of another product.
     case upgraded
+    /// A one-time purchase of which only the app knows what it still gives (app-store.md §G-35).
+    case notJudged
+
+    fileprivate init(_ purchase: OneTimePurchase) {
+        if !purchase.isJudged {
+            self = .notJudged
+        } else {
+            self = purchase.isFamilyShared ? .revoked : .refunded
+        }
+    }
 
     init(_ endReason: ActivePeriod.EndReason) {
         self =

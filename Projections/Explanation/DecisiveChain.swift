@@ -29,6 +29,7 @@ struct DecisiveChain {
         }
         if let row = entitled.period { addOpening(of: row) }
         if case .none(.expired, let row?) = entitled { addMissingRenewal(after: row) }
+        addOneTimePurchases([entitled.oneTimePurchase, served.oneTimePurchase].compactMap { $0 })
     }
 
     /// A change of the answer at one instant of knowledge.
@@ -70,7 +71,7 @@ struct DecisiveChain {
         case (_, .access(let row)):
             if let known, known.expiresDate < row.expiresDate { return .extended }
             return openingRole(of: row, knownAt: turn.known)
-        case (_, .none):
+        case (_, .none), (_, .owned), (_, .notOwned):
             return openingRole(of: turn.row, knownAt: turn.known)
         }
     }
@@ -82,7 +83,8 @@ struct DecisiveChain {
     // Where another purchase decided while this one became known, its beginning is still missing.
     private mutating func addOpening(of row: ActivePeriod) {
         let isThere = events.contains {
-            $0.period.isOfSamePurchase(as: row) && ($0.role == .opened || $0.role == .renewed)
+            $0.period?.isOfSamePurchase(as: row) == true
+                && ($0.role == .opened || $0.role == .renewed)
         }
         let told = accesses.entries(of: row.stream, knownAt: nil)
         guard !isThere, let first = told.first(where: { $0.isAbout(row) }),
@@ -146,7 +148,52 @@ struct DecisiveChain {
                 occurredAt: occurredAt,
                 signedAt: entry.asOf,
                 recordedAt: entry.recordedAt,
-                period: row
+                period: row,
+                oneTimePurchase: nil
+            )
+        )
+    }
+
+    // The first event that holds the purchase; then each by which it was revoked, or was not any
+    // more.
+    private mutating func addOneTimePurchases(_ purchases: [OneTimePurchase]) {
+        for purchase in purchases.prefix(1) {
+            var revocationDate: Instant?
+            var isOpened = false
+            for entry in accesses.entries(of: purchase.stream, knownAt: nil)
+            where entry.isAbout(purchase) {
+                let revoked = entry.event.fact.content.instant(.revocationDate)
+                if !isOpened { append(entry, .opened, purchase, purchase.purchaseDate) }
+                if let revoked, revoked != revocationDate {
+                    append(entry, .ended, purchase, revoked)
+                } else if revoked == nil, let revocationDate {
+                    append(entry, .restored, purchase, revocationDate)
+                }
+                (isOpened, revocationDate) = (true, revoked)
+            }
+        }
+        if !purchases.isEmpty { sort() }
+    }
+
+    private mutating func append(
+        _ entry: KnownEntry,
+        _ role: DecisiveEvent.Role,
+        _ purchase: OneTimePurchase,
+        _ occurredAt: Instant
+    ) {
+        let notification = entry.notification
+        events.append(
+            DecisiveEvent(
+                stream: purchase.stream,
+                position: entry.event.position,
+                role: role,
+                notificationType: notification?.content.text(.notificationType),
+                subtype: notification?.content.text(.subtype),
+                occurredAt: occurredAt,
+                signedAt: entry.asOf,
+                recordedAt: entry.recordedAt,
+                period: nil,
+                oneTimePurchase: purchase
             )
         )
     }

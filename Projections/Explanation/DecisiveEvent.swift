@@ -18,8 +18,14 @@ public struct DecisiveEvent: Hashable, Sendable {
     public let signedAt: Instant
     /// When the log learnt it.
     public let recordedAt: Instant
-    /// The period it is about, as it was known from then on.
-    public let period: ActivePeriod
+    /// The period it is about, as it was known from then on; nil where it is about a one-time
+    /// purchase.
+    public let period: ActivePeriod?
+    /// The one-time purchase it is about; nil where it is about a period.
+    public let oneTimePurchase: OneTimePurchase?
+
+    /// The product it is about.
+    public var productId: String { period?.productId ?? oneTimePurchase?.productId ?? "" }
 
     /// What an event did to the access.
     public enum Role: String, CaseIterable, Sendable {

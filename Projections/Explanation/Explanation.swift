@@ -22,6 +22,13 @@ public struct Explanation: Sendable {
     public let rowsNow: [ActivePeriod]
     /// The rows as known at the instant, for the picture.
     public let rowsThen: [ActivePeriod]
+    /// The one-time purchases as known in the end.
+    public let oneTimeNow: [OneTimePurchase]
+    /// The one-time purchases as known at the instant.
+    public let oneTimeThen: [OneTimePurchase]
+    /// The refunds of the periods that decide the answers, which came when those had ended: they
+    /// take back money, and no access (app-store.md §G-10).
+    public let refundsAfterEnd: [RefundCase]
     /// What counted as access.
     public let policy: AccessPolicy
 
@@ -32,20 +39,31 @@ public struct Explanation: Sendable {
     ///   - instant: The instant asked about.
     ///   - product: Only access by this product; nil for any.
     ///   - policy: What counts as access.
+    ///   - catalogues: Which type a product is of where Apple does not say.
     public init(
         _ histories: [RecordedHistory],
         at instant: Instant,
         product: String? = nil,
-        under policy: AccessPolicy = .current
+        under policy: AccessPolicy = .current,
+        _ catalogues: CatalogueHistory = .none
     ) {
         self.policy = policy
-        let accesses = histories.map { KnownAccess($0, product: product, under: policy) }
+        let accesses = histories.map {
+            KnownAccess($0, product: product, under: policy, catalogues)
+        }
         let end = accesses.instants.last ?? instant
         at = instant
         rowsNow = accesses.rows(knownAt: max(end, instant))
         rowsThen = accesses.rows(knownAt: instant)
+        oneTimeNow = accesses.oneTimePurchases(knownAt: max(end, instant))
+        oneTimeThen = accesses.oneTimePurchases(knownAt: instant)
         entitled = accesses.answer(at: instant, knownAt: max(end, instant))
         served = accesses.answer(at: instant, knownAt: instant)
+        refundsAfterEnd = histories.flatMap { history in
+            Refunds(Timeline(history.latest).under(policy)).rows
+        }.filter { [entitled, served] in
+            $0.comesAfterEnd(of: [entitled.period, served.period].compactMap { $0 })
+        }
         difference = WrongAnswers(accesses).stretch(holding: instant)
         because = DecisiveChain(accesses, at: instant, served: served).events
         let hasAccess = entitled.hasAccess
@@ -56,11 +74,24 @@ public struct Explanation: Sendable {
                 without: position,
                 product,
                 at: instant,
-                under: policy
+                under: policy,
+                catalogues
             )
             if without.hasAccess != hasAccess { flipping.append(position) }
         }
         changesIf = flipping
+    }
+}
+
+extension RefundCase {
+    // The rest of a replaced period is part of the change that replaced it.
+    fileprivate func comesAfterEnd(of periods: [ActivePeriod]) -> Bool {
+        guard isNet, state == .refunded, kind != .replaced, let refunded else { return false }
+        return periods.contains { period in
+            period.stream == stream && period.purchaseDate == purchaseDate
+                && byBytes(period.productId, productId) == nil && period.validTo <= refunded
+                && period.endReason != .refunded && period.endReason != .revoked
+        }
     }
 }
 
@@ -71,11 +102,17 @@ extension AccessAnswer {
         without position: Position,
         _ product: String?,
         at instant: Instant,
-        under policy: AccessPolicy
+        under policy: AccessPolicy,
+        _ catalogues: CatalogueHistory
     ) {
         let remaining = histories.map { $0.latest.without(position) }
-        let rows = remaining.flatMap { ActivePeriods(Timeline($0).under(policy)).rows }
-            .filter { row in product.map { byBytes(row.productId, $0) == nil } ?? true }
-        self.init(rows, isKnown: remaining.contains { !$0.events.isEmpty }, at: instant)
+        let timelines = remaining.map { Timeline($0).under(policy) }
+        self.init(
+            timelines.flatMap { ActivePeriods($0).rows }.filter { $0.isOf(product) },
+            timelines.flatMap { OneTimePurchase.all(of: $0, catalogues) }
+                .filter { $0.isOf(product) },
+            isKnown: remaining.contains { !$0.events.isEmpty },
+            at: instant
+        )
     }
 }

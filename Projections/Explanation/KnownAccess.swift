@@ -14,23 +14,33 @@ struct KnownAccess {
     struct Step {
         let knownFrom: Instant
         let rows: [ActivePeriod]
+        let oneTime: [OneTimePurchase]
         let active: [Range<Instant>]
     }
 
-    /// The steps of a history; with a product only its rows count.
-    init(_ history: RecordedHistory, product: String?, under policy: AccessPolicy) {
+    /// The steps of a history; with a product only what is of it counts.
+    init(
+        _ history: RecordedHistory,
+        product: String?,
+        under policy: AccessPolicy,
+        _ catalogues: CatalogueHistory = .none
+    ) {
         self.history = history
         steps = history.instants.map { instant in
-            let periods = ActivePeriods(Timeline(history.known(at: instant)).under(policy))
-            guard let product else {
-                return Step(knownFrom: instant, rows: periods.rows, active: periods.active)
+            let timeline = Timeline(history.known(at: instant)).under(policy)
+            let periods = ActivePeriods(timeline)
+            let oneTime = OneTimePurchase.all(of: timeline, catalogues).filter { $0.isOf(product) }
+            guard product != nil || oneTime.contains(where: { !$0.owned.isEmpty }) else {
+                return Step(
+                    knownFrom: instant,
+                    rows: periods.rows,
+                    oneTime: oneTime,
+                    active: periods.active
+                )
             }
-            let rows = periods.rows.filter { byBytes($0.productId, product) == nil }
-            return Step(
-                knownFrom: instant,
-                rows: rows,
-                active: rows.map { $0.validFrom..<$0.validTo }.merged
-            )
+            let rows = periods.rows.filter { $0.isOf(product) }
+            let active = rows.map { $0.validFrom..<$0.validTo } + oneTime.flatMap(\.owned)
+            return Step(knownFrom: instant, rows: rows, oneTime: oneTime, active: active.merged)
         }
     }
 
@@ -69,10 +79,16 @@ extension [KnownAccess] {
         flatMap { $0.step(knownAt: instant)?.rows ?? [] }
     }
 
+    /// The one-time purchases as known at an instant.
+    func oneTimePurchases(knownAt instant: Instant) -> [OneTimePurchase] {
+        flatMap { $0.step(knownAt: instant)?.oneTime ?? [] }
+    }
+
     /// The answer about an instant as known at another one.
     func answer(at instant: Instant, knownAt: Instant) -> AccessAnswer {
         AccessAnswer(
             rows(knownAt: knownAt),
+            oneTimePurchases(knownAt: knownAt),
             isKnown: contains { $0.step(knownAt: knownAt) != nil },
             at: instant
         )
@@ -83,4 +99,18 @@ extension [KnownAccess] {
 
     /// The access that the ledger answered at the time.
     var served: [Range<Instant>] { flatMap(\.served).merged }
+}
+
+extension ActivePeriod {
+    /// Whether it is of a product; nil is any.
+    func isOf(_ product: String?) -> Bool {
+        product.map { byBytes(productId, $0) == nil } ?? true
+    }
+}
+
+extension OneTimePurchase {
+    /// Whether it is of a product; nil is any.
+    func isOf(_ product: String?) -> Bool {
+        product.map { byBytes(productId, $0) == nil } ?? true
+    }
 }

@@ -19,6 +19,13 @@ struct KnownEntry {
             && byBytes(fact.content.text(.productId) ?? "", row.productId) == nil
     }
 
+    /// Whether it is a transaction of that one-time purchase, whichever date it gives it.
+    func isAbout(_ purchase: OneTimePurchase) -> Bool {
+        let fact = event.fact
+        return fact.kind == .transaction && fact.expiresDate == Instant(milliseconds: 0)
+            && byBytes(fact.content.text(.productId) ?? "", purchase.productId) == nil
+    }
+
     /// Whether it says what that role needs.
     func does(_ role: DecisiveEvent.Role, to row: ActivePeriod) -> Bool {
         let content = event.fact.content

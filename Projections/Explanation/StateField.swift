@@ -36,11 +36,21 @@ private struct StateReading {
     init(_ timeline: Timeline, at instant: Instant) {
         lane = timeline.lane
         let rows = ActivePeriods(timeline).rows
-        let answer = AccessAnswer(rows, isKnown: timeline.horizon != nil, at: instant)
+        let answer = AccessAnswer(
+            rows,
+            OneTimePurchase.all(of: timeline),
+            isKnown: timeline.horizon != nil,
+            at: instant
+        )
         if let row = answer.period,
             let purchase = timeline.purchases.first(where: { $0.isOf(row) })
         {
             read(purchase, row, answer)
+        }
+        if let bought = answer.oneTimePurchase,
+            let purchase = timeline.oneTimePurchases.first(where: { $0.isOf(bought) })
+        {
+            read(purchase, answer)
         }
         let owner = StreamClaims(timeline).owners.last {
             $0.owner != nil && ($0.from.map { $0 <= instant } ?? true)
@@ -75,6 +85,20 @@ private struct StateReading {
         }
     }
 
+    private mutating func read(_ purchase: Purchase, _ answer: AccessAnswer) {
+        let revocation = purchase.assertions.decision(on: .revocationDate)?.offset
+        let isTakenBack = answer.reason == .refunded || answer.reason == .revoked
+        add(
+            "status",
+            .text(answer.reason?.rawValue ?? "owned"),
+            isTakenBack ? revocation : purchase.datesOffset
+        )
+        for field in [
+            Field.productId, .type, .price, .currency, .inAppOwnershipType, .revocationDate,
+            .revocationReason,
+        ] { add(field, in: purchase.assertions) }
+    }
+
     private mutating func add(_ field: Field, in assertions: Assertions) {
         guard let decision = assertions.decision(on: field), case .value(let value) = decision.state
         else { return }
@@ -92,6 +116,10 @@ private struct StateReading {
 extension Purchase {
     fileprivate func isOf(_ row: ActivePeriod) -> Bool {
         purchaseDate == row.purchaseDate && byBytes(productId, row.productId) == nil
+    }
+
+    fileprivate func isOf(_ purchase: OneTimePurchase) -> Bool {
+        purchaseDate == purchase.purchaseDate && byBytes(productId, purchase.productId) == nil
     }
 
     fileprivate func decider(of answer: AccessAnswer, _ row: ActivePeriod) -> Int64? {

@@ -35,12 +35,18 @@ extension WrongAnswers.Cause {
         rowsAfter: [ActivePeriod]
     ) {
         switch (before, after) {
-        case (.none(let reason, _), .access(let granted)):
+        case (_, .access(let granted)) where !before.hasAccess:
             self =
-                reason == .notKnownYet
+                before.reason == .notKnownYet
                 ? .notYetKnown : WrongAnswers.Cause(granting: granted, rowsBefore: rowsBefore)
-        case (.access(let granted), .none):
+        case (.access(let granted), _) where !after.hasAccess:
             self = WrongAnswers.Cause(ending: granted, rowsAfter: rowsAfter)
+        case (.notOwned(.refunded, _), .owned), (.notOwned(.revoked, _), .owned):
+            self = .refundReversedLater
+        case (_, .owned) where !before.hasAccess:
+            self = before.reason == .notKnownYet ? .notYetKnown : .lateNotification
+        case (.owned(let purchase), _) where !after.hasAccess:
+            self = purchase.isFamilyShared ? .revokedLater : .refundedLater
         default:
             self = .correctedLater
         }

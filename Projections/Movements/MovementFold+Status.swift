@@ -184,7 +184,7 @@ extension MovementFold {
             let isMoney = row.kind != .replaced
             let steps: [(Movement.Word, Instant?, Int64?)] = [
                 (
-                    isFamily ? .familyRevoke : .exitRefund, isMoney ? row.revoked : nil,
+                    isFamily ? .familyRevoke : .exitRefund, isMoney ? row.refunded : nil,
                     // The least number of all has no opposite.
                     amount.map { -max($0, -.max) }
                 ),

@@ -27,7 +27,7 @@ public struct RefundCase: Hashable, Sendable {
     /// When Apple told that it refused; nil where it did not.
     public let declined: Instant?
     /// The date Apple gave to the refund, as said last; nil while nothing was given back, or where
-    /// only its reversal is known.
+    /// only its announcement or its reversal is known.
     public let revoked: Instant?
     /// When Apple first said that it was given back.
     public let announced: Instant?
@@ -53,6 +53,9 @@ public struct RefundCase: Hashable, Sendable {
     /// The purchase it is about.
     let subject: Subject
 
+    /// When it was given back: Apple's date, else when Apple announced it; nil while it was not.
+    public var refunded: Instant? { revoked ?? (kind == nil ? nil : announced) }
+
     /// A purchase of a timeline, by its index.
     enum Subject: Hashable, Sendable {
         case subscription(Int)
@@ -67,12 +70,15 @@ extension RefundCase {
         case full
         /// A part of the price (app-store.md §G-29).
         case prorated
+        /// Single items of an Advanced Commerce purchase, which itself goes on
+        /// (developer.apple.com/documentation/appstoreserverapi/advancedcommercerefund).
+        case items
         /// No money: family sharing ended (app-store.md §G-33).
         case familyRevoke = "family_revoke"
         /// The rest of a period that another purchase replaced; access is not touched
         /// (app-store.md §G-9, §G-24).
         case replaced
-        /// Apple did not say: all payloads before 2025-12.
+        /// Apple did not say, as in all payloads before 2025-12, or said a type not known yet.
         case untyped
     }
 

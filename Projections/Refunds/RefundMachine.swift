@@ -20,6 +20,10 @@ struct RefundMachine {
         var reversed: Instant?
         var reversal: RefundCase.Reversal?
         var revocation = Revocation()
+        /// What Apple says it gave back for single items; nil where it does not.
+        var items: ItemRefunds?
+        /// Whether no statement about the purchase has the refund: only REFUND says so.
+        var isOnlyAnnounced = false
         var citations = Citations()
 
         /// Whether money was given back in it, or must have been.
@@ -45,17 +49,31 @@ struct RefundMachine {
     enum Word {
         case request
         case refund(Sweep)
+        case itemRefund(ItemRefunds)
+        case refundNotice
         case refusal
         case denial
+        case itemDenial
         case reversalNotice
 
         fileprivate var rank: Int {
             switch self {
             case .request: 0
             case .refund: 1
-            case .refusal: 2
-            case .denial: 3
-            case .reversalNotice: 4
+            case .itemRefund: 2
+            case .refundNotice: 3
+            case .refusal: 4
+            case .denial: 5
+            case .itemDenial: 6
+            case .reversalNotice: 7
+            }
+        }
+
+        // A statement of the refund itself, which says more than its announcement.
+        fileprivate var isRefundStatement: Bool {
+            switch self {
+            case .refund, .itemRefund: true
+            default: false
             }
         }
     }
@@ -66,7 +84,13 @@ struct RefundMachine {
             (left.element.asOf, left.element.word.rank, left.offset)
                 < (right.element.asOf, right.element.word.rank, right.offset)
         }.map(\.element)
-        for event in ordered { take(event) }
+        // REFUND without any statement of the refund is a case all the same: Apple gave something
+        // back. Beside one it adds nothing.
+        let isStated = ordered.contains { $0.word.isRefundStatement }
+        for event in ordered {
+            if case .refundNotice = event.word, isStated { continue }
+            take(event)
+        }
         findAnnouncements(among: ordered)
     }
 
@@ -77,48 +101,84 @@ struct RefundMachine {
             cite(event.offset)
         case .refund(let sweep):
             takeRefund(event, sweep)
+        case .itemRefund(let items):
+            turnToRefund(event)
+            take(items, event)
+        case .refundNotice:
+            turnToRefund(event)
+            if let open { drafts[open].isOnlyAnnounced = true }
+            cite(event.offset)
         case .refusal:
-            if let open, drafts[open].state == .requested {
-                drafts[open].state = .declined
-                drafts[open].declined = event.asOf
-                drafts[open].citations.cite(event.offset)
-                self.open = nil
-            } else {
-                var draft = Draft(state: .declined, declined: event.asOf)
-                draft.citations.cite(event.offset)
-                drafts.append(draft)
-            }
+            takeRefusal(event)
         case .denial:
-            // Silence about a request, and every statement before a refund, denies nothing.
-            guard let open, drafts[open].state == .refunded else { return }
-            drafts[open].state = .reversed
-            drafts[open].reversed = event.asOf
-            drafts[open].reversal = .inferred
-            drafts[open].citations.cite(event.offset)
-            self.open = nil
+            // Silence about a request, and every statement before a refund, denies nothing; nor
+            // does a purchase that stands deny the refund of an item.
+            guard let open, drafts[open].state == .refunded, drafts[open].revocation.date != nil
+            else { return }
+            close(open, event, .inferred)
+        case .itemDenial:
+            guard let open, drafts[open].state == .refunded, drafts[open].revocation.date == nil
+            else { return }
+            close(open, event, .inferred)
         case .reversalNotice:
             takeReversalNotice(event)
         }
     }
 
-    private mutating func takeRefund(_ event: Event, _ sweep: Sweep) {
+    private mutating func takeRefusal(_ event: Event) {
+        if let open, drafts[open].state == .requested {
+            drafts[open].state = .declined
+            drafts[open].declined = event.asOf
+            drafts[open].citations.cite(event.offset)
+            self.open = nil
+        } else {
+            var draft = Draft(state: .declined, declined: event.asOf)
+            draft.citations.cite(event.offset)
+            drafts.append(draft)
+        }
+    }
+
+    private mutating func close(
+        _ index: Int,
+        _ event: Event,
+        _ reversal: RefundCase.Reversal
+    ) {
+        drafts[index].state = .reversed
+        drafts[index].reversed = event.asOf
+        drafts[index].reversal = reversal
+        drafts[index].citations.cite(event.offset)
+        open = nil
+    }
+
+    private mutating func turnToRefund(_ event: Event) {
         if open == nil { begin(.refunded, event) { _ in } }
         guard let open else { return }
         if drafts[open].announced == nil { drafts[open].announced = event.asOf }
         drafts[open].state = .refunded
+    }
+
+    private mutating func take(_ items: ItemRefunds, _ event: Event) {
+        guard let open, drafts[open].items != items else { return }
+        drafts[open].items = items
+        drafts[open].citations.cite(event.offset)
+    }
+
+    private mutating func takeRefund(_ event: Event, _ sweep: Sweep) {
+        turnToRefund(event)
+        guard let open else { return }
         if drafts[open].revocation.take(sweep) { drafts[open].citations.cite(event.offset) }
     }
 
     // A refund that Apple says it undid, and that never reached us.
     private mutating func takeReversalNotice(_ event: Event) {
+        // No statement about the purchase can deny a refund that none of them has.
+        if let open, drafts[open].state == .refunded, drafts[open].revocation.date == nil {
+            close(open, event, .announced)
+            return
+        }
         guard !drafts.contains(where: \.holdsRefund) else { return }
         if open == nil { begin(.reversed, event) { _ in } }
-        guard let open else { return }
-        drafts[open].state = .reversed
-        drafts[open].reversed = event.asOf
-        drafts[open].reversal = .announced
-        drafts[open].citations.cite(event.offset)
-        self.open = nil
+        if let open { close(open, event, .announced) }
     }
 
     private mutating func begin(

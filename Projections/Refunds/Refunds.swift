@@ -1,4 +1,4 @@
-internal import Events
+public import Events
 
 /// What was given back, asked for and refused, purchase by purchase, and how it stands.
 public struct Refunds: Sendable {
@@ -21,10 +21,10 @@ public struct Refunds: Sendable {
     private static func folded(_ timeline: Timeline) -> [RefundCase] {
         let notices = RefundNotices(timeline)
         let subscriptions = timeline.purchases.indices.filter {
-            timeline.purchases[$0].wasEverRevoked || notices.isAbout($0, isOneTime: false)
+            timeline.purchases[$0].wasEverRefunded || notices.isAbout($0, isOneTime: false)
         }
         let others = timeline.oneTimePurchases.indices.filter {
-            timeline.oneTimePurchases[$0].wasEverRevoked || notices.isAbout($0, isOneTime: true)
+            timeline.oneTimePurchases[$0].wasEverRefunded || notices.isAbout($0, isOneTime: true)
         }
         guard !subscriptions.isEmpty || !others.isEmpty else { return [] }
         let surroundings = RefundSurroundings(timeline.asAppleDid)
@@ -44,9 +44,21 @@ public struct Refunds: Sendable {
     }
 }
 
+extension Refunds {
+    /// The announcements of refunds, requests and refusals of which no purchase is known; without
+    /// those of refunds where one is stated.
+    public static func unplaced(in timeline: Timeline) -> [Position] {
+        let isStated = Refunds(timeline).rows.contains { $0.kind != nil }
+        return RefundNotices(timeline).unplaced.filter { !isStated || !$0.isRefund }
+            .map { Position(lane: timeline.lane, offset: $0.offset) }
+    }
+}
+
 /// The announcements that are about refunds, by the purchase they are about.
 private struct RefundNotices {
     private var told: [(index: Int, isOneTime: Bool, event: RefundMachine.Event)] = []
+    /// Those of which no purchase is known.
+    private(set) var unplaced: [(offset: Int64, isRefund: Bool)] = []
 
     init(_ timeline: Timeline) {
         // The common case, at the price of one look at each announcement.
@@ -56,17 +68,25 @@ private struct RefundNotices {
             return RefundNotices.types.contains { content.says(.notificationType, $0) }
         }
         guard isTold else { return }
+        let isRevoked = (timeline.purchases + timeline.oneTimePurchases).contains(
+            where: \.wasEverRevoked
+        )
         for notice in timeline.notifications {
-            guard let word = RefundNotices.word(notice.notificationType),
-                let start = notice.purchaseDate
-            else { continue }
+            guard let word = RefundNotices.word(notice.notificationType) else { continue }
+            // Version 1 names no purchase: there a refund that is stated is the announced one.
+            if notice.isRefund, notice.notificationUUID.isEmpty, isRevoked { continue }
             let event = RefundMachine.Event(asOf: notice.asOf, word: word, offset: notice.offset)
-            let oneTime = timeline.oneTimePurchases.lastIndex { $0.purchaseDate == start }
+            let oneTime = timeline.oneTimePurchases.lastIndex { purchase in
+                purchase.purchaseDate == notice.purchaseDate
+                    || purchase.restoreDates.contains { $0 == notice.purchaseDate }
+            }
             if notice.expiresDate == nil, let oneTime {
                 told.append((oneTime, true, event))
             } else if let index = timeline.purchase(of: notice) {
                 let refunded = notice.isReversal ? timeline.refundedTwin(of: index, notice) : nil
                 told.append((refunded ?? index, false, event))
+            } else {
+                unplaced.append((notice.offset, notice.isRefund))
             }
         }
     }
@@ -81,6 +101,7 @@ private struct RefundNotices {
 
     private static let words: KeyValuePairs<String, RefundMachine.Word> = [
         "CONSUMPTION_REQUEST": .request,
+        "REFUND": .refundNotice,
         "REFUND_DECLINED": .refusal,
         "REFUND_REVERSED": .reversalNotice,
     ]
@@ -93,6 +114,7 @@ private struct RefundNotices {
 }
 
 extension ServerNotification {
+    fileprivate var isRefund: Bool { notificationType == "REFUND" }
     fileprivate var isReversal: Bool { notificationType == "REFUND_REVERSED" }
 }
 
@@ -112,6 +134,9 @@ extension Timeline {
 }
 
 extension Purchase {
+    /// Whether any statement, later ones aside, had it revoked, or an item of it refunded.
+    fileprivate var wasEverRefunded: Bool { wasEverRevoked || wasAnItemRefunded }
+
     /// Whether any statement, later ones aside, had it revoked.
     var wasEverRevoked: Bool {
         assertions.sorted.contains { assertion in
@@ -217,14 +242,17 @@ private struct RefundSurroundings {
         _ notices: [RefundMachine.Event],
         place: (Instant) -> (kind: RefundCase.Kind, timing: RefundCase.Timing)
     ) -> [RefundCase] {
-        let drafts = RefundMachine(notices + purchase.revocationEvents).drafts
+        let drafts = RefundMachine(
+            notices + purchase.revocationEvents + purchase.itemRefundEvents
+        ).drafts
         let net = drafts.lastIndex(where: \.holdsRefund)
         return drafts.indices.map { index in
             let draft = drafts[index]
             var citations = draft.citations
             let price = purchase.integer(.price, citing: &citations)
             let currency = purchase.text(.currency, citing: &citations)
-            let placed = draft.revocation.date.map(place)
+            let revoked = draft.revocation.date ?? draft.items?.date
+            let placed = revoked.map(place)
             let kind = kind(of: draft, purchase, placed?.kind, citing: &citations)
             let given = kind.flatMap { draft.givenMilliunits($0, of: price) }
             return RefundCase(
@@ -238,7 +266,7 @@ private struct RefundSurroundings {
                 timing: placed?.timing,
                 requested: draft.requested,
                 declined: draft.declined,
-                revoked: draft.revocation.date,
+                revoked: revoked,
                 announced: draft.announced,
                 reversed: draft.reversed,
                 reversal: draft.reversal,
@@ -261,6 +289,7 @@ private struct RefundSurroundings {
         citing citations: inout Citations
     ) -> RefundCase.Kind? {
         guard draft.holdsRefund else { return nil }
+        if draft.items != nil, draft.revocation.date == nil { return .items }
         switch draft.revocation.type {
         case "REFUND_FULL": return .full
         case "REFUND_PRORATED": return .prorated
@@ -278,14 +307,24 @@ extension RefundMachine.Draft {
     /// Milli-percent of the whole price.
     private static let wholePercentage: Int64 = 100_000
 
-    // Half a milliunit is rounded up. Nil where price or part is not known.
+    // What Apple says of items and percentage counts, whatever it calls the refund; without either
+    // it was the whole price. Nil where price or part is not known.
     fileprivate func givenMilliunits(_ kind: RefundCase.Kind, of price: Int64?) -> Int64? {
         switch kind {
-        case .familyRevoke: return 0
-        case .replaced: return nil
-        case .full, .untyped: return price
-        case .prorated: break
+        case .familyRevoke: 0
+        case .replaced: nil
+        case .full: price
+        case .items: items?.milliunits
+        case .prorated: items?.milliunits ?? percentageOf(price)
+        case .untyped where isOnlyAnnounced: nil
+        case .untyped where revocation.percentage != nil:
+            items?.milliunits ?? percentageOf(price)
+        case .untyped: items?.milliunits ?? price
         }
+    }
+
+    // Half a milliunit is rounded up.
+    private func percentageOf(_ price: Int64?) -> Int64? {
         let whole = RefundMachine.Draft.wholePercentage
         guard let price, let percentage = revocation.percentage, (0...whole).contains(percentage)
         else { return nil }

@@ -27,7 +27,7 @@ CREATE TABLE {{schema}}.refunds (
     positions               bigint[]         NOT NULL,
     CONSTRAINT refunds_ordinal_counts_from_one CHECK (ordinal >= 1),
     CONSTRAINT refunds_kind_known
-        CHECK (kind IN ('full', 'prorated', 'family_revoke', 'replaced', 'untyped')),
+        CHECK (kind IN ('full', 'prorated', 'items', 'family_revoke', 'replaced', 'untyped')),
     CONSTRAINT refunds_timing_known
         CHECK (timing IN ('before_start', 'current', 'older', 'after_expiry')),
     CONSTRAINT refunds_reversal_known CHECK (reversal IN ('announced', 'inferred')),
@@ -38,7 +38,7 @@ CREATE TABLE {{schema}}.refunds (
     CONSTRAINT refunds_reversed_where_reversed
         CHECK ((reversed_ms IS NOT NULL) = (state = 'reversed') AND (reversal IS NOT NULL) = (state = 'reversed')),
     CONSTRAINT refunds_dated_where_refunded
-        CHECK (state <> 'refunded' OR (revoked_ms IS NOT NULL AND announced_ms IS NOT NULL)),
+        CHECK (state <> 'refunded' OR announced_ms IS NOT NULL),
     CONSTRAINT refunds_net_where_given CHECK (NOT is_net OR kind IS NOT NULL),
     CONSTRAINT refunds_has_cause CHECK (cardinality(positions) > 0)
 );
@@ -60,7 +60,7 @@ COMMENT ON COLUMN {{schema}}.refunds.purchase_date_ms IS
 COMMENT ON COLUMN {{schema}}.refunds.expires_date_ms IS
     'Natural end of the purchase, in whole seconds; NULL for what never expires.';
 COMMENT ON COLUMN {{schema}}.refunds.kind IS
-    'full, prorated, family_revoke (no money), replaced (the rest of a period that another one took the place of), untyped (Apple did not say); NULL while nothing was given back.';
+    'full, prorated, items (of Advanced Commerce; the purchase goes on), family_revoke (no money), replaced (the rest of a period that another one took the place of), untyped (Apple did not say, or a type not known yet); NULL while nothing was given back.';
 COMMENT ON COLUMN {{schema}}.refunds.percentage_milli IS
     'Apple''s revocationPercentage: thousandths of a percent of the price; NULL where it said none.';
 COMMENT ON COLUMN {{schema}}.refunds.reason IS
@@ -72,7 +72,7 @@ COMMENT ON COLUMN {{schema}}.refunds.requested_ms IS
 COMMENT ON COLUMN {{schema}}.refunds.declined_ms IS
     'When Apple told that it refused; NULL where it did not.';
 COMMENT ON COLUMN {{schema}}.refunds.revoked_ms IS
-    'The date of the refund as Apple said it last; NULL while there is none.';
+    'The date of the refund as Apple said it last; NULL while there is none, and where only REFUND announced it.';
 COMMENT ON COLUMN {{schema}}.refunds.announced_ms IS
     'When Apple first told of the refund; NULL while there is none.';
 COMMENT ON COLUMN {{schema}}.refunds.reversed_ms IS
@@ -86,7 +86,7 @@ COMMENT ON COLUMN {{schema}}.refunds.is_net IS
 COMMENT ON COLUMN {{schema}}.refunds.price_milliunits IS
     'The price of the purchase, quantity included; NULL where no format said it.';
 COMMENT ON COLUMN {{schema}}.refunds.refunded_milliunits IS
-    'What is given back as things stand: 0 once reversed, and for family_revoke; NULL for replaced, while nothing was given back, and where price or part is not known.';
+    'What is given back as things stand: 0 once reversed, and for family_revoke; NULL for replaced, while nothing was given back, and where price or part is not known, or only REFUND announced it.';
 COMMENT ON COLUMN {{schema}}.refunds.currency IS
     'ISO 4217; NULL where no format said it.';
 COMMENT ON COLUMN {{schema}}.refunds.positions IS

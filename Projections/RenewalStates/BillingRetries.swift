@@ -9,6 +9,8 @@ internal import Events
 struct BillingRetries {
     // By as-of; of one instant those with retry first.
     private let sayings: [Saying]
+    // The starts of purchases that were charged in a retry, and what says so.
+    private let recoveries: [Instant: Int64]
 
     /// The longest time for which Apple retries (app-store.md §G-18), in ms.
     static let retryMax: Int64 = 60 * 86_400_000
@@ -44,7 +46,8 @@ struct BillingRetries {
             || timeline.announcements.indices.contains {
                 BillingRetries.isInRetry(timeline.announcements[$0].assertion) == true
             }
-        guard isTold else { return nil }
+        recoveries = BillingRetries.recoveries(timeline)
+        guard isTold || !recoveries.isEmpty else { return nil }
         var sayings: [Saying] = []
         for statement in statements {
             guard let isInRetry = statement.isInBillingRetry, let offset = statement.retryOffset
@@ -89,11 +92,11 @@ struct BillingRetries {
     ) -> (end: Instant?, isRetry: Bool) {
         let limit = Instant(milliseconds: gap.expiresDate.milliseconds + BillingRetries.retryMax)
         let about = sayings.filter { isAbout(gap, $0) }.drop(while: \.isUndecided)
-        guard let first = about.first else { return (nil, false) }
+        guard let first = about.first else { return recovered(gap, limit, citing: &citations) }
         if !first.isInRetry {
             // The two halves of one notification may be signed some milliseconds apart.
             let billing = about.prefix { !$0.isInRetry }.first { $0.isBillingError }
-            guard let billing else { return (nil, false) }
+            guard let billing else { return recovered(gap, limit, citing: &citations) }
             citations.cite(billing.offset)
             return (bounded(min(first.asOf, limit), gap), true)
         }
@@ -110,6 +113,34 @@ struct BillingRetries {
         // Nobody said in time how it ended: it did at the latest when Apple gives up.
         let last = about.last { $0.isInRetry && $0.asOf <= ending?.asOf ?? $0.asOf } ?? first
         return (bounded(max(last.asOf, limit), gap), true)
+    }
+
+    // A charge that recovered the subscription was retried until then (DID_RECOVER:
+    // developer.apple.com/documentation/appstoreservernotifications/notification_type), also where
+    // nobody told of the retry while it lasted.
+    private func recovered(
+        _ gap: Gap,
+        _ limit: Instant,
+        citing citations: inout Citations
+    ) -> (end: Instant?, isRetry: Bool) {
+        guard let to = gap.to, let offset = recoveries[to] else { return (nil, false) }
+        citations.cite(offset)
+        return (bounded(min(to, limit), gap), true)
+    }
+
+    private static func recoveries(_ timeline: Timeline) -> [Instant: Int64] {
+        var recoveries: [Instant: Int64] = [:]
+        for keyed in timeline.announcements {
+            let content = keyed.assertion.content
+            guard
+                content.says(.notificationType, "DID_RECOVER")
+                    || content.says(.notificationType, "DID_RENEW")
+                        && content.says(.subtype, "BILLING_RECOVERY")
+            else { continue }
+            let offset = keyed.assertion.offset
+            recoveries[keyed.purchaseDate] = min(recoveries[keyed.purchaseDate] ?? offset, offset)
+        }
+        return recoveries
     }
 
     private func bounded(_ end: Instant, _ gap: Gap) -> Instant? {

@@ -22,6 +22,8 @@ public final class Purchase: Sendable {
     public let datesOffset: Int64
     /// The times Apple moved its end, by as-of; nearly always none (app-store.md §G-7).
     public let extensions: [Extension]
+    /// The later dates that restores of a one-time purchase gave it, ascending (app-store.md §G-15).
+    public let restoreDates: [Instant]
     // What most views ask for.
     private let decisions: Decisions
 
@@ -38,7 +40,8 @@ public final class Purchase: Sendable {
         webOrderLineItemId: String,
         assertions: Assertions,
         datesOffset: Int64,
-        extensions: [Extension]
+        extensions: [Extension],
+        restoreDates: [Instant] = []
     ) {
         self.purchaseDate = purchaseDate
         self.expiresDate = expiresDate
@@ -47,6 +50,7 @@ public final class Purchase: Sendable {
         self.assertions = assertions
         self.datesOffset = datesOffset
         self.extensions = extensions
+        self.restoreDates = restoreDates
         decisions = Decisions(assertions, of: Purchase.decidedFields)
     }
 

@@ -114,8 +114,8 @@ public struct TransactionRow: Hashable, Sendable {
 
     /// What happened to a purchase.
     public struct Fate: Hashable, Sendable {
-        /// The date of its refund, or of the end of family sharing; nil where it stands, and for
-        /// the rest of a replaced period.
+        /// The date of its refund, or of the end of family sharing; that of the announcement where
+        /// Apple gave no other; nil where it stands, and for the rest of a replaced period.
         public let refunded: Instant?
         /// Apple's reason for it.
         public let revocationReason: Int64?

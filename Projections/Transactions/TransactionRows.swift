@@ -96,7 +96,7 @@ private struct TransactionCourse {
             money: money,
             place: place,
             fate: TransactionRow.Fate(
-                refunded: refund.flatMap { $0.kind == .replaced ? nil : $0.revoked },
+                refunded: refund.flatMap { $0.kind == .replaced ? nil : $0.refunded },
                 revocationReason: refund?.reason,
                 revocationPercentage: refund?.percentageMilli,
                 isUpgraded: purchase.isUpgraded,
@@ -114,7 +114,7 @@ private struct TransactionCourse {
         var citations = Citations()
         citations.cite(purchase.datesOffset)
         let refund = oneTimeRefunds[index]
-        let revoked = refund?.revoked.map { max($0, purchase.purchaseDate) }
+        let revoked = refund?.revocation.map { max($0, purchase.purchaseDate) }
         return TransactionRow(
             stream: timeline.stream,
             ids: identifiers(of: purchase, &citations),
@@ -137,7 +137,7 @@ private struct TransactionCourse {
                 previousProductId: nil
             ),
             fate: TransactionRow.Fate(
-                refunded: refund?.revoked,
+                refunded: refund?.refunded,
                 revocationReason: refund?.reason,
                 revocationPercentage: refund?.percentageMilli,
                 isUpgraded: false,
@@ -291,4 +291,9 @@ extension TransactionCourse {
             previousProductId: change == nil ? nil : before?.productId
         )
     }
+}
+
+extension RefundCase {
+    /// When the purchase itself was taken back; nil where only an item of it was refunded.
+    fileprivate var revocation: Instant? { kind == .items ? nil : revoked }
 }

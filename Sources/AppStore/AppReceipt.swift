@@ -23,8 +23,20 @@ struct AppReceipt: Hashable, Sendable {
     var expirationDate: Instant?
     /// The purchases, in the payload's order, which is none of time (type 17).
     var inApp: [InAppPurchase] = []
+    /// The purchases that hold an impossible id or date, by their place in the payload.
+    var unusable: [Unusable] = []
     /// Everything else it carries, by type.
     var otherAttributes: [ReceiptAttribute] = []
+
+    /// A purchase that cannot be taken, while the others can.
+    struct Unusable: Hashable {
+        /// Its number among the purchases, from 0.
+        let index: Int
+        /// What is impossible.
+        let code: Rejection.Code
+        /// The same for people.
+        let message: String
+    }
 }
 
 /// One purchase of an app receipt, as it was when the receipt was made.
@@ -98,13 +110,25 @@ extension AppReceipt {
         case 3: applicationVersion = try attribute.text()
         case 12: creationDate = try attribute.date()
         case ReceiptAttributes.inAppType:
-            guard inApp.count < AppReceipt.inAppCountMax else {
+            let index = inApp.count + unusable.count
+            guard index < AppReceipt.inAppCountMax else {
                 throw Rejection(
                     .receiptTooLarge,
                     "The app receipt holds more than \(AppReceipt.inAppCountMax) purchases."
                 )
             }
-            inApp.append(try InAppPurchase(attribute.value))
+            do throws(Rejection) {
+                inApp.append(try InAppPurchase(attribute.value))
+            } catch {
+                // What is no purchase at all refuses the receipt; one with an impossible id or
+                // date is left out of it.
+                guard error.code == .idMalformed || error.code == .dateImplausible else {
+                    throw error
+                }
+                unusable.append(
+                    Unusable(index: index, code: error.code, message: error.message)
+                )
+            }
         case 18: originalPurchaseDate = try attribute.date()
         case 19: originalApplicationVersion = try attribute.text()
         // Xcode writes the end of time, 4001-01-01, for a copy that does not end.

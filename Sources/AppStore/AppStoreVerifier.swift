@@ -93,7 +93,9 @@ public struct AppStoreVerifier: Sendable {
         let receipts = ReceiptReading(intake: intake, opener: receiptOpener)
         switch try PayloadForm(payload) {
         case .signed(let envelope): return try read(envelope, intake)
-        case .receipt(let bytes): return VerifiedPayload([try receipts.read(bytes).group])
+        case .receipt(let bytes):
+            let proven = try receipts.read(bytes)
+            return VerifiedPayload([proven.group], notices: proven.notices)
         case .unsigned(let body, let own):
             return try UnsignedReading(intake: intake, receipts: receipts).read(body, own: own)
         case .link(let link, let own):

@@ -7,13 +7,19 @@ enum PendingRenewal {
         guard let id = element["original_transaction_id"], !id.isBlank else {
             throw Rejection(
                 .claimMalformed,
-                "An element of pending_renewal_info names no original_transaction_id."
+                "It names no original_transaction_id, so that it is about no known subscription."
             )
         }
         var reader = Reader(format: .pendingRenewalInfo)
         for (name, value) in element.members { try reader.take(name, value, keepingUnknown: true) }
         let streamId = try Claims.transactionId(id, named: "original_transaction_id")
         return fact(of: streamId, try reader.finished(byteCount: element.bytes.count), provenance)
+    }
+
+    /// Throws where no fact can be made of an element.
+    static func check(_ element: JSON.Value) throws(Rejection) {
+        let epoch = Instant(milliseconds: 0)
+        _ = try fact(element, Provenance(environment: .unknown, bundleId: "", asOf: epoch))
     }
 
     /// The fact that the elements leave a subscription out: no retry and no grace.

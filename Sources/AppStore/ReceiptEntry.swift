@@ -97,8 +97,14 @@ struct ReceiptEntry {
         return expiresDate < end
     }
 
-    /// The fact; throws `date-missing` where there is no purchase date, and so no key.
-    func fact(_ provenance: Provenance) throws(Rejection) -> Fact {
+    /// Throws what `fact` would throw.
+    func checkUsable() throws(Rejection) {
+        _ = try checkedPurchaseDate()
+        // Only what is long can have too much content.
+        if byteCount > Content.byteCountMax / 4 { _ = try content.finished(byteCount: byteCount) }
+    }
+
+    private func checkedPurchaseDate() throws(Rejection) -> Instant {
         guard let purchaseDate else {
             throw Rejection(
                 .dateMissing,
@@ -106,6 +112,12 @@ struct ReceiptEntry {
                     + " date, so that no period can be told from it."
             )
         }
+        return purchaseDate
+    }
+
+    /// The fact; throws `date-missing` where there is no purchase date, and so no key.
+    func fact(_ provenance: Provenance) throws(Rejection) -> Fact {
+        let purchaseDate = try checkedPurchaseDate()
         return Fact(
             stream: StreamID(
                 environment: provenance.environment,
@@ -127,7 +139,7 @@ struct ReceiptEntry {
             throw Rejection(
                 .idMissing,
                 "A transaction of a receipt has neither original_transaction_id nor transaction_id,"
-                    + " so that it belongs to no subscription; nothing of the payload was taken."
+                    + " so that it belongs to no subscription."
             )
         }
         func isOnlyPacific(_ date: Instant?, _ name: StaticString) -> Bool {

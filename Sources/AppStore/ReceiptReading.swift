@@ -11,6 +11,8 @@ struct ReceiptReading {
         let bundleId: String
         let environment: Environment
         let receiptDate: Instant
+        /// What a person should know of purchases that were left out.
+        let notices: [VerifiedPayload.Notice]
     }
 
     /// The transactions of a receipt, given as DER or base64.
@@ -43,9 +45,22 @@ struct ReceiptReading {
         )
         var facts: [Fact] = []
         facts.reserveCapacity(receipt.inApp.count)
-        for purchase in receipt.inApp {
-            facts.append(try Translation.purchase(purchase, provenance))
+        var unusable = receipt.unusable.map { row in
+            UnusableRow(
+                place: ReceiptReading.place(row.index),
+                rejection: Rejection(row.code, row.message)
+            )
         }
+        for (index, purchase) in receipt.inApp.enumerated() {
+            do throws(Rejection) {
+                facts.append(try Translation.purchase(purchase, provenance))
+            } catch {
+                unusable.append(
+                    UnusableRow(place: ReceiptReading.place(index), rejection: error)
+                )
+            }
+        }
+        if facts.isEmpty, let first = unusable.first { throw first.rejection }
         let evidence = intake.evidence(
             Array(message),
             digest: digest,
@@ -57,9 +72,13 @@ struct ReceiptReading {
             group: Verified(facts, evidence: evidence),
             bundleId: receipt.bundleId,
             environment: environment,
-            receiptDate: asOf
+            receiptDate: asOf,
+            notices: UnusableRow.notices(unusable)
         )
     }
+
+    // The payload has no order of its own: the number only tells two rows apart.
+    private static func place(_ index: Int) -> String { "purchase \(index + 1) of the receipt" }
 
     private func environment(
         of receipt: AppReceipt
@@ -97,8 +116,8 @@ extension Translation {
         guard let id = purchase.originalTransactionId ?? purchase.transactionId else {
             throw Rejection(
                 .idMissing,
-                "A transaction of an app receipt has no id, so that it belongs to no subscription;"
-                    + " nothing of the receipt was taken."
+                "A transaction of an app receipt has no id, so that it belongs to no"
+                    + " subscription."
             )
         }
         var content = ContentBuilder(format: .receiptTransaction)

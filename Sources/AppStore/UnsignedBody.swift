@@ -15,10 +15,14 @@ struct UnsignedBody {
     let latestReceipt: ArraySlice<UInt8>?
     /// The transactions, each once, the richer entry first.
     let entries: [Entry]
+    /// The rows that cannot be taken, in the order in which they stand.
+    let unusable: [UnusableRow]
 
     private let body: JSON.Value
     // Nil where the format has no such array; then an element's absence says nothing.
     private let pendingRenewals: [JSON.Value]?
+    // One that cannot be read may be about any subscription.
+    private let hasUnusableRenewals: Bool
     private let requestDate: Instant?
     private let creationDate: Instant?
 
@@ -44,15 +48,15 @@ struct UnsignedBody {
         let receipt = body["receipt"]
         var reader = EntryReader()
         // Apple adds fields to the former that the receipt cannot carry.
-        try reader.take(body["latest_receipt_info"], .latest)
-        try reader.take(body["latest_expired_receipt_info"], .latest)
+        try reader.take(body["latest_receipt_info"], .latest, "latest_receipt_info")
+        try reader.take(body["latest_expired_receipt_info"], .latest, "latest_expired_receipt_info")
         if let sent = receipt?["in_app"], !sent.isBlank {
-            try reader.take(sent, .sent)
+            try reader.take(sent, .sent, "in_app")
         } else if let receipt,
             ["transaction_id", "original_transaction_id", "product_id"]
                 .contains(where: { receipt[$0] != nil })
         {
-            try reader.take(receipt, .sent)
+            try reader.take(receipt, .sent, "receipt")
         }
         guard receipt != nil || !reader.entries.isEmpty || body["latest_receipt"] != nil else {
             throw Rejection(
@@ -66,7 +70,10 @@ struct UnsignedBody {
         bundleId = try UnsignedBody.bundleId(receipt?["bundle_id"], reader.entries)
         environment = try UnsignedBody.environment(body["environment"], receipt?["receipt_type"])
         latestReceipt = UnsignedBody.receipt(body["latest_receipt"] ?? receipt?["latest_receipt"])
-        pendingRenewals = UnsignedBody.array(body["pending_renewal_info"])
+        let renewals = UsableRenewals(UnsignedBody.array(body["pending_renewal_info"]))
+        pendingRenewals = renewals.elements
+        hasUnusableRenewals = !renewals.unusable.isEmpty
+        unusable = reader.unusable + renewals.unusable
         requestDate = try UnsignedBody.date(receipt, "request_date_ms", "request_date")
         creationDate = try UnsignedBody.date(
             receipt,
@@ -80,9 +87,9 @@ struct UnsignedBody {
         let unified = body["unified_receipt"]
         if let unified { try ReceiptStatus.check(unified) }
         var reader = EntryReader()
-        try reader.take(unified?["latest_receipt_info"], .latest)
-        try reader.take(body["latest_receipt_info"], .latest)
-        try reader.take(body["latest_expired_receipt_info"], .latest)
+        try reader.take(unified?["latest_receipt_info"], .latest, "latest_receipt_info")
+        try reader.take(body["latest_receipt_info"], .latest, "latest_receipt_info")
+        try reader.take(body["latest_expired_receipt_info"], .latest, "latest_expired_receipt_info")
         kind = .statusUpdateNotification
         self.body = body
         entries = reader.entries
@@ -91,7 +98,10 @@ struct UnsignedBody {
         latestReceipt = UnsignedBody.receipt(
             unified?["latest_receipt"] ?? body["latest_receipt"] ?? body["latest_expired_receipt"]
         )
-        pendingRenewals = UnsignedBody.array(unified?["pending_renewal_info"])
+        let renewals = UsableRenewals(UnsignedBody.array(unified?["pending_renewal_info"]))
+        pendingRenewals = renewals.elements
+        hasUnusableRenewals = !renewals.unusable.isEmpty
+        unusable = reader.unusable + renewals.unusable
         requestDate = nil
         creationDate = nil
     }
@@ -99,7 +109,7 @@ struct UnsignedBody {
     /// Decodes a single transaction that was taken out of a response.
     init(entry body: JSON.Value) throws(Rejection) {
         var reader = EntryReader()
-        try reader.take(body, .latest)
+        try reader.take(body, .latest, "the transaction")
         kind = .verifyReceiptResponse
         self.body = body
         entries = reader.entries
@@ -107,6 +117,8 @@ struct UnsignedBody {
         environment = nil
         latestReceipt = nil
         pendingRenewals = nil
+        hasUnusableRenewals = false
+        unusable = reader.unusable
         requestDate = nil
         creationDate = nil
     }
@@ -115,6 +127,9 @@ struct UnsignedBody {
 extension UnsignedBody {
     /// The secret of a version 1 notification; nil where it carries none.
     var password: ArraySlice<UInt8>? { body["password"]?.utf8 }
+
+    /// Whether nothing of it is left but rows that cannot be taken.
+    var isUnusable: Bool { statementCount == 0 && latestReceipt == nil && !unusable.isEmpty }
 
     /// Statements that nothing but the body itself vouches for.
     var statementCount: Int {
@@ -218,7 +233,7 @@ extension UnsignedBody {
             renewals.append(fact)
             told.insert(.text(subject))
         }
-        guard pendingRenewals != nil else { return renewals }
+        guard pendingRenewals != nil, !hasUnusableRenewals else { return renewals }
         // Most bodies are of one subscription, whose periods follow each other.
         var last: StreamID?
         for fact in transactions where fact.expiresDate != Instant(milliseconds: 0) {
@@ -291,10 +306,32 @@ extension UnsignedBody {
     }
 }
 
+/// The elements of `pending_renewal_info` that can be read, and the others by their place.
+private struct UsableRenewals {
+    private(set) var elements: [JSON.Value]?
+    private(set) var unusable: [UnusableRow] = []
+
+    init(_ array: [JSON.Value]?) {
+        guard let array else { return }
+        var usable: [JSON.Value] = []
+        for (index, element) in array.enumerated() {
+            do throws(Rejection) {
+                try PendingRenewal.check(element)
+                usable.append(element)
+            } catch {
+                let place = "pending_renewal_info[\(index)]"
+                unusable.append(UnusableRow(place: place, rejection: error))
+            }
+        }
+        elements = usable
+    }
+}
+
 /// Collects transactions: of two entries of one transaction that say the same the first counts, and
 /// before what was sent in what Apple looked up, unless only the former tells of a cancellation.
 private struct EntryReader {
     private(set) var entries: [UnsignedBody.Entry] = []
+    private(set) var unusable: [UnusableRow] = []
     private var hints = ReceiptEntry.Hints()
     // The first entry of a transaction in what Apple looked up, and the others if it says more than
     // one thing of it, which it hardly ever does. Ids as field values, which compare by bytes.
@@ -303,10 +340,12 @@ private struct EntryReader {
 
     /// Takes an array of entries, or the one object of iOS 6; nothing where it is empty.
     ///
-    /// Throws where something else stands there: it would be lost in silence.
+    /// Throws where something else stands there: it would be lost in silence. An entry that cannot
+    /// be read is left out and kept by its place.
     mutating func take(
         _ value: JSON.Value?,
-        _ place: UnsignedBody.Place
+        _ place: UnsignedBody.Place,
+        _ name: String
     ) throws(Rejection) {
         guard let value, !value.isBlank else { return }
         switch value.kind {
@@ -314,11 +353,13 @@ private struct EntryReader {
             let elements = value.elements
             entries.reserveCapacity(entries.count + elements.count)
             if place == .latest { latest.reserveCapacity(latest.count + elements.count) }
-            for element in elements { try take(element, .responseTransaction, place) }
+            for (index, element) in elements.enumerated() {
+                take(element, .responseTransaction, place, "\(name)[\(index)]")
+            }
         case .object where value.members.isEmpty: break
         case .object:
             let isSingle = value["expires_date_ms"] == nil
-            try take(value, isSingle ? .singleTransaction : .responseTransaction, place)
+            take(value, isSingle ? .singleTransaction : .responseTransaction, place, name)
         default:
             throw Rejection(
                 .claimMalformed,
@@ -330,9 +371,19 @@ private struct EntryReader {
     private mutating func take(
         _ element: JSON.Value,
         _ format: Format,
-        _ place: UnsignedBody.Place
-    ) throws(Rejection) {
-        let entry = try ReceiptEntry(element, format: format, hints: &hints)
+        _ place: UnsignedBody.Place,
+        _ name: String
+    ) {
+        do throws(Rejection) {
+            let entry = try ReceiptEntry(element, format: format, hints: &hints)
+            try entry.checkUsable()
+            take(entry, place)
+        } catch {
+            unusable.append(UnusableRow(place: name, rejection: error))
+        }
+    }
+
+    private mutating func take(_ entry: ReceiptEntry, _ place: UnsignedBody.Place) {
         var place = place
         if let id = entry.transactionId.map(FieldValue.text) {
             if place == .latest {

@@ -12,6 +12,7 @@ struct UnsignedReading {
 
     /// The facts of a body; `own` are its bytes, without what surrounded them.
     func read(_ original: UnsignedBody, own: [UInt8]) throws(Rejection) -> VerifiedPayload {
+        if original.isUnusable, let first = original.unusable.first { throw first.rejection }
         let trust = try trust(in: original)
         let (body, payload) = try withoutSecrets(original, own)
         var notices: [VerifiedPayload.Notice] = []
@@ -26,12 +27,16 @@ struct UnsignedReading {
             }
             notices.append(UnsignedReading.unverified(error))
         }
+        notices += (proven?.notices ?? []) + UnusableRow.notices(body.unusable)
         if let proven, let contradiction = try contradiction(of: body, to: proven) {
-            return VerifiedPayload([proven.group], notices: [contradiction])
+            return VerifiedPayload([proven.group], notices: notices + [contradiction])
         }
         guard let trust else {
             guard let proven else { throw UnsignedReading.unproven(body, because: nil) }
-            return VerifiedPayload([proven.group], notices: leftOut(of: body, beside: proven))
+            return VerifiedPayload(
+                [proven.group],
+                notices: notices + leftOut(of: body, beside: proven)
+            )
         }
         let named = try environment(of: body, notices: &notices)
         try policy.checkBundleId(body.bundleId, of: body.kind.title)
@@ -39,6 +44,9 @@ struct UnsignedReading {
             environment: named.environment,
             receiptDate: proven?.receiptDate
         )
+        if facts.isEmpty, proven?.group.value.isEmpty ?? true, let first = body.unusable.first {
+            throw first.rejection
+        }
         let vouched = Verified(
             facts,
             evidence: intake.evidence(

@@ -15,7 +15,7 @@ public struct VerifiedPayload: Sendable {
 
     init(_ groups: [Verified<[Fact]>], notices: [Notice] = []) {
         self.groups = groups.filter { !$0.value.isEmpty }
-        self.notices = notices
+        self.notices = notices + EmptyPeriods.notices(groups.flatMap(\.value))
     }
 
     /// A part of a payload that was not taken, or taken with a reservation.
@@ -37,6 +37,10 @@ public struct VerifiedPayload: Sendable {
             case receiptUnverified = "receipt-unverified"
             /// Nothing names the environment: the facts are kept apart from all others.
             case environmentUnknown = "environment-unknown"
+            /// Rows of a response or receipt that cannot be read were left out, the others taken.
+            case rowsLeftOut = "rows-left-out"
+            /// Periods were taken that give no access: the purchase is not before the expiry.
+            case periodsEmpty = "periods-empty"
         }
     }
 }

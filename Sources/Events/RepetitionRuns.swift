@@ -123,10 +123,14 @@ extension RepetitionRuns {
     private enum Name: Hashable {
         case purchased(Instant)
         case order(String)
+        case oneTime(product: String)
 
         static func all(of fact: Fact) -> [Name] {
             let order = fact.content.text(.webOrderLineItemId) ?? ""
+            // A restore may give what never expires another date.
+            let isOneTime = fact.expiresDate == Instant(milliseconds: 0)
             return [.purchased(fact.purchaseDate)] + (order.isEmpty ? [] : [.order(order)])
+                + (isOneTime ? [.oneTime(product: fact.content.text(.productId) ?? "")] : [])
         }
     }
 }

@@ -41,6 +41,8 @@ public struct IngestReport: Sendable {
     public private(set) var notices: [Remark] = []
     /// How many such notices there were.
     public private(set) var noticeCount = 0
+    /// Statements of payloads that were taken, which were left out; the notices say why.
+    public private(set) var leftOut = 0
     /// Up to where the log says what the payloads say: by lane the offset of the last event that
     /// was appended, or that a duplicate repeats.
     public private(set) var positions: [Int: Int64] = [:]
@@ -106,6 +108,7 @@ public struct IngestReport: Sendable {
         payloads += 1
         if ingestion.isUnchanged { unchanged += 1 }
         noticeCount += ingestion.notices.count
+        leftOut += ingestion.notices.reduce(0) { $0 + $1.leftOut }
         for notice in ingestion.notices where notices.count < IngestReport.rejectionsMax {
             notices.append(Remark(path: path, notice: notice))
         }

@@ -10,15 +10,21 @@ struct AccessVerdict {
     let groups: [GroupAccess]
     /// What was asked for of all that is active.
     let active: [AccessPeriod]
-    /// The times with access to what was asked for.
+    /// The times with access to what was asked for, by subscriptions.
     let intervals: [Range<Instant>]
     /// Why the subscriptions count, and which apps they are of.
     let grounds: AnswerGrounds
+    /// The non-consumables of what was asked for that are owned.
+    let owned: [OneTimePurchase]
+    /// The one-time purchases of what was asked for that only the app can judge.
+    let notJudged: [OneTimePurchase]
 
-    var hasAccess: Bool { !active.isEmpty }
+    var hasAccess: Bool { !active.isEmpty || !owned.isEmpty }
 
-    /// The end of the access, as far as it is known now; nil where there is none.
-    var until: Instant? { intervals.first { $0.contains(instant) }?.upperBound }
+    /// The end of the access, as far as it is known now; nil where there is none, or no end.
+    var until: Instant? {
+        owned.isEmpty ? intervals.first { $0.contains(instant) }?.upperBound : nil
+    }
 
     init(
         id: String,
@@ -33,6 +39,8 @@ struct AccessVerdict {
         environment = entitlement.environment
         active = entitlement.active(at: instant, to: scope)
         intervals = entitlement.intervals(of: scope)
+        owned = entitlement.owned(at: instant, to: scope)
+        notJudged = entitlement.notJudged(at: instant, to: scope)
         let asked = Set(active)
         groups = entitlement.groups(at: instant).filter {
             $0.active.contains(where: asked.contains)
@@ -43,8 +51,13 @@ struct AccessVerdict {
     func print(lanes: LaneCount) {
         Terminal.print("\(id) · \(environment) · \(instant.clock) UTC")
         let end = until.map { ", until \($0.clock)" } ?? ""
-        Terminal.print("access  \(hasAccess ? "yes\(end)" : "no")")
-        if hasAccess {
+        let isUnjudged = !hasAccess && intervals.isEmpty && !notJudged.isEmpty
+        Terminal.print(
+            "access  "
+                + (hasAccess
+                    ? "yes\(end)" : isUnjudged ? "no: one-time purchase, not judged" : "no")
+        )
+        if !active.isEmpty {
             var table = TextTable([
                 "group", "", "product", "app", "kind", "from", "to", "because of",
             ])
@@ -62,10 +75,39 @@ struct AccessVerdict {
             }
             Terminal.print(table.text)
         }
+        printOneTimePurchases(lanes: lanes)
         let texts = intervals.map { "\($0.lowerBound.clock) – \($0.upperBound.clock)" }
         if !texts.isEmpty { Terminal.print("periods " + texts.joined(separator: ", ")) }
-        let deciding = Set(active.map(\.period.stream))
+        let deciding = Set(active.map(\.period.stream) + owned.map(\.stream))
         for line in hasAccess ? grounds.lines(of: deciding) : grounds.lines { Terminal.print(line) }
+    }
+
+    private func printOneTimePurchases(lanes: LaneCount) {
+        guard !owned.isEmpty || !notJudged.isEmpty else { return }
+        var table = TextTable(["one-time purchase", "kind", "bought", "", "because of"])
+        for (purchases, verdict) in [(owned, "owned"), (notJudged, "not judged")] {
+            for purchase in purchases {
+                table.add([
+                    purchase.productId,
+                    purchase.kind.words + (purchase.isFamilyShared ? ", family" : ""),
+                    purchase.purchaseDate.clock, verdict,
+                    purchase.positions.marks(lanes: lanes),
+                ])
+            }
+        }
+        Terminal.print(table.text)
+    }
+}
+
+extension OneTimePurchase.Kind {
+    /// For people.
+    var words: String {
+        switch self {
+        case .nonConsumable: "non-consumable"
+        case .consumable: "consumable"
+        case .nonRenewing: "non-renewing subscription"
+        case .unknown: "type not stated"
+        }
     }
 }
 
@@ -81,6 +123,27 @@ struct AccessDocument: Encodable {
     let intervals: [[Int64]]
     /// All subscriptions that were looked at, each with what makes it the customer's.
     let subscriptions: JSONTree
+    let owned: [OneTime]
+    let notJudged: [OneTime]
+
+    /// A one-time purchase.
+    struct OneTime: Encodable {
+        let originalTransactionId: String
+        let productId: String
+        let purchaseDate: Int64
+        let kind: String
+        let familyShared: Bool
+        let positions: [PositionValue]
+
+        init(_ purchase: OneTimePurchase, lanes: LaneCount) {
+            originalTransactionId = purchase.stream.originalTransactionId
+            productId = purchase.productId
+            purchaseDate = purchase.purchaseDate.milliseconds
+            kind = purchase.kind.rawValue
+            familyShared = purchase.isFamilyShared
+            positions = purchase.positions.map { PositionValue($0, lanes: lanes) }
+        }
+    }
 
     /// A group with access: the period that counts, then what is active besides.
     struct Group: Encodable {
@@ -123,7 +186,7 @@ struct AccessDocument: Encodable {
         at = answer.instant.milliseconds
         access = answer.hasAccess
         until = answer.until?.milliseconds
-        let ids = answer.active.map(\.period.productId).sorted {
+        let ids = (answer.active.map(\.period.productId) + answer.owned.map(\.productId)).sorted {
             $0.utf8.lexicographicallyPrecedes($1.utf8)
         }
         products = ids.reduce(into: []) { unique, id in
@@ -140,6 +203,8 @@ struct AccessDocument: Encodable {
         intervals = answer.intervals.map {
             [$0.lowerBound.milliseconds, $0.upperBound.milliseconds]
         }
+        owned = answer.owned.map { OneTime($0, lanes: lanes) }
+        notJudged = answer.notJudged.map { OneTime($0, lanes: lanes) }
     }
 }
 

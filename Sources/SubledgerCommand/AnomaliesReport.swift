@@ -7,13 +7,15 @@ import Subledger
 struct AnomaliesReport: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "anomalies",
-        abstract: "Subscriptions whose refunds a person should look at, the worst first.",
+        abstract: "Subscriptions that a person should look at, the worst first.",
         discussion: """
             refund_loop: \(StreamAnomaly.loopChangesMin) or more immediate changes within \
             \(StreamAnomaly.loopWindow / 86_400_000) days to a product of the same level and \
             duration (without a catalogue: immediate changes to any product), each of which gives \
             the rest of the old period back. refunded_again: a purchase refunded more than once. \
             everything_refunded: all of \(StreamAnomaly.everythingPurchasesMin) or more purchases. \
+            empty_period: periods that give no access, because the purchase is not before the \
+            expiry. \
             Reads the whole log once; memory does not grow with it.
             """
     )

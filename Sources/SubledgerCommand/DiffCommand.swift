@@ -10,7 +10,8 @@ struct DiffCommand: AsyncParsableCommand {
         abstract: "What changed in the knowledge of a customer between two positions or instants.",
         discussion: """
             Lines with − were believed at the first and not at the second, lines with + the other \
-            way round: first the access, then the periods.
+            way round: first the access, then the periods, then money, refunds, one-time purchases, \
+            changes of plan, the state of the renewal and, as of --at, eligibility for offers.
             """
     )
 
@@ -25,7 +26,10 @@ struct DiffCommand: AsyncParsableCommand {
     )
     var known: (KnownAt, KnownAt)
 
-    @Option(help: "Whose subscriptions: at this instant. Default: now.", transform: Clock.instant)
+    @Option(
+        help: "Whose subscriptions, and which eligibility: at this instant. Default: now.",
+        transform: Clock.instant
+    )
     var at: Instant?
 
     @OptionGroup var database: DatabaseOptions
@@ -36,9 +40,16 @@ struct DiffCommand: AsyncParsableCommand {
         let instant = at ?? .systemClock()
         let before = try await customer.ask(ledger, at: instant, knownAt: known.0)
         let after = try await customer.ask(ledger, at: instant, knownAt: known.1)
+        let old = try await ledger.catalogues(knownAt: known.0)
+        let new = try await ledger.catalogues(knownAt: known.1)
         await ledger.log.close()
         for line in after.grounds.lines { Terminal.write(line) }
-        let difference = KnowledgeDifference(before, after)
+        let difference = KnowledgeDifference(
+            before,
+            after,
+            statedBefore: KnownStatement.all(of: before, at: instant, old),
+            statedAfter: KnownStatement.all(of: after, at: instant, new)
+        )
         if output.json {
             try Terminal.print(json: difference.document(of: customer.id, known))
         } else {
@@ -62,15 +73,24 @@ private struct KnowledgeDifference {
     let lostAccess: [Range<Instant>]
     let gainedAccess: [Range<Instant>]
     let changes: [PeriodChange]
+    let lostStatements: [KnownStatement]
+    let gainedStatements: [KnownStatement]
     let lanes: LaneCount
 
-    init(_ before: AskedCustomer, _ after: AskedCustomer) {
+    init(
+        _ before: AskedCustomer,
+        _ after: AskedCustomer,
+        statedBefore: [KnownStatement],
+        statedAfter: [KnownStatement]
+    ) {
         let old = before.histories.map { ActivePeriods(Timeline($0.latest)) }
         let new = after.histories.map { ActivePeriods(Timeline($0.latest)) }
         let access = AccessDifference(from: old.flatMap(\.active), to: new.flatMap(\.active))
         lostAccess = access.lost
         gainedAccess = access.gained
         changes = PeriodChange.between(old.flatMap(\.rows), new.flatMap(\.rows))
+        lostStatements = KnownStatement.missing(of: statedBefore, in: statedAfter)
+        gainedStatements = KnownStatement.missing(of: statedAfter, in: statedBefore)
         lanes = after.lanes
     }
 
@@ -87,6 +107,15 @@ private struct KnowledgeDifference {
                     "+ period  \(KnowledgeDifference.text(row))  (\(change.role.rawValue), "
                         + "\(positions))"
                 )
+            }
+        }
+        for aspect in KnownStatement.Aspect.allCases {
+            lines += lostStatements.filter { $0.aspect == aspect }.map {
+                "− \(aspect.rawValue)  \($0.words)"
+            }
+            lines += gainedStatements.filter { $0.aspect == aspect }.map {
+                "+ \(aspect.rawValue)  \($0.words)"
+                    + ($0.positions.isEmpty ? "" : "  (\($0.positions.marks(lanes: lanes)))")
             }
         }
         return ([id] + (lines.isEmpty ? ["nothing changed"] : lines)).joined(separator: "\n")
@@ -112,6 +141,8 @@ private struct KnowledgeDifference {
                     ])
                 }
             ),
+            "lost": .array(lostStatements.map { $0.document(lanes: lanes) }),
+            "gained": .array(gainedStatements.map { $0.document(lanes: lanes) }),
         ])
     }
 

@@ -322,7 +322,7 @@ private struct SampleSection {
             return item(
                 event.position,
                 event.occurredAt,
-                "\(event.role.rawValue) \(event.period.productId) \(type)",
+                "\(event.role.rawValue) \(event.productId) \(type)",
                 "recorded \(event.recordedAt.clock), \(source)"
             )
         }

@@ -109,7 +109,7 @@ struct EligibilityDocument: Encodable {
 }
 
 /// A verdict about one kind of offer in the words of the command line.
-private struct Ruling {
+struct Ruling {
     let isEligible: Bool
     let rule: String
     let blocking: BlockingTransaction?

@@ -33,6 +33,7 @@ struct ExplanationAnswer {
             "entitled": answer(explanation.entitled, now),
             "served": answer(explanation.served, then),
             "difference": difference,
+            "refundsAfterEnd": .array(explanation.refundsAfterEnd.map(refund)),
             "because": .array(explanation.because.map(because)),
             "changesIf": .array(
                 explanation.changesIf.map { position in
@@ -59,6 +60,34 @@ struct ExplanationAnswer {
                 "time": JSONTree(iso: marks.time),
             ]),
             "period": answer.period.map(period) ?? .null,
+            "oneTimePurchase": answer.oneTimePurchase.map(oneTimePurchase) ?? .null,
+        ])
+    }
+
+    private func refund(_ refund: RefundCase) -> JSONTree {
+        .object([
+            "originalTransactionId": .text(refund.stream.originalTransactionId),
+            "productId": .text(refund.productId),
+            "purchaseDate": JSONTree(iso: refund.purchaseDate),
+            "refunded": JSONTree(iso: refund.refunded),
+            "kind": JSONTree(refund.kind?.rawValue),
+            "refundedMilliunits": JSONTree(refund.refundedMilliunits),
+            "currency": JSONTree(refund.currency),
+            "positions": .array(refund.positions.map { JSONTree($0, lanes: customer.lanes) }),
+        ])
+    }
+
+    private func oneTimePurchase(_ purchase: OneTimePurchase) -> JSONTree {
+        .object([
+            "kind": .text(purchase.kind.rawValue),
+            "productId": .text(purchase.productId),
+            "purchaseDate": JSONTree(iso: purchase.purchaseDate),
+            "revocationDate": JSONTree(iso: purchase.revocationDate),
+            "familyShared": .flag(purchase.isFamilyShared),
+            "originalTransactionId": .text(purchase.stream.originalTransactionId),
+            "positions": .array(
+                purchase.positions.map { JSONTree($0, lanes: customer.lanes) }
+            ),
         ])
     }
 
@@ -157,6 +186,7 @@ extension ExplanationAnswer {
         in ledger: Ledger
     ) async throws {
         let now = try await KnowledgeMarks(of: asked, knownAt: knownAt, in: ledger.log)
+        let catalogues = try await ledger.catalogues(knownAt: knownAt)
         self.init(
             customer: asked,
             product: product,
@@ -164,14 +194,14 @@ extension ExplanationAnswer {
                 asked.histories,
                 at: instant,
                 product: product,
-                under: policy
+                under: policy,
+                catalogues
             ),
             askedKnownAt: askedKnownAt ?? knownAt,
             now: now,
             then: try await KnowledgeMarks(of: asked, at: instant, notAfter: now, in: ledger.log),
             evidence: try await asked.evidence(in: ledger.log),
-            catalogueVersion: try await ledger.catalogues(knownAt: knownAt).version(at: instant)?
-                .version
+            catalogueVersion: catalogues.version(at: instant)?.version
         )
     }
 }

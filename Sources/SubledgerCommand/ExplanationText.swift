@@ -21,7 +21,7 @@ struct ExplanationText {
 
     /// All lines, without a line break at the end.
     var text: String {
-        var lines = [title, ""] + verdicts + [difference, ""]
+        var lines = [title, ""] + verdicts + [difference] + refundsAfterEnd + [""]
         if !explanation.rowsNow.isEmpty || !explanation.rowsThen.isEmpty { lines += picture }
         lines += answer.customer.grounds.lines.map { "  " + $0 }
         lines += answer.customer.erasures.lines(lanes: lanes).map { "  " + $0 }
@@ -66,6 +66,8 @@ struct ExplanationText {
     private func reason(_ given: AccessAnswer) -> String {
         switch given {
         case .access(let row): "\(row.kind.rawValue) \(span(row))"
+        case .owned(let purchase): "owned: \(span(purchase))"
+        case .notOwned(let reason, let purchase): "\(reason.words): \(span(purchase))"
         case .none(_, nil) where answer.customer.erasures.tookEverything:
             "not known any more: it was erased"
         case .none(let reason, nil): reason.words
@@ -77,6 +79,12 @@ struct ExplanationText {
         "\(row.productId) \(row.validFrom.clock) \(arrow) \(row.validTo.clock)"
     }
 
+    private func span(_ purchase: OneTimePurchase) -> String {
+        let revoked = purchase.revocationDate.map { ", revoked \($0.clock)" } ?? ""
+        return "\(purchase.productId) (\(purchase.kind.words)), bought "
+            + "\(purchase.purchaseDate.clock)\(revoked)"
+    }
+
     private var difference: String {
         guard let stretch = explanation.difference else {
             return "  \(arrow) the answer then was right"
@@ -84,6 +92,18 @@ struct ExplanationText {
         let kind = stretch.kind == .wronglyDenied ? "wrongly denied" : "wrongly granted"
         return "  \(arrow) \(kind) for \(Duration.words(stretch.seconds)) "
             + "(\(stretch.from.clock) \(arrow) \(stretch.to.clock)): \(stretch.cause.words)"
+    }
+
+    private var refundsAfterEnd: [String] {
+        explanation.refundsAfterEnd.map { refund in
+            let date = refund.refunded.map { " " + $0.clock } ?? ""
+            let amount = refund.refundedMilliunits.map {
+                ", \(Amount.text($0, refund.currency)) given back"
+            }
+            return "  refunded after its end: \(refund.productId) of "
+                + "\(refund.purchaseDate.clock), on\(date)\(amount ?? ""); the access stays "
+                + "(\(refund.positions.marks(lanes: lanes)))"
+        }
     }
 
     private var picture: [String] {
@@ -114,7 +134,7 @@ struct ExplanationText {
             table.add([
                 " \(index + 1)", event.position.mark(lanes: lanes), event.occurredAt.clock,
                 type.isEmpty ? "(no notification)" : type, event.role.rawValue,
-                span(event.period),
+                event.period.map(span) ?? event.oneTimePurchase.map(span) ?? "",
                 "\(event.recordedAt.clock), \(Duration.words(event.lagSeconds)) late, \(source)"
                     + said,
             ])
@@ -168,6 +188,7 @@ extension NoAccessReason {
         case .refunded: "refunded"
         case .revoked: "family sharing ended"
         case .upgraded: "another product took its place"
+        case .notJudged: "one-time purchase, not judged"
         }
     }
 }

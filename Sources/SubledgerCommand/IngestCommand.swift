@@ -182,6 +182,7 @@ struct IngestCommand: AsyncParsableCommand {
                 + (report.erased > 0
                     ? "; \(report.erased) facts refused, because their subscription was erased"
                     : "")
+                + (report.leftOut > 0 ? "; \(report.leftOut) statements left out" : "")
                 + (report.unchanged > 0 ? "; \(report.unchanged) payloads without news" : "")
                 + (skipped > 0 ? "; \(skipped) other files passed over" : "")
                 + (place.isEmpty ? "" : "; in the log up to \(place)")
@@ -198,6 +199,7 @@ struct IngestCommand: AsyncParsableCommand {
         let duplicates: Int
         let erased: Int
         let unchanged: Int
+        let leftOut: Int
         let rejected: Int
         let streams: Int
         let skipped: Int
@@ -224,6 +226,7 @@ struct IngestCommand: AsyncParsableCommand {
             duplicates = report.duplicates
             erased = report.erased
             unchanged = report.unchanged
+            leftOut = report.leftOut
             rejected = report.rejected
             streams = report.streams
             self.skipped = skipped

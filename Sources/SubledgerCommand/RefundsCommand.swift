@@ -43,7 +43,8 @@ struct RefundsCommand: AsyncParsableCommand {
         let purchases = TransactionRows(timeline, .none).rows.filter {
             hasBegun($0.time.start)
         }
-        return RefundsDocument(stream, cases, purchases, lanes: log.identity.lanes)
+        let unplaced = Refunds.unplaced(in: timeline)
+        return RefundsDocument(stream, cases, purchases, unplaced, lanes: log.identity.lanes)
     }
 
     private func hasBegun(_ start: Instant) -> Bool { at.map { start <= $0 } ?? true }
@@ -62,6 +63,8 @@ struct RefundsDocument: Encodable {
     let environment: String
     let refunds: [Case]
     let purchases: [Purchase]
+    /// Announcements of which no purchase is known.
+    let withoutPurchase: [PositionValue]
 
     struct Case: Encodable {
         let productId: String
@@ -133,6 +136,7 @@ struct RefundsDocument: Encodable {
         _ stream: StreamID,
         _ cases: [RefundCase],
         _ rows: [TransactionRow],
+        _ unplaced: [Position],
         lanes: LaneCount
     ) {
         originalTransactionId = stream.originalTransactionId
@@ -146,6 +150,7 @@ struct RefundsDocument: Encodable {
             }
             return Purchase(row, net)
         }
+        withoutPurchase = unplaced.map { PositionValue($0, lanes: lanes) }
     }
 }
 
@@ -153,9 +158,15 @@ extension RefundsDocument {
     /// The same for people.
     fileprivate func printTable() {
         Terminal.print("\(originalTransactionId) · \(environment) · UTC")
-        if refunds.isEmpty {
+        if !withoutPurchase.isEmpty {
+            Terminal.print(
+                "of no known purchase, so that no amount is known: \(withoutPurchase.text); "
+                    + "`subledger event` shows each"
+            )
+        }
+        if refunds.isEmpty, withoutPurchase.isEmpty {
             Terminal.print("no refund was asked for or given")
-        } else {
+        } else if !refunds.isEmpty {
             Terminal.print(casesText)
         }
         var table = TextTable(["purchase", "product", "stands", "paid", "kept"])

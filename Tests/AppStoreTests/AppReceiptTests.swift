@@ -9,8 +9,8 @@ struct AppReceiptTests {
 
     private func refusal(_ content: [UInt8]) -> Rejection.Code? {
         do throws(Rejection) {
-            _ = try AppReceipt(content: content[...])
-            return nil
+            // What refuses a purchase alone leaves the others in.
+            return try AppReceipt(content: content[...]).unusable.first?.code
         } catch {
             return error.code
         }

@@ -73,7 +73,7 @@ struct MoneyQuestionTests {
             #expect(answer.streams >= ids.count)
             #expect(
                 Set(answer.counts.keys)
-                    == ["refund_loop", "refunded_again", "everything_refunded"]
+                    == ["refund_loop", "refunded_again", "everything_refunded", "empty_period"]
             )
             #expect(answer.anomalies.count == answer.counts.values.reduce(0, +))
             let counts = answer.anomalies.map(\.count)

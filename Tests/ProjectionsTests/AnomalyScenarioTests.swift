@@ -23,6 +23,18 @@ import Testing
         )
     }
 
+    @Test func `periods whose purchase is not before the expiry are reported`() throws {
+        try expect(
+            """
+            @05-20 purchase basic 05-20..03-12 woli=1
+            @05-20 purchase basic 05-21..05-21 woli=2
+            @05-20 purchase basic 05-22..06-22 woli=3
+            --- anomalies
+            empty_period 2 05-20..05-21
+            """
+        )
+    }
+
     @Test func `two, or three over a longer time, are none`() throws {
         try expect(Self.loop + "\n--- anomalies")
         try expect(

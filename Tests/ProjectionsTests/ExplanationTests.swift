@@ -175,6 +175,24 @@ import Testing
         )
     }
 
+    @Test func `a refund after the end is named, and takes no access`() throws {
+        let history = try RecordedStory(
+            """
+            03-01T00:00:05 @03-01 purchase monthly 03-01..04-01 woli=1 price=9990
+            04-10 @04-09 purchase monthly 03-01..04-01 woli=1 price=9990 revoked=04-09
+            + @04-09 notice REFUND uuid=n1 about=03-01..04-01
+            """
+        ).history
+        for (at, hasAccess) in [("03-20", true), ("04-20", false)] {
+            let explanation = Explanation([history], at: try TimelineText.instant(at))
+            #expect(explanation.entitled.hasAccess == hasAccess)
+            #expect(explanation.refundsAfterEnd.map(\.refundedMilliunits) == [9990])
+        }
+        let march = try RecordedStory(Self.march).history
+        let reversed = Explanation([march], at: try TimelineText.instant("03-03T09:00:00"))
+        #expect(reversed.refundsAfterEnd.isEmpty)
+    }
+
     @Test func `before all, nothing was bought; in an empty ledger, nothing is known`() throws {
         try expect(
             "03-01T00:00:05 @03-01 purchase monthly 03-01..04-01 woli=1",

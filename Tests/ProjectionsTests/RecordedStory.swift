@@ -104,6 +104,8 @@ extension RecordedStory {
     fileprivate static func text(_ answer: AccessAnswer) -> String {
         switch answer {
         case .access(let row): "yes \(row.kind) \(row.productId)"
+        case .owned(let purchase): "yes owned \(purchase.productId)"
+        case .notOwned(let reason, let purchase): "no \(reason) \(purchase.productId)"
         case .none(let reason, _): "no \(reason)"
         }
     }

@@ -45,6 +45,20 @@ import Testing
         )
     }
 
+    @Test func `a period shorter than a cell is access all the same`() throws {
+        let history = try RecordedStory(
+            """
+            01-01T00:00:04 @01-01 purchase monthly 01-01..02-01 woli=1
+            03-01T00:00:04 @03-01 purchase monthly 03-01T00:00:00..03-01T00:05:00 woli=2
+            05-01T00:00:04 @05-01 purchase monthly 05-01..06-01 woli=3
+            """
+        ).history
+        let explanation = Explanation([history], at: try TimelineText.instant("05-15"))
+        let lines = TimelinePicture(explanation, of: [history], style: .ascii).lines
+        let access = try #require(lines.first { $0.hasPrefix("  access") })
+        #expect(access.contains(/#+\.+#\.+#+/), "\(access)")
+    }
+
     @Test(arguments: [0, 60, 61, 80, 100, 173, 400])
     func `no line is longer than the terminal, and omitted labels are counted`(width: Int) throws {
         let picture = try picture(.unicode, width: width)

@@ -5,7 +5,8 @@ import Testing
 /// A history as text: one fact a line, then for each table `--- TABLE` and the rows it must give.
 ///
 /// Facts: `@AS-OF purchase PRODUCT FROM..TO [id=] [woli=] [upgraded] [revoked=] [type=] [offer=]
-/// [discount=] [price=] [group=] [family] [reason=]`, `@AS-OF once PRODUCT FROM` (never expires),
+/// [discount=] [price=] [group=] [family] [reason=] [kind=] [extra=]`, where `kind` is Apple's
+/// `type`, `@AS-OF once PRODUCT FROM` (never expires),
 /// `@AS-OF renewal [of=] [grace=] [auto=] [retry] [intent=] [product=] [next=] [consent=]
 /// [recent=]`, `@AS-OF notice TYPE [SUBTYPE] uuid= [status=] [about=FROM[..TO]]`; `via=` names an
 /// older format. Times
@@ -140,6 +141,8 @@ private struct FactDraft {
         case "woli": content[.webOrderLineItemId] = .text(value)
         case "upgraded": content[.isUpgraded] = .boolean(true)
         case "family": content[.inAppOwnershipType] = .text("FAMILY_SHARED")
+        case "kind": content[.type] = .text(value.replacing("_", with: " "))
+        case "extra": content[.extra] = .text(value)
         case "type": content[.revocationType] = .text(value)
         case "revoked": content[.revocationDate] = .instant(try TimelineText.instant(value))
         case "discount": content[.offerDiscountType] = .text(value)

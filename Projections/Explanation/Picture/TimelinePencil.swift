@@ -27,27 +27,46 @@ struct TimelinePencil {
         return lane
     }
 
-    /// Which kind of period gives access, column by column.
-    func access(_ name: String, _ rows: [ActivePeriod]) -> TimelineLane {
+    /// Which kind of period gives access, column by column; what is owned, as what is paid for.
+    ///
+    /// A column shows its middle. A period that lies between two middles has one cell all the same,
+    /// where no other access has it.
+    func access(
+        _ name: String,
+        _ rows: [ActivePeriod],
+        _ oneTime: [OneTimePurchase]
+    ) -> TimelineLane {
         var lane = lane(name)
-        guard let first = rows.map(\.validFrom).min() else { return lane }
+        let starts = rows.map(\.validFrom) + oneTime.flatMap(\.owned).map(\.lowerBound)
+        guard let first = starts.min() else { return lane }
+        func answer(at instant: Instant) -> AccessAnswer {
+            AccessAnswer(rows, oneTime, isKnown: true, at: instant)
+        }
         for column in 0..<axis.columns {
             let instant = axis.middle(of: column)
-            let answer = AccessAnswer(rows, isKnown: true, at: instant)
-            if case .access(let row) = answer {
+            switch answer(at: instant) {
+            case .access(let row): lane.set(column, glyphs.cell(row.kind))
+            case .owned: lane.set(column, glyphs.paid)
+            case .none, .notOwned:
+                if instant >= first { lane.set(column, glyphs.nothing) }
+            }
+        }
+        let isFree = lane.cells.map { $0 == " " || $0 == glyphs.nothing }
+        let short = rows.filter { $0.validFrom < $0.validTo && axis.isBetweenMiddles($0) }
+        for row in short {
+            let column = axis.column(of: row.validFrom)
+            if isFree.indices.contains(column), isFree[column] {
                 lane.set(column, glyphs.cell(row.kind))
-            } else if instant >= first {
-                lane.set(column, glyphs.nothing)
             }
         }
         for row in rows where row.endReason == .refunded || row.endReason == .revoked {
-            if axis.start <= row.validTo, row.validTo < axis.end {
-                lane.set(axis.column(of: row.validTo), glyphs.refund)
-            }
+            guard axis.start <= row.validTo, row.validTo < axis.end else { continue }
+            let column = axis.column(of: row.validTo)
+            // The only cell of a short period is left to it.
+            let isTaken = short.contains { axis.column(of: $0.validFrom) == column }
+            lane.set(isTaken ? min(column + 1, axis.columns - 1) : column, glyphs.refund)
         }
-        if AccessAnswer(rows, isKnown: true, at: axis.end).hasAccess {
-            lane.set(axis.columns - 1, glyphs.onward)
-        }
+        if answer(at: axis.end).hasAccess { lane.set(axis.columns - 1, glyphs.onward) }
         return lane
     }
 
@@ -130,16 +149,31 @@ extension Timeline {
                 purchase.assertions.state(of: .inAppOwnershipType)
                     != .value(.text("FAMILY_SHARED"))
             else { return nil }
-            return MoneyLabel(at: purchase.purchaseDate, text: "+" + amountText(price))
+            var citations = Citations()
+            let amount = CurrencyAmount(price, purchase.text(.currency, citing: &citations))
+            return MoneyLabel(at: purchase.purchaseDate, text: "+" + amount.number)
         }
         let refunds = Refunds(self).rows.compactMap { refund -> MoneyLabel? in
             guard refund.expiresDate != nil, let revoked = refund.revoked,
                 let given = refund.givenMilliunits, given > 0
             else { return nil }
             let undone = refund.reversed == nil ? "" : " " + glyphs.reversed
-            return MoneyLabel(at: revoked, text: glyphs.minus + amountText(given) + undone)
+            let amount = CurrencyAmount(given, refund.currency).number
+            return MoneyLabel(at: revoked, text: glyphs.minus + amount + undone)
         }
         return charges + refunds
+    }
+}
+
+extension TimelineAxis {
+    // Whether a period is on the axis, and no column's middle lies in it.
+    fileprivate func isBetweenMiddles(_ row: ActivePeriod) -> Bool {
+        guard start <= row.validFrom, row.validFrom < end else { return false }
+        let column = column(of: row.validFrom)
+        return ![column, column + 1].contains { column in
+            let instant = middle(of: column)
+            return row.validFrom <= instant && instant < row.validTo
+        }
     }
 }
 
@@ -148,11 +182,4 @@ extension ActivePeriod {
     fileprivate var shortProductId: String {
         productId.split(separator: ".").suffix(2).joined(separator: ".")
     }
-}
-
-/// Milliunits of any currency as a number with two decimals at least (app-store.md §D.1).
-private func amountText(_ milliunits: Int64) -> String {
-    let (whole, rest) = (milliunits / 1000, milliunits % 1000)
-    let digits = String(rest + 1000).dropFirst()
-    return "\(whole)." + (digits.hasSuffix("0") ? digits.dropLast() : digits)
 }

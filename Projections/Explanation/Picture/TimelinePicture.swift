@@ -58,8 +58,9 @@ public struct TimelinePicture: Sendable {
         let timelines = histories.map { Timeline($0.latest) }
         let lanes = [
             pencil.labels, pencil.marks(asked: explanation.at),
-            pencil.access("access", explanation.rowsNow),
-            pencil.access("then", explanation.rowsThen), pencil.products(explanation.rowsNow),
+            pencil.access("access", explanation.rowsNow, explanation.oneTimeNow),
+            pencil.access("then", explanation.rowsThen, explanation.oneTimeThen),
+            pencil.products(explanation.rowsNow),
             pencil.renewals(timelines), pencil.money(timelines),
         ]
         let notes = ["access": "   now known", "then": "   known at asked time"]

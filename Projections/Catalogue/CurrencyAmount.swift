@@ -1,0 +1,55 @@
+/// An amount of money as people write it: with the decimals that its currency has.
+///
+/// Apple's amounts are milliunits of every currency (app-store.md §D.1). A part of a price may not
+/// be a whole number of the smallest unit; it is rounded to it here, halves away from zero, and
+/// stays exact wherever it is stored.
+public struct CurrencyAmount: Hashable, Sendable {
+    private let milliunits: Int64
+    private let currency: String?
+
+    /// An amount in a currency of ISO 4217; nil where no format named one.
+    public init(_ milliunits: Int64, _ currency: String?) {
+        self.milliunits = milliunits
+        self.currency = currency
+    }
+
+    /// The number and the currency: `9.99 USD`, `400 JPY`.
+    public var text: String { number + (currency.map { " \($0)" } ?? "") }
+
+    /// The number alone; without a currency with two decimals, and a third where it needs it.
+    public var number: String {
+        let sign = milliunits < 0 ? "-" : ""
+        guard let decimals else {
+            let (whole, rest) = milliunits.magnitude.quotientAndRemainder(dividingBy: 1000)
+            let digits = String(rest + 1000).dropFirst()
+            return "\(sign)\(whole)." + (digits.hasSuffix("0") ? digits.dropLast() : digits)
+        }
+        let step = CurrencyAmount.powersOfTen[CurrencyAmount.milliunitDecimals - decimals]
+        let (units, rest) = milliunits.magnitude.quotientAndRemainder(dividingBy: step)
+        let rounded = units + (rest * 2 >= step ? 1 : 0)
+        guard decimals > 0 else { return (rounded == 0 ? "" : sign) + "\(rounded)" }
+        let scale = CurrencyAmount.powersOfTen[decimals]
+        let (whole, fraction) = rounded.quotientAndRemainder(dividingBy: scale)
+        return (rounded == 0 ? "" : sign) + "\(whole)."
+            + String(fraction + scale).dropFirst()
+    }
+
+    private var decimals: Int? {
+        guard let currency else { return nil }
+        if CurrencyAmount.withoutDecimals.contains(currency) { return 0 }
+        return CurrencyAmount.withThreeDecimals.contains(currency) ? 3 : 2
+    }
+
+    private static let milliunitDecimals = 3
+    private static let powersOfTen: [UInt64] = [1, 10, 100, 1000]
+
+    // The minor units of ISO 4217 (www.six-group.com/en/products-services/financial-information/
+    // market-reference-data/data-standards.html, list one); all others have two.
+    private static let withoutDecimals: Set<String> = [
+        "BIF", "CLP", "DJF", "GNF", "ISK", "JPY", "KMF", "KRW", "PYG", "RWF", "UGX", "UYI", "VND",
+        "VUV", "XAF", "XOF", "XPF",
+    ]
+    private static let withThreeDecimals: Set<String> = [
+        "BHD", "CLF", "IQD", "JOD", "KWD", "LYD", "OMR", "TND", "UYW",
+    ]
+}

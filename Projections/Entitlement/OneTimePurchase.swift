@@ -1,0 +1,103 @@
+public import Events
+
+/// A purchase that does not renew and has no end of its own: a consumable, a non-consumable or a
+/// non-renewing subscription.
+///
+/// Only a non-consumable is access: it is owned from its purchase until Apple revokes it
+/// (developer.apple.com/documentation/storekit/transaction/currententitlements). Whether the goods
+/// of a consumable are used up, and how long a non-renewing subscription lasts, only the app knows
+/// (app-store.md §G-35); they are not judged.
+public struct OneTimePurchase: Hashable, Sendable {
+    /// Apple's original transaction id and its environment.
+    public let stream: StreamID
+    /// The product; empty where no format said it.
+    public let productId: String
+    /// When it was bought, in whole seconds; of what was restored since, the first date.
+    public let purchaseDate: Instant
+    /// What kind of product it is.
+    public let kind: Kind
+    /// Whether another member of the family bought it (app-store.md §G-33).
+    public let isFamilyShared: Bool
+    /// When Apple revoked it, as stated last; nil while it stands.
+    public let revocationDate: Instant?
+    /// The times at which it is owned, ascending; empty where the kind is not judged.
+    public let owned: [Range<Instant>]
+    /// The events that decide this, ascending, each once.
+    public let positions: [Position]
+
+    /// What kind of product it is; the raw value is the word for JSON.
+    public enum Kind: String, CaseIterable, Sendable {
+        /// Bought once and owned from then on.
+        case nonConsumable
+        /// Used up by the app.
+        case consumable
+        /// As long as the app says.
+        case nonRenewing
+        /// Neither Apple's `type` nor the catalogue names the kind, as in a receipt.
+        case unknown
+
+        fileprivate init(type: String) {
+            switch type {
+            case "Non-Consumable": self = .nonConsumable
+            case "Consumable": self = .consumable
+            case "Non-Renewing Subscription": self = .nonRenewing
+            default: self = .unknown
+            }
+        }
+    }
+
+    /// Whether it can be judged at all.
+    public var isJudged: Bool { kind == .nonConsumable }
+
+    /// Whether it is owned at an instant.
+    public func isOwned(at instant: Instant) -> Bool { owned.contains { $0.contains(instant) } }
+
+    /// The one-time purchases of a timeline, by date.
+    public static func all(
+        of timeline: Timeline,
+        _ catalogues: CatalogueHistory = .none
+    ) -> [OneTimePurchase] {
+        timeline.oneTimePurchases.map { OneTimePurchase($0, of: timeline, catalogues) }
+    }
+
+    private init(_ purchase: Purchase, of timeline: Timeline, _ catalogues: CatalogueHistory) {
+        var citations = Citations()
+        citations.cite(purchase.datesOffset)
+        var kind = Kind(type: purchase.text(.type, citing: &citations) ?? "")
+        if kind == .unknown,
+            case .other(let product) = catalogues.product(
+                purchase.productId,
+                at: purchase.purchaseDate
+            )
+        {
+            kind = Kind(type: product.type)
+        }
+        stream = timeline.stream
+        productId = purchase.productId
+        purchaseDate = purchase.purchaseDate
+        self.kind = kind
+        isFamilyShared = purchase.isFamilyShared
+        revocationDate = purchase.instant(.revocationDate, citing: &citations)
+        owned = kind == .nonConsumable ? purchase.ownedTimes(under: timeline.policy) : []
+        positions = citations.positions(lane: timeline.lane)
+    }
+
+    // By date, then by all that tells two of them apart, so that no order of arrival decides.
+    static func areInOrder(_ left: OneTimePurchase, _ right: OneTimePurchase) -> Bool {
+        if left.purchaseDate != right.purchaseDate { return left.purchaseDate < right.purchaseDate }
+        if left.stream != right.stream { return left.stream < right.stream }
+        return byBytes(left.productId, right.productId) ?? false
+    }
+}
+
+extension Purchase {
+    fileprivate func ownedTimes(under policy: AccessPolicy) -> [Range<Instant>] {
+        guard policy.familyGivesAccess || !isFamilyShared else { return [] }
+        var end = Instant(milliseconds: .max)
+        if case .value(.instant(let date)) = state(of: .revocationDate) {
+            end = max(date, purchaseDate)
+        }
+        let gaps = policy.reversalIsRetroactive ? [] : suspensions
+        return [purchaseDate..<end].subtracting(gaps.map { $0.from..<$0.to }).filter { !$0.isEmpty }
+    }
+}

@@ -1,0 +1,78 @@
+internal import Events
+
+/// What Apple gave back for single items of an Advanced Commerce purchase.
+///
+/// A transaction lists them as `advancedCommerceInfo.items[].refunds[]`, each with its amount in
+/// milliunits and its date; the purchase itself goes on while other items stand
+/// (developer.apple.com/documentation/appstoreserverapi/advancedcommercerefund).
+struct ItemRefunds: Hashable {
+    /// The sum of the amounts; nil where one of them is not stated, or the sum is no such number.
+    let milliunits: Int64?
+    /// The latest date of a refund; nil where none is stated.
+    let date: Instant?
+
+    /// The refunds that the properties in `extra` list; nil where they list none.
+    init?(extra: String) {
+        guard let info = ExtraObject(extra)["advancedCommerceInfo"],
+            let items = ExtraObject(info)["items"]
+        else { return nil }
+        let refunds = ExtraObject.elements(of: items)
+            .compactMap { ExtraObject($0)["refunds"] }
+            .flatMap { ExtraObject.elements(of: $0) }
+            .map { ExtraObject($0) }
+        guard !refunds.isEmpty else { return nil }
+        milliunits = refunds.reduce(0 as Int64?) { sum, refund in
+            guard let sum, let amount = ItemRefunds.integer(refund["refundAmount"]) else {
+                return nil
+            }
+            let (total, overflow) = sum.addingReportingOverflow(amount)
+            return overflow ? nil : total
+        }
+        date = refunds.compactMap { ItemRefunds.integer($0["refundDate"]) }.max()
+            .map { Instant(milliseconds: $0) }
+    }
+
+    private static func integer(_ raw: Substring.UTF8View?) -> Int64? {
+        raw.flatMap { String($0) }.flatMap { Int64($0) }
+    }
+}
+
+extension Purchase {
+    /// What was said about refunds of its items, one event an as-of from the first refund on.
+    var itemRefundEvents: [RefundMachine.Event] {
+        guard mayHaveItemRefunds else { return [] }
+        var events: [RefundMachine.Event] = []
+        var sweep = Sweep(assertions)
+        while sweep.advance() {
+            // Only the signed transaction lists items, so that only its silence says something.
+            guard let asOf = sweep.asOf, let offset = sweep.decider(of: .extra),
+                assertions.sorted.contains(where: {
+                    $0.offset == offset && $0.content.format == .signedTransaction
+                })
+            else { continue }
+            switch sweep.fresh(.extra) {
+            case .unknown: continue
+            case .value(.text(let extra)):
+                if let refunds = ItemRefunds(extra: extra) {
+                    events.append(.init(asOf: asOf, word: .itemRefund(refunds), offset: offset))
+                    continue
+                }
+            default: break
+            }
+            if !events.isEmpty {
+                events.append(.init(asOf: asOf, word: .itemDenial, offset: offset))
+            }
+        }
+        return events
+    }
+
+    /// Whether any statement, later ones aside, lists a refund of an item.
+    var wasAnItemRefunded: Bool { !itemRefundEvents.isEmpty }
+
+    // Nearly no purchase is of Advanced Commerce, and few have properties without a tag.
+    private var mayHaveItemRefunds: Bool {
+        assertions.sorted.contains { assertion in
+            assertion.fields.contains(.extra) && assertion.content.carried.contains(.extra)
+        }
+    }
+}

@@ -1,0 +1,185 @@
+import EventLog
+import Events
+import Foundation
+import Postgres
+import TestSupport
+import Testing
+
+/// What the questions say of one-time purchases, of refunds after the end, and of amounts.
+@Suite(.enabled { await TestServer.isAvailable })
+struct OneTimeQuestionTests {
+    private struct AccessDocument: Decodable {
+        struct OneTime: Decodable {
+            let originalTransactionId: String
+            let productId: String
+            let purchaseDate: Int64
+            let kind: String
+            let familyShared: Bool
+            let positions: [Int64]
+        }
+        let access: Bool
+        let until: Int64?
+        let products: [String]
+        let owned: [OneTime]
+        let notJudged: [OneTime]
+    }
+
+    private struct DiffDocument: Decodable {
+        struct Statement: Decodable {
+            let aspect: String
+            let originalTransactionId: String?
+            let text: String
+            let positions: [Int64]
+        }
+        let lost: [Statement]
+        let gained: [Statement]
+    }
+
+    private struct RefundDocument: Decodable {
+        struct Refund: Decodable {
+            let productId: String
+            let refundedMilliunits: Int64?
+            let currency: String?
+            let positions: [Int64]
+        }
+        struct Answer: Decodable {
+            let access: Bool
+            let reason: String?
+        }
+        let entitled: Answer
+        let refundsAfterEnd: [Refund]
+    }
+
+    @Test func `a non-consumable gives access by its product, a consumable is not judged`()
+        async throws
+    {
+        try await withStory { command in
+            func access(_ id: String, _ product: String, exit: Int32) async throws -> AccessDocument
+            {
+                try await command.json(
+                    AccessDocument.self,
+                    exit: exit,
+                    "access",
+                    id,
+                    "--product",
+                    product,
+                    "--at",
+                    "2026-06-01"
+                )
+            }
+            let owned = try await access("2000", "pro.unlock", exit: 0)
+            #expect(owned.access && owned.until == nil && owned.products == ["pro.unlock"])
+            #expect(owned.owned.map(\.kind) == ["nonConsumable"] && owned.notJudged.isEmpty)
+            let coins = try await access("3000", "coins", exit: 1)
+            #expect(!coins.access && coins.owned.isEmpty)
+            #expect(coins.notJudged.map(\.kind) == ["consumable"])
+            let yes = try await command.expect(0, "access", "2000", "--at", "2026-06-01")
+            #expect(yes.contains("access  yes") && yes.contains("owned"), "\(yes)")
+            let no = try await command.expect(1, "access", "3000", "--at", "2026-06-01")
+            #expect(no.contains("no: one-time purchase, not judged"), "\(no)")
+            let why = try await command.expect(0, "explain", "2000", "--at", "2026-06-01")
+            #expect(why.contains("owned: pro.unlock"), "\(why)")
+            #expect(!why.contains("never bought"), "\(why)")
+            let unjudged = try await command.expect(0, "explain", "3000", "--at", "2026-06-01")
+            #expect(unjudged.contains("one-time purchase, not judged: coins"), "\(unjudged)")
+        }
+    }
+
+    @Test func `diff over a refund names the money, and explain the refund after the end`()
+        async throws
+    {
+        try await withStory { command in
+            let diff = try await command.expect(0, "diff", "1000", "--known", "3..4")
+            #expect(!diff.contains("nothing changed"), "\(diff)")
+            #expect(
+                diff.contains("− money  monthly 2026-02-01 00:00:00 paid 600 JPY, kept 600 JPY")
+            )
+            #expect(diff.contains("kept 200 JPY"), "\(diff)")
+            #expect(diff.contains("+ refund  refunded untyped monthly"), "\(diff)")
+            #expect(diff.contains("gives back 400 JPY"), "\(diff)")
+            let document = try await command.json(
+                DiffDocument.self,
+                "diff",
+                "1000",
+                "--known",
+                "3..4"
+            )
+            #expect(Set(document.gained.map(\.aspect)).isSuperset(of: ["money", "refund"]))
+            #expect(document.lost.map(\.aspect).contains("money"))
+            let explained = try await command.json(
+                RefundDocument.self,
+                "explain",
+                "1000",
+                "--at",
+                "2026-03-20"
+            )
+            #expect(explained.entitled.reason == "expired")
+            let refund = try #require(explained.refundsAfterEnd.first)
+            #expect(refund.refundedMilliunits == 399_996 && refund.currency == "JPY")
+            let text = try await command.expect(0, "explain", "1000", "--at", "2026-02-20")
+            #expect(text.contains("refunded after its end: monthly"), "\(text)")
+            #expect(text.contains("400 JPY given back"), "\(text)")
+            #expect(try await command.expect(0, "refunds", "1000").contains("400 JPY"))
+        }
+    }
+
+    // A month and its refund after the end, a non-consumable, a consumable.
+    private func withStory(_ body: (Command) async throws -> Void) async throws {
+        try await withLedger { command, settings in
+            let log = try await EventLog.open(settings)
+            var month = Content(format: .signedTransaction)
+            month[.transactionId] = .text("t1")
+            month[.productId] = .text("monthly")
+            month[.price] = .integer(600_000)
+            month[.currency] = .text("JPY")
+            var refunded = month
+            refunded[.revocationDate] = .instant(try #require(Instant("2026-03-10")))
+            refunded[.revocationPercentage] = .integer(66_666)
+            var unlock = Content(format: .signedTransaction)
+            unlock[.transactionId] = .text("2000")
+            unlock[.productId] = .text("pro.unlock")
+            unlock[.type] = .text("Non-Consumable")
+            var coins = unlock
+            coins[.transactionId] = .text("3000")
+            coins[.productId] = .text("coins")
+            coins[.type] = .text("Consumable")
+            for (id, content, end, asOf) in [
+                ("2000", unlock, nil, "2026-02-01"), ("3000", coins, nil, "2026-02-01"),
+                ("1000", month, "2026-03-01", "2026-02-01"),
+                ("1000", refunded, "2026-03-01", "2026-03-11"),
+            ] as [(String, Content, String?, String)] {
+                _ = try await log.append(try Self.fact(id, content, until: end, asOf: asOf))
+            }
+            await log.close()
+            try await body(command)
+        }
+    }
+
+    private static func fact(
+        _ id: String,
+        _ content: Content,
+        until end: String?,
+        asOf: String
+    ) throws -> Verified<[Fact]> {
+        let asOf = try #require(Instant(asOf))
+        let fact = Fact(
+            stream: StreamID(environment: .production, originalTransactionId: id),
+            bundleId: "example.subledger",
+            kind: .transaction,
+            purchaseDate: Instant("2026-02-01"),
+            expiresDate: try end.map { try #require(Instant($0)) },
+            asOf: asOf,
+            content: content
+        )
+        return Verified(
+            [fact],
+            evidence: Evidence(
+                payload: Array("\(id) \(asOf)".utf8),
+                kind: .signedTransaction,
+                source: "test",
+                verification: .signed(root: .zero),
+                receivedAt: asOf
+            )
+        )
+    }
+}

@@ -1,0 +1,131 @@
+import Events
+import Projections
+import Testing
+
+/// Refunds of which Apple states a part, or hardly anything.
+@Suite struct PartialRefundTests {
+    @Test func `a percentage counts whatever the type of the refund is called`() throws {
+        for type in ["", " type=REFUND_GOODWILL"] {
+            try expect(
+                """
+                @04-02 purchase basic 03-20..04-20 price=10000 revoked=04-02 percentage=67932\(type)
+                --- refunds
+                refunded untyped current basic 03-20 revoked=04-02 part=67932 6793/10000 net
+                --- transactions
+                basic 03-20..04-20 until=04-02 n=1 paid=1 refunded=04-02 3207/10000
+                """
+            )
+        }
+        try expect(
+            """
+            @04-02 purchase basic 03-20..04-20 price=10000 revoked=04-02
+            --- refunds
+            refunded untyped current basic 03-20 revoked=04-02 10000/10000 net
+            """
+        )
+    }
+
+    @Test func `a percentage that is no part leaves the amount unknown`() throws {
+        try expect(
+            """
+            @04-02 purchase basic 03-20..04-20 price=10000 revoked=04-02 percentage=100001
+            --- refunds
+            refunded untyped current basic 03-20 revoked=04-02 part=100001 ?/10000 net
+            """
+        )
+    }
+
+    /// Apple's `advancedCommerceInfo` with these refunds of one of two items.
+    private static func commerce(_ refunds: String) -> String {
+        #"extra={"advancedCommerceInfo":{"items":[{"SKU":"a","price":6000,"refunds":["#
+            + refunds + #"]},{"SKU":"b","price":4000}],"period":"P1M"}}"#
+    }
+
+    private static let first =
+        #"{"refundAmount":1500,"refundDate":1775000000000,"refundType":"PRORATED"}"#
+    private static let second =
+        #"{"refundAmount":2500,"refundDate":1775200000000,"refundType":"CUSTOM"}"#
+
+    @Test func `the refund of an item is money given back, and its purchase goes on`() throws {
+        try expect(
+            """
+            @03-20 purchase bundle 03-20..04-20 price=10000
+            @04-02 purchase bundle 03-20..04-20 price=10000 \(Self.commerce(Self.first))
+            @04-02 notice REFUND uuid=n1 about=03-20..04-20
+            --- refunds
+            refunded items current bundle 03-20 revoked=03-31T23:33:20 told=04-02 1500/10000 net
+            --- transactions
+            bundle 03-20..04-20 n=1 paid=1 refunded=03-31T23:33:20 8500/10000
+            ---
+            paid bundle 03-20..04-20 open
+            active 03-20..04-20
+            --- movements
+            03-20 paid_start bundle 10000 "Subscribe"
+            03-31T23:33:20 exit_refund bundle -1500 "Refund"
+            """
+        )
+    }
+
+    @Test func `refunds of items add up, and a reversal takes them back`() throws {
+        let both = Self.commerce(Self.first + "," + Self.second)
+        try expect(
+            """
+            @04-02 purchase bundle 03-20..04-20 price=10000 \(Self.commerce(Self.first))
+            @04-05 purchase bundle 03-20..04-20 price=10000 \(both)
+            --- refunds
+            refunded items current bundle 03-20 revoked=04-03T07:06:40 told=04-02 4000/10000 net
+            """
+        )
+        try expect(
+            """
+            @04-02 purchase bundle 03-20..04-20 price=10000 \(Self.commerce(Self.first))
+            @04-05 purchase bundle 03-20..04-20 price=10000 \(Self.commerce(""))
+            @04-05 notice REFUND_REVERSED uuid=n1 about=03-20..04-20
+            --- refunds
+            reversed items current bundle 03-20 revoked=03-31T23:33:20 told=04-02 \
+            announced=04-05 0/10000 net
+            """
+        )
+    }
+
+    @Test func `REFUND without a statement of the refund is a case, its amount not known`() throws {
+        try expect(
+            """
+            @03-20 purchase basic 03-20..04-20 price=10000
+            @04-02 purchase basic 03-20..04-20 price=10000
+            @04-02 notice REFUND uuid=n1 about=03-20..04-20
+            --- refunds
+            refunded untyped basic 03-20 told=04-02 ?/10000 net
+            ---
+            paid basic 03-20..04-20 open
+            active 03-20..04-20
+            """
+        )
+        try expect(
+            """
+            @03-20 purchase basic 03-20..04-20 price=10000
+            @04-02 notice REFUND uuid=n1 about=03-20..04-20
+            @04-09 notice REFUND_REVERSED uuid=n2 about=03-20..04-20
+            --- refunds
+            reversed untyped basic 03-20 told=04-02 announced=04-09 0/10000 net
+            """
+        )
+    }
+
+    @Test func `REFUND of an unknown purchase is listed apart, once no statement explains it`()
+        throws
+    {
+        let lost = try TimelineText("@04-02 notice REFUND uuid=n1")
+        let timeline = MemoryLedger([lost.facts]).timeline(of: TimelineText.stream)
+        #expect(Refunds(timeline).rows.isEmpty)
+        #expect(Refunds.unplaced(in: timeline).map(\.offset) == [1])
+        let told = try TimelineText(
+            """
+            @04-02 notice REFUND uuid=n1
+            @04-02 purchase basic 03-20..04-20 revoked=04-01
+            """
+        )
+        let known = MemoryLedger([told.facts]).timeline(of: TimelineText.stream)
+        #expect(Refunds.unplaced(in: known).isEmpty)
+    }
+}
