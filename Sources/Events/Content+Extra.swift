@@ -15,7 +15,7 @@ extension Content {
         }
         for member in object.members {
             guard let field = Content.fieldOfName[member.name], self[field] == nil,
-                let value = member.value(of: field.valueType)
+                let value = field.holdsJSON ? member.document : member.value(of: field.valueType)
             else { continue }
             moved.append((member.name, field, value))
         }
@@ -46,15 +46,18 @@ extension Content {
     }()
 }
 
-/// The members of the JSON object in `extra`, each value as it is written.
-private struct ExtraObject {
-    private(set) var members: [Member] = []
+/// The members of the JSON object in `extra`, or of one inside it, each value as it is written.
+package struct ExtraObject {
+    /// The members, in the order in which they are written.
+    package private(set) var members: [Member] = []
 
-    struct Member {
-        let name: String
+    /// A member.
+    package struct Member {
+        /// Its name.
+        package let name: String
         /// The name as it is written, with its quotes.
         let rawName: Substring.UTF8View
-        let raw: Substring.UTF8View
+        package let raw: Substring.UTF8View
 
         /// The value as a field of that type has it; nil where it is none.
         func value(of type: Field.ValueType) -> FieldValue? {
@@ -76,8 +79,13 @@ private struct ExtraObject {
     }
 
     /// Takes canonical JSON apart; without members where it is something else.
-    init(_ text: String) {
-        var rest = text[...].utf8
+    package init(_ text: String) {
+        self.init(text[...].utf8)
+    }
+
+    /// Takes the value of a member apart; without members where it is not an object.
+    package init(_ raw: Substring.UTF8View) {
+        var rest = raw
         guard rest.popFirst() == UInt8(ascii: "{") else { return }
         while let name = ExtraObject.string(&rest), rest.popFirst() == UInt8(ascii: ":") {
             let value = ExtraObject.value(&rest)
@@ -85,6 +93,22 @@ private struct ExtraObject {
             members.append(Member(name: plain, rawName: name, raw: value))
             guard rest.popFirst() == UInt8(ascii: ",") else { break }
         }
+    }
+
+    /// The value of a member; nil where there is none of that name.
+    package subscript(name: String) -> Substring.UTF8View? {
+        members.first { areSameBytes($0.name, name) }?.raw
+    }
+
+    /// The elements of an array; none where it is something else.
+    package static func elements(of raw: Substring.UTF8View) -> [Substring.UTF8View] {
+        var rest = raw
+        guard rest.popFirst() == UInt8(ascii: "["), rest.first != UInt8(ascii: "]") else {
+            return []
+        }
+        var elements: [Substring.UTF8View] = []
+        repeat { elements.append(value(&rest)) } while rest.popFirst() == UInt8(ascii: ",")
+        return elements
     }
 
     mutating func remove(_ name: String) {
@@ -111,7 +135,7 @@ private struct ExtraObject {
         return rest[..<end]
     }
 
-    // A value up to the comma or the brace that ends it.
+    // A value up to the comma, the brace or the bracket that ends it.
     private static func value(_ rest: inout Substring.UTF8View) -> Substring.UTF8View {
         let start = rest
         var depth = 0
@@ -120,7 +144,11 @@ private struct ExtraObject {
                 guard string(&rest) != nil else { break }
                 continue
             }
-            if depth == 0, byte == UInt8(ascii: ",") || byte == UInt8(ascii: "}") { break }
+            if depth == 0,
+                byte == UInt8(ascii: ",") || byte == UInt8(ascii: "}") || byte == UInt8(ascii: "]")
+            {
+                break
+            }
             if byte == UInt8(ascii: "{") || byte == UInt8(ascii: "[") { depth += 1 }
             if byte == UInt8(ascii: "}") || byte == UInt8(ascii: "]") { depth -= 1 }
             rest.removeFirst()
