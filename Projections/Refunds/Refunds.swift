@@ -235,6 +235,7 @@ private struct RefundSurroundings {
                 reason: draft.revocation.reason,
                 timing: placed?.timing,
                 requested: draft.requested,
+                requestReason: draft.requested.flatMap { timeline.requestReason(at: $0, purchase) },
                 declined: draft.declined,
                 revoked: draft.revocation.date,
                 announced: draft.announced,

@@ -29,6 +29,7 @@ public final class Purchase: Sendable {
         .subscriptionGroupIdentifier, .inAppOwnershipType, .transactionReason, .quantity,
         .storefront, .currency, .price, .isUpgraded, .offerType, .offerIdentifier,
         .offerDiscountType, .revocationDate, .revocationType, .appAccountToken,
+        .billingPlanType, .commitmentInfo,
     ])
 
     init(

@@ -64,6 +64,8 @@ struct ChangesDocument: Encodable {
     struct Row: Encodable {
         let fromProductId: String
         let toProductId: String
+        let fromBillingPlanType: String?
+        let toBillingPlanType: String?
         let state: String
         let timing: String
         let `class`: String
@@ -74,6 +76,8 @@ struct ChangesDocument: Encodable {
         let catalogueVersion: Int?
         let offerType: Int64?
         let refundsPrevious: Bool
+        let estimatedRefundMilliunits: Int64?
+        let estimatedRefundCurrency: String?
         let positions: [PositionValue]
     }
 
@@ -84,6 +88,8 @@ struct ChangesDocument: Encodable {
             Row(
                 fromProductId: row.fromProductId,
                 toProductId: row.toProductId,
+                fromBillingPlanType: row.fromBillingPlanType,
+                toBillingPlanType: row.toBillingPlanType,
                 state: row.state.rawValue,
                 timing: row.timing.rawValue,
                 class: row.changeClass.rawValue,
@@ -94,6 +100,8 @@ struct ChangesDocument: Encodable {
                 catalogueVersion: row.catalogueVersion,
                 offerType: row.offerType,
                 refundsPrevious: row.refundsPrevious,
+                estimatedRefundMilliunits: row.estimatedRefundMilliunits,
+                estimatedRefundCurrency: row.estimatedRefundCurrency,
                 positions: row.positions.map { PositionValue($0, lanes: lanes) }
             )
         }
@@ -115,10 +123,18 @@ struct ChangesDocument: Encodable {
                 instant.map { Instant(milliseconds: $0).clock } ?? "–"
             }
             table.add(
-                [row.fromProductId, row.toProductId, row.class, row.timing, row.state] + instants
-                    + [row.positions.text]
+                [
+                    ChangesDocument.plan(row.fromProductId, row.fromBillingPlanType),
+                    ChangesDocument.plan(row.toProductId, row.toBillingPlanType), row.class,
+                    row.timing, row.state,
+                ] + instants + [row.positions.text]
             )
         }
         Terminal.print(table.text)
+    }
+
+    // The product, and how it is paid where Apple said so.
+    private static func plan(_ productId: String, _ billingPlanType: String?) -> String {
+        productId + (billingPlanType.map { " · \($0)" } ?? "")
     }
 }
