@@ -21,6 +21,13 @@ public struct ActivePeriod: Hashable, Sendable {
     public let kind: Kind
     /// Why it ended.
     public let endReason: EndReason
+    /// Why the subscription was not renewed at its end, in Apple's words: nil where access went on,
+    /// or Apple did not say. `renewal_states` cites the event that says it.
+    public internal(set) var expirationReason: ExpirationReason?
+    /// How the purchase is paid; nil where Apple did not say.
+    public internal(set) var billingPlan: BillingPlan?
+    /// The items of an Advanced Commerce purchase; none for all others.
+    public internal(set) var items: [CommerceItem] = []
     /// The events that caused the row, ascending, each once; in no digest and no comparison of
     /// ledgers, for they depend on the order of arrival.
     public let positions: [Position]
@@ -87,14 +94,23 @@ extension ActivePeriod {
         writer.milliseconds(validTo)
         writer.text(kind.rawValue)
         writer.text(endReason.rawValue)
+        writer.text(expirationReason?.rawValue)
+        writer.text(billingPlan?.type)
+        writer.integer(billingPlan?.commitment?.periodNumber)
+        writer.integer(billingPlan?.commitment?.periodCount)
+        writer.milliseconds(billingPlan?.commitment?.expiresDate)
+        writer.integer(billingPlan?.commitment?.priceMilliunits)
+        writer.texts(items.map(\.sku))
         return writer.row(citing: positions)
     }
 
-    /// The values of that row.
+    /// The values of that row, up to why access ended.
     package var values: [ColumnValue] {
         var writer = RowWriter()
-        return row(&writer).values
+        return Array(row(&writer).values.prefix(ActivePeriod.accessColumns))
     }
+
+    private static let accessColumns = 7
 
     // Beyond the documented order the rest of the row decides, so that no order of arrival does.
     static func areInOrder(_ left: ActivePeriod, _ right: ActivePeriod) -> Bool {

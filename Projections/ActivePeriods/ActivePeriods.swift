@@ -14,8 +14,9 @@ public struct ActivePeriods: Sendable {
         rows = timeline.folds.value({ $0.periods }, { $0.periods = $1 }) {
             let drafts = timeline.periodDrafts
             let openEnd = timeline.openEnd(of: drafts)
-            return drafts.map { $0.row(in: timeline, openEnd: openEnd) }
-                .ordered(by: ActivePeriod.areInOrder)
+            let rows = drafts.map { (period: $0.row(in: timeline, openEnd: openEnd), $0.purchase) }
+                .ordered { ActivePeriod.areInOrder($0.period, $1.period) }
+            return timeline.givingReasons(to: rows)
         }
     }
 
@@ -47,7 +48,7 @@ private struct PeriodDraft {
 
     func row(in timeline: Timeline, openEnd: Instant?) -> ActivePeriod {
         let purchase = timeline.purchases[purchase]
-        return ActivePeriod(
+        var row = ActivePeriod(
             stream: timeline.stream,
             productId: purchase.productId,
             purchaseDate: purchase.purchaseDate,
@@ -58,10 +59,39 @@ private struct PeriodDraft {
             endReason: reason ?? (validTo == openEnd ? .open : .expired),
             positions: citations.positions(lane: timeline.lane)
         )
+        row.billingPlan = purchase.billingPlan
+        row.items = purchase.commerceItems
+        return row
     }
 }
 
 extension Timeline {
+    // Rows by their start: the last access before nothing carried it on ended for Apple's reason.
+    fileprivate func givingReasons(
+        to rows: [(period: ActivePeriod, purchase: Int)]
+    ) -> [ActivePeriod] {
+        let expirations = Expirations(self)
+        guard !expirations.isEmpty else { return rows.map(\.period) }
+        var reachedEnd: Instant?
+        return rows.indices.map { index in
+            var row = rows[index].period
+            defer { reachedEnd = max(reachedEnd ?? row.validTo, row.validTo) }
+            guard row.endReason == .expired, reachedEnd.map({ $0 <= row.validTo }) ?? true else {
+                return row
+            }
+            let later = rows[(index + 1)...].lazy.map(\.period)
+            let next = later.first { $0.validTo > row.validTo }
+            if let next, next.validFrom <= row.validTo { return row }
+            row.expirationReason =
+                expirations.saying(
+                    endingAccessOf: rows[index].purchase,
+                    at: row.validTo,
+                    before: next?.validFrom
+                )?.reason
+            return row
+        }
+    }
+
     /// The rows in no order, each with the index of the purchase that it is of.
     var periodsOfPurchases: [(period: ActivePeriod, purchase: Int)] {
         let drafts = periodDrafts

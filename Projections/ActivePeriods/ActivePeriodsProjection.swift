@@ -4,7 +4,9 @@ struct ActivePeriodsProjection: Projection {
     let version = 1
     let columns = [
         "product_id", "purchase_date_ms", "expires_date_ms", "valid_from_ms", "valid_to_ms",
-        "kind", "end_reason",
+        "kind", "end_reason", "expiration_reason", "billing_plan_type",
+        "commitment_period_number", "commitment_period_count", "commitment_expires_ms",
+        "commitment_price_milliunits", "advanced_commerce_skus",
     ]
 
     var tableSQL: String { String(decoding: PackageResources.active_periods_sql, as: UTF8.self) }
@@ -28,6 +30,16 @@ struct ActivePeriodsProjection: Projection {
             aspects: [
                 .init("period-moved", "valid_from_ms", "valid_to_ms"),
                 .init("end-reason-changed", "end_reason"),
+                .init("expiration-reason-changed", "expiration_reason"),
+                .init(
+                    "billing-plan-changed",
+                    "billing_plan_type",
+                    "commitment_period_number",
+                    "commitment_period_count",
+                    "commitment_expires_ms",
+                    "commitment_price_milliunits"
+                ),
+                .init("items-changed", "advanced_commerce_skus"),
                 .init("product-changed", "product_id"),
                 .init("kind-changed", "kind"),
             ],

@@ -48,6 +48,10 @@ public enum PromotionalOfferEligibility: Hashable, Sendable {
 }
 
 /// Whether the customer may be won back, in order of precedence (app-store.md §G-44).
+///
+/// Apple decides who is eligible by rules of the developer that no payload shows, so that its own
+/// list counts wherever there is one
+/// (https://developer.apple.com/documentation/appstoreserverapi/eligiblewinbackofferids).
 public enum WinBackOfferEligibility: Hashable, Sendable {
     /// Not eligible: there is nobody to win back.
     case neverSubscribed
@@ -55,15 +59,23 @@ public enum WinBackOfferEligibility: Hashable, Sendable {
     case currentlySubscribed(BlockingTransaction)
     /// Not eligible: access goes on for a while after a failed renewal.
     case inGracePeriod(BlockingTransaction)
+    /// Eligible for the offers that Apple lists; not eligible where Apple lists none.
+    case listedByApple(WinBackList)
     /// Not eligible: the renewal failed and is tried again.
     case inBillingRetry(BlockingTransaction)
     /// Not eligible: expired, but as far as Apple said auto-renewal was on and may yet succeed.
     case awaitingRenewal(BlockingTransaction)
-    /// Eligible: expired, and not to be renewed.
+    /// Eligible as far as is known: expired, not to be renewed, and without a list of Apple's.
     case churned
 
     /// Whether the offer may be made.
-    public var isEligible: Bool { self == .churned }
+    public var isEligible: Bool {
+        switch self {
+        case .listedByApple(let list): !list.offerIds.isEmpty
+        case .churned: true
+        default: false
+        }
+    }
 }
 
 /// What a customer is to a group of products.

@@ -39,6 +39,7 @@ struct GroupStanding {
         guard isKnown else { return .neverSubscribed }
         if let current { return .currentlySubscribed(current.blocking()) }
         if let grace { return .inGracePeriod(grace.blocking()) }
+        if let winBackList { return .listedByApple(winBackList) }
         var awaiting: BlockingTransaction?
         for renewal in renewals {
             guard let last = lastPurchase(of: renewal) else { continue }
@@ -50,6 +51,14 @@ struct GroupStanding {
             }
         }
         return awaiting.map { .awaitingRenewal($0) } ?? .churned
+    }
+
+    // Of several subscriptions the list that was signed last; of one instant by subscription.
+    private var winBackList: WinBackList? {
+        renewals.compactMap { renewal in
+            let last = purchases.last { $0.access.period.stream == renewal.stream }
+            return renewal.winBackList(lane: renewal.lane, lastPurchase: last?.purchase)
+        }.max { ($0.asOf, $0.stream) < ($1.asOf, $1.stream) }
     }
 
     var subscriber: SubscriberKind {

@@ -66,11 +66,13 @@ public struct OfferEligibility: Sendable {
 /// What Apple said about the renewals of one subscription.
 private struct StreamRenewals {
     let stream: StreamID
+    let lane: Int
     let groups: [SubscriptionGroup]
     let assertions: Assertions
 
     init(_ timeline: Timeline, _ catalogues: CatalogueHistory) {
         stream = timeline.stream
+        lane = timeline.lane
         assertions = timeline.renewals
         let finder = GroupFinder(timeline, catalogues)
         var groups = timeline.purchases.map(finder.group(of:))
@@ -88,12 +90,14 @@ private struct StreamRenewals {
     func upTo(_ instant: Instant, in group: SubscriptionGroup) -> KnownRenewal? {
         guard groups.contains(group) else { return nil }
         let known = Assertions(inOrder: assertions.sorted.prefix { $0.asOf <= instant })
-        return known.sorted.isEmpty ? nil : KnownRenewal(stream: stream, assertions: known)
+        return known.sorted.isEmpty
+            ? nil : KnownRenewal(stream: stream, lane: lane, assertions: known)
     }
 }
 
 /// What was known of a subscription's renewals at an instant.
 struct KnownRenewal {
     let stream: StreamID
+    let lane: Int
     let assertions: Assertions
 }

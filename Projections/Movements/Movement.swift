@@ -27,6 +27,9 @@ public struct Movement: Hashable, Sendable {
     public let isFamilyShared: Bool
     /// Whether it is a purchase after a lapse.
     public let isResubscribe: Bool
+    /// Why a subscription ended, in Apple's words; nil for what is no end, or where Apple did not
+    /// say.
+    public let expirationReason: ExpirationReason?
     /// The events that caused the row, ascending, each once; they depend on the order of arrival.
     public let positions: [Position]
 
@@ -50,11 +53,15 @@ public struct Movement: Hashable, Sendable {
         case billingIssueEntered = "billing_issue_entered"
         /// The charge went through after all.
         case billingIssueRecovered = "billing_issue_recovered"
-        /// Ended because auto-renewal was off, or as the customer, price or product wanted it.
+        /// Ended as the customer wanted it: auto-renewal was off.
         case churnVoluntary = "churn_voluntary"
         /// Ended because nothing could be charged.
         case churnInvoluntary = "churn_involuntary"
-        /// Ended, and nobody said why.
+        /// Ended because the customer did not agree to a price increase.
+        case churnPriceIncrease = "churn_price_increase"
+        /// Ended because the product was not available at the renewal.
+        case churnProductUnavailable = "churn_product_unavailable"
+        /// Ended, and nobody said why, or for a reason that Apple calls other.
         case churnUnknown = "churn_unknown"
         /// Money given back.
         case exitRefund = "exit_refund"
@@ -99,6 +106,7 @@ extension Movement {
         writer.text(currency)
         writer.boolean(isFamilyShared)
         writer.boolean(isResubscribe)
+        writer.text(expirationReason?.rawValue)
         return writer.row(citing: positions)
     }
 

@@ -51,7 +51,9 @@ extension MovementFold {
         about index: Int
     ) {
         var citations = after.citations
-        let word = churn(from: before, to: after, about: index, citing: &citations)
+        let told = expirations.saying(ending: index, from: after.from, to: after.to)
+        citations.cite(told?.offset)
+        let word = churn(from: before, to: after, told?.reason, citing: &citations)
         append(
             word,
             at: after.from,
@@ -61,25 +63,31 @@ extension MovementFold {
                 isAfterExtension: word == .churnVoluntary
                     && timeline.purchases[index].extensions.contains { $0.from < $0.to }
             ),
+            expirationReason: told?.reason,
             citing: citations
         )
     }
 
     // Apple says why it ended when it did, or some time after it; a charge that was retried in
-    // vain says it too.
+    // vain says it too. Where auto-renewal was off before the charge was given up, the customer
+    // ended it; of Apple's other reasons only the first is the customer's own
+    // (https://developer.apple.com/documentation/appstoreserverapi/expirationintent).
     private func churn(
         from before: StatusSpan,
         to after: StatusSpan,
-        about index: Int,
+        _ reason: ExpirationReason?,
         citing citations: inout Citations
     ) -> Movement.Word {
         let setting = setting(before: after.from)
         let wasOff = setting?.isAutoRenewOn == false
-        if let told = intent(ending: index, by: after) {
-            citations.cite(told.intentOffset)
-            let isBilling = told.expirationIntent == RenewalStatement.billingErrorIntent
+        switch reason {
+        case .priceIncrease: return .churnPriceIncrease
+        case .productUnavailable: return .churnProductUnavailable
+        case .other: return .churnUnknown
+        case .customer, .billing:
             if wasOff { citations.cite(setting?.autoRenewOffset) }
-            return isBilling && !wasOff ? .churnInvoluntary : .churnVoluntary
+            return reason == .billing && !wasOff ? .churnInvoluntary : .churnVoluntary
+        case nil: break
         }
         let ending = settings.first { $0.from == after.from }
         if wasOff || ending?.isAutoRenewOn == false {
@@ -87,23 +95,6 @@ extension MovementFold {
             return .churnVoluntary
         }
         return before.status == .billingRetry ? .churnInvoluntary : .churnUnknown
-    }
-
-    // The last intent said by then, else the first one after it; never one about another expiry.
-    private func intent(ending index: Int, by span: StatusSpan) -> RenewalStatement? {
-        let expiresDate = timeline.purchases[index].expiresDate
-        var last: RenewalStatement?
-        for statement in statements where statement.isExpirationIntentSaid {
-            if let to = span.to, statement.asOf >= to { break }
-            if let renewalDate = statement.renewalDate {
-                guard renewalDate == expiresDate else { continue }
-            } else if statement.asOf < expiresDate {
-                continue
-            }
-            if statement.asOf > span.from { return last ?? statement }
-            last = statement
-        }
-        return last
     }
 
     private func setting(before instant: Instant) -> RenewalSetting? {

@@ -31,14 +31,14 @@ struct MovementFold {
     let continuity: Continuity
     let spans: [StatusSpan]
     let settings: [RenewalSetting]
-    let statements: [RenewalStatement]
     let terms: [PurchaseTerms]
+    let expirations: Expirations
     private(set) var rows: [Movement] = []
 
     init(_ timeline: Timeline, _ catalogues: CatalogueHistory) {
         self.timeline = timeline
         self.catalogues = catalogues
-        statements = timeline.renewalStatements
+        expirations = Expirations(timeline)
         continuity = timeline.continuity
         spans = timeline.statusSpans
         settings = timeline.renewalSettings
@@ -57,6 +57,7 @@ struct MovementFold {
         previousProduct: String? = nil,
         amount: Int64? = nil,
         isResubscribe: Bool = false,
+        expirationReason: ExpirationReason? = nil,
         citing citations: Citations
     ) {
         rows.append(
@@ -73,6 +74,7 @@ struct MovementFold {
                 currency: amount == nil ? nil : terms.currency,
                 isFamilyShared: terms.isFamilyShared,
                 isResubscribe: isResubscribe,
+                expirationReason: expirationReason,
                 positions: citations.positions(lane: timeline.lane)
             )
         )
@@ -86,6 +88,7 @@ struct MovementFold {
         appleEvent: String? = nil,
         product: String? = nil,
         previousProduct: String? = nil,
+        expirationReason: ExpirationReason? = nil,
         citing citations: Citations
     ) {
         append(
@@ -96,6 +99,7 @@ struct MovementFold {
             appleEvent: appleEvent,
             product: product,
             previousProduct: previousProduct,
+            expirationReason: expirationReason,
             citing: citations
         )
     }

@@ -5,7 +5,7 @@ struct MovementsProjection: Projection {
     let columns = [
         "movement", "apple_event", "occurred_ms", "product_id", "previous_product_id",
         "purchase_date_ms", "expires_date_ms", "amount_milliunits", "currency",
-        "is_family_shared", "is_resubscribe",
+        "is_family_shared", "is_resubscribe", "expiration_reason",
     ]
 
     var tableSQL: String { String(decoding: PackageResources.movements_sql, as: UTF8.self) }
@@ -27,6 +27,7 @@ struct MovementsProjection: Projection {
             aspects: [
                 .init("movement-moved", "occurred_ms"),
                 .init("movement-kind-changed", "movement", "apple_event"),
+                .init("expiration-reason-changed", "expiration_reason"),
                 .init("amount-changed", "amount_milliunits", "currency"),
                 .init("product-changed", "product_id", "previous_product_id"),
             ],

@@ -17,6 +17,7 @@ CREATE TABLE {{schema}}.movements (
     currency                text COLLATE "C"   NULL,
     is_family_shared        boolean            NOT NULL,
     is_resubscribe          boolean            NOT NULL,
+    expiration_reason       text COLLATE "C"   NULL,
     positions               bigint[]           NOT NULL,
     CONSTRAINT movements_ordinal_counts_from_one CHECK (ordinal >= 1),
     CONSTRAINT movements_movement_known CHECK (
@@ -24,10 +25,14 @@ CREATE TABLE {{schema}}.movements (
             'offer_start', 'paid_start', 'offer_renewal', 'conversion', 'renewal',
             'one_time_purchase', 'exit_plan_change', 'billing_issue_entered',
             'billing_issue_recovered', 'churn_voluntary', 'churn_involuntary',
-            'churn_unknown', 'exit_refund', 'family_revoke', 'refund_reversed',
+            'churn_price_increase', 'churn_product_unavailable', 'churn_unknown', 'exit_refund', 'family_revoke', 'refund_reversed',
             'refund_requested', 'refund_declined', 'extension', 'auto_renew_off',
             'auto_renew_on', 'plan_change_scheduled', 'plan_change_cancelled'
         )
+    ),
+    CONSTRAINT movements_expiration_reason_known CHECK (
+        expiration_reason IN
+            ('customer', 'billing', 'price_increase', 'product_unavailable', 'other')
     ),
     CONSTRAINT movements_has_cause CHECK (cardinality(positions) > 0)
 );
@@ -64,5 +69,7 @@ COMMENT ON COLUMN {{schema}}.movements.is_family_shared IS
     'A family member''s, which brings no money.';
 COMMENT ON COLUMN {{schema}}.movements.is_resubscribe IS
     'A purchase after a lapse.';
+COMMENT ON COLUMN {{schema}}.movements.expiration_reason IS
+    'Why a subscription ended, as Apple''s expirationIntent says it: customer, billing, price_increase (not agreed to), product_unavailable or other; NULL for what is no end, or where Apple did not say.';
 COMMENT ON COLUMN {{schema}}.movements.positions IS
     'Offsets, in the lane, of the events that caused the row. Depend on arrival; in no digest.';

@@ -1,6 +1,7 @@
 public import Events
 
-/// A change of a subscription from one product to another: wished for, withdrawn, effective.
+/// A change of a subscription from one product to another: wished for, withdrawn, effective; or a
+/// change of how one product is paid, from monthly with a commitment to at once or back.
 public struct PlanChange: Hashable, Sendable {
     /// The subscription.
     public let stream: StreamID
@@ -8,6 +9,10 @@ public struct PlanChange: Hashable, Sendable {
     public let fromProductId: String
     /// The product after, or the one wished for.
     public let toProductId: String
+    /// Apple's `billingPlanType` before and after, of a change that took effect; nil where not said
+    /// (https://developer.apple.com/documentation/appstoreserverapi/billingplantype).
+    public let fromBillingPlanType: String?
+    public let toBillingPlanType: String?
     /// When Apple first told of the wish; nil for a change that took effect without one.
     public let requested: Instant?
     /// Start of the first purchase of the new product, in whole seconds; nil where it never began.
@@ -32,6 +37,12 @@ public struct PlanChange: Hashable, Sendable {
     /// Whether nothing dates the wish, as in version 1 notifications: `requested` and `withdrawn` are
     /// then lower bounds, and Apple may have been told of it and of its end in any order since.
     public let isUndated: Bool
+    /// What Apple probably gave back of the old period, in milliunits: an estimate by time, which
+    /// Apple signed nowhere and no sum of money may hold; nil where nothing is given back, or it is
+    /// not known.
+    public let estimatedRefundMilliunits: Int64?
+    /// ISO 4217 of the estimate; nil where nobody said.
+    public let estimatedRefundCurrency: String?
     /// The events that caused the row, ascending, each once.
     public let positions: [Position]
 
@@ -77,6 +88,10 @@ extension PlanChange {
         writer.integer(offerType)
         writer.boolean(refundsPrevious)
         writer.boolean(isUndated)
+        writer.text(fromBillingPlanType)
+        writer.text(toBillingPlanType)
+        writer.integer(estimatedRefundMilliunits)
+        writer.text(estimatedRefundCurrency)
         return writer.row(citing: positions)
     }
 

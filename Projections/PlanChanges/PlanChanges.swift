@@ -22,7 +22,7 @@ public struct PlanChanges: Sendable {
         _ timeline: Timeline,
         _ catalogues: CatalogueHistory
     ) -> [PlanChange] {
-        guard timeline.namesTwoProducts else { return [] }
+        guard timeline.namesTwoProducts || timeline.hasTwoBillingPlans else { return [] }
         let course = PlanCourse(timeline.asAppleDid)
         let wishes = PlanWishes(course).wishes
         var rows: [PlanChange] = []
@@ -60,10 +60,16 @@ struct PlanCourse {
         }
     }
 
-    /// Whether the second purchase is of another product; an unknown product is not another one.
+    /// Whether the second purchase is of another product, or paid in another way; what is unknown
+    /// is not another one.
     func isChange(from old: Int, to new: Int) -> Bool {
-        let (from, to) = (timeline.purchases[old].productId, timeline.purchases[new].productId)
-        return !from.isEmpty && !to.isEmpty && byBytes(from, to) != nil
+        let (from, to) = (timeline.purchases[old], timeline.purchases[new])
+        guard !from.productId.isEmpty, !to.productId.isEmpty else { return false }
+        if byBytes(from.productId, to.productId) != nil { return true }
+        guard let before = from.billingPlanType, let after = to.billingPlanType else {
+            return false
+        }
+        return byBytes(before, after) != nil
     }
 
     /// When a change between two purchases takes effect.
@@ -104,17 +110,23 @@ struct PlanCourse {
         citations.cite(previous.datesOffset)
         citations.cite(next.datesOffset)
         let offerType = next.integer(.offerType, citing: &citations)
+        let timing = timing(from: old, to: new, isWished: wish != nil)
+        let refundsPrevious = timing == .now && givesBack(previous, to: next)
+        let estimate =
+            refundsPrevious
+            ? RefundEstimate(of: previous, replacedAt: next.purchaseDate, citing: &citations) : nil
         let judged = CatalogueVerdict(
             from: previous.productId,
             to: next.productId,
             at: next.purchaseDate,
             catalogues
         )
-        let timing = timing(from: old, to: new, isWished: wish != nil)
         return PlanChange(
             stream: timeline.stream,
             fromProductId: previous.productId,
             toProductId: next.productId,
+            fromBillingPlanType: previous.billingPlanType,
+            toBillingPlanType: next.billingPlanType,
             requested: wish?.requested,
             effective: next.purchaseDate,
             withdrawn: nil,
@@ -124,8 +136,10 @@ struct PlanCourse {
             hasSameDuration: judged.hasSameDuration,
             catalogueVersion: judged.version,
             offerType: offerType,
-            refundsPrevious: timing == .now && givesBack(previous, to: next),
+            refundsPrevious: refundsPrevious,
             isUndated: wish?.isUndated ?? false,
+            estimatedRefundMilliunits: estimate?.milliunits,
+            estimatedRefundCurrency: estimate?.currency,
             positions: citations.positions(lane: timeline.lane)
         )
     }
@@ -142,6 +156,8 @@ struct PlanCourse {
             stream: timeline.stream,
             fromProductId: wish.fromProductId,
             toProductId: wish.toProductId,
+            fromBillingPlanType: nil,
+            toBillingPlanType: nil,
             requested: wish.requested,
             effective: nil,
             withdrawn: wish.withdrawn,
@@ -153,6 +169,8 @@ struct PlanCourse {
             offerType: wish.offerType,
             refundsPrevious: false,
             isUndated: wish.isUndated,
+            estimatedRefundMilliunits: nil,
+            estimatedRefundCurrency: nil,
             positions: wish.citations.positions(lane: timeline.lane)
         )
     }
@@ -165,6 +183,11 @@ struct CatalogueVerdict {
     let version: Int?
 
     init(from: String, to: String, at instant: Instant, _ catalogues: CatalogueHistory) {
+        // Of one product only the way of paying changes, which no level of the catalogue judges.
+        guard byBytes(from, to) != nil else {
+            (changeClass, hasSameDuration, version) = (.planChange, nil, nil)
+            return
+        }
         changeClass = catalogues.change(from: from, to: to, at: instant)
         hasSameDuration = catalogues.haveSameDuration(from, to, at: instant)
         version = catalogues.version(at: instant)?.version
@@ -172,6 +195,12 @@ struct CatalogueVerdict {
 }
 
 extension Timeline {
+    fileprivate var hasTwoBillingPlans: Bool {
+        let plans = purchases.lazy.compactMap(\.billingPlanType)
+        guard let first = plans.first else { return false }
+        return plans.contains { byBytes($0, first) != nil }
+    }
+
     // The common case is one product throughout; then nothing needs to be folded.
     fileprivate var namesTwoProducts: Bool {
         var product = ""

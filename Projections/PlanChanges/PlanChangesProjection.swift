@@ -5,7 +5,8 @@ struct PlanChangesProjection: Projection {
     let columns = [
         "from_product_id", "to_product_id", "requested_ms", "effective_ms", "withdrawn_ms",
         "state", "timing", "class", "same_duration", "catalogue_version", "offer_type",
-        "refunds_previous", "is_undated",
+        "refunds_previous", "is_undated", "from_billing_plan_type", "to_billing_plan_type",
+        "estimated_refund_milliunits", "estimated_refund_currency",
     ]
 
     var tableSQL: String { String(decoding: PackageResources.plan_changes_sql, as: UTF8.self) }
@@ -33,6 +34,12 @@ struct PlanChangesProjection: Projection {
                     "catalogue_version"
                 ),
                 .init("product-changed", "from_product_id", "to_product_id"),
+                .init(
+                    "estimated-refund-changed",
+                    "estimated_refund_milliunits",
+                    "estimated_refund_currency"
+                ),
+                .init("billing-plan-changed", "from_billing_plan_type", "to_billing_plan_type"),
             ],
             instant: "effective_ms"
         )

@@ -18,6 +18,10 @@ CREATE TABLE {{schema}}.plan_changes (
     offer_type              bigint           NULL,
     refunds_previous        boolean          NOT NULL,
     is_undated              boolean          NOT NULL,
+    from_billing_plan_type  text COLLATE "C" NULL,
+    to_billing_plan_type    text COLLATE "C" NULL,
+    estimated_refund_milliunits bigint           NULL,
+    estimated_refund_currency   text COLLATE "C" NULL,
     positions               bigint[]         NOT NULL,
     CONSTRAINT plan_changes_ordinal_counts_from_one CHECK (ordinal >= 1),
     CONSTRAINT plan_changes_state_known
@@ -30,7 +34,8 @@ CREATE TABLE {{schema}}.plan_changes (
         CHECK ((effective_ms IS NOT NULL) = (state = 'effective')),
     CONSTRAINT plan_changes_withdrawn_where_withdrawn
         CHECK ((withdrawn_ms IS NOT NULL) = (state = 'withdrawn')),
-    CONSTRAINT plan_changes_between_two_products CHECK (from_product_id <> to_product_id),
+    CONSTRAINT plan_changes_between_two_plans
+        CHECK (from_product_id <> to_product_id OR from_billing_plan_type <> to_billing_plan_type),
     CONSTRAINT plan_changes_has_cause CHECK (cardinality(positions) > 0)
 );
 
@@ -70,5 +75,13 @@ COMMENT ON COLUMN {{schema}}.plan_changes.refunds_previous IS
     'Whether the rest of the old period is given back: some of it was left, and it was paid for.';
 COMMENT ON COLUMN {{schema}}.plan_changes.is_undated IS
     'Whether nothing dates the wish (version 1 notifications): requested_ms and withdrawn_ms are then the earliest instants they can be of.';
+COMMENT ON COLUMN {{schema}}.plan_changes.from_billing_plan_type IS
+    'Apple''s billingPlanType before a change that took effect: BILLED_UPFRONT or MONTHLY; NULL where Apple did not say.';
+COMMENT ON COLUMN {{schema}}.plan_changes.to_billing_plan_type IS
+    'Apple''s billingPlanType after it. Of one product only this changes, and class is plan_change.';
+COMMENT ON COLUMN {{schema}}.plan_changes.estimated_refund_milliunits IS
+    'An estimate: the share of the old period''s price for the time that was left. Apple signs no amount for it; do not add it to amounts of refunds or movements. NULL where nothing is given back or it is not known.';
+COMMENT ON COLUMN {{schema}}.plan_changes.estimated_refund_currency IS
+    'ISO 4217 of the estimate; NULL where there is none.';
 COMMENT ON COLUMN {{schema}}.plan_changes.positions IS
     'Offsets, in the lane, of the events that caused the row. Depend on arrival; in no digest.';

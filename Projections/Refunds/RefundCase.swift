@@ -24,6 +24,9 @@ public struct RefundCase: Hashable, Sendable {
     public let timing: Timing?
     /// When Apple told of the customer's request; nil where it did not.
     public let requested: Instant?
+    /// Why the customer asked, in Apple's `consumptionRequestReason`: UNINTENDED_PURCHASE,
+    /// FULFILLMENT_ISSUE, UNSATISFIED_WITH_PURCHASE, LEGAL, OTHER or a later word; nil if not said.
+    public let requestReason: String?
     /// When Apple told that it refused; nil where it did not.
     public let declined: Instant?
     /// The date Apple gave to the refund, as said last; nil while nothing was given back, or where
@@ -136,6 +139,7 @@ extension RefundCase {
         writer.integer(priceMilliunits)
         writer.integer(refundedMilliunits)
         writer.text(currency)
+        writer.text(requestReason)
         return writer.row(citing: positions)
     }
 }

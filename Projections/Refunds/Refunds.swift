@@ -265,6 +265,7 @@ private struct RefundSurroundings {
                 reason: draft.revocation.reason,
                 timing: placed?.timing,
                 requested: draft.requested,
+                requestReason: draft.requested.flatMap { timeline.requestReason(at: $0, purchase) },
                 declined: draft.declined,
                 revoked: revoked,
                 announced: draft.announced,

@@ -6,6 +6,7 @@ struct RefundsProjection: Projection {
         "product_id", "purchase_date_ms", "expires_date_ms", "kind", "percentage_milli", "reason",
         "timing", "requested_ms", "declined_ms", "revoked_ms", "announced_ms", "reversed_ms",
         "reversal", "state", "is_net", "price_milliunits", "refunded_milliunits", "currency",
+        "request_reason",
     ]
 
     var tableSQL: String { String(decoding: PackageResources.refunds_sql, as: UTF8.self) }
@@ -24,7 +25,7 @@ struct RefundsProjection: Projection {
             ],
             aspects: [
                 .init("refund-state-changed", "state", "reversal", "is_net"),
-                .init("refund-kind-changed", "kind", "reason", "timing"),
+                .init("refund-kind-changed", "kind", "reason", "timing", "request_reason"),
                 .init(
                     "refund-amount-changed",
                     "percentage_milli",

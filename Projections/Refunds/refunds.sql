@@ -24,6 +24,7 @@ CREATE TABLE {{schema}}.refunds (
     price_milliunits        bigint           NULL,
     refunded_milliunits     bigint           NULL,
     currency                text COLLATE "C" NULL,
+    request_reason          text COLLATE "C" NULL,
     positions               bigint[]         NOT NULL,
     CONSTRAINT refunds_ordinal_counts_from_one CHECK (ordinal >= 1),
     CONSTRAINT refunds_kind_known
@@ -89,5 +90,7 @@ COMMENT ON COLUMN {{schema}}.refunds.refunded_milliunits IS
     'What is given back as things stand: 0 once reversed, and for family_revoke; NULL for replaced, while nothing was given back, and where price or part is not known, or only REFUND announced it.';
 COMMENT ON COLUMN {{schema}}.refunds.currency IS
     'ISO 4217; NULL where no format said it.';
+COMMENT ON COLUMN {{schema}}.refunds.request_reason IS
+    'Why the customer asked, as Apple''s consumptionRequestReason: UNINTENDED_PURCHASE, FULFILLMENT_ISSUE, UNSATISFIED_WITH_PURCHASE, LEGAL, OTHER; NULL where Apple did not say.';
 COMMENT ON COLUMN {{schema}}.refunds.positions IS
     'Offsets, in the lane, of the events that caused the row. Depend on arrival; in no digest.';

@@ -13,9 +13,12 @@ struct RenewalSetting {
     var saidAutoRenewOn: Bool? { isAutoRenewSaid ? isAutoRenewOn : nil }
     var autoRenewProductId: String?
     var priceConsent: RenewalState.PriceConsent?
+    /// What Apple said of the next charge and nothing since has overtaken.
+    var terms: RenewalTerms?
     var autoRenewOffset: Int64?
     var productOffset: Int64?
     var consentOffset: Int64?
+    var termsOffset: Int64?
 
     func cite(in citations: inout Citations) {
         citations.cite(autoRenewOffset)
@@ -57,6 +60,8 @@ extension Timeline {
                         settings.count - (settings.last?.from == bought[buying].at ? 1 : 0)
                 }
                 current.from = bought[buying].at
+                // An offer is for the charge that was made; Apple states again what comes after it.
+                if current.terms?.offer != nil { current.terms = nil }
                 buying += 1
             } else {
                 if statements[saying].isAutoRenewSaid, let first = firstUnsaid {
@@ -86,9 +91,20 @@ extension RenewalSetting {
             isAutoRenewOn = statement.isAutoRenewOn
             autoRenewOffset = statement.autoRenewOffset
         }
+        if statement.areTermsSaid {
+            (terms, termsOffset) = (statement.terms, statement.termsOffset)
+        } else if statement.isAutoRenewOn == false || !isNext(statement.autoRenewProductId) {
+            terms = nil
+        }
         autoRenewProductId = statement.autoRenewProductId
         productOffset = statement.productOffset
         priceConsent = statement.priceConsent
         consentOffset = statement.consentOffset
+    }
+
+    // Whether the product that renews next is still that one.
+    private func isNext(_ product: String?) -> Bool {
+        guard let product, let next = autoRenewProductId else { return true }
+        return byBytes(product, next) == nil
     }
 }

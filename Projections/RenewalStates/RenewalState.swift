@@ -20,6 +20,10 @@ public struct RenewalState: Hashable, Sendable {
     public let autoRenewProductId: String?
     /// The customer's answer to a price increase; nil where there is none to answer.
     public let priceConsent: PriceConsent?
+    /// Why it ended, where it has expired or is in billing retry and Apple said so.
+    public let expirationReason: ExpirationReason?
+    /// Price and offer of the next charge; nil where there will be none, or nobody said.
+    public let terms: RenewalTerms?
     /// The events that caused the row, ascending, each once; they depend on the order of arrival.
     public let positions: [Position]
 
@@ -56,6 +60,19 @@ extension RenewalState {
         writer.boolean(isAutoRenewOn)
         writer.text(autoRenewProductId)
         writer.text(priceConsent?.rawValue)
+        writer.text(expirationReason?.rawValue)
+        writer.integer(terms?.priceMilliunits)
+        writer.text(terms?.currency)
+        writer.integer(terms?.offer?.type)
+        writer.text(terms?.offer?.identifier)
+        writer.text(terms?.offer?.discountType)
+        writer.text(terms?.offer?.period)
+        writer.text(terms?.billingPlanType)
+        writer.milliseconds(terms?.commitment?.renewalDate)
+        writer.integer(terms?.commitment?.priceMilliunits)
+        writer.boolean(terms?.commitment?.isAutoRenewOn)
+        writer.text(terms?.commitment?.autoRenewProductId)
+        writer.text(terms?.commitment?.billingPlanType)
         return writer.row(citing: positions)
     }
 }

@@ -22,6 +22,12 @@ struct RenewalStatement {
     let autoRenewProductId: String?
     /// The answer to a price increase, as known at this as-of.
     let priceConsent: RenewalState.PriceConsent?
+    /// Whether this as-of speaks of the price or the offer of the next charge.
+    let areTermsSaid: Bool
+    /// What it says of them; nil where neither applies, or it is silent.
+    let terms: RenewalTerms?
+    /// The offset of the event that says them.
+    let termsOffset: Int64?
     /// The offset of the event that decides the retry at this as-of.
     let retryOffset: Int64?
     /// The offset of the event that decides why it ended.
@@ -69,6 +75,9 @@ struct RenewalStatement {
         case .value(.integer(1)): priceConsent = .accepted
         default: priceConsent = nil
         }
+        let said = RenewalTerms.said(by: sweep)
+        areTermsSaid = said != nil
+        (terms, termsOffset) = said ?? (nil, nil)
         retryOffset = sweep.decider(of: .isInBillingRetryPeriod)
         autoRenewOffset = sweep.decider(of: .autoRenewStatus)
         productOffset = sweep.decider(of: .autoRenewProductId)

@@ -33,6 +33,8 @@ private struct StateDraft {
     let status: SubscriptionStatus
     let charge: RenewalState.Charge
     let setting: RenewalSetting
+    let expirationReason: ExpirationReason?
+    let terms: RenewalTerms?
     var citations: Citations
 
     func row(in timeline: Timeline) -> RenewalState {
@@ -45,6 +47,8 @@ private struct StateDraft {
             isAutoRenewOn: setting.saidAutoRenewOn,
             autoRenewProductId: setting.autoRenewProductId,
             priceConsent: setting.priceConsent,
+            expirationReason: expirationReason,
+            terms: terms,
             positions: citations.positions(lane: timeline.lane)
         )
     }
@@ -54,6 +58,14 @@ private struct StateDraft {
             && setting.saidAutoRenewOn == other.setting.saidAutoRenewOn
             && setting.priceConsent == other.setting.priceConsent
             && isSameProduct(setting.autoRenewProductId, other.setting.autoRenewProductId)
+            && expirationReason == other.expirationReason && hasSameTerms(as: other)
+    }
+
+    private func hasSameTerms(as other: StateDraft) -> Bool {
+        guard let terms, let others = other.terms else {
+            return terms == nil && other.terms == nil
+        }
+        return terms.says(theSameAs: others)
     }
 
     // By bytes, which Swift's own comparison of texts is not.
@@ -119,6 +131,7 @@ private struct StateDrafts {
 
     private let settings: [RenewalSetting]
     private let early: [EarlyCharge]
+    private let expirations: Expirations
     // Both only move forward: spans ascend.
     private var setting = -1
     private var charge = 0
@@ -126,10 +139,12 @@ private struct StateDrafts {
     init(_ timeline: Timeline) {
         settings = timeline.renewalSettings
         early = EarlyCharge.all(of: timeline.purchases)
+        expirations = Expirations(timeline)
     }
 
     mutating func take(_ span: StatusSpan) {
         var from = span.from
+        let expiration = expirations.saying(of: span)
         while span.to.map({ from < $0 }) ?? true {
             while setting + 1 < settings.count, settings[setting + 1].from <= from { setting += 1 }
             while charge < early.count, early[charge].to <= from { charge += 1 }
@@ -141,7 +156,7 @@ private struct StateDrafts {
             cut(setting + 1 < settings.count ? settings[setting + 1].from : nil)
             cut(current?.from)
             cut(current?.to)
-            append(span, from, to, current.flatMap { $0.from <= from ? $0 : nil })
+            append(span, from, to, current.flatMap { $0.from <= from ? $0 : nil }, expiration)
             guard let next = to else { break }
             from = next
         }
@@ -151,7 +166,8 @@ private struct StateDrafts {
         _ span: StatusSpan,
         _ from: Instant,
         _ to: Instant?,
-        _ charged: EarlyCharge?
+        _ charged: EarlyCharge?,
+        _ expiration: Expirations.Saying?
     ) {
         let setting =
             setting >= 0 ? settings[setting] : RenewalSetting(from: Instant(milliseconds: 0))
@@ -159,12 +175,17 @@ private struct StateDrafts {
         setting.cite(in: &citations)
         let charge = StateDrafts.charge(span.status, setting, charged)
         if charge == .succeeded || charged?.isRefunded == true { citations.cite(charged?.offset) }
+        citations.cite(expiration?.offset)
+        let terms = charge == .closed ? nil : setting.terms
+        if terms != nil { citations.cite(setting.termsOffset) }
         let draft = StateDraft(
             from: from,
             to: to,
             status: span.status,
             charge: charge,
             setting: setting,
+            expirationReason: expiration?.reason,
+            terms: terms,
             citations: citations
         )
         if let last = drafts.last, last.to == from, last.says(theSameAs: draft) {

@@ -4,7 +4,12 @@ struct RenewalStatesProjection: Projection {
     let version = 1
     let columns = [
         "valid_from_ms", "valid_to_ms", "status", "charge", "is_auto_renew_on",
-        "auto_renew_product_id", "price_consent",
+        "auto_renew_product_id", "price_consent", "expiration_reason",
+        "renewal_price_milliunits", "renewal_currency", "renewal_offer_type",
+        "renewal_offer_identifier", "renewal_offer_discount_type", "renewal_offer_period",
+        "renewal_billing_plan_type", "commitment_renewal_ms",
+        "commitment_renewal_price_milliunits", "is_commitment_auto_renew_on",
+        "commitment_auto_renew_product_id", "commitment_renewal_billing_plan_type",
     ]
 
     var tableSQL: String { String(decoding: PackageResources.renewal_states_sql, as: UTF8.self) }
@@ -27,6 +32,24 @@ struct RenewalStatesProjection: Projection {
                 .init("charge-changed", "charge"),
                 .init("auto-renew-changed", "is_auto_renew_on", "auto_renew_product_id"),
                 .init("price-consent-changed", "price_consent"),
+                .init("expiration-reason-changed", "expiration_reason"),
+                .init("next-charge-changed", "renewal_price_milliunits", "renewal_currency"),
+                .init(
+                    "renewal-offer-changed",
+                    "renewal_offer_type",
+                    "renewal_offer_identifier",
+                    "renewal_offer_discount_type",
+                    "renewal_offer_period"
+                ),
+                .init(
+                    "renewal-billing-plan-changed",
+                    "renewal_billing_plan_type",
+                    "commitment_renewal_ms",
+                    "commitment_renewal_price_milliunits",
+                    "is_commitment_auto_renew_on",
+                    "commitment_auto_renew_product_id",
+                    "commitment_renewal_billing_plan_type"
+                ),
             ],
             instant: "valid_from_ms"
         )

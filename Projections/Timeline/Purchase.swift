@@ -31,6 +31,7 @@ public final class Purchase: Sendable {
         .subscriptionGroupIdentifier, .inAppOwnershipType, .transactionReason, .quantity,
         .storefront, .currency, .price, .isUpgraded, .offerType, .offerIdentifier,
         .offerDiscountType, .revocationDate, .revocationType, .appAccountToken,
+        .billingPlanType, .commitmentInfo,
     ])
 
     init(

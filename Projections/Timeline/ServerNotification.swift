@@ -17,6 +17,9 @@ public struct ServerNotification: Sendable {
     /// Apple's status of the subscription as of the announcement; nil where it does not say
     /// (app-store.md §C.2).
     public let status: SubscriptionStatus?
+    /// Why the customer asks for a refund, in Apple's `consumptionRequestReason`; nil where it does
+    /// not say (developer.apple.com/documentation/appstoreservernotifications/consumptionrequestreason).
+    public let consumptionRequestReason: String?
     /// The offset of the first event that holds it.
     public let offset: Int64
 }
@@ -71,6 +74,8 @@ extension ServerNotification {
         } else {
             status = nil
         }
+        let reason = known.text(.consumptionRequestReason)
+        consumptionRequestReason = reason.isEmpty ? nil : reason
         offset = known.sorted.reduce(Int64.max) { min($0, $1.offset) }
     }
 }

@@ -124,6 +124,9 @@ struct ContentBuilder {
             guard value.kind == .number else { return false }
             let instant = try AppleClock.instant(value, named: property.name.description)
             content[property.field] = .instant(instant)
+        case .document:
+            guard value.kind == .object || value.kind == .array else { return false }
+            content[property.field] = .text(String(decoding: value.canonicalText, as: UTF8.self))
         }
         return true
     }

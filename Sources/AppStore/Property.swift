@@ -20,6 +20,8 @@ struct Property {
         case mark
         /// Milliseconds since 1970; a fraction is cut off.
         case instant
+        /// An object or an array, kept whole in canonical form.
+        case document
     }
 
     init(_ name: StaticString, _ field: Field, _ shape: Shape) {
@@ -56,6 +58,8 @@ extension Property {
         Property("appAccountToken", .appAccountToken, .identifier),
         Property("appTransactionId", .appTransactionId, .identifier),
         Property("previousOriginalTransactionId", .previousOriginalTransactionId, .identifier),
+        Property("billingPlanType", .billingPlanType, .word),
+        Property("commitmentInfo", .commitmentInfo, .document),
     ]
 
     /// What stands in a transaction but not in its content.
@@ -83,6 +87,9 @@ extension Property {
         Property("offerDiscountType", .offerDiscountType, .word),
         Property("offerPeriod", .offerPeriod, .word),
         Property("recentSubscriptionStartDate", .recentSubscriptionStartDate, .instant),
+        Property("eligibleWinBackOfferIds", .eligibleWinBackOfferIds, .document),
+        Property("renewalBillingPlanType", .renewalBillingPlanType, .word),
+        Property("commitmentInfo", .commitmentInfo, .document),
         Property("appAccountToken", .appAccountToken, .identifier),
         Property("appTransactionId", .appTransactionId, .identifier),
     ]

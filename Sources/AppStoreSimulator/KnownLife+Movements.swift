@@ -77,7 +77,10 @@ extension KnownLife {
     private func churn(after purchase: Int, at end: Instant) -> SimulatedMovement.Word {
         switch state.endings.last(where: { $0.purchase == purchase })?.cause {
         case .billingRetry: .churnInvoluntary
-        case .voluntary, .priceIncrease, .productNotForSale, .other: .churnVoluntary
+        case .voluntary: .churnVoluntary
+        case .priceIncrease: .churnPriceIncrease
+        case .productNotForSale: .churnProductUnavailable
+        case .other: .churnUnknown
         case nil:
             switches.last { $0.at < end }?.isOn == false ? .churnVoluntary : .churnUnknown
         }

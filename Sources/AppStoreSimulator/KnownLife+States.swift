@@ -83,6 +83,7 @@ extension KnownLife {
     /// The rows of `renewal_states`.
     var states: [SimulatedRenewalState] {
         let switches = switches
+        let announced = announcedCharges
         let charged = state.purchases.indices.dropFirst().map { number in
             (from: firstSigned[number], to: state.purchases[number].purchaseDate)
         }.filter { $0.from < $0.to }
@@ -91,30 +92,71 @@ extension KnownLife {
         ).sorted()
         var rows: [SimulatedRenewalState] = []
         for span in statusSpans {
+            let cause = cause(of: span)
             let inside = changes.filter { $0 > span.from && $0 < (span.to ?? .distantFuture) }
             let ends: [Instant?] = inside.map { $0 } + [span.to]
             for (from, to) in zip([span.from] + inside, ends) {
                 let statement = statements.last { $0.signedAt <= from }?.state
                 let isOn = switches.last { $0.at <= from }?.isOn
+                let charge = charge(
+                    in: span.status,
+                    isAutoRenewOn: isOn,
+                    isCharged: charged.contains { $0.from <= from && from < $0.to }
+                )
+                let next = charge == .closed ? nil : announced.last { $0.at <= from }
                 let row = SimulatedRenewalState(
                     validFrom: from,
                     validTo: to,
                     status: span.status,
-                    charge: charge(
-                        in: span.status,
-                        isAutoRenewOn: isOn,
-                        isCharged: charged.contains { $0.from <= from && from < $0.to }
-                    ),
+                    charge: charge,
                     isAutoRenewOn: isOn,
                     autoRenewProductId: statement?.renewalProduct?.id,
                     priceConsent: statement?.isPriceIncreaseAccepted.map {
                         $0 ? .accepted : .pending
-                    }
+                    },
+                    cause: cause,
+                    renewalPriceMilliunits: next?.price,
+                    renewalOffer: next?.offer
                 )
                 rows.appendOrLengthen(row)
             }
         }
         return rows
+    }
+
+    // What Apple said of the next charge, by when it did; an offer is used up by the charge it is
+    // for, and what follows is unknown until it is said.
+    private var announcedCharges: [(at: Instant, price: Int64?, offer: SimulatedOffer?)] {
+        let said = statements.map {
+            statement -> (at: Instant, price: Int64?, offer: SimulatedOffer?) in
+            let state = statement.state
+            guard state.isAutoRenewOn, let newest = state.newest else {
+                return (statement.signedAt, nil, nil)
+            }
+            let (product, offer) = (state.renewalProduct ?? newest.product, state.coming?.offer)
+            let price = identity.storefront.price(of: product, offer: offer)
+            return (statement.signedAt, identity.isFamilyShared ? nil : price, offer)
+        }
+        var charges = said
+        for number in state.purchases.indices {
+            let at = min(firstSigned[number], state.purchases[number].purchaseDate)
+            guard !said.contains(where: { $0.at == at }),
+                said.last(where: { $0.at < at })?.offer != nil
+            else { continue }
+            charges.append((at, nil, nil))
+        }
+        return charges.sorted { $0.at < $1.at }
+    }
+
+    // Apple says why with the end; of a purchase that was refunded then, and no longer is, nothing.
+    private func cause(of span: StatusSpan) -> ExpiryCause? {
+        switch span.status {
+        case .billingRetry: return .billingRetry
+        case .expired:
+            let number = state.purchases.lastIndex { $0.purchaseDate < span.from }
+            return state.endings.last { $0.purchase == number }?.cause
+        case .active, .gracePeriod, .revoked: return nil
+        }
     }
 
     // A renewal that was charged early has succeeded, whatever the customer switches after it.
@@ -151,7 +193,10 @@ extension [SimulatedRenewalState] {
             charge: row.charge,
             isAutoRenewOn: row.isAutoRenewOn,
             autoRenewProductId: row.autoRenewProductId,
-            priceConsent: row.priceConsent
+            priceConsent: row.priceConsent,
+            cause: row.cause,
+            renewalPriceMilliunits: row.renewalPriceMilliunits,
+            renewalOffer: row.renewalOffer
         )
     }
 }
@@ -160,5 +205,7 @@ extension SimulatedRenewalState {
     fileprivate func isEqual(to other: SimulatedRenewalState) -> Bool {
         status == other.status && charge == other.charge && isAutoRenewOn == other.isAutoRenewOn
             && autoRenewProductId == other.autoRenewProductId && priceConsent == other.priceConsent
+            && cause == other.cause && renewalPriceMilliunits == other.renewalPriceMilliunits
+            && renewalOffer == other.renewalOffer
     }
 }

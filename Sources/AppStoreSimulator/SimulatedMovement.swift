@@ -22,10 +22,14 @@ public struct SimulatedMovement: Hashable, Sendable {
         case billingIssueEntered = "billing_issue_entered"
         /// The charge went through after all.
         case billingIssueRecovered = "billing_issue_recovered"
-        /// Ended as the customer, the price or the product wanted it.
+        /// Ended as the customer wanted it.
         case churnVoluntary = "churn_voluntary"
         /// Ended as nothing could be charged.
         case churnInvoluntary = "churn_involuntary"
+        /// Ended as the customer did not agree to a higher price.
+        case churnPriceIncrease = "churn_price_increase"
+        /// Ended as the product was no longer sold.
+        case churnProductUnavailable = "churn_product_unavailable"
         /// Ended, and nobody says why.
         case churnUnknown = "churn_unknown"
         /// Money given back.

@@ -50,15 +50,26 @@ public struct SimulatedRenewalState: Hashable, Sendable {
     public let autoRenewProductId: String?
     /// The answer to a higher price; nil where none was asked.
     public let priceConsent: PriceConsent?
+    /// Why it ended, where it has expired or is retried; nil before Apple said why.
+    public let cause: ExpiryCause?
+    /// What the next charge will be, in thousandths of the currency's unit; nil where there will be
+    /// none, or before Apple said how much.
+    public let renewalPriceMilliunits: Int64?
+    /// The offer that applies to the next charge; nil without one.
+    public let renewalOffer: SimulatedOffer?
 }
 
 extension SimulatedRenewalState: CustomStringConvertible {
-    /// One line: from, to, status, charge, switch, product, consent.
+    /// One line: from, to, status, charge, switch, product, consent, then the cause, the next price
+    /// and the next offer where there are any.
     public var description: String {
         let renewal = isAutoRenewOn.map { $0 ? "on" : "off" } ?? "unknown"
         return "\(validFrom) … \(validTo.map(\.description) ?? "") \(status.rawValue)"
             + " \(charge.rawValue) \(renewal) \(autoRenewProductId ?? "-")"
             + " \(priceConsent?.rawValue ?? "-")"
+            + (cause.map { " because \($0.rawValue)" } ?? "")
+            + (renewalPriceMilliunits.map { " \($0)" } ?? "")
+            + (renewalOffer.map { " offer \($0.category.rawValue) \($0.identifier ?? "-")" } ?? "")
     }
 }
 

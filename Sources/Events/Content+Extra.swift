@@ -15,7 +15,7 @@ extension Content {
         }
         for member in object.members {
             guard let field = Content.fieldOfName[member.name], self[field] == nil,
-                let value = member.value(of: field.valueType)
+                let value = field.holdsJSON ? member.document : member.value(of: field.valueType)
             else { continue }
             moved.append((member.name, field, value))
         }

@@ -50,6 +50,14 @@ public enum Field: UInt8, CaseIterable, Sendable {
     case renewalPrice = 39
     case recentSubscriptionStartDate = 40
 
+    // Offers for those who left, and monthly payment of a yearly commitment
+    // (https://developer.apple.com/documentation/appstoreserverapi/jwsrenewalinfodecodedpayload,
+    // …/jwstransactiondecodedpayload); the second and the last also of what was bought.
+    case eligibleWinBackOfferIds = 41
+    case billingPlanType = 42
+    case renewalBillingPlanType = 43
+    case commitmentInfo = 44
+
     // What Apple told us about it (app-store.md §C.1).
     case notificationType = 48
     case subtype = 49
@@ -103,6 +111,9 @@ public enum Field: UInt8, CaseIterable, Sendable {
             .text
         }
     }
+
+    /// Whether its text is JSON, an object or an array, in the canonical form of `extra`.
+    public var holdsJSON: Bool { self == .eligibleWinBackOfferIds || self == .commitmentInfo }
 
     /// Whether a different value is news.
     ///

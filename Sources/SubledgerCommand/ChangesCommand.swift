@@ -65,6 +65,8 @@ struct ChangesDocument: Encodable {
     struct Row: Encodable {
         let fromProductId: String
         let toProductId: String
+        let fromBillingPlanType: String?
+        let toBillingPlanType: String?
         let state: String
         let timing: String
         let `class`: String
@@ -76,6 +78,8 @@ struct ChangesDocument: Encodable {
         let offerType: Int64?
         let refundsPrevious: Bool
         let isUndated: Bool
+        let estimatedRefundMilliunits: Int64?
+        let estimatedRefundCurrency: String?
         let positions: [PositionValue]
     }
 
@@ -86,6 +90,8 @@ struct ChangesDocument: Encodable {
             Row(
                 fromProductId: row.fromProductId,
                 toProductId: row.toProductId,
+                fromBillingPlanType: row.fromBillingPlanType,
+                toBillingPlanType: row.toBillingPlanType,
                 state: row.state.rawValue,
                 timing: row.timing.rawValue,
                 class: row.changeClass.rawValue,
@@ -97,6 +103,8 @@ struct ChangesDocument: Encodable {
                 offerType: row.offerType,
                 refundsPrevious: row.refundsPrevious,
                 isUndated: row.isUndated,
+                estimatedRefundMilliunits: row.estimatedRefundMilliunits,
+                estimatedRefundCurrency: row.estimatedRefundCurrency,
                 positions: row.positions.map { PositionValue($0, lanes: lanes) }
             )
         }
@@ -122,10 +130,18 @@ struct ChangesDocument: Encodable {
                 instant.map { bound + Instant(milliseconds: $0).clock } ?? "–"
             }
             table.add(
-                [row.fromProductId, row.toProductId, row.class, row.timing, row.state] + instants
-                    + [row.positions.text]
+                [
+                    ChangesDocument.plan(row.fromProductId, row.fromBillingPlanType),
+                    ChangesDocument.plan(row.toProductId, row.toBillingPlanType), row.class,
+                    row.timing, row.state,
+                ] + instants + [row.positions.text]
             )
         }
         Terminal.print(table.text)
+    }
+
+    // The product, and how it is paid where Apple said so.
+    private static func plan(_ productId: String, _ billingPlanType: String?) -> String {
+        productId + (billingPlanType.map { " · \($0)" } ?? "")
     }
 }

@@ -24,6 +24,22 @@ struct EligibilityDocument: Encodable {
         let eligible: Bool
         let rule: String
         let blocking: Blocking?
+        let listedByApple: Listed?
+    }
+
+    /// The offers that Apple lists, the best one first.
+    struct Listed: Encodable {
+        let eligibleWinBackOfferIds: [String]
+        let originalTransactionId: String
+        let asOf: Int64
+        let positions: [PositionValue]
+
+        init(_ list: WinBackList, lanes: LaneCount) {
+            eligibleWinBackOfferIds = list.offerIds
+            originalTransactionId = list.stream.originalTransactionId
+            asOf = list.asOf.milliseconds
+            positions = [PositionValue(list.position, lanes: lanes)]
+        }
     }
 
     /// The purchase that stands in the way.
@@ -60,7 +76,8 @@ struct EligibilityDocument: Encodable {
             Verdict(
                 eligible: ruling.isEligible,
                 rule: ruling.rule,
-                blocking: ruling.blocking.map { Blocking($0, lanes: lanes) }
+                blocking: ruling.blocking.map { Blocking($0, lanes: lanes) },
+                listedByApple: ruling.list.map { Listed($0, lanes: lanes) }
             )
         }
         self.groups = groups.map { group in
@@ -92,13 +109,21 @@ struct EligibilityDocument: Encodable {
             for (index, (offer, ruling)) in rulings.enumerated() {
                 table.add([
                     index == 0 ? "\(group.group)" : "", offer, ruling.isEligible ? "yes" : "no",
-                    ruling.rule, ruling.blocking.map { text($0, lanes) } ?? "",
+                    ruling.rule,
+                    ruling.blocking.map { text($0, lanes) }
+                        ?? ruling.list.map { text($0, lanes) } ?? "",
                 ])
             }
             table.add(["", "offer code", "as \(group.subscriber.rawValue)", "", ""])
         }
         Terminal.print(table.text)
         for line in known.everGrounds.lines { Terminal.print(line) }
+    }
+
+    private static func text(_ list: WinBackList, _ lanes: LaneCount) -> String {
+        let offers = list.offerIds.isEmpty ? "no offer" : list.offerIds.joined(separator: ", ")
+        return "\(offers) as of \(list.asOf.clock) (\(list.stream.originalTransactionId) "
+            + "\([list.position].marks(lanes: lanes)))"
     }
 
     private static func text(_ blocking: BlockingTransaction, _ lanes: LaneCount) -> String {
@@ -113,6 +138,7 @@ struct Ruling {
     let isEligible: Bool
     let rule: String
     let blocking: BlockingTransaction?
+    var list: WinBackList?
 
     init(_ verdict: IntroductoryOfferEligibility) {
         isEligible = verdict.isEligible
@@ -140,9 +166,11 @@ struct Ruling {
             case .neverSubscribed: ("neverSubscribed", nil)
             case .currentlySubscribed(let current): ("currentlySubscribed", current)
             case .inGracePeriod(let grace): ("inGracePeriod", grace)
+            case .listedByApple: ("listedByApple", nil)
             case .inBillingRetry(let retry): ("inBillingRetry", retry)
             case .awaitingRenewal(let awaiting): ("awaitingRenewal", awaiting)
             case .churned: ("churned", nil)
             }
+        if case .listedByApple(let list) = verdict { self.list = list }
     }
 }

@@ -43,8 +43,17 @@ struct RefundsCommand: AsyncParsableCommand {
         let purchases = TransactionRows(timeline, .none).rows.filter {
             hasBegun($0.time.start)
         }
-        let unplaced = Refunds.unplaced(in: timeline)
-        return RefundsDocument(stream, cases, purchases, unplaced, lanes: log.identity.lanes)
+        let estimates = PlanChanges(timeline, .none).rows.filter { change in
+            change.effective.map(hasBegun) ?? false
+        }
+        return RefundsDocument(
+            stream,
+            cases,
+            purchases,
+            estimates,
+            unplaced: Refunds.unplaced(in: timeline),
+            lanes: log.identity.lanes
+        )
     }
 
     private func hasBegun(_ start: Instant) -> Bool { at.map { start <= $0 } ?? true }
@@ -65,6 +74,27 @@ struct RefundsDocument: Encodable {
     let purchases: [Purchase]
     /// Announcements of which no purchase is known.
     let withoutPurchase: [PositionValue]
+    /// What Apple probably gave back for changes of plan: in no sum, for Apple signs no amount.
+    let estimates: [Estimate]
+
+    struct Estimate: Encodable {
+        let productId: String
+        let replacedAt: Int64
+        let estimatedRefundMilliunits: Int64
+        let currency: String?
+        let positions: [PositionValue]
+
+        init?(_ change: PlanChange, lanes: LaneCount) {
+            guard let milliunits = change.estimatedRefundMilliunits,
+                let effective = change.effective
+            else { return nil }
+            productId = change.fromProductId
+            replacedAt = effective.milliseconds
+            estimatedRefundMilliunits = milliunits
+            currency = change.estimatedRefundCurrency
+            positions = change.positions.map { PositionValue($0, lanes: lanes) }
+        }
+    }
 
     struct Case: Encodable {
         let productId: String
@@ -74,6 +104,7 @@ struct RefundsDocument: Encodable {
         let kind: String?
         let timing: String?
         let requested: Int64?
+        let consumptionRequestReason: String?
         let declined: Int64?
         let revocationDate: Int64?
         let announced: Int64?
@@ -95,6 +126,7 @@ struct RefundsDocument: Encodable {
             kind = row.kind?.rawValue
             timing = row.timing?.rawValue
             requested = row.requested?.milliseconds
+            consumptionRequestReason = row.requestReason
             declined = row.declined?.milliseconds
             revocationDate = row.revoked?.milliseconds
             announced = row.announced?.milliseconds
@@ -136,12 +168,14 @@ struct RefundsDocument: Encodable {
         _ stream: StreamID,
         _ cases: [RefundCase],
         _ rows: [TransactionRow],
-        _ unplaced: [Position],
+        _ changes: [PlanChange],
+        unplaced: [Position],
         lanes: LaneCount
     ) {
         originalTransactionId = stream.originalTransactionId
         environment = stream.environment.word
         refunds = cases.map { Case($0, lanes: lanes) }
+        estimates = changes.compactMap { Estimate($0, lanes: lanes) }
         purchases = rows.map { row in
             let net = cases.last { refund in
                 refund.isNet && refund.purchaseDate == row.time.start
@@ -179,6 +213,14 @@ extension RefundsDocument {
             ])
         }
         Terminal.print("\n" + table.text)
+        for estimate in estimates {
+            Terminal.print(
+                "estimate, in no sum: about "
+                    + amount(estimate.estimatedRefundMilliunits, estimate.currency)
+                    + " of \(estimate.productId) for the change at \(clock(estimate.replacedAt))"
+                    + "; Apple signs no amount (\(estimate.positions.text))"
+            )
+        }
     }
 
     private var casesText: String {
@@ -190,7 +232,8 @@ extension RefundsDocument {
             table.add([
                 clock(row.purchaseDate), row.productId,
                 [row.state, row.kind].compactMap { $0 }.joined(separator: " "), row.timing ?? "–",
-                clock(row.requested), clock(row.declined), clock(row.revocationDate),
+                clock(row.requested, row.consumptionRequestReason), clock(row.declined),
+                clock(row.revocationDate),
                 clock(row.announced), clock(row.reversed, row.reversal),
                 amount(row.refundedMilliunits, row.currency), row.positions.text,
             ])

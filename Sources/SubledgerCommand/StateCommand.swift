@@ -77,7 +77,45 @@ struct StateDocument: Encodable {
         let isAutoRenewOn: Bool?
         let autoRenewProductId: String?
         let priceConsent: String?
+        let expirationReason: String?
+        let renewalPrice: Int64?
+        let currency: String?
+        let renewalOffer: Offer?
+        let renewalBillingPlanType: String?
+        let commitment: Commitment?
         let positions: [PositionValue]
+    }
+
+    /// What becomes of the commitment, under Apple's names.
+    struct Commitment: Encodable {
+        let commitmentRenewalDate: Int64?
+        let commitmentRenewalPrice: Int64?
+        let isCommitmentAutoRenewOn: Bool?
+        let commitmentAutoRenewProductId: String?
+        let commitmentRenewalBillingPlanType: String?
+
+        init(_ commitment: RenewalTerms.Commitment) {
+            commitmentRenewalDate = commitment.renewalDate?.milliseconds
+            commitmentRenewalPrice = commitment.priceMilliunits
+            isCommitmentAutoRenewOn = commitment.isAutoRenewOn
+            commitmentAutoRenewProductId = commitment.autoRenewProductId
+            commitmentRenewalBillingPlanType = commitment.billingPlanType
+        }
+    }
+
+    /// The offer of the next charge, under Apple's names.
+    struct Offer: Encodable {
+        let offerType: Int64?
+        let offerIdentifier: String?
+        let offerDiscountType: String?
+        let offerPeriod: String?
+
+        init(_ offer: RenewalTerms.Offer) {
+            offerType = offer.type
+            offerIdentifier = offer.identifier
+            offerDiscountType = offer.discountType
+            offerPeriod = offer.period
+        }
     }
 
     init(
@@ -98,6 +136,12 @@ struct StateDocument: Encodable {
                 isAutoRenewOn: row.isAutoRenewOn,
                 autoRenewProductId: row.autoRenewProductId,
                 priceConsent: row.priceConsent?.rawValue,
+                expirationReason: row.expirationReason?.rawValue,
+                renewalPrice: row.terms?.priceMilliunits,
+                currency: row.terms?.currency,
+                renewalOffer: row.terms?.offer.map(Offer.init),
+                renewalBillingPlanType: row.terms?.billingPlanType,
+                commitment: row.terms?.commitment.map(Commitment.init),
                 positions: row.positions.map { PositionValue($0, lanes: lanes) }
             )
         }
@@ -107,19 +151,39 @@ struct StateDocument: Encodable {
     func printTable(_ rows: [RenewalState], lanes: LaneCount) {
         Terminal.print("\(originalTransactionId) · \(environment) · UTC")
         var table = TextTable([
-            "from", "to", "status", "charge", "auto-renew", "next product", "price", "because of",
+            "from", "to", "status", "reason", "charge", "auto-renew", "next product",
+            "next charge", "price increase", "because of",
         ])
         for row in rows {
             table.add([
                 row.validFrom.clock, row.validTo?.clock ?? "until further notice",
-                row.status.description, row.charge.rawValue,
+                row.status.description, row.expirationReason?.rawValue ?? "", row.charge.rawValue,
                 row.isAutoRenewOn.map { $0 ? "on" : "off" } ?? "unknown",
                 row.autoRenewProductId ?? "",
-                row.priceConsent?.rawValue ?? "",
+                row.terms?.summary ?? "", row.priceConsent?.rawValue ?? "",
                 row.positions.marks(lanes: lanes),
             ])
         }
         let none = noState?.words ?? "nothing is known of that time"
         Terminal.print(rows.isEmpty ? none : table.text)
+    }
+}
+
+extension RenewalTerms {
+    /// The next charge in a few words.
+    fileprivate var summary: String {
+        var words: [String] = []
+        if let priceMilliunits { words.append(Amount.text(priceMilliunits, currency)) }
+        if let offer {
+            let name = offer.identifier ?? offer.type.map { "of type \($0)" } ?? ""
+            words.append("offer \(name)")
+            words += [offer.discountType, offer.period].compactMap { $0 }
+        }
+        if let billingPlanType { words.append(billingPlanType) }
+        if let commitment, let date = commitment.renewalDate {
+            let isOff = commitment.isAutoRenewOn == false
+            words.append("commitment \(isOff ? "ends" : "renews") \(date.clock)")
+        }
+        return words.joined(separator: " · ")
     }
 }

@@ -19,11 +19,11 @@ import Testing
         #expect(
             life.named(life.life.states) == [
                 "2026-01-01 … s0 active waiting on - -",
-                "s0 … s1 active waiting on plus.monthly -",
-                "s1 … 2026-02-01 active succeeded on plus.monthly -",
-                "2026-02-01 … 2026-03-01 active waiting on plus.monthly -",
-                "2026-03-01 … 2026-03-10 billing_retry failed on plus.monthly -",
-                "2026-03-10 … 2026-04-10 active waiting on plus.monthly -",
+                "s0 … s1 active waiting on plus.monthly - 9990",
+                "s1 … 2026-02-01 active succeeded on plus.monthly - 9990",
+                "2026-02-01 … 2026-03-01 active waiting on plus.monthly - 9990",
+                "2026-03-01 … 2026-03-10 billing_retry failed on plus.monthly - because 2 9990",
+                "2026-03-10 … 2026-04-10 active waiting on plus.monthly - 9990",
             ]
         )
     }
@@ -40,12 +40,12 @@ import Testing
         #expect(
             life.named(life.life.states) == [
                 "2026-01-01 … s0 active waiting on - -",
-                "s0 … s1 active waiting on plus.monthly -",
-                "s1 … s2 active waiting on plus.monthly pending",
-                "s2 … 2026-02-01 active waiting on plus.monthly accepted",
-                "2026-02-01 … 2026-02-17 grace_period failed on plus.monthly accepted",
-                "2026-02-17 … s5 billing_retry failed on plus.monthly accepted",
-                "s5 …  expired closed off plus.monthly accepted",
+                "s0 … s1 active waiting on plus.monthly - 9990",
+                "s1 … s2 active waiting on plus.monthly pending 9990",
+                "s2 … 2026-02-01 active waiting on plus.monthly accepted 9990",
+                "2026-02-01 … 2026-02-17 grace_period failed on plus.monthly accepted 9990",
+                "2026-02-17 … s5 billing_retry failed on plus.monthly accepted because 2 9990",
+                "s5 …  expired closed off plus.monthly accepted because 2",
             ]
         )
     }
@@ -59,9 +59,9 @@ import Testing
         #expect(
             life.named(life.life.states) == [
                 "2026-01-01 … s0 active waiting on - -",
-                "s0 … s1 active waiting on plus.monthly -",
+                "s0 … s1 active waiting on plus.monthly - 9990",
                 "s1 … s2 active closed off plus.monthly -",
-                "s2 … 2026-02-01 active waiting on plus.monthly -",
+                "s2 … 2026-02-01 active waiting on plus.monthly - 9990",
             ]
         )
         let before = life.life.states(asOf: life.life.events[1].signedAt)

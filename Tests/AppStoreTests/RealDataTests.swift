@@ -260,6 +260,8 @@ private struct Expectation {
                 #expect(found == (value as? Int64).map { .integer($0) }, "\(property.name)")
             case .boolean, .mark:
                 #expect(found == (value as? Bool).map { .boolean($0) }, "\(property.name)")
+            case .document:
+                #expect((found == nil) == (value == nil), "\(property.name)")
             case .instant:
                 #expect(
                     found == (value as? Int64).map { .instant(Instant(milliseconds: $0)) },

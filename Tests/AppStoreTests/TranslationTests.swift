@@ -60,13 +60,13 @@ struct TranslationTests {
             transaction(
                 ",\"price\":\"1.99\",\"quantity\":1.5,\"offerType\":1.0,"
                     + "\"z\":{\"b\":1.50,\"a\":[]},"
-                    + "\"type\":\"Lifetime\",\"billingPlanType\":\"MONTHLY\",\"isUpgraded\":\"no\","
+                    + "\"type\":\"Lifetime\",\"aLaterProperty\":\"MONTHLY\",\"isUpgraded\":\"no\","
                     + "\"currency\":\"A\\u0001\",\"storefront\":\"\",\"offerPeriod\":null"
             )
         )
         #expect(
             fact.content.text(.extra)
-                == "{\"billingPlanType\":\"MONTHLY\",\"currency\":\"A\\u0001\","
+                == "{\"aLaterProperty\":\"MONTHLY\",\"currency\":\"A\\u0001\","
                 + "\"isUpgraded\":\"no\",\"price\":\"1.99\",\"quantity\":1.5,"
                 + "\"z\":{\"a\":[],\"b\":1.50}}"
         )
@@ -76,6 +76,25 @@ struct TranslationTests {
         {
             #expect(fact.content[absent] == nil)
         }
+    }
+
+    @Test func `a commitment and its billing plan are fields, the commitment as canonical JSON`()
+        throws
+    {
+        let fact = try fact(
+            transaction(
+                ",\"billingPlanType\":\"MONTHLY\",\"commitmentInfo\":"
+                    + "{ \"totalBillingPeriods\": 12, \"billingPeriodNumber\": 1 }"
+            )
+        )
+        #expect(fact.content.text(.billingPlanType) == "MONTHLY")
+        #expect(
+            fact.content.text(.commitmentInfo)
+                == "{\"billingPeriodNumber\":1,\"totalBillingPeriods\":12}"
+        )
+        #expect(fact.content[.extra] == nil)
+        let odd = try self.fact(transaction(",\"commitmentInfo\":\"none\""))
+        #expect(odd.content.text(.extra) == "{\"commitmentInfo\":\"none\"}")
     }
 
     @Test func `not upgraded and not said to be are the same`() throws {
@@ -124,7 +143,7 @@ struct TranslationTests {
         #expect(facts[1].purchaseDate == Instant(milliseconds: 0))
         #expect(facts[1].content.boolean(.isInBillingRetryPeriod) == false)
         #expect(
-            facts[1].content.text(.extra) == "{\"eligibleWinBackOfferIds\":[\"b\",\"a\"]}"
+            facts[1].content.text(.eligibleWinBackOfferIds) == "[\"b\",\"a\"]"
         )
         #expect(facts[2].purchaseDate == facts[0].purchaseDate)
         #expect(facts[2].expiresDate == facts[0].expiresDate)

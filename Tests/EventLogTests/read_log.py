@@ -31,6 +31,8 @@ FIELDS = {
     32: "autoRenewProductId", 33: "autoRenewStatus", 34: "expirationIntent",
     35: "isInBillingRetryPeriod", 36: "gracePeriodExpiresDate", 37: "priceIncreaseStatus",
     38: "renewalDate", 39: "renewalPrice", 40: "recentSubscriptionStartDate",
+    41: "eligibleWinBackOfferIds", 42: "billingPlanType", 43: "renewalBillingPlanType",
+    44: "commitmentInfo",
     48: "notificationType", 49: "subtype", 50: "notificationUUID", 51: "status",
     52: "consumptionRequestReason", 53: "catalogVersion", 54: "effectiveFrom", 55: "bodyDigest",
     56: "fileName", 57: "keptAside", 58: "erasureScope", 59: "erasedEvents",

@@ -39,6 +39,14 @@ struct LaterVersionTests {
         (Format.signedTransaction, "\"offerPeriod\":\"P1M\"", Field.offerPeriod, "P1M"),
         (.signedTransaction, "\"offerPeriod\":\"P\\u00311M\"", .offerPeriod, "P11M"),
         (.responseTransaction, "\"app_transaction_id\":\"7\"", .appTransactionId, "7"),
+        (
+            .signedTransaction, "\"commitmentInfo\":{\"billingPeriodNumber\":1}", .commitmentInfo,
+            "{\"billingPeriodNumber\":1}"
+        ),
+        (
+            .signedRenewalInfo, "\"eligibleWinBackOfferIds\":[\"b\",\"a\"]",
+            .eligibleWinBackOfferIds, "[\"b\",\"a\"]"
+        ),
     ])
     func `a property that stood in extra equals its later tag`(
         format: Format,

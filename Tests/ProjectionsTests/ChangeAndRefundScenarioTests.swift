@@ -304,7 +304,7 @@ import Testing
         )
         #expect(
             describe(ActivePeriods(ledger.timeline(of: TimelineText.stream)))
-                == ["paid monthly 03-20..04-20 expired", "active 03-20..04-20"]
+                == ["paid monthly 03-20..04-20 expired because=billing", "active 03-20..04-20"]
         )
     }
 }

@@ -107,7 +107,7 @@ import Testing
         #expect(
             describe(RenewalStates(first)) == [
                 "active waiting 03-20..04-20 on", "billing_retry failed 04-20..06-19 on",
-                "expired closed 06-19.. off",
+                "expired closed 06-19.. off because=billing",
             ]
         )
     }

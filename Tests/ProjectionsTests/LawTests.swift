@@ -138,6 +138,7 @@ extension RenewalState {
             && Array((autoRenewProductId ?? "").utf8)
                 == Array((other.autoRenewProductId ?? "").utf8)
             && (autoRenewProductId == nil) == (other.autoRenewProductId == nil)
+            && expirationReason == other.expirationReason && terms == other.terms
     }
 }
 

@@ -2,7 +2,7 @@ import Events
 import Projections
 
 /// The rows of a stream as scenarios write them: `STATE [KIND] [TIMING] PRODUCT FROM [requested=]
-/// [declined=] [revoked=] [told=] [announced=|inferred=] [part=] [MONEY/PRICE] [net]`; `told` is
+/// [asked=] [declined=] [revoked=] [told=] [announced=|inferred=] [part=] [MONEY/PRICE] [net]`; `told` is
 /// left out where it is the refund's own date.
 func describe(_ refunds: Refunds) -> [String] {
     let text = TimelineText.text
@@ -12,6 +12,7 @@ func describe(_ refunds: Refunds) -> [String] {
         if let timing = row.timing { words.append(timing.rawValue) }
         words += [row.productId, text(row.purchaseDate)]
         if let requested = row.requested { words.append("requested=\(text(requested))") }
+        if let reason = row.requestReason { words.append("asked=\(reason)") }
         if let declined = row.declined { words.append("declined=\(text(declined))") }
         if let revoked = row.revoked { words.append("revoked=\(text(revoked))") }
         if let told = row.announced, told != row.revoked { words.append("told=\(text(told))") }
@@ -40,6 +41,12 @@ func describe(_ changes: PlanChanges) -> [String] {
         if let effective = row.effective { words.append("effective=\(text(effective))") }
         if let withdrawn = row.withdrawn { words.append("withdrawn=\(text(withdrawn))") }
         if let isSame = row.hasSameDuration { words.append(isSame ? "same" : "other") }
+        if let before = row.fromBillingPlanType, let after = row.toBillingPlanType {
+            words.append("\(before)..\(after)")
+        }
+        if let estimate = row.estimatedRefundMilliunits {
+            words.append("estimate=\(estimate)\(row.estimatedRefundCurrency ?? "")")
+        }
         if let offerType = row.offerType { words.append("offer=\(offerType)") }
         if row.isUndated { words.append("undated") }
         return words.joined(separator: " ")

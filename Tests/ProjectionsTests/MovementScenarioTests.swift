@@ -18,7 +18,7 @@ import Testing
             03-27 conversion basic 9990 "Paid Subscription from Introductory Offer"
             04-27 renewal basic 9990 "Renew"
             05-01 auto_renew_off basic
-            05-27 churn_voluntary basic "Cancel"
+            05-27 churn_voluntary basic because=customer "Cancel"
             """
         )
     }
@@ -50,7 +50,7 @@ import Testing
             --- movements
             03-20 paid_start basic 9990 "Subscribe"
             04-20 billing_issue_entered basic "Billing Retry from Paid Subscription"
-            06-19 churn_involuntary basic "Canceled from Billing Retry"
+            06-19 churn_involuntary basic because=billing "Canceled from Billing Retry"
             06-19 auto_renew_off basic
             """
         )
@@ -62,7 +62,7 @@ import Testing
             --- movements
             03-20 paid_start basic 9990 "Subscribe"
             04-20 billing_issue_entered basic "Billing Retry from Paid Subscription"
-            04-28 churn_voluntary basic "Canceled from Billing Retry"
+            04-28 churn_voluntary basic because=customer "Canceled from Billing Retry"
             04-28 auto_renew_off basic
             """
         )
@@ -81,14 +81,16 @@ import Testing
         )
     }
 
-    @Test func `no consent to a price increase is told after the end, and is voluntary`() throws {
+    @Test func `no consent to a price increase is told after the end, and is no voluntary churn`()
+        throws
+    {
         try expect(
             """
             @03-20 purchase basic 03-20..04-20 woli=1 price=9990
             @04-20T00:05 renewal of=04-20 auto=1 intent=3
             --- movements
             03-20 paid_start basic 9990 "Subscribe"
-            04-20 churn_voluntary basic "Cancel"
+            04-20 churn_price_increase basic because=price_increase "Cancel"
             """
         )
     }
@@ -125,7 +127,7 @@ import Testing
             @06-01 purchase premium 06-01..07-01 woli=2 price=19990 reason=PURCHASE
             --- movements
             03-20 paid_start basic 9990 "Subscribe"
-            04-20 churn_voluntary basic "Cancel"
+            04-20 churn_voluntary basic because=customer "Cancel"
             04-20 auto_renew_off basic
             06-01 paid_start premium was=basic 19990 again "Reactivate with Upgrade"
             """
@@ -183,7 +185,7 @@ import Testing
             03-20 paid_start basic 9990 "Subscribe"
             04-01 extension basic
             04-02 one_time_purchase coins 990
-            05-04 churn_voluntary basic "Canceled After Renewal Extension"
+            05-04 churn_voluntary basic because=customer "Canceled After Renewal Extension"
             05-04 auto_renew_off basic
             """
         )
@@ -229,7 +231,7 @@ import Testing
             03-20 paid_start basic 9990 "Subscribe"
             04-01 auto_renew_off basic
             04-20 billing_issue_entered basic "Billing Retry from Paid Subscription"
-            04-21 churn_voluntary basic "Canceled from Billing Retry"
+            04-21 churn_voluntary basic because=billing "Canceled from Billing Retry"
             """
         )
     }

@@ -2,7 +2,7 @@ import Events
 import Projections
 
 /// The rows of a stream as scenarios write them: `OCCURRED MOVEMENT PRODUCT [was=] [AMOUNT]
-/// [again] [family] ["APPLE EVENT"]`; what is unknown is left out.
+/// [again] [family] [because=REASON] ["APPLE EVENT"]`; what is unknown is left out.
 func describe(_ movements: Movements) -> [String] {
     movements.rows.map { row in
         var words = [TimelineText.text(row.occurred), row.word.rawValue, row.productId]
@@ -10,6 +10,7 @@ func describe(_ movements: Movements) -> [String] {
         if let amount = row.amountMilliunits { words.append("\(amount)") }
         if row.isResubscribe { words.append("again") }
         if row.isFamilyShared { words.append("family") }
+        if let reason = row.expirationReason { words.append("because=\(reason.rawValue)") }
         if let event = row.appleEvent { words.append("\"\(event)\"") }
         return words.joined(separator: " ")
     }

@@ -230,6 +230,7 @@ import Testing
             case .neverSubscribed: "never"
             case .currentlySubscribed: "subscribed"
             case .inGracePeriod: "grace"
+            case .listedByApple: "listed"
             case .inBillingRetry: "retry"
             case .awaitingRenewal: "awaiting"
             case .churned: "churned"

@@ -14,11 +14,11 @@ import Testing
             @05-10 purchase monthly 05-10..06-10 woli=2 reason=RENEWAL price=990
             ---
             paid monthly 03-20..04-20 expired
-            grace monthly 04-20..05-06 expired
+            grace monthly 04-20..05-06 expired because=billing
             paid monthly 05-10..06-10 open
             active 03-20..05-06 05-10..06-10
             --- active_periods no-grace
-            paid monthly 03-20..04-20 expired
+            paid monthly 03-20..04-20 expired because=billing
             paid monthly 05-10..06-10 open
             active 03-20..04-20 05-10..06-10
             --- renewal_states
@@ -180,7 +180,7 @@ import Testing
                 @03-10 renewal of=03-10 grace=03-26 auto=1 retry
                 --- active_periods no-grace from-reversal
                 paid monthly 02-10..02-27 refunded
-                paid monthly 03-05..03-10 expired
+                paid monthly 03-05..03-10 expired because=billing
                 active 02-10..02-27 03-05..03-10
                 --- active_periods from-reversal
                 paid monthly 02-10..02-27 refunded

@@ -50,6 +50,7 @@ import Testing
                 [
                     .text("monthly"), .integer(start), .integer(end), .integer(start),
                     .integer(start + 2 * 86_400_000), .text("paid"), .text("refunded"),
+                    .null, .null, .null, .null, .null, .null, .texts([]),
                 ]
             ]
         )

@@ -33,7 +33,7 @@ import Testing
             --- renewal_states
             active waiting 03-20..04-01 on
             active closed 04-01..04-20 off
-            expired closed 04-20.. off
+            expired closed 04-20.. off because=customer
             """
         )
     }
@@ -105,7 +105,7 @@ import Testing
             active waiting 03-20..04-20 on
             grace_period failed 04-20..05-06 on
             billing_retry failed 05-06..06-19 on
-            expired closed 06-19.. on
+            expired closed 06-19.. on because=billing
             """
         )
     }
@@ -119,7 +119,7 @@ import Testing
             --- renewal_states
             active waiting 03-20..04-20 on
             billing_retry failed 04-20..04-28 on
-            expired closed 04-28.. off
+            expired closed 04-28.. off because=customer
             """
         )
     }
@@ -146,8 +146,8 @@ import Testing
             --- renewal_states
             active waiting 03-20..04-20 on
             billing_retry failed 04-20..06-19 on
-            expired closed 06-19..08-01 on
-            expired closed 08-01.. off
+            expired closed 06-19..08-01 on because=billing
+            expired closed 08-01.. off because=billing
             """
         )
     }
@@ -161,7 +161,7 @@ import Testing
             --- renewal_states
             active waiting 03-20..04-20
             billing_retry failed 04-20..05-01
-            expired closed 05-01..
+            expired closed 05-01.. because=billing
             """
         )
     }
@@ -215,7 +215,7 @@ import Testing
                 @04-20T00:04 renewal of=04-20 auto=1 intent=5
                 --- renewal_states
                 active waiting 03-20..04-20 on
-                expired closed 04-20.. on
+                expired closed 04-20.. on because=other
                 """
         )
     }
@@ -350,7 +350,7 @@ import Testing
             --- renewal_states
             active waiting 03-20..04-20 on
             billing_retry failed 04-20..04-28 on
-            expired closed 04-28.. off
+            expired closed 04-28.. off because=customer
             """
         )
         let rows = RenewalStates(ledger.timeline(of: TimelineText.stream)).rows

@@ -1,7 +1,8 @@
 import Projections
 
 /// The rows of a stream as scenarios write them: `STATUS CHARGE FROM..[TO] [on|off] [next=]
-/// [consent]`; what is unknown is left out, and so is the end of a row until further notice.
+/// [consent] [because=REASON] [price=] [offer=TYPE/ID] [plan=] [commitment=]`; what is unknown is
+/// left out, and so is the end of a row until further notice.
 func describe(_ states: RenewalStates) -> [String] {
     let text = TimelineText.text
     return states.rows.map { row in
@@ -12,6 +13,21 @@ func describe(_ states: RenewalStates) -> [String] {
         if let isOn = row.isAutoRenewOn { words.append(isOn ? "on" : "off") }
         if let product = row.autoRenewProductId { words.append("next=\(product)") }
         if let consent = row.priceConsent { words.append(consent.rawValue) }
+        if let reason = row.expirationReason { words.append("because=\(reason.rawValue)") }
+        if let price = row.terms?.priceMilliunits {
+            words.append("price=\(price)" + (row.terms?.currency ?? ""))
+        }
+        if let offer = row.terms?.offer {
+            let parts = [
+                offer.type.map { "\($0)" }, offer.identifier, offer.discountType, offer.period,
+            ]
+            words.append("offer=" + parts.compactMap { $0 }.joined(separator: "/"))
+        }
+        if let plan = row.terms?.billingPlanType { words.append("plan=\(plan)") }
+        if let commitment = row.terms?.commitment {
+            let isOn = commitment.isAutoRenewOn.map { $0 ? "on" : "off" } ?? "?"
+            words.append("commitment=\(commitment.renewalDate.map(text) ?? "?")/\(isOn)")
+        }
         return words.joined(separator: " ")
     }
 }

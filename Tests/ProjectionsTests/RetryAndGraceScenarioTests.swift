@@ -12,7 +12,7 @@ import Testing
             @04-20 renewal of=04-20 auto=1 retry
             @05-05 purchase monthly 05-05..06-05 woli=2
             ---
-            paid monthly 03-20..04-20 expired
+            paid monthly 03-20..04-20 expired because=billing
             paid monthly 05-05..06-05 open
             active 03-20..04-20 05-05..06-05
             """
@@ -46,7 +46,7 @@ import Testing
             @06-19 renewal of=04-20 auto=0
             ---
             paid monthly 03-20..04-20 expired
-            grace monthly 04-20..05-06 expired
+            grace monthly 04-20..05-06 expired because=billing
             active 03-20..05-06
             """
         )
@@ -60,7 +60,7 @@ import Testing
             @05-10 purchase monthly 05-10..06-10 woli=2
             ---
             paid monthly 03-20..04-20 expired
-            grace monthly 04-20..05-06 expired
+            grace monthly 04-20..05-06 expired because=billing
             paid monthly 05-10..06-10 open
             active 03-20..05-06 05-10..06-10
             """
@@ -104,7 +104,7 @@ import Testing
             @05-02 renewal of=04-20 auto=0
             ---
             paid monthly 03-20..04-20 expired
-            grace monthly 04-20..04-28T12:00:00 expired
+            grace monthly 04-20..04-28T12:00:00 expired because=billing
             active 03-20..04-28T12:00:00
             """
         )
@@ -118,7 +118,7 @@ import Testing
             @04-28 renewal of=04-20 auto=1 retry
             ---
             paid monthly 03-20..04-20 expired
-            grace monthly 04-20..04-28 expired
+            grace monthly 04-20..04-28 expired because=billing
             active 03-20..04-28
             """
         )
@@ -188,7 +188,7 @@ import Testing
             @04-28 renewal of=04-20 auto=1 retry
             ---
             paid monthly 03-20..04-20 expired
-            grace monthly 04-20..04-28 expired
+            grace monthly 04-20..04-28 expired because=billing
             active 03-20..04-28
             """
         )

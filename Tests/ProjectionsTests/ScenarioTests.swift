@@ -155,7 +155,7 @@ import Testing
             billing_retry failed 04-20..05-05 on
             active waiting 05-05..06-05 on
             ---
-            paid basic 03-20..04-20 expired
+            paid basic 03-20..04-20 expired because=billing
             paid basic 05-05..06-05 open
             active 03-20..04-20 05-05..06-05
             """
@@ -195,10 +195,10 @@ import Testing
             active waiting 03-20..04-20 on
             grace_period failed 04-20..05-06 on
             billing_retry failed 05-06..06-19 on
-            expired closed 06-19.. off
+            expired closed 06-19.. off because=billing
             ---
             paid basic 03-20..04-20 expired
-            grace basic 04-20..05-06 expired
+            grace basic 04-20..05-06 expired because=billing
             active 03-20..05-06
             """
         )

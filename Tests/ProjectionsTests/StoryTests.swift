@@ -66,9 +66,9 @@ import Testing
 
                 ---
                 paid basic 01-01..02-01 expired
-                paid basic 02-01..03-01 expired
+                paid basic 02-01..03-01 expired because=customer
                 paid basic 03-22..03-27 upgraded
-                paid premium 03-27..04-27 expired
+                paid premium 03-27..04-27 expired because=customer
                 paid basic 05-31..06-02 refunded
                 active 01-01..03-01 03-22..04-27 05-31..06-02
                 --- renewal_states
@@ -76,7 +76,7 @@ import Testing
                 active succeeded 01-31T23:00:00..02-01 on next=basic
                 active waiting 02-01..02-10 on next=basic
                 active closed 02-10..03-01 off next=basic
-                expired closed 03-01..03-22 off next=basic
+                expired closed 03-01..03-22 off next=basic because=customer
                 active waiting 03-22..03-27 on next=basic
                 active waiting 03-27..03-28 on next=premium
                 active closed 03-28..03-29 off next=premium
@@ -84,11 +84,11 @@ import Testing
                 active waiting 03-30..03-31 on next=basic
                 active waiting 03-31..04-01 on next=premium
                 active closed 04-01..04-27 off next=premium
-                expired closed 04-27..05-31 off next=premium
+                expired closed 04-27..05-31 off next=premium because=customer
                 active waiting 05-31..06-02 on next=basic
                 revoked closed 06-02.. off next=basic
                 --- plan_changes
-                effective now upgrade basic..premium effective=03-27 same
+                effective now upgrade basic..premium effective=03-27 same estimate=8379
                 withdrawn next_renewal downgrade premium..basic requested=03-30 withdrawn=03-31 same
                 effective resubscribe downgrade premium..basic effective=05-31 same
                 """
@@ -114,7 +114,7 @@ import Testing
                 01-01 paid_start basic 9990 "Subscribe"
                 02-01 renewal basic 9990 "Renew"
                 02-10 auto_renew_off basic
-                03-01 churn_voluntary basic "Cancel"
+                03-01 churn_voluntary basic because=customer "Cancel"
                 03-22 paid_start basic 9990 again "Reactivate"
                 03-27 renewal premium was=basic 14990 "Upgrade"
                 03-27 exit_plan_change basic
@@ -123,7 +123,7 @@ import Testing
                 03-30 plan_change_scheduled basic was=premium
                 03-31 plan_change_cancelled basic was=premium
                 04-01 auto_renew_off premium
-                04-27 churn_voluntary premium "Cancel"
+                04-27 churn_voluntary premium because=customer "Cancel"
                 05-31 paid_start basic was=premium 9990 again "Reactivate with Downgrade"
                 06-01 refund_requested basic
                 06-02 exit_refund basic -9990 "Refund"

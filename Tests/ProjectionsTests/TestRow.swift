@@ -63,6 +63,13 @@ enum TestRow {
             .integer(to),
             .text(kind),
             .text(reason),
+            .null,
+            .null,
+            .null,
+            .null,
+            .null,
+            .null,
+            .texts([]),
             causedBy: [Position(lane: 0, offset: from)]
         )
     }
@@ -105,6 +112,7 @@ enum TestRow {
             currency.map { .text($0) } ?? .null,
             .boolean(false),
             .boolean(false),
+            .null,
             causedBy: [Position(lane: 0, offset: at)]
         )
     }

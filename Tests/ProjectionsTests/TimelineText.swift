@@ -8,7 +8,8 @@ import Testing
 /// [discount=] [price=] [group=] [family] [reason=] [kind=] [extra=]`, where `kind` is Apple's
 /// `type`, `@AS-OF once PRODUCT FROM` (never expires),
 /// `@AS-OF renewal [of=] [grace=] [auto=] [retry] [intent=] [product=] [next=] [consent=]
-/// [recent=]`, `@AS-OF notice TYPE [SUBTYPE] uuid= [status=] [about=FROM[..TO]]`; `via=` names an
+/// [recent=] [renews=] [offer-id=] [next-plan=] [commitment=] [winback=]`,
+/// `@AS-OF notice TYPE [SUBTYPE] uuid= [status=] [about=FROM[..TO]]`; `via=` names an
 /// older format. Times
 /// are of 2026 unless a year is written: `03-20`, `03-20T08:00:01`. An unknown word fails the test.
 ///
@@ -168,6 +169,15 @@ private struct FactDraft {
         case "uuid": content[.notificationUUID] = .text(value)
         case "percentage": content[.revocationPercentage] = .integer(try #require(Int64(value)))
         case "because": content[.revocationReason] = .integer(try #require(Int64(value)))
+        case "renews": content[.renewalPrice] = .integer(try #require(Int64(value)))
+        case "offer-id": content[.offerIdentifier] = .text(value)
+        case "offer-period": content[.offerPeriod] = .text(value)
+        case "asked": content[.consumptionRequestReason] = .text(value)
+        case "extra": content[.extra] = .text(value)
+        case "plan": content[.billingPlanType] = .text(value)
+        case "next-plan": content[.renewalBillingPlanType] = .text(value)
+        case "commitment": content[.commitmentInfo] = .text(value)
+        case "winback": content[.eligibleWinBackOfferIds] = .text(value)
         case "currency": content[.currency] = .text(value)
         case "group": content[.subscriptionGroupIdentifier] = .text(value)
         case "via": try become(try #require(TimelineText.formats[value], "no format: \(value)"))
@@ -222,10 +232,25 @@ func describe(_ periods: ActivePeriods) -> [String] {
     var lines = periods.rows.map { row in
         "\(row.kind.rawValue) \(row.productId) \(text(row.validFrom))..\(text(row.validTo)) "
             + row.endReason.rawValue
+            + (row.expirationReason.map { " because=\($0.rawValue)" } ?? "") + planWords(row)
     }
     let active = periods.active.map { "\(text($0.lowerBound))..\(text($0.upperBound))" }
     lines.append((["active"] + active).joined(separator: " "))
     return lines
+}
+
+private func planWords(_ row: ActivePeriod) -> String {
+    let text = TimelineText.text
+    var words = row.billingPlan?.type.map { " plan=\($0)" } ?? ""
+    if let commitment = row.billingPlan?.commitment {
+        words += " \(commitment.periodNumber ?? 0)/\(commitment.periodCount ?? 0)"
+        words += commitment.expiresDate.map { " until=\(text($0))" } ?? ""
+        words += commitment.priceMilliunits.map { " price=\($0)" } ?? ""
+    }
+    for item in row.items {
+        words += " item=\(item.sku)/\(item.displayName ?? "")/\(item.priceMilliunits ?? 0)"
+    }
+    return words
 }
 
 /// Checks the rows of every table a history names, in its own order, backwards, and in seeded shuffles with

@@ -47,7 +47,9 @@ import Testing
         length: String
     ) throws {
         // app-store.md §G-23: an annual plan is dearer than a monthly one of its level.
-        let row = "effective \(verdict) \(old)..\(new) effective=\(start) \(length)"
+        let row =
+            "effective \(verdict) \(old)..\(new) effective=\(start) \(length)"
+            + (verdict.hasPrefix("now") ? " estimate=693" : "")
         try expect(
             """
             @04-01 purchase \(old) 04-01..05-01 woli=1 price=990
@@ -125,12 +127,12 @@ import Testing
             @2027-02-01 renewal of=2027-01-05 auto=0 intent=1
             ---
             paid annual 12-01..12-05 upgraded
-            paid premium 12-05..2027-01-05 expired
+            paid premium 12-05..2027-01-05 expired because=customer
             active 12-01..2027-01-05
             --- renewal_states
             active waiting 12-01..2027-01-05 on
-            expired closed 2027-01-05..2027-02-01 on
-            expired closed 2027-02-01.. off
+            expired closed 2027-01-05..2027-02-01 on because=customer
+            expired closed 2027-02-01.. off because=customer
             """
         )
     }

@@ -36,18 +36,18 @@ import Testing
             @06-17 purchase premium 06-17..07-17 woli=2 price=19990 reason=PURCHASE
             @06-17 renewal of=07-17 auto=1
             ---
-            paid basic 03-20..04-20 expired
+            paid basic 03-20..04-20 expired because=customer
             paid premium 06-17..07-17 open
             active 03-20..04-20 06-17..07-17
             --- renewal_states
             active waiting 03-20..04-20 on
-            expired closed 04-20..06-17 off
+            expired closed 04-20..06-17 off because=customer
             active waiting 06-17..07-17 on
             --- plan_changes
             effective resubscribe upgrade basic..premium effective=06-17 same
             --- movements
             03-20 paid_start basic 9990 "Subscribe"
-            04-20 churn_voluntary basic "Cancel"
+            04-20 churn_voluntary basic because=customer "Cancel"
             04-20 auto_renew_off basic
             06-17 paid_start premium was=basic 19990 again "Reactivate with Upgrade"
             """

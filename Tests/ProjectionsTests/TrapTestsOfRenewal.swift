@@ -13,16 +13,16 @@ import Testing
             @04-20T00:05 notice EXPIRED VOLUNTARY uuid=n1 status=2
             @04-20T00:05 renewal of=04-20 auto=0 intent=1
             ---
-            paid basic 03-20..04-20 expired
+            paid basic 03-20..04-20 expired because=customer
             active 03-20..04-20
             --- renewal_states
             active waiting 03-20..03-21 on
             active closed 03-21..04-20 off
-            expired closed 04-20.. off
+            expired closed 04-20.. off because=customer
             --- movements
             03-20 paid_start basic 9990 "Subscribe"
             03-21 auto_renew_off basic
-            04-20 churn_voluntary basic "Cancel"
+            04-20 churn_voluntary basic because=customer "Cancel"
             """
         )
     }
@@ -100,11 +100,11 @@ import Testing
             --- renewal_states
             active waiting 03-20..04-20 on
             billing_retry failed 04-20..06-19 on
-            expired closed 06-19.. on
+            expired closed 06-19.. on because=billing
             --- movements
             03-20 paid_start basic "Subscribe"
             04-20 billing_issue_entered basic "Billing Retry from Paid Subscription"
-            06-19 churn_involuntary basic "Canceled from Billing Retry"
+            06-19 churn_involuntary basic because=billing "Canceled from Billing Retry"
             """
         )
     }
@@ -120,7 +120,7 @@ import Testing
             @04-20 renewal of=04-20 auto=1 retry
             @05-05 purchase basic 05-05..06-05 woli=2 reason=RENEWAL
             ---
-            paid basic 03-20..04-20 expired
+            paid basic 03-20..04-20 expired because=billing
             paid basic 05-05..06-05 open
             active 03-20..04-20 05-05..06-05
             --- movements
@@ -143,7 +143,7 @@ import Testing
             @05-30 renewal of=04-20 grace=\(end) auto=1 retry
             ---
             paid basic 03-20..04-20 expired
-            grace basic 04-20..\(end) expired
+            grace basic 04-20..\(end) expired because=billing
             active 03-20..\(end)
             --- renewal_states
             active waiting 03-20..04-20 on
@@ -180,7 +180,7 @@ import Testing
                 @05-10 renewal of=06-10 auto=1
                 ---
                 paid basic 03-20..04-20 expired
-                grace basic 04-20..05-06 expired
+                grace basic 04-20..05-06 expired because=billing
                 paid basic 05-10..06-10 open
                 active 03-20..05-06 05-10..06-10
                 """
@@ -196,7 +196,7 @@ import Testing
             @04-28 renewal of=04-20 grace=05-06 auto=0
             ---
             paid basic 03-20..04-20 expired
-            grace basic 04-20..04-28 expired
+            grace basic 04-20..04-28 expired because=billing
             active 03-20..04-28
             --- movements
             03-20 paid_start basic "Subscribe"
@@ -238,11 +238,11 @@ import Testing
                 @04-20 notice EXPIRED PRICE_INCREASE uuid=n2 status=2
                 @04-20 renewal of=04-20 auto=1 intent=3
                 ---
-                paid basic 03-20..04-20 expired
+                paid basic 03-20..04-20 expired because=price_increase
                 active 03-20..04-20
                 --- movements
                 03-20 paid_start basic "Subscribe"
-                04-20 churn_voluntary basic "Cancel"
+                04-20 churn_price_increase basic because=price_increase "Cancel"
                 """
         )
     }

@@ -124,6 +124,22 @@ extension RenewalState {
         let renewal = isAutoRenewOn.map { $0 ? "on" : "off" } ?? "unknown"
         return "\(validFrom) … \(validTo.map(\.description) ?? "") \(status) \(charge.rawValue)"
             + " \(renewal) \(autoRenewProductId ?? "-") \(priceConsent?.rawValue ?? "-")"
+            + (expirationReason.map { " because \($0.intent)" } ?? "")
+            + (terms?.priceMilliunits.map { " \($0)" } ?? "")
+            + (terms?.offer.map { " offer \($0.type ?? 0) \($0.identifier ?? "-")" } ?? "")
+    }
+}
+
+extension ExpirationReason {
+    // Apple's number.
+    fileprivate var intent: Int64 {
+        switch self {
+        case .customer: 1
+        case .billing: 2
+        case .priceIncrease: 3
+        case .productUnavailable: 4
+        case .other: 5
+        }
     }
 }
 

@@ -1,0 +1,34 @@
+extension ExtraObject.Member {
+    /// The value as a field that holds JSON has it; nil where it is neither object nor array.
+    var document: FieldValue? {
+        guard raw.first == UInt8(ascii: "{") || raw.first == UInt8(ascii: "[") else { return nil }
+        return String(raw).map(FieldValue.text)
+    }
+}
+
+extension ExtraObject {
+    /// The text of a member; nil where it is not a string.
+    package func text(_ name: String) -> String? {
+        self[name].flatMap(ExtraObject.text)
+    }
+
+    /// The number of a member; nil where it is not one without a fraction.
+    package func integer(_ name: String) -> Int64? {
+        self[name].flatMap { String($0) }.flatMap { Int64($0) }
+    }
+
+    /// The milliseconds of a member as an instant; nil where it is no number.
+    package func instant(_ name: String) -> Instant? {
+        integer(name).map(Instant.init(milliseconds:))
+    }
+
+    /// The text of a JSON string; nil for other values.
+    package static func text(_ raw: Substring.UTF8View) -> String? {
+        guard raw.count >= 2, raw.first == UInt8(ascii: "\""), raw.last == UInt8(ascii: "\"") else {
+            return nil
+        }
+        return JSONString.decoded(Array(raw)[1...].dropLast()).map {
+            String(decoding: $0, as: UTF8.self)
+        }
+    }
+}
