@@ -72,7 +72,8 @@ private struct Replay {
         var last: [StateField] = []
         frames = zip(history.events, effects.changes).map { event, changes in
             let known = history.known(upTo: event.position.offset)
-            let asked = instant ?? Timeline(known).horizon ?? event.fact.toldAsOf ?? event.recordedAt
+            let asked =
+                instant ?? Timeline(known).horizon ?? event.fact.toldAsOf ?? event.recordedAt
             let fields = StateField.all(of: known, at: asked)
             let frame = Frame(
                 event: event,
