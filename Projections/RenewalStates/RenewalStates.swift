@@ -34,7 +34,7 @@ private struct StateDraft {
     let charge: RenewalState.Charge
     let setting: RenewalSetting
     let expirationReason: ExpirationReason?
-    let terms: RenewalTerms?
+    var terms: RenewalTerms?
     var citations: Citations
 
     func row(in timeline: Timeline) -> RenewalState {
@@ -190,6 +190,9 @@ private struct StateDrafts {
         )
         if let last = drafts.last, last.to == from, last.says(theSameAs: draft) {
             drafts[drafts.count - 1].to = to
+            if let terms, let known = last.terms {
+                drafts[drafts.count - 1].terms = known.filled(from: terms)
+            }
             drafts[drafts.count - 1].citations.cite(citations)
         } else {
             drafts.append(draft)

@@ -92,16 +92,21 @@ extension RenewalTerms {
     }
 
     /// Whether both say the same; by bytes, which Swift's own comparison of texts is not.
+    ///
+    /// That Apple began to sign the discount and the period of an offer changes no offer.
     func says(theSameAs other: RenewalTerms) -> Bool {
         func isSame(_ one: String?, _ other: String?) -> Bool {
             guard let one, let other else { return one == nil && other == nil }
             return byBytes(one, other) == nil
         }
+        func isSameIfKnown(_ one: String?, _ other: String?) -> Bool {
+            one == nil || other == nil || isSame(one, other)
+        }
         return priceMilliunits == other.priceMilliunits && isSame(currency, other.currency)
             && (offer == nil) == (other.offer == nil) && offer?.type == other.offer?.type
             && isSame(offer?.identifier, other.offer?.identifier)
-            && isSame(offer?.discountType, other.offer?.discountType)
-            && isSame(offer?.period, other.offer?.period)
+            && isSameIfKnown(offer?.discountType, other.offer?.discountType)
+            && isSameIfKnown(offer?.period, other.offer?.period)
             && isSame(billingPlanType, other.billingPlanType)
             && (commitment == nil) == (other.commitment == nil)
             && commitment?.renewalDate == other.commitment?.renewalDate
@@ -109,6 +114,25 @@ extension RenewalTerms {
             && commitment?.isAutoRenewOn == other.commitment?.isAutoRenewOn
             && isSame(commitment?.autoRenewProductId, other.commitment?.autoRenewProductId)
             && isSame(commitment?.billingPlanType, other.commitment?.billingPlanType)
+    }
+}
+
+extension RenewalTerms {
+    /// The same with what only the other one knows of the offer.
+    func filled(from other: RenewalTerms) -> RenewalTerms {
+        guard let offer, let others = other.offer else { return self }
+        return RenewalTerms(
+            priceMilliunits: priceMilliunits,
+            currency: currency,
+            offer: Offer(
+                type: offer.type,
+                identifier: offer.identifier,
+                discountType: offer.discountType ?? others.discountType,
+                period: offer.period ?? others.period
+            ),
+            billingPlanType: billingPlanType,
+            commitment: commitment
+        )
     }
 }
 

@@ -25,7 +25,7 @@ struct QuestionTests {
             #expect(
                 try members(periods, "periods") == [
                     "productId", "purchaseDate", "expiresDate", "validFrom", "validTo", "kind",
-                    "endReason", "positions",
+                    "endReason", "expirationReason", "positions",
                 ]
             )
             let history = try await command.expect(0, "history", id, "--json")

@@ -18,6 +18,18 @@ import Testing
         )
     }
 
+    @Test func `that Apple says more of an offer changes no offer`() throws {
+        try expect(
+            """
+            @03-20 purchase basic 03-20..04-20 woli=1
+            @03-20 renewal of=04-20 auto=1 renews=4990 offer=2 offer-id=half
+            @04-01 renewal of=04-20 auto=1 renews=4990 offer=2 offer-id=half offer-period=P1M
+            --- renewal_states
+            active waiting 03-20..04-20 on price=4990 offer=2/half/P1M
+            """
+        )
+    }
+
     @Test func `an offer is used up by the charge it is for`() throws {
         try expect(
             """
