@@ -173,7 +173,6 @@ private struct FactDraft {
         case "offer-id": content[.offerIdentifier] = .text(value)
         case "offer-period": content[.offerPeriod] = .text(value)
         case "asked": content[.consumptionRequestReason] = .text(value)
-        case "extra": content[.extra] = .text(value)
         case "plan": content[.billingPlanType] = .text(value)
         case "next-plan": content[.renewalBillingPlanType] = .text(value)
         case "commitment": content[.commitmentInfo] = .text(value)
