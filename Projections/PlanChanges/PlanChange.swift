@@ -32,7 +32,7 @@ public struct PlanChange: Hashable, Sendable {
     /// Apple's `offerType` of the new purchase, or of the wish; nil for the standard price.
     public let offerType: Int64?
     /// Whether the rest of the old period is given back: only where some of it was left, and was paid
-    /// for (https://developer.apple.com/documentation/storekit/in-app_purchase/original_api_for_in-app_purchase/subscriptions_and_offers/handling_subscriptions_billing).
+    /// for (https://developer.apple.com/documentation/storekit/handling-subscriptions-billing).
     public let refundsPrevious: Bool
     /// Whether nothing dates the wish, as in version 1 notifications: `requested` and `withdrawn` are
     /// then lower bounds, and Apple may have been told of it and of its end in any order since.

@@ -154,7 +154,12 @@ extension KnownLife {
         case .billingRetry: return .billingRetry
         case .expired:
             let number = state.purchases.lastIndex { $0.purchaseDate < span.from }
-            return state.endings.last { $0.purchase == number }?.cause
+            if let ending = state.endings.last(where: { $0.purchase == number }) {
+                return ending.cause
+            }
+            // A retry that Apple fell silent in: the reason was said with the failure.
+            let isRetried = state.retries.contains { $0.purchase == number && $0.end == nil }
+            return isRetried ? .billingRetry : nil
         case .active, .gracePeriod, .revoked: return nil
         }
     }

@@ -18,8 +18,7 @@ struct RealDataTests {
             #expect(
                 try members(output) == [
                     "payloads", "appended", "duplicates", "erased", "unchanged", "rejected",
-                    "streams",
-                    "skipped", "positions", "rejections", "notices",
+                    "streams", "skipped", "leftOut", "positions", "rejections", "notices",
                 ]
             )
             #expect(try members(output, "rejections") == ["path", "reason", "message"])

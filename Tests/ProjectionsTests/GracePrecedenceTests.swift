@@ -34,7 +34,7 @@ import Testing
 
                 @04-25 purchase monthly 03-20..04-20 woli=1 revoked=04-20
                 ---
-                paid monthly 03-20..04-20 expired
+                paid monthly 03-20..04-20 expired because=billing
                 grace monthly 04-20..04-20 refunded
                 active 03-20..04-20
                 --- renewal_states
@@ -84,7 +84,7 @@ import Testing
                 @05-20 purchase monthly 03-20..04-20 woli=1 revoked=05-15
                 ---
                 paid monthly 03-20..04-20 expired
-                grace monthly 04-20..05-06 expired
+                grace monthly 04-20..05-06 expired because=billing
                 active 03-20..05-06
                 """
         )
@@ -99,7 +99,7 @@ import Testing
         let ended = """
             ---
             paid monthly 03-20..04-20 expired
-            grace monthly 04-20..04-25 expired
+            grace monthly 04-20..04-25 expired because=billing
             active 03-20..04-25
             """
         try expect("\(grace)\n\(off)\n\(ended)")
@@ -132,7 +132,7 @@ import Testing
                 @04-26 notice EXPIRED VOLUNTARY uuid=n2 status=2
                 ---
                 paid monthly 03-20..04-20 expired
-                grace monthly 04-20..04-25 expired
+                grace monthly 04-20..04-25 expired because=billing
                 active 03-20..04-25
                 """
         )
@@ -148,7 +148,7 @@ import Testing
                 @04-27 renewal of=04-20 grace=05-06 auto=0 intent=1
                 ---
                 paid monthly 03-20..04-20 expired
-                grace monthly 04-20..04-27 expired
+                grace monthly 04-20..04-27 expired because=customer
                 active 03-20..04-27
                 """
         )

@@ -14,9 +14,9 @@ import Testing
             @05-05 purchase monthly 05-05..06-05 woli=2
             @05-05 notice \(notice) about=05-05..06-05
             --- renewal_states
-            active waiting 03-20..04-20 on
-            billing_retry failed 04-20..05-05 on
-            active waiting 05-05..06-05 on
+            active waiting 03-20..04-20
+            billing_retry failed 04-20..05-05
+            active waiting 05-05..06-05
             """
         )
     }
@@ -27,9 +27,9 @@ import Testing
             @05-05 purchase monthly 03-20..04-20 woli=1
             @05-05 purchase monthly 05-05..06-05 woli=2
             --- renewal_states
-            active waiting 03-20..04-20 on
-            expired closed 04-20..05-05 on
-            active waiting 05-05..06-05 on
+            active waiting 03-20..04-20
+            expired closed 04-20..05-05
+            active waiting 05-05..06-05
             """
         )
     }

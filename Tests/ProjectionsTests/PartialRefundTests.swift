@@ -57,7 +57,7 @@ import Testing
             --- transactions
             bundle 03-20..04-20 n=1 paid=1 refunded=03-31T23:33:20 8500/10000
             ---
-            paid bundle 03-20..04-20 open
+            paid bundle 03-20..04-20 open item=a//6000 item=b//4000
             active 03-20..04-20
             --- movements
             03-20 paid_start bundle 10000 "Subscribe"

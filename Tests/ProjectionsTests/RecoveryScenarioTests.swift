@@ -133,7 +133,7 @@ import Testing
             --- movements
             03-20 paid_start basic 9990 "Subscribe"
             04-20 billing_issue_entered basic "Billing Retry from Paid Subscription"
-            04-25 churn_voluntary basic "Canceled from Billing Retry"
+            04-25 churn_voluntary basic because=customer "Canceled from Billing Retry"
             04-25 auto_renew_off basic
             05-01 paid_start premium was=basic 19990 again "Reactivate with Upgrade"
             """
@@ -173,7 +173,7 @@ import Testing
             @04-20 renewal of=04-20 auto=1 retry
             @04-25 purchase monthly 03-20..04-20 woli=1 revoked=04-25
             ---
-            paid monthly 03-20..04-20 expired
+            paid monthly 03-20..04-20 expired because=billing
             active 03-20..04-20
             """
         )

@@ -132,7 +132,10 @@ struct Alteration: Sendable, CustomTestStringConvertible {
             "active_periods",
             """
             INSERT INTO TABLE SELECT lane, environment, original_transaction_id, 1000, 'x', 1, 2, 1,
-                2, kind, end_reason, positions FROM TABLE WHERE ordinal = 1
+                2, kind, end_reason, expiration_reason, billing_plan_type,
+                commitment_period_number, commitment_period_count, commitment_expires_ms,
+                commitment_price_milliunits, advanced_commerce_skus, positions
+            FROM TABLE WHERE ordinal = 1
             """,
             "period-removed"
         ),

@@ -1,0 +1,111 @@
+import Events
+
+/// Collects transactions: of two entries of one transaction that say the same the first counts, and
+/// before what was sent in what Apple looked up, unless only the former tells of a cancellation.
+struct EntryReader {
+    private(set) var entries: [UnsignedBody.Entry] = []
+    private(set) var unusable: [UnusableRow] = []
+    private var hints = ReceiptEntry.Hints()
+    // The first entry of a transaction in what Apple looked up, and the others if it says more than
+    // one thing of it, which it hardly ever does. Ids as field values, which compare by bytes.
+    private var latest: [FieldValue: Int] = [:]
+    private var others: [FieldValue: [ReceiptEntry.Summary]] = [:]
+
+    /// Takes an array of entries, or the one object of iOS 6; nothing where it is empty.
+    ///
+    /// Throws where something else stands there: it would be lost in silence. An entry that cannot
+    /// be read is left out and kept by its place.
+    mutating func take(
+        _ value: JSON.Value?,
+        _ place: UnsignedBody.Place,
+        _ name: String
+    ) throws(Rejection) {
+        guard let value, !value.isBlank else { return }
+        switch value.kind {
+        case .array:
+            let elements = value.elements
+            entries.reserveCapacity(entries.count + elements.count)
+            if place == .latest { latest.reserveCapacity(latest.count + elements.count) }
+            for (index, element) in elements.enumerated() {
+                take(element, .responseTransaction, place, name, index)
+            }
+        case .object where value.members.isEmpty: break
+        case .object:
+            let isSingle = value["expires_date_ms"] == nil
+            take(value, isSingle ? .singleTransaction : .responseTransaction, place, name, nil)
+        default:
+            throw Rejection(
+                .claimMalformed,
+                "The transactions of a receipt are an array or an object; found \(value.kind)."
+            )
+        }
+    }
+
+    private mutating func take(
+        _ element: JSON.Value,
+        _ format: Format,
+        _ place: UnsignedBody.Place,
+        _ name: String,
+        _ index: Int?
+    ) {
+        do throws(Rejection) {
+            let entry = try ReceiptEntry(element, format: format, hints: &hints)
+            try entry.checkUsable()
+            take(entry, place)
+        } catch {
+            let place = index.map { "\(name)[\($0)]" } ?? name
+            unusable.append(UnusableRow(place: place, rejection: error))
+        }
+    }
+
+    private mutating func take(_ entry: ReceiptEntry, _ place: UnsignedBody.Place) {
+        var place = place
+        if let id = entry.transactionId.map(FieldValue.text) {
+            if place == .latest {
+                guard isNew(entry, of: id) else { return }
+            } else if let told = latest[id] {
+                let isKnown =
+                    entries[told].entry.isCancelled
+                    || others[id]?.contains(where: \.isCancelled) == true
+                guard entry.isCancelled, !isKnown else { return }
+                // It stands beside what Apple looked up, so it was known by then.
+                place = .latest
+            }
+        }
+        entries.append(UnsignedBody.Entry(entry: entry, place: place))
+    }
+
+    private mutating func isNew(_ entry: ReceiptEntry, of id: FieldValue) -> Bool {
+        guard let first = latest[id] else {
+            latest[id] = entries.count
+            return true
+        }
+        let summary = entry.summary
+        guard entries[first].entry.summary != summary, others[id]?.contains(summary) != true else {
+            return false
+        }
+        others[id, default: []].append(summary)
+        return true
+    }
+}
+
+/// The elements of `pending_renewal_info` that can be read, and the others by their place.
+struct UsableRenewals {
+    private(set) var elements: [JSON.Value]?
+    private(set) var unusable: [UnusableRow] = []
+
+    init(_ array: [JSON.Value]?) {
+        guard let array else { return }
+        var usable: [JSON.Value] = []
+        for (index, element) in array.enumerated() {
+            do throws(Rejection) {
+                try PendingRenewal.check(element)
+                usable.append(element)
+            } catch {
+                let place = "pending_renewal_info[\(index)]"
+                unusable.append(UnusableRow(place: place, rejection: error))
+            }
+        }
+        elements = usable
+    }
+}
