@@ -5,7 +5,7 @@ import Testing
 
 /// Live tables and views that somebody has altered by hand: told by `rebuild --check`, and set right
 /// by what it says.
-@Suite(.enabled { await TestServer.isAvailable }, .timeLimit(.minutes(15)))
+@Suite(.enabled { await TestServer.isAvailable })
 struct AlteredTablesTests {
     @Test(arguments: Alteration.all)
     func `what was altered by hand is told with what sets it right, which does`(

@@ -76,13 +76,13 @@ struct ReadLogTests {
         return ending.output
     }
 
-    // Without the effect, which is a fold and not in the tables.
+    // Without what is a fold and not in the tables.
     private static func tree(_ json: String) throws -> NSDictionary {
         let parsed = try JSONSerialization.jsonObject(with: Data(json.utf8))
         var document = try #require(parsed as? [String: Any])
         let events = try #require(document["events"] as? [[String: Any]])
         document["events"] = events.map { event in
-            event.filter { $0.key != "effect" }
+            event.filter { !["effect", "earlierRevocationDate"].contains($0.key) }
         }
         return document as NSDictionary
     }

@@ -3,8 +3,8 @@
 
 Usage: read_log.py ID [--environment WORD] [--database CONNINFO] [--payloads]
 Without --database libpq's own PG* variables decide. Prints the JSON that `subledger history --json`
-prints, without `effect`; --payloads adds what proves each event: `payload`, or `payloadBase64` if
-the bytes are not UTF-8. Exit 4 if the id is unknown, 64 if it needs --environment, 3 if the log is
+prints, without `effect` and `earlierRevocationDate`; --payloads adds what proves each event:
+`payload`, or `payloadBase64` if the bytes are not UTF-8. Exit 4 if the id is unknown, 64 if it needs --environment, 3 if the log is
 malformed. verify_chain.py imports the readers of this file. Both are schema/README.md in Python.
 """
 import argparse
@@ -19,6 +19,8 @@ import types
 import zlib
 
 FORMATS = range(1, 13)
+# Their statements never carry a date: iOS 6 transactions and renewal info, version 1 notifications.
+UNDATED = {6, 8, 9}
 FIELDS = {
     1: "transactionId", 2: "webOrderLineItemId", 3: "productId",
     4: "subscriptionGroupIdentifier", 5: "type", 6: "inAppOwnershipType", 7: "transactionReason",
@@ -432,6 +434,8 @@ class History:
             "position": event.offset if self.lanes == 1 else f"{self.lane}:{event.offset}",
             "recordedAt": milliseconds(event.recorded_us),
             "asOf": None if event.kind == "erased" else event.as_of,
+            "asOfIsLowerBound": event.content[1] in UNDATED
+            or bool(own) and own.kind == "status-update-notification" and event.content[1] != 4,
             "kind": event.kind, "erased": ERASED.get(len(event.salt)), "bundleId": event.bundle_id,
             "purchaseDate": event.purchase or None, "expiresDate": event.expires or None,
             "fields": {FIELDS.get(tag, f"tag{tag}"): field_value(tag, value)

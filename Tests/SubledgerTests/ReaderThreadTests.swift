@@ -9,7 +9,7 @@ import Testing
 
 /// On which threads a rebuild folds, and hands over what it has folded: a thread that waits there
 /// must be none of those that all tasks share.
-@Suite(.enabled { await TestServer.isAvailable }, .timeLimit(.minutes(15)))
+@Suite(.enabled { await TestServer.isAvailable })
 struct ReaderThreadTests {
     @Test(arguments: [1, Int64.max])
     func `the end of a range is handed over by the thread that read it`(
