@@ -26,6 +26,10 @@ struct FeedLine {
         append(event.position, to: &line)
         line.member(.recordedAt, event.recordedAt.milliseconds)
         if fact.kind != .erased { line.member(.asOf, fact.asOf.milliseconds) }
+        if fact.isUndated(in: fed.evidence) {
+            line.name(.asOfIsLowerBound)
+            line += Array("true".utf8)
+        }
         line.member(.kind, fact.kind.rawValue)
         if let erased = fed.event.erased.word { line.member(.erased, erased) }
         line.member(.format, FeedLine.formatNames[Int(fact.content.format.rawValue)])
@@ -65,8 +69,8 @@ struct FeedLine {
 
     /// The members that are no property of Apple's content; no `Field` may have one of these names.
     enum Member: String, CaseIterable {
-        case position, recordedAt, asOf, kind, erased, format, environment, bundleId
-        case originalTransactionId, purchaseDate, expiresDate
+        case position, recordedAt, asOf, asOfIsLowerBound, kind, erased, format, environment
+        case bundleId, originalTransactionId, purchaseDate, expiresDate
         case evidence, evidenceKind, source, arrival, trust, cursor
     }
 

@@ -44,9 +44,13 @@ struct FeedTests {
     /// What `history` nests, and leaves to its head.
     private static func flat(_ event: [String: Any], of stream: StreamLine) -> [String: Any] {
         var flat = event
-        for name in ["fields", "confirmations", "confirmedBy", "effective", "effect"] {
+        for name in [
+            "fields", "confirmations", "confirmedBy", "effective", "effect",
+            "earlierRevocationDate",
+        ] {
             flat[name] = nil
         }
+        if flat["asOfIsLowerBound"] as? Bool == false { flat["asOfIsLowerBound"] = nil }
         flat.merge(event["fields"] as? [String: Any] ?? [:]) { $1 }
         flat["originalTransactionId"] = stream.originalTransactionId
         flat["environment"] = stream.environment
