@@ -22,7 +22,9 @@ public struct ActivePeriod: Hashable, Sendable {
     /// Why it ended.
     public let endReason: EndReason
     /// Why the subscription was not renewed at its end, in Apple's words: nil where access went on,
-    /// or Apple did not say. `renewal_states` cites the event that says it.
+    /// or Apple did not say.
+    ///
+    /// `renewal_states` cites the event that says it.
     public internal(set) var expirationReason: ExpirationReason?
     /// How the purchase is paid; nil where Apple did not say.
     public internal(set) var billingPlan: BillingPlan?

@@ -9,9 +9,10 @@ public struct PlanChange: Hashable, Sendable {
     public let fromProductId: String
     /// The product after, or the one wished for.
     public let toProductId: String
-    /// Apple's `billingPlanType` before and after, of a change that took effect; nil where not said
+    /// Apple's `billingPlanType` before, of a change that took effect; nil where not said
     /// (https://developer.apple.com/documentation/appstoreserverapi/billingplantype).
     public let fromBillingPlanType: String?
+    /// The one after; nil where not said.
     public let toBillingPlanType: String?
     /// When Apple first told of the wish; nil for a change that took effect without one.
     public let requested: Instant?

@@ -8,8 +8,9 @@ public struct CommerceItem: Hashable, Sendable {
     public let sku: String
     /// The name that the customer saw; nil where it is not said.
     public let displayName: String?
-    /// In milliunits of the purchase's currency; nil where it is not said. It is part of the price
-    /// of the purchase, and never to be added to it.
+    /// In milliunits of the purchase's currency; nil where it is not said.
+    ///
+    /// It is part of the price of the purchase, and never to be added to it.
     public let priceMilliunits: Int64?
     /// When Apple revoked the item; nil while it stands.
     public let revocationDate: Instant?

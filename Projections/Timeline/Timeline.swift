@@ -29,7 +29,9 @@ public struct Timeline: Sendable {
     /// those of one second in the order in which they replace each other (app-store.md §G-40).
     public var purchases: [Purchase] { told.purchases }
     /// Its purchases that never expire (consumables and the like), by date: in no period
-    /// (app-store.md §G-35). A restore is no purchase of its own, whatever its date.
+    /// (app-store.md §G-35).
+    ///
+    /// A restore is no purchase of its own, whatever its date.
     public var oneTimePurchases: [Purchase] { told.oneTimePurchases }
     /// What Apple said about the next renewal, by as-of.
     public var renewals: Assertions { told.renewals }

@@ -172,7 +172,7 @@ extension ExplanationAnswer {
     ///   - product: Only access by this product; nil for any.
     ///   - instant: The instant asked about.
     ///   - knownAt: How much of the log may be used.
-    ///   - asked: How much was asked for, where that lies inside of a commit.
+    ///   - askedKnownAt: How much was asked for, where that lies inside of a commit.
     ///   - policy: What counts as access.
     ///   - ledger: Where they are.
     /// - Throws: `EventLogError`; `CatalogueError` where the catalogue cannot be read back.
