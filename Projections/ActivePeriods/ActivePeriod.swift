@@ -81,7 +81,9 @@ public struct ActivePeriod: Hashable, Sendable {
         case refunded
         /// Family sharing ended (app-store.md §G-33).
         case revoked
-        /// It had not ended when Apple last spoke of the subscription.
+        /// It had not ended when Apple last spoke of the subscription: its end lies after the newest
+        /// date that Apple signed. No clock decides, so it stays open until Apple speaks again;
+        /// readers compare `validTo` with their own clock.
         case open
     }
 }

@@ -56,7 +56,7 @@ COMMENT ON COLUMN {{schema}}.active_periods.valid_to_ms IS
 COMMENT ON COLUMN {{schema}}.active_periods.kind IS
     'trial, intro, offer or paid: the terms of the purchase; grace: a failed renewal.';
 COMMENT ON COLUMN {{schema}}.active_periods.end_reason IS
-    'expired, upgraded, refunded, revoked (family sharing), or open: not ended when Apple last spoke.';
+    'expired, upgraded, refunded, revoked (family sharing), or open: not ended when Apple last spoke, by the newest date it signed. No clock closes a row: where valid_to_ms has passed since, it has expired as far as is known.';
 COMMENT ON COLUMN {{schema}}.active_periods.expiration_reason IS
     'Why the subscription was not renewed at the end, as Apple''s expirationIntent says it: customer (turned auto-renewal off), billing, price_increase (not agreed to), product_unavailable or other; NULL where access went on or Apple did not say.';
 COMMENT ON COLUMN {{schema}}.active_periods.billing_plan_type IS

@@ -3,7 +3,9 @@ public import Events
 /// Holds the fold against Apple: every status in a version 2 notification and every signed renewal
 /// info says where the subscription stood when it was signed (app-store.md §C.2, §D.2).
 ///
-/// A drift is a bug of the fold, or tells that a purchase never reached the ledger.
+/// A drift is a bug of the fold, or tells that a purchase never reached the ledger, or that Apple
+/// moved the date of a revocation behind the instant at which it had signed that status: the date
+/// signed last stands for the access.
 public enum Drift {
     /// Compares all of Apple's statements in a history with what is folded from those signed no
     /// later, or in the same payload.
@@ -14,13 +16,15 @@ public enum Drift {
     public static func check(_ history: StreamHistory) -> DriftReport {
         var report = DriftReport()
         var past: Past?
+        let now = Timeline(history)
         let statements = history.events.filter(isStatement).sorted {
             ($0.fact.asOf, $0.position) < ($1.fact.asOf, $1.position)
         }
         for event in statements {
             if past?.holds(for: event) != true { past = Past(history, until: event) }
             guard let past else { continue }
-            guard let found = past.disagreements(with: event) else { continue }
+            guard var found = past.disagreements(with: event) else { continue }
+            if found.isEmpty, let moved = now.movedRevocation(from: event) { found.append(moved) }
             report.checked += 1
             report.agreeing += found.isEmpty ? 1 : 0
             report.disagreements += found
@@ -121,8 +125,47 @@ private struct Past {
 }
 
 extension Timeline {
+    /// What a signed status 5 disagrees with since the revocation has a later date; nil where it has
+    /// not, or where the subscription counts as revoked then all the same.
+    fileprivate func movedRevocation(from event: Event) -> DriftReport.Disagreement? {
+        let (fact, asOf) = (event.fact, event.fact.asOf)
+        guard fact.kind == .notification,
+            fact.content.integer(.status) == SubscriptionStatus.revoked.rawValue,
+            purchases.contains(where: { $0.purchaseDate <= asOf && $0.isRevoked(after: asOf) }),
+            let status = RenewalStates(self).state(at: asOf)?.status, status != .revoked
+        else { return nil }
+        return DriftReport.Disagreement(
+            position: event.position,
+            stream: fact.stream,
+            asOf: asOf,
+            subject: .status,
+            apple: "\(SubscriptionStatus.revoked)",
+            ours: "\(status)"
+        )
+    }
+
     /// The newest purchase that none has replaced, begun or charged; nil where there is none.
     var newestCharge: Purchase? {
         purchases.last { !$0.isUpgraded } ?? purchases.last
+    }
+}
+
+extension Purchase {
+    // Whether the date of its revocation lies after an instant by which another one was signed.
+    fileprivate func isRevoked(after instant: Instant) -> Bool {
+        guard let revocationDate, revocationDate > instant, !isDenied(after: instant) else {
+            return false
+        }
+        return assertions.sorted.contains { assertion in
+            assertion.fields.contains(.revocationDate) && assertion.asOf <= instant
+                && assertion.content.instant(.revocationDate).map { $0 <= instant } ?? false
+        }
+    }
+
+    // Whether a later statement had no revocation: the one that stands is then another one.
+    private func isDenied(after instant: Instant) -> Bool {
+        revocationEvents.contains { event in
+            if case .denial = event.word { event.asOf > instant } else { false }
+        }
     }
 }

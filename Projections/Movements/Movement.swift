@@ -79,7 +79,7 @@ public struct Movement: Hashable, Sendable {
         case autoRenewOff = "auto_renew_off"
         /// Auto-renewal switched on, and not by buying.
         case autoRenewOn = "auto_renew_on"
-        /// Another product wished for.
+        /// Another product, or another billing plan of the same one, wished for.
         case planChangeScheduled = "plan_change_scheduled"
         /// That wish withdrawn.
         case planChangeCancelled = "plan_change_cancelled"

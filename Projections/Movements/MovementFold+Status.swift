@@ -8,6 +8,8 @@ extension MovementFold {
             let earlier = Instant(milliseconds: after.from.milliseconds - 1)
             guard let index = newestPurchase(begunBy: earlier) else { continue }
             switch (before.status, after.status) {
+            // An announced grace may still be paid: what follows it is booked once Apple has spoken.
+            case (.gracePeriod, .billingRetry) where isUnreached(after): break
             case (.active, .gracePeriod), (.active, .billingRetry), (.gracePeriod, .billingRetry):
                 append(
                     .billingIssueEntered,
@@ -21,12 +23,19 @@ extension MovementFold {
                 )
             case (.gracePeriod, .active), (.billingRetry, .active):
                 takeRecovery(from: before, at: after)
-            // After sixty days of silence a retry is over; it is booked once Apple has spoken again.
-            case (_, .expired) where after.from <= timeline.horizon ?? after.from:
+            // After sixty days of silence a retry is over; it is booked once Apple has spoken again,
+            // for a row of the books needs an event of its day: until then the renewal may have been
+            // recovered by a payload that has not arrived, and no clock enters a fold.
+            case (_, .expired) where !isUnreached(after):
                 takeChurn(from: before, to: after, about: index)
             default: break
             }
         }
+    }
+
+    // Whether Apple has not spoken since the span began.
+    private func isUnreached(_ span: StatusSpan) -> Bool {
+        timeline.horizon.map { $0 < span.from } ?? false
     }
 
     // What was charged in grace begins where the grace began (app-store.md §G-21).

@@ -9,7 +9,8 @@ public struct PlanChange: Hashable, Sendable {
     public let fromProductId: String
     /// The product after, or the one wished for.
     public let toProductId: String
-    /// Apple's `billingPlanType` before, of a change that took effect; nil where not said
+    /// Apple's `billingPlanType` before, of a change that took effect or a wish for another billing
+    /// plan of the same product; nil where not said
     /// (https://developer.apple.com/documentation/appstoreserverapi/billingplantype).
     public let fromBillingPlanType: String?
     /// The one after; nil where not said.

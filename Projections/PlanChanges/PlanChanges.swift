@@ -3,8 +3,9 @@ internal import Events
 /// Which product a subscription moved to, and which it was to move to.
 ///
 /// A purchase of another product than the one before is a change; a renewal statement that names
-/// another product than the current one is a wish for one (app-store.md §G-23, §G-25). A wish that
-/// comes true and its change are one row.
+/// another product than the current one is a wish for one (app-store.md §G-23, §G-25), and so is one
+/// whose `renewalBillingPlanType` differs from how the product is paid. A wish that comes true and
+/// its change are one row.
 public struct PlanChanges: Sendable {
     /// The changes, by first known instant, then products.
     public let rows: [PlanChange]
@@ -156,8 +157,8 @@ struct PlanCourse {
             stream: timeline.stream,
             fromProductId: wish.fromProductId,
             toProductId: wish.toProductId,
-            fromBillingPlanType: nil,
-            toBillingPlanType: nil,
+            fromBillingPlanType: wish.billingPlans?.from,
+            toBillingPlanType: wish.billingPlans?.to,
             requested: wish.requested,
             effective: nil,
             withdrawn: wish.withdrawn,
@@ -199,6 +200,10 @@ extension Timeline {
         let plans = purchases.lazy.compactMap(\.billingPlanType)
         guard let first = plans.first else { return false }
         return plans.contains { byBytes($0, first) != nil }
+            || renewals.sorted.contains { assertion in
+                let wished = assertion.content.text(.renewalBillingPlanType)
+                return wished.map { byBytes($0, first) != nil } ?? false
+            }
     }
 
     // The common case is one product throughout; then nothing needs to be folded.

@@ -1,9 +1,13 @@
 internal import Events
 
-/// A wish to go on with another product, as renewal statements told of it.
+/// A wish to go on with another product, or to pay for the same one in another way, as renewal
+/// statements told of it.
 struct PlanWish {
     let fromProductId: String
     let toProductId: String
+    /// How the product is paid, and how it is to be paid, in Apple's words; nil where the wish is for
+    /// another product.
+    let billingPlans: (from: String, to: String)?
     /// The first as-of that named the product.
     let requested: Instant
     /// Apple's `offerType` of the renewal as known then.
@@ -48,10 +52,7 @@ struct PlanWishes {
         let undated = UndatedWishes(course.timeline)
         var sweep = Sweep(course.timeline.renewals)
         while sweep.advance() {
-            guard let asOf = sweep.asOf,
-                case .value(.text(let product)) = sweep.fresh(.autoRenewProductId),
-                !product.isEmpty
-            else { continue }
+            guard let asOf = sweep.asOf, let product = PlanWishes.product(sweep) else { continue }
             advance(to: asOf, sweep)
             let products = undated.products(at: asOf, after: currentProduct(sweep, asOf: asOf))
             for product in products ?? [product] {
@@ -59,6 +60,18 @@ struct PlanWishes {
             }
         }
         finish()
+    }
+
+    // The product that renews next, as this as-of says it; what only says how it is paid then is about
+    // the one known.
+    private static func product(_ sweep: Sweep) -> String? {
+        var state = sweep.fresh(.autoRenewProductId)
+        if state == .unknown, sweep.fresh(.renewalBillingPlanType) != .unknown {
+            state = sweep.state(of: .autoRenewProductId)
+            if state == .unknown { state = sweep.fresh(.productId) }
+        }
+        guard case .value(.text(let product)) = state, !product.isEmpty else { return nil }
+        return product
     }
 
     private mutating func advance(to asOf: Instant, _ sweep: Sweep) {
@@ -88,9 +101,11 @@ struct PlanWishes {
         isUndated: Bool
     ) {
         guard let current = currentProduct(sweep, asOf: asOf), !current.isEmpty else { return }
-        let offset = sweep.decider(of: .autoRenewProductId)
+        let isSwitch = byBytes(current, product) == nil
+        let plans = isSwitch ? billingPlans(sweep, of: current) : nil
+        let offset = sweep.decider(of: plans == nil ? .autoRenewProductId : .renewalBillingPlanType)
         if isOpen, let last = wishes.indices.last {
-            let isSame = byBytes(wishes[last].toProductId, product) == nil
+            let isSame = wishes[last].isSame(product, plans?.to)
             // Also where the current product is the wished one already, by a purchase that has not
             // reached us: that is no withdrawal.
             if isSame, !wishes[last].hasLapsed { return }
@@ -103,12 +118,13 @@ struct PlanWishes {
             }
             isOpen = false
         }
-        guard byBytes(current, product) != nil else { return }
+        guard !isSwitch || plans.map({ byBytes($0.from, $0.to) != nil }) ?? false else { return }
         var offerType: Int64?
         if case .value(.integer(let number)) = sweep.state(of: .offerType) { offerType = number }
         var wish = PlanWish(
             fromProductId: current,
             toProductId: product,
+            billingPlans: plans,
             requested: asOf,
             offerType: offerType,
             isUndated: isUndated,
@@ -117,6 +133,17 @@ struct PlanWishes {
         offset.map { wish.citations.cite($0) }
         wishes.append(wish)
         isOpen = true
+    }
+
+    // How the newest purchase of that product is paid, and how the next one is to be, where both are
+    // said: what is unknown is not another one
+    // (https://developer.apple.com/documentation/appstoreserverapi/renewalbillingplantype).
+    private func billingPlans(_ sweep: Sweep, of product: String) -> (from: String, to: String)? {
+        guard newest >= 0, case let purchase = course.purchase(newest),
+            byBytes(purchase.productId, product) == nil, let paid = purchase.billingPlanType,
+            case .value(.text(let next)) = sweep.fresh(.renewalBillingPlanType)
+        else { return nil }
+        return (paid, next)
     }
 
     // A renewal that is charged already counts, whatever product the statement calls current.
@@ -142,19 +169,19 @@ struct PlanWishes {
         while wishes[last].step < newest {
             wishes[last].step += 1
             let step = wishes[last].step
-            let product = course.purchase(step).productId
+            let purchase = course.purchase(step)
             if !course.continuity.isContinuing[course.steps[step]] {
                 wishes[last].hasLapsed = true
                 isOpen = false
                 return
             }
-            if byBytes(product, wishes[last].toProductId) == nil, !wishes[last].hasLapsed {
+            if wishes[last].isFulfilled(by: purchase), !wishes[last].hasLapsed {
                 wishes[last].fulfilment = step
                 isOpen = false
                 return
             }
             // Lapsed unless a statement still withdraws it.
-            if byBytes(product, wishes[last].fromProductId) != nil { wishes[last].hasLapsed = true }
+            if !wishes[last].isLeftOpen(by: purchase) { wishes[last].hasLapsed = true }
         }
     }
 
@@ -166,6 +193,29 @@ struct PlanWishes {
         if course.hasEnded(by: horizon, after: course.steps.count - 1) {
             wishes[last].hasLapsed = true
         }
+    }
+}
+
+extension PlanWish {
+    /// Whether a statement that names that product, and that way to pay where it says one, repeats it.
+    fileprivate func isSame(_ product: String, _ billingPlan: String?) -> Bool {
+        guard byBytes(toProductId, product) == nil else { return false }
+        guard let wished = billingPlans?.to, let billingPlan else { return true }
+        return byBytes(wished, billingPlan) == nil
+    }
+
+    fileprivate func isFulfilled(by purchase: Purchase) -> Bool {
+        guard byBytes(purchase.productId, toProductId) == nil else { return false }
+        guard let wished = billingPlans?.to else { return true }
+        return purchase.billingPlanType.map { byBytes($0, wished) == nil } ?? false
+    }
+
+    fileprivate func isLeftOpen(by purchase: Purchase) -> Bool {
+        guard byBytes(purchase.productId, fromProductId) == nil else { return false }
+        guard let paid = billingPlans?.from, let plan = purchase.billingPlanType else {
+            return true
+        }
+        return byBytes(plan, paid) == nil
     }
 }
 

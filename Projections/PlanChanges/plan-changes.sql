@@ -40,7 +40,7 @@ CREATE TABLE {{schema}}.plan_changes (
 );
 
 COMMENT ON TABLE {{schema}}.plan_changes IS
-    'Changes of product, wished for and effective: one row a change. A fold of the log; rebuild it, never edit it.';
+    'Changes of product or billing plan, wished for and effective: one row a change. A fold of the log; rebuild it, never edit it.';
 COMMENT ON COLUMN {{schema}}.plan_changes.lane IS
     'The partition of the log, and of every table: lane_of(original_transaction_id).';
 COMMENT ON COLUMN {{schema}}.plan_changes.environment IS
@@ -76,9 +76,9 @@ COMMENT ON COLUMN {{schema}}.plan_changes.refunds_previous IS
 COMMENT ON COLUMN {{schema}}.plan_changes.is_undated IS
     'Whether nothing dates the wish (version 1 notifications): requested_ms and withdrawn_ms are then the earliest instants they can be of.';
 COMMENT ON COLUMN {{schema}}.plan_changes.from_billing_plan_type IS
-    'Apple''s billingPlanType before a change that took effect: BILLED_UPFRONT or MONTHLY; NULL where Apple did not say.';
+    'Apple''s billingPlanType before a change that took effect, or before a wish to pay for the same product in another way: BILLED_UPFRONT or MONTHLY; NULL where Apple did not say.';
 COMMENT ON COLUMN {{schema}}.plan_changes.to_billing_plan_type IS
-    'Apple''s billingPlanType after it. Of one product only this changes, and class is plan_change.';
+    'Apple''s billingPlanType after it, or the renewalBillingPlanType that is wished for. Of one product only this changes, and class is plan_change.';
 COMMENT ON COLUMN {{schema}}.plan_changes.estimated_refund_milliunits IS
     'An estimate: the share of the old period''s price for the time that was left. Apple signs no amount for it; do not add it to amounts of refunds or movements. NULL where nothing is given back or it is not known.';
 COMMENT ON COLUMN {{schema}}.plan_changes.estimated_refund_currency IS

@@ -7,10 +7,9 @@ struct RenewalSetting {
     var isAutoRenewOn: Bool?
     /// Whether buying turned it on, and nothing said so.
     var isAutoRenewBought = false
-    /// Whether Apple ever said how it was set after that, or left it out of a list that has it.
-    var isAutoRenewSaid = false
-    /// The setting as far as it is said and not only inferred from buying; nil where nobody said.
-    var saidAutoRenewOn: Bool? { isAutoRenewSaid ? isAutoRenewOn : nil }
+    /// When Apple last said how it is set; nil where it did not since buying turned it on, or left
+    /// it out of a list that has it.
+    var autoRenewSaid: Instant?
     var autoRenewProductId: String?
     var priceConsent: RenewalState.PriceConsent?
     /// What Apple said of the next charge and nothing since has overtaken.
@@ -19,6 +18,15 @@ struct RenewalSetting {
     var productOffset: Int64?
     var consentOffset: Int64?
     var termsOffset: Int64?
+
+    /// The setting as far as it is said and not only inferred from buying; nil where nobody said.
+    ///
+    /// That it was on before the subscription expired says nothing of the time after.
+    func saidAutoRenewOn(after expiry: Instant?) -> Bool? {
+        guard let said = autoRenewSaid else { return nil }
+        if isAutoRenewOn == true, let expiry, said < expiry { return nil }
+        return isAutoRenewOn
+    }
 
     func cite(in citations: inout Citations) {
         citations.cite(autoRenewOffset)
@@ -31,9 +39,9 @@ extension Timeline {
     /// What `renewalSettings` keeps.
     ///
     /// Apple's statements decide; buying turns auto-renewal on, where nothing said at that very
-    /// instant denies it. That counts as said once Apple says how it is set after it; as long as it
-    /// never does, as in receipts and responses without renewal info, nobody knows whether the
-    /// customer switched it off since.
+    /// instant denies it. That never counts as said: until Apple says how it is set, nobody knows
+    /// whether the customer has switched it off since, as in receipts and responses without renewal
+    /// info; and what Apple says then is about the time from then on.
     var foldedRenewalSettings: [RenewalSetting] {
         let statements = renewalStatements
         let bought = purchases.compactMap { purchase in
@@ -45,8 +53,6 @@ extension Timeline {
         settings.reserveCapacity(bought.count + statements.count)
         var current = RenewalSetting(from: Instant(milliseconds: 0))
         var (buying, saying) = (bought.startIndex, statements.startIndex)
-        // Where the setting is not said yet that buying began.
-        var firstUnsaid: Int?
         while buying < bought.endIndex || saying < statements.endIndex {
             if saying == statements.endIndex
                 || buying < bought.endIndex && bought[buying].at <= statements[saying].asOf
@@ -54,23 +60,14 @@ extension Timeline {
                 if current.isAutoRenewOn != true {
                     current.isAutoRenewOn = true
                     current.isAutoRenewBought = true
-                    current.isAutoRenewSaid = false
+                    current.autoRenewSaid = nil
                     current.autoRenewOffset = bought[buying].offset
-                    firstUnsaid =
-                        settings.count - (settings.last?.from == bought[buying].at ? 1 : 0)
                 }
                 current.from = bought[buying].at
                 // An offer is for the charge that was made; Apple states again what comes after it.
                 if current.terms?.offer != nil { current.terms = nil }
                 buying += 1
             } else {
-                if statements[saying].isAutoRenewSaid, let first = firstUnsaid {
-                    for index in settings.indices.dropFirst(first) {
-                        settings[index].isAutoRenewSaid = true
-                    }
-                    firstUnsaid = nil
-                }
-                if statements[saying].leavesAutoRenewOut { firstUnsaid = nil }
                 current.take(statements[saying])
                 saying += 1
             }
@@ -84,9 +81,9 @@ extension Timeline {
 extension RenewalSetting {
     fileprivate mutating func take(_ statement: RenewalStatement) {
         from = statement.asOf
-        isAutoRenewSaid = isAutoRenewSaid && !statement.leavesAutoRenewOut
+        if statement.leavesAutoRenewOut { autoRenewSaid = nil }
         if statement.isAutoRenewSaid {
-            isAutoRenewSaid = true
+            autoRenewSaid = statement.asOf
             if isAutoRenewOn != statement.isAutoRenewOn { isAutoRenewBought = false }
             isAutoRenewOn = statement.isAutoRenewOn
             autoRenewOffset = statement.autoRenewOffset

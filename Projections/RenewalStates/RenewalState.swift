@@ -20,7 +20,8 @@ public struct RenewalState: Hashable, Sendable {
     public let autoRenewProductId: String?
     /// The customer's answer to a price increase; nil where there is none to answer.
     public let priceConsent: PriceConsent?
-    /// Why it ended, where it has expired or is in billing retry and Apple said so.
+    /// Why it ended, where it has expired or is in billing retry and Apple said so; billing also
+    /// where it expired out of a retry about which Apple said no more.
     public let expirationReason: ExpirationReason?
     /// Price and offer of the next charge; nil where there will be none, or nobody said.
     public let terms: RenewalTerms?

@@ -6,7 +6,8 @@ public struct RenewalStates: Sendable {
     /// One row for each longest stretch in which nothing changed: ascending, never overlapping.
     ///
     /// They begin with the first purchase and go on until further notice, or to the end of the
-    /// access that Apple has announced: nothing is known beyond.
+    /// access that Apple has announced: nothing is known beyond. After an announced grace whose
+    /// renewal is retried they go on with the retry, which ends 60 days after the expiry.
     public let rows: [RenewalState]
 
     /// The rows of a timeline; linear in the number of events but for sorting.
@@ -33,6 +34,7 @@ private struct StateDraft {
     let status: SubscriptionStatus
     let charge: RenewalState.Charge
     let setting: RenewalSetting
+    let isAutoRenewOn: Bool?
     let expirationReason: ExpirationReason?
     var terms: RenewalTerms?
     var citations: Citations
@@ -44,7 +46,7 @@ private struct StateDraft {
             validTo: to,
             status: status,
             charge: charge,
-            isAutoRenewOn: setting.saidAutoRenewOn,
+            isAutoRenewOn: isAutoRenewOn,
             autoRenewProductId: setting.autoRenewProductId,
             priceConsent: setting.priceConsent,
             expirationReason: expirationReason,
@@ -55,7 +57,7 @@ private struct StateDraft {
 
     func says(theSameAs other: StateDraft) -> Bool {
         status == other.status && charge == other.charge
-            && setting.saidAutoRenewOn == other.setting.saidAutoRenewOn
+            && isAutoRenewOn == other.isAutoRenewOn
             && setting.priceConsent == other.setting.priceConsent
             && isSameProduct(setting.autoRenewProductId, other.setting.autoRenewProductId)
             && expirationReason == other.expirationReason && hasSameTerms(as: other)
@@ -135,6 +137,8 @@ private struct StateDrafts {
     // Both only move forward: spans ascend.
     private var setting = -1
     private var charge = 0
+    // The start of the newest expiry so far.
+    private var expired: Instant?
 
     init(_ timeline: Timeline) {
         settings = timeline.renewalSettings
@@ -144,6 +148,7 @@ private struct StateDrafts {
 
     mutating func take(_ span: StatusSpan) {
         var from = span.from
+        if span.status == .expired { expired = from }
         let expiration = expirations.saying(of: span)
         while span.to.map({ from < $0 }) ?? true {
             while setting + 1 < settings.count, settings[setting + 1].from <= from { setting += 1 }
@@ -184,6 +189,7 @@ private struct StateDrafts {
             status: span.status,
             charge: charge,
             setting: setting,
+            isAutoRenewOn: setting.saidAutoRenewOn(after: expired),
             expirationReason: expiration?.reason,
             terms: terms,
             citations: citations

@@ -13,6 +13,11 @@ struct StatusSpan {
 ///
 /// Access comes from `ActivePeriods`; between it a subscription is revoked, in billing retry or
 /// expired (app-store.md §C.2).
+///
+/// A grace whose renewal is retried announces what follows it: Apple goes on for 60 days after the
+/// expiry (GRACE_PERIOD_EXPIRED, status 3:
+/// https://developer.apple.com/documentation/appstoreservernotifications/notificationtype), so the
+/// retry is known beyond all that Apple said, until it says otherwise.
 struct StatusSpans {
     private(set) var spans: [StatusSpan] = []
 
@@ -39,7 +44,24 @@ struct StatusSpans {
             // before it began.
             if end >= last?.end ?? end { last = (row, end) }
         }
-        if let last, last.end <= horizon { appendGap(after: rows[last.row], last.end, to: nil) }
+        guard let last else { return }
+        if last.end <= horizon {
+            appendGap(after: rows[last.row], last.end, to: nil)
+        } else if rows[last.row].kind == .grace, rows[last.row].endReason == .open {
+            appendRetry(afterGrace: rows[last.row])
+        }
+    }
+
+    // A grace that had not ended when Apple last spoke; without a retry nothing is known after it.
+    private mutating func appendRetry(afterGrace grace: ActivePeriod) {
+        var citations = Citations()
+        citations.cite(grace.positions)
+        let from = grace.validTo
+        let gap = BillingRetries.Gap(from: from, to: nil, expiresDate: grace.expiresDate)
+        guard let retry = retries?.end(in: gap, citing: &citations), retry.isRetry,
+            retry.end.map({ from < $0 }) ?? true
+        else { return }
+        append(retry, in: gap, citations)
     }
 
     // A purchase that was charged in grace covers it from its beginning; until Apple said so, the
@@ -127,6 +149,15 @@ struct StatusSpans {
             )
             return
         }
+        append(retry, in: gap, citations)
+    }
+
+    // The retry, and after its end the expiry.
+    private mutating func append(
+        _ retry: (end: Instant?, isRetry: Bool),
+        in gap: BillingRetries.Gap,
+        _ citations: Citations
+    ) {
         if retry.end.map({ gap.from < $0 }) ?? true {
             spans.append(
                 StatusSpan(

@@ -55,19 +55,19 @@ COMMENT ON COLUMN {{schema}}.renewal_states.ordinal IS
 COMMENT ON COLUMN {{schema}}.renewal_states.valid_from_ms IS
     'First instant of the state.';
 COMMENT ON COLUMN {{schema}}.renewal_states.valid_to_ms IS
-    'First instant not of the state; NULL until further notice. In the last row of a running subscription the end of what is paid: nothing is known beyond.';
+    'First instant not of the state; NULL until further notice. In the last row of a running subscription the end of what is paid: nothing is known beyond. A grace whose renewal is retried is followed by billing_retry until 60 days after the expiry, then expired.';
 COMMENT ON COLUMN {{schema}}.renewal_states.status IS
     'Apple''s five: active and grace_period with access, billing_retry, expired and revoked without.';
 COMMENT ON COLUMN {{schema}}.renewal_states.charge IS
     'The next charge: waiting for the end of the period, succeeded before it, failed and retried, or closed: there will be none.';
 COMMENT ON COLUMN {{schema}}.renewal_states.is_auto_renew_on IS
-    'Whether it is set to renew; NULL where nobody said.';
+    'Whether it is set to renew, as Apple said it last; NULL before Apple first says it after a purchase, and where it said on before the subscription expired.';
 COMMENT ON COLUMN {{schema}}.renewal_states.auto_renew_product_id IS
     'The product that renews next; NULL where nobody said.';
 COMMENT ON COLUMN {{schema}}.renewal_states.price_consent IS
     'The answer to a price increase: pending or accepted; NULL where there is none to answer.';
 COMMENT ON COLUMN {{schema}}.renewal_states.expiration_reason IS
-    'Apple''s expirationIntent of an expired or retried subscription: customer (turned auto-renewal off), billing, price_increase (not agreed to), product_unavailable or other; NULL where Apple did not say.';
+    'Apple''s expirationIntent of an expired or retried subscription: customer (turned auto-renewal off), billing, price_increase (not agreed to), product_unavailable or other; billing also where a retry ended in silence; NULL where Apple did not say.';
 COMMENT ON COLUMN {{schema}}.renewal_states.renewal_price_milliunits IS
     'Apple''s renewalPrice: what the next charge will be, after a discount; NULL where there will be none or Apple did not say.';
 COMMENT ON COLUMN {{schema}}.renewal_states.renewal_currency IS

@@ -58,6 +58,8 @@ extension KnownLife {
         return zip(spans, spans.dropFirst()).flatMap { before, after -> [SimulatedMovement] in
             let number = state.purchases.lastIndex { $0.purchaseDate < after.from } ?? 0
             switch (before.status, after.status) {
+            // A grace that runs on may still be paid.
+            case (.gracePeriod, .billingRetry) where after.from > horizon: return []
             case (.active, .gracePeriod), (.active, .billingRetry), (.gracePeriod, .billingRetry):
                 return [row(.billingIssueEntered, at: after.from, about: number)]
             case (.gracePeriod, .active), (.billingRetry, .active):

@@ -25,7 +25,13 @@ extension KnownLife {
             }
             end = row.validTo
         }
-        return end > horizon ? spans : spans + gap(from: end, to: nil)
+        guard end > horizon else { return spans + gap(from: end, to: nil) }
+        // Of what is to come only the retry after a grace is known.
+        let isGrace = periods.contains {
+            $0.validTo == end && $0.kind == .grace && $0.endReason == .open
+        }
+        let next = isGrace ? gap(from: end, to: nil) : []
+        return next.first?.status == .billingRetry ? spans + next : spans
     }
 
     // A renewal that was charged in grace begins with it; until Apple said so there was grace.
@@ -80,6 +86,22 @@ extension KnownLife {
         }
     }
 
+    // How it is set as far as Apple said so since buying last turned it on; an on that Apple said
+    // before the subscription expired says nothing of the time after.
+    private func isSaidOn(at instant: Instant, after expiry: Instant?) -> Bool? {
+        var said: (at: Instant, isOn: Bool)?
+        for change in switches where change.at <= instant {
+            if !change.isByBuying {
+                said = (change.at, change.isOn)
+            } else if said?.isOn == false {
+                said = nil
+            }
+        }
+        guard let said else { return nil }
+        if said.isOn, let expiry, said.at < expiry { return nil }
+        return said.isOn
+    }
+
     /// The rows of `renewal_states`.
     var states: [SimulatedRenewalState] {
         let switches = switches
@@ -91,7 +113,9 @@ extension KnownLife {
             switches.map(\.at) + statements.map(\.signedAt) + charged.flatMap { [$0.from, $0.to] }
         ).sorted()
         var rows: [SimulatedRenewalState] = []
+        var expired: Instant?
         for span in statusSpans {
+            if span.status == .expired { expired = span.from }
             let cause = cause(of: span)
             let inside = changes.filter { $0 > span.from && $0 < (span.to ?? .distantFuture) }
             let ends: [Instant?] = inside.map { $0 } + [span.to]
@@ -109,7 +133,7 @@ extension KnownLife {
                     validTo: to,
                     status: span.status,
                     charge: charge,
-                    isAutoRenewOn: isOn,
+                    isAutoRenewOn: isSaidOn(at: from, after: expired),
                     autoRenewProductId: statement?.renewalProduct?.id,
                     priceConsent: statement?.isPriceIncreaseAccepted.map {
                         $0 ? .accepted : .pending

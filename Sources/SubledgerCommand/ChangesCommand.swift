@@ -7,7 +7,7 @@ import Subledger
 struct ChangesCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "changes",
-        abstract: "Which product a subscription moved to, and which it was to move to.",
+        abstract: "Which product or billing plan a subscription moved to, and was to move to.",
         discussion: """
             Folded from the log at once; no table stands between. What an upgrade is says the \
             catalogue (`subledger catalog`); without one a change is a plan_change.
@@ -114,7 +114,7 @@ struct ChangesDocument: Encodable {
     fileprivate func printTable() {
         Terminal.print("\(originalTransactionId) · \(environment) · UTC")
         guard !changes.isEmpty else {
-            Terminal.print("no change of product was wished for or made")
+            Terminal.print("no change of product or billing plan was wished for or made")
             return
         }
         var table = TextTable([

@@ -9,7 +9,9 @@ struct DriftReportCommand: AsyncParsableCommand {
         abstract: "Whether the fold agrees with what Apple says in its own payloads.",
         discussion: """
             Each status in a version 2 notification, and each signed renewal info, is compared \
-            with what is folded from all that was signed by then. Exit 3 where they differ.
+            with what is folded from all that was signed by then. A signed status revoked is also \
+            listed where Apple later signed a later date of that revocation: the last date stands. \
+            Exit 3 where they differ.
             """
     )
 

@@ -15,7 +15,8 @@ struct HistoryCommand: AsyncParsableCommand {
             where its own payload has that trust, or with those fields that such a payload confirmed.
             The effect is what the event changed in the active periods: + opened, = renewed, \
             ~ grace, − ended, ↩ restored, > extended, * corrected (another end, or free where it was \
-            paid for), · nothing; with --trust it is still that of the whole history. Effective is \
+            paid for), · nothing; and the wishes: → asked for another product or billing plan, \
+            ← withdrew it; with --trust it is still that of the whole history. Effective is \
             when: valid time. As of is when Apple said it; ≥ stands before a lower bound, where the \
             format has no date of its own.
             """
@@ -47,6 +48,7 @@ struct HistoryCommand: AsyncParsableCommand {
             .cut(to: question.knownAt, lane: lane)
         var history = recorded.latest
         let effects = EventEffects.byPosition(recorded)
+        let wishes = WishEffects(recorded.latest)
         let evidence = try await log.evidenceSummaries(of: history)
         try await question.printSiblings(of: stream, in: log)
         await log.close()
@@ -54,13 +56,14 @@ struct HistoryCommand: AsyncParsableCommand {
         if let at { history.keep(upTo: at) }
         if output.json {
             try Terminal.print(
-                json: HistoryDocument(history, evidence, effects, lanes: log.identity.lanes)
+                json: HistoryDocument(history, evidence, effects, wishes, lanes: log.identity.lanes)
             )
         } else {
             HistoryDocument.printTable(
                 history,
                 evidence,
                 effects,
+                wishes,
                 lanes: log.identity.lanes
             )
         }
@@ -206,6 +209,7 @@ struct HistoryDocument: Encodable {
         _ history: StreamHistory,
         _ evidence: [Int64: EvidenceSummary],
         _ effects: [Position: [PeriodChange]],
+        _ wishes: WishEffects,
         lanes: LaneCount
     ) {
         originalTransactionId = history.stream.originalTransactionId
@@ -235,7 +239,9 @@ struct HistoryDocument: Encodable {
                 confirmations: confirmations[event.position]?.count ?? 0,
                 confirmedBy: ConfirmedBy.all(confirmations[event.position] ?? [], evidence),
                 effective: fact.kind == .erased ? nil : fact.effective.milliseconds,
-                effect: effects[event.position]?.map(\.role.rawValue)
+                effect: effects[event.position].map { changes in
+                    changes.map(\.role.rawValue) + wishes.at(event.position).map(\.name)
+                }
             )
         }
     }
@@ -245,6 +251,7 @@ struct HistoryDocument: Encodable {
         _ history: StreamHistory,
         _ evidence: [Int64: EvidenceSummary],
         _ effects: [Position: [PeriodChange]] = [:],
+        _ wishes: WishEffects? = nil,
         lanes: LaneCount
     ) {
         Terminal.print(
@@ -271,7 +278,9 @@ struct HistoryDocument: Encodable {
                 event.recordedAt.clock, isBlank ? "–" : lag(event), trust,
                 summary?.source ?? "?",
                 event.fact.kind.rawValue, event.fact.summary + rest,
-                effects[event.position].map(HistoryDocument.effect) ?? "",
+                effects[event.position].map {
+                    HistoryDocument.effect($0, wishes?.at(event.position) ?? [])
+                } ?? "",
             ])
         }
         Terminal.print(table.text)
@@ -294,8 +303,12 @@ struct HistoryDocument: Encodable {
         return "\(own), then \(best.rawValue)"
     }
 
-    private static func effect(_ changes: [PeriodChange]) -> String {
-        changes.isEmpty ? "·" : changes.map(\.words).joined(separator: ", ")
+    private static func effect(
+        _ changes: [PeriodChange],
+        _ wishes: [WishEffects.Effect]
+    ) -> String {
+        let words = changes.map(\.words) + wishes.map(\.words)
+        return words.isEmpty ? "·" : words.joined(separator: ", ")
     }
 
     private static func lag(_ event: Event) -> String {

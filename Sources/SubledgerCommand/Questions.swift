@@ -9,7 +9,12 @@ struct PeriodsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "periods",
         abstract: "When a subscription gave access, and why it stopped.",
-        discussion: "Folded from the log at once; no table stands between."
+        discussion: """
+            Folded from the log at once; no table stands between. Open is a period that had not \
+            ended when Apple last spoke. Where its end has passed since, the text prints "expired \
+            since Apple last spoke"; the JSON keeps open, as the table active_periods does, which \
+            knows no clock.
+            """
     )
 
     @OptionGroup var question: StreamOptions
@@ -127,13 +132,14 @@ struct PeriodsDocument: Encodable {
         _ stream: StreamID,
         _ rows: [ActivePeriod],
         _ active: [Range<Instant>],
+        now: Instant = .systemClock(),
         lanes: LaneCount
     ) {
         Terminal.print("\(stream.originalTransactionId) · \(stream.environment) · UTC")
         var table = TextTable(["from", "to", "kind", "ended", "product", "because of"])
         for row in rows {
             table.add([
-                row.validFrom.clock, row.validTo.clock, row.kind.rawValue, row.endWords,
+                row.validFrom.clock, row.validTo.clock, row.kind.rawValue, row.endWords(now: now),
                 row.productWords, row.positions.marks(lanes: lanes),
             ])
         }
@@ -166,9 +172,10 @@ extension ActivePeriod {
         return words.joined(separator: " · ")
     }
 
-    /// Why it ended, with Apple's reason where it said one.
-    fileprivate var endWords: String {
-        endReason.rawValue + (expirationReason.map { " (\($0.rawValue))" } ?? "")
+    /// Why it ended, with Apple's reason where it said one; by the clock where Apple has not spoken.
+    fileprivate func endWords(now: Instant) -> String {
+        if endReason == .open, validTo <= now { return "expired since Apple last spoke" }
+        return endReason.rawValue + (expirationReason.map { " (\($0.rawValue))" } ?? "")
     }
 }
 

@@ -52,6 +52,7 @@ struct RefundsCommand: AsyncParsableCommand {
             purchases,
             estimates,
             unplaced: Refunds.unplaced(in: timeline),
+            RevocationChanges(history),
             lanes: log.identity.lanes
         )
     }
@@ -107,6 +108,8 @@ struct RefundsDocument: Encodable {
         let consumptionRequestReason: String?
         let declined: Int64?
         let revocationDate: Int64?
+        /// The date that Apple had signed before it signed that one; nil where it signed no other.
+        let earlierRevocationDate: Int64?
         let announced: Int64?
         let reversed: Int64?
         let reversal: String?
@@ -118,7 +121,7 @@ struct RefundsDocument: Encodable {
         let isNet: Bool
         let positions: [PositionValue]
 
-        init(_ row: RefundCase, lanes: LaneCount) {
+        init(_ row: RefundCase, _ changes: RevocationChanges, lanes: LaneCount) {
             productId = row.productId
             purchaseDate = row.purchaseDate.milliseconds
             expiresDate = row.expiresDate?.milliseconds
@@ -129,6 +132,8 @@ struct RefundsDocument: Encodable {
             consumptionRequestReason = row.requestReason
             declined = row.declined?.milliseconds
             revocationDate = row.revoked?.milliseconds
+            earlierRevocationDate =
+                changes.earlierDate(than: row.revoked, at: row.positions)?.milliseconds
             announced = row.announced?.milliseconds
             reversed = row.reversed?.milliseconds
             reversal = row.reversal?.rawValue
@@ -170,11 +175,12 @@ struct RefundsDocument: Encodable {
         _ rows: [TransactionRow],
         _ changes: [PlanChange],
         unplaced: [Position],
+        _ revocations: RevocationChanges,
         lanes: LaneCount
     ) {
         originalTransactionId = stream.originalTransactionId
         environment = stream.environment.word
-        refunds = cases.map { Case($0, lanes: lanes) }
+        refunds = cases.map { Case($0, revocations, lanes: lanes) }
         estimates = changes.compactMap { Estimate($0, lanes: lanes) }
         purchases = rows.map { row in
             let net = cases.last { refund in
@@ -233,7 +239,12 @@ extension RefundsDocument {
                 clock(row.purchaseDate), row.productId,
                 [row.state, row.kind].compactMap { $0 }.joined(separator: " "), row.timing ?? "–",
                 clock(row.requested, row.consumptionRequestReason), clock(row.declined),
-                clock(row.revocationDate),
+                clock(
+                    row.revocationDate,
+                    row.earlierRevocationDate.map {
+                        "(was \(Instant(milliseconds: $0).clock))"
+                    }
+                ),
                 clock(row.announced), clock(row.reversed, row.reversal),
                 amount(row.refundedMilliunits, row.currency), row.positions.text,
             ])

@@ -19,6 +19,48 @@ struct SaidByNobodyTests {
         }
     }
 
+    @Test func `auto-renew is unknown before Apple first says it`() async throws {
+        try await withLedger { command, _ in
+            let off = Self.response(
+                renewal: #"{"original_transaction_id":"1000","#
+                    + #""auto_renew_product_id":"pro","auto_renew_status":"0"}"#
+            )
+            try await Self.ingest([off], into: command)
+            let state = try await command.expect(0, "state", "1000")
+            let rows = state.split(separator: "\n").filter {
+                $0.contains("waiting") || $0.contains("closed")
+            }
+            #expect(rows.first?.contains("unknown") == true)
+            #expect(rows.dropFirst().first?.contains(" off ") == true)
+            #expect(!state.contains(" on "))
+        }
+    }
+
+    @Test func `the effect of a wish for another product names what it asks for`() async throws {
+        try await withLedger { command, _ in
+            let wish = Self.response(
+                renewal: #"{"original_transaction_id":"1000","product_id":"pro","#
+                    + #""auto_renew_product_id":"basic","auto_renew_status":"1"}"#
+            )
+            try await Self.ingest([wish], into: command)
+            let history = try await command.expect(0, "history", "1000")
+            #expect(history.contains("→ asked for basic instead of pro"))
+            let document = try await command.expect(0, "history", "1000", "--json")
+            #expect(document.contains("plan_change_scheduled"))
+        }
+    }
+
+    @Test func `a period that ended since Apple last spoke is not called open`() async throws {
+        try await withLedger { command, _ in
+            try await Self.ingest([Self.response()], into: command)
+            let periods = try await command.expect(0, "periods", "1000")
+            let isOver = Date() > Date(timeIntervalSince1970: 1_785_542_400)
+            #expect(periods.contains("expired since Apple last spoke") == isOver)
+            let document = try await command.expect(0, "periods", "1000", "--json")
+            #expect(document.contains(#""endReason":"open""#))
+        }
+    }
+
     @Test func `state in a gap says how the access ended, as explain does`() async throws {
         try await withLedger { command, _ in
             try await Self.ingest([Self.response()], into: command)
@@ -85,14 +127,17 @@ struct SaidByNobodyTests {
             let document = try await command.expect(0, "history", "1000", "--json")
             #expect(document.contains(#""earlierRevocationDate":1783036800000"#))
             let refunds = try await command.expect(0, "refunds", "1000")
-            #expect(refunds.contains("2026-07-07"))
+            #expect(refunds.contains("2026-07-07 00:00:00 (was 2026-07-03 00:00:00)"))
+            let cases = try await command.expect(0, "refunds", "1000", "--json")
+            #expect(cases.contains(#""earlierRevocationDate":1783036800000"#))
         }
     }
 
     // One period, 1 July to 1 August 2026, asked for on 3 July, with no renewal listed.
     private static func response(
         asked: String = "1783036800000",
-        cancelled: String? = nil
+        cancelled: String? = nil,
+        renewal: String = ""
     ) -> String {
         let cancellation = cancelled.map { #","cancellation_date_ms":"\#($0)""# } ?? ""
         return """
@@ -100,7 +145,7 @@ struct SaidByNobodyTests {
             "bundle_id":"com.example","request_date_ms":"\(asked)","in_app":[]},\
             "latest_receipt_info":[{"product_id":"pro","transaction_id":"1",\
             "original_transaction_id":"1000","purchase_date_ms":"1782864000000",\
-            "expires_date_ms":"1785542400000"\(cancellation)}],"pending_renewal_info":[]}
+            "expires_date_ms":"1785542400000"\(cancellation)}],"pending_renewal_info":[\(renewal)]}
             """
     }
 

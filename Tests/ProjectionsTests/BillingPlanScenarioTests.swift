@@ -38,6 +38,37 @@ import Testing
         )
     }
 
+    @Test func `a wish for another billing plan of the same product is a requested change`()
+        throws
+    {
+        try expect(
+            """
+            @03-20 purchase yearly 03-20..04-20 woli=1 plan=MONTHLY
+            @03-20 renewal of=04-20 auto=1 next=yearly next-plan=MONTHLY
+            @04-01 renewal of=04-20 auto=1 next=yearly next-plan=BILLED_UPFRONT
+            @04-02 renewal of=04-20 auto=1 next=yearly
+            --- plan_changes
+            requested next_renewal plan_change yearly..yearly requested=04-01 MONTHLY..BILLED_UPFRONT
+            """
+        )
+    }
+
+    @Test func `a wish for another billing plan can be withdrawn, or come true`() throws {
+        try expect(
+            """
+            @03-20 purchase yearly 03-20..04-20 woli=1 plan=MONTHLY
+            @04-01 renewal of=04-20 auto=1 next=yearly next-plan=BILLED_UPFRONT
+            @04-05 renewal of=04-20 auto=1 next=yearly next-plan=MONTHLY
+            @04-10 renewal of=04-20 auto=1 next-plan=BILLED_UPFRONT
+            @04-20 purchase yearly 04-20..2027-04-20 woli=2 plan=BILLED_UPFRONT reason=RENEWAL
+            @04-20 renewal of=2027-04-20 auto=1 next=yearly next-plan=BILLED_UPFRONT
+            --- plan_changes
+            withdrawn next_renewal plan_change yearly..yearly requested=04-01 withdrawn=04-05 MONTHLY..BILLED_UPFRONT
+            effective next_renewal plan_change yearly..yearly requested=04-10 effective=04-20 MONTHLY..BILLED_UPFRONT
+            """
+        )
+    }
+
     @Test func `a period of which Apple says no billing plan is no switch`() throws {
         try expect(
             """

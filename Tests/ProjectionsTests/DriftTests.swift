@@ -67,6 +67,23 @@ import Testing
         #expect(report.disagreements.map(\.apple) == ["grace_period"])
     }
 
+    @Test func `a revocation dated later than its signed status is a drift`() throws {
+        let report = try drift(
+            """
+            @03-20 purchase monthly 03-20..04-20 woli=1
+            @04-01 notice REFUND uuid=n1 status=5 about=03-20
+            @04-01 purchase monthly 03-20..04-20 woli=1 revoked=04-01
+            @04-10 purchase monthly 03-20..04-20 woli=1 revoked=04-05
+            """
+        )
+        #expect(
+            report.disagreements.map { "\($0.position) \($0.subject) \($0.apple) \($0.ours)" } == [
+                "2 status revoked active"
+            ]
+        )
+        #expect(report.agreeing == 0)
+    }
+
     @Test func `what was signed later does not count against what was said before`() throws {
         let report = try drift(
             """

@@ -23,7 +23,7 @@ import Testing
             paid basic 03-20..04-20 expired because=\(reason)
             active 03-20..04-20
             --- renewal_states
-            active waiting 03-20..04-20 on
+            active waiting 03-20..04-20
             expired closed 04-20.. on because=\(reason)
             --- movements
             03-20 paid_start basic 9990 "Subscribe"
@@ -45,7 +45,7 @@ import Testing
             paid basic 03-20..04-20 expired because=billing
             active 03-20..04-20
             --- renewal_states
-            active waiting 03-20..04-20 on
+            active waiting 03-20..04-20
             billing_retry failed 04-20..04-28 on because=billing
             expired closed 04-28.. off because=customer
             --- movements

@@ -74,7 +74,7 @@ import Testing
             @04-01 purchase basic 03-20..04-20 woli=1
             @04-01 renewal of=04-20 auto=0
             --- renewal_states
-            active waiting 03-20..04-01 on
+            active waiting 03-20..04-01
             active closed 04-01..04-20 off
             active waiting 04-20..05-20 on
             ---
@@ -106,7 +106,7 @@ import Testing
         let first = try #require(customer.timelines.first)
         #expect(
             describe(RenewalStates(first)) == [
-                "active waiting 03-20..04-20 on", "billing_retry failed 04-20..06-19 on",
+                "active waiting 03-20..04-20", "billing_retry failed 04-20..06-19 on",
                 "expired closed 06-19.. off because=billing",
             ]
         )
@@ -146,8 +146,8 @@ import Testing
         let rows = customer.timelines.map { describe(RenewalStates($0)) }
         #expect(
             rows == [
-                ["active waiting 03-20..04-20 on"],
-                ["active waiting 03-10..03-21 on", "active closed 03-21..04-10 off"],
+                ["active waiting 03-20..03-21", "active waiting 03-21..04-20 on"],
+                ["active waiting 03-10..03-21", "active closed 03-21..04-10 off"],
             ]
         )
         #expect(Entitlement(customer.timelines).texts() == ["03-10..04-20"])

@@ -115,7 +115,8 @@ import Testing
             @04-20 renewal via=pending
             @04-25 renewal auto=0 product=basic via=pending
             --- renewal_states
-            active waiting 04-01..04-20 on
+            active waiting 04-01..04-10
+            active waiting 04-10..04-20 on
             active waiting 04-20..04-25
             active closed 04-25..05-01 off
             """

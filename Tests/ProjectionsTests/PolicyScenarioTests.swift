@@ -22,12 +22,12 @@ import Testing
             paid monthly 05-10..06-10 open
             active 03-20..04-20 05-10..06-10
             --- renewal_states
-            active waiting 03-20..04-20 on
+            active waiting 03-20..04-20
             grace_period failed 04-20..05-06 on
             billing_retry failed 05-06..05-10 on
             active waiting 05-10..06-10 on
             --- renewal_states no-grace
-            active waiting 03-20..04-20 on
+            active waiting 03-20..04-20
             grace_period failed 04-20..05-06 on
             billing_retry failed 05-06..05-10 on
             active waiting 05-10..06-10 on

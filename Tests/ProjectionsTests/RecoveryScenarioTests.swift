@@ -18,7 +18,7 @@ import Testing
             04-20 billing_issue_entered basic "Grace Period from Paid Subscription"
             05-01 billing_issue_recovered basic
             --- renewal_states
-            active waiting 03-20..04-20 on
+            active waiting 03-20..04-20
             grace_period failed 04-20..05-01 on
             active waiting 05-01..05-20 on
             ---
@@ -37,7 +37,7 @@ import Testing
             @05-18 purchase basic 04-20..05-20 woli=2 reason=RENEWAL
             @05-18 renewal of=05-20 auto=1
             --- renewal_states
-            active waiting 03-20..04-20 on
+            active waiting 03-20..04-20
             grace_period failed 04-20..05-06 on
             active waiting 05-06..05-20 on
             """
@@ -50,9 +50,9 @@ import Testing
             @03-20 purchase basic 03-20..04-20 woli=1 price=9990
             @04-20 renewal of=04-20 auto=1 retry
             --- renewal_states
-            active waiting 03-20..04-20 on
+            active waiting 03-20..04-20
             billing_retry failed 04-20..06-19 on
-            expired closed 06-19.. on
+            expired closed 06-19.. because=billing
             --- movements
             03-20 paid_start basic 9990 "Subscribe"
             04-20 billing_issue_entered basic "Billing Retry from Paid Subscription"

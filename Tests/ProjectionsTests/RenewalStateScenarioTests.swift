@@ -45,7 +45,7 @@ import Testing
             @04-01 renewal of=04-20 auto=0
             @04-02 renewal of=04-20 auto=1
             --- renewal_states
-            active waiting 03-20..04-01 on
+            active waiting 03-20..04-01
             active closed 04-01..04-02 off
             active waiting 04-02..04-20 on
             """
@@ -61,7 +61,7 @@ import Testing
             @05-05 purchase monthly 05-05..06-05 woli=2 reason=RENEWAL
             @05-05 renewal of=06-05 auto=1
             --- renewal_states
-            active waiting 03-20..04-20 on
+            active waiting 03-20..04-20
             billing_retry failed 04-20..05-05 on
             active waiting 05-05..06-05 on
             """
@@ -85,7 +85,7 @@ import Testing
             @03-20 purchase monthly 03-20..04-20 woli=1
             @04-20 renewal of=04-20 grace=05-06 auto=0 retry
             --- renewal_states
-            active waiting 03-20..04-20 on
+            active waiting 03-20..04-20
             grace_period closed 04-20..05-06 off
             """
         )
@@ -102,7 +102,7 @@ import Testing
             @06-19 notice EXPIRED BILLING_RETRY uuid=n3 status=2
             @06-19 renewal of=04-20 auto=1 intent=2
             --- renewal_states
-            active waiting 03-20..04-20 on
+            active waiting 03-20..04-20
             grace_period failed 04-20..05-06 on
             billing_retry failed 05-06..06-19 on
             expired closed 06-19.. on because=billing
@@ -117,7 +117,7 @@ import Testing
             @04-20 renewal of=04-20 auto=1 retry
             @04-28 renewal of=04-20 auto=0 intent=1
             --- renewal_states
-            active waiting 03-20..04-20 on
+            active waiting 03-20..04-20
             billing_retry failed 04-20..04-28 on
             expired closed 04-28.. off because=customer
             """
@@ -131,7 +131,7 @@ import Testing
             @04-20 renewal of=04-20 grace=05-06 auto=1 retry
             @04-28 renewal of=04-20 grace=05-06 auto=0 retry
             --- renewal_states
-            active waiting 03-20..04-20 on
+            active waiting 03-20..04-20
             grace_period failed 04-20..04-28 on
             expired closed 04-28.. off
             """
@@ -144,9 +144,9 @@ import Testing
             @03-20 purchase monthly 03-20..04-20 woli=1
             @08-01 renewal of=04-20 auto=0 intent=2
             --- renewal_states
-            active waiting 03-20..04-20 on
-            billing_retry failed 04-20..06-19 on
-            expired closed 06-19..08-01 on because=billing
+            active waiting 03-20..04-20
+            billing_retry failed 04-20..06-19
+            expired closed 06-19..08-01 because=billing
             expired closed 08-01.. off because=billing
             """
         )
@@ -173,10 +173,10 @@ import Testing
             @04-20 renewal of=04-20 auto=1 retry
             @09-01 purchase monthly 09-01..10-01 woli=2 reason=PURCHASE
             --- renewal_states
-            active waiting 03-20..04-20 on
+            active waiting 03-20..04-20
             billing_retry failed 04-20..06-19 on
-            expired closed 06-19..09-01 on
-            active waiting 09-01..10-01 on
+            expired closed 06-19..09-01 because=billing
+            active waiting 09-01..10-01
             """
         )
     }
@@ -205,17 +205,19 @@ import Testing
             between + """
                 @04-20T00:04 renewal of=04-20 auto=1 retry
                 --- renewal_states
-                active waiting 03-20..04-20 on
-                billing_retry failed 04-20..06-19 on
-                expired closed 06-19.. on
+                active waiting 03-20..04-20
+                billing_retry failed 04-20..04-20T00:00:03
+                billing_retry failed 04-20T00:00:03..06-19 on
+                expired closed 06-19.. because=billing
                 """
         )
         try expect(
             between + """
                 @04-20T00:04 renewal of=04-20 auto=1 intent=5
                 --- renewal_states
-                active waiting 03-20..04-20 on
-                expired closed 04-20.. on because=other
+                active waiting 03-20..04-20
+                expired closed 04-20..04-20T00:00:03 because=other
+                expired closed 04-20T00:00:03.. on because=other
                 """
         )
     }
@@ -228,9 +230,10 @@ import Testing
             @04-19 renewal of=04-20 auto=1 retry
             @04-21 notice DID_FAIL_TO_RENEW uuid=n1 status=3
             --- renewal_states
-            active waiting 03-20..04-20 on
+            active waiting 03-20..04-01
+            active waiting 04-01..04-20 on
             billing_retry failed 04-20..06-19 on
-            expired closed 06-19.. on
+            expired closed 06-19.. because=billing
             """
         )
     }
@@ -243,8 +246,8 @@ import Testing
             @04-01 renewal of=04-20 auto=0
             @04-10 purchase monthly 04-10..05-10 woli=2 reason=PURCHASE
             --- renewal_states
-            active waiting 03-20..03-31 on
-            revoked closed 03-31..04-01 on
+            active waiting 03-20..03-31
+            revoked closed 03-31..04-01
             revoked closed 04-01..04-10 off
             active waiting 04-10..05-10
             """
@@ -259,10 +262,10 @@ import Testing
             @04-19T06:00 purchase monthly 04-20..05-20 woli=2 revoked=04-19T06:00
             @04-21 renewal of=05-20 auto=0
             --- renewal_states
-            active waiting 03-20..04-19 on
-            active succeeded 04-19..04-19T06:00:00 on
-            active closed 04-19T06:00:00..04-20 on
-            revoked closed 04-20..04-21 on
+            active waiting 03-20..04-19
+            active succeeded 04-19..04-19T06:00:00
+            active closed 04-19T06:00:00..04-20
+            revoked closed 04-20..04-21
             revoked closed 04-21.. off
             """
         )
@@ -276,7 +279,7 @@ import Testing
             @03-25 purchase premium 03-25..04-25 woli=2 reason=PURCHASE
             @03-25 renewal of=04-25 auto=1 next=premium
             --- renewal_states
-            active waiting 03-20..03-25 on
+            active waiting 03-20..03-25
             active waiting 03-25..04-25 on next=premium
             """
         )
@@ -313,7 +316,7 @@ import Testing
             @04-20 purchase monthly 04-20..05-20 woli=2
             @04-20 renewal of=05-20 auto=1
             --- renewal_states
-            active waiting 03-20..04-01 on
+            active waiting 03-20..04-01
             active waiting 04-01..04-05 on pending
             active waiting 04-05..04-20 on accepted
             active waiting 04-20..05-20 on
@@ -348,7 +351,7 @@ import Testing
             @04-20 renewal of=04-20 auto=1 retry
             @04-28 renewal of=04-20 auto=0 intent=1
             --- renewal_states
-            active waiting 03-20..04-20 on
+            active waiting 03-20..04-20
             billing_retry failed 04-20..04-28 on
             expired closed 04-28.. off because=customer
             """

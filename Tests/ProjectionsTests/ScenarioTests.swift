@@ -151,7 +151,7 @@ import Testing
             05-05 renewal basic "Renewal from Billing Retry"
             05-05 billing_issue_recovered basic
             --- renewal_states
-            active waiting 03-20..04-20 on
+            active waiting 03-20..04-20
             billing_retry failed 04-20..05-05 on
             active waiting 05-05..06-05 on
             ---
@@ -192,7 +192,7 @@ import Testing
             @06-19 notice EXPIRED BILLING_RETRY uuid=n3 status=2
             @06-19 renewal of=04-20 grace=05-06 auto=0 intent=2
             --- renewal_states
-            active waiting 03-20..04-20 on
+            active waiting 03-20..04-20
             grace_period failed 04-20..05-06 on
             billing_retry failed 05-06..06-19 on
             expired closed 06-19.. off because=billing

@@ -96,7 +96,7 @@ import Testing
             paid premium 04-01..05-01 open
             active 04-01..05-01
             --- renewal_states
-            active waiting 04-01..04-10 on
+            active waiting 04-01..04-10
             active waiting 04-10..05-01 on next=basic
             --- plan_changes
             requested next_renewal downgrade premium..basic requested=04-10 same
@@ -130,8 +130,8 @@ import Testing
             paid premium 12-05..2027-01-05 expired because=customer
             active 12-01..2027-01-05
             --- renewal_states
-            active waiting 12-01..2027-01-05 on
-            expired closed 2027-01-05..2027-02-01 on because=customer
+            active waiting 12-01..2027-01-05
+            expired closed 2027-01-05..2027-02-01 because=customer
             expired closed 2027-02-01.. off because=customer
             """
         )

@@ -40,7 +40,7 @@ import Testing
             paid premium 06-17..07-17 open
             active 03-20..04-20 06-17..07-17
             --- renewal_states
-            active waiting 03-20..04-20 on
+            active waiting 03-20..04-20
             expired closed 04-20..06-17 off because=customer
             active waiting 06-17..07-17 on
             --- plan_changes
@@ -102,7 +102,8 @@ import Testing
             paid basic 03-20..05-04 open
             active 03-20..05-04
             --- renewal_states
-            active waiting 03-20..05-04 on
+            active waiting 03-20..04-10
+            active waiting 04-10..05-04 on
             --- refunds
             --- transactions
             basic 03-20..05-04 n=1 paid=1 9990/9990

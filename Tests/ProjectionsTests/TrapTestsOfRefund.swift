@@ -153,7 +153,7 @@ import Testing
             paid basic 03-20..04-20 open
             active 03-20..04-20
             --- renewal_states
-            active waiting 03-20..04-02 on
+            active waiting 03-20..04-02
             active closed 04-02..04-20 off
             --- refunds
             declined basic 03-20 requested=04-02 declined=04-05 ?/9990

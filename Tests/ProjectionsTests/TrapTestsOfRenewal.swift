@@ -16,7 +16,7 @@ import Testing
             paid basic 03-20..04-20 expired because=customer
             active 03-20..04-20
             --- renewal_states
-            active waiting 03-20..03-21 on
+            active waiting 03-20..03-21
             active closed 03-21..04-20 off
             expired closed 04-20.. off because=customer
             --- movements
@@ -98,9 +98,10 @@ import Testing
             @04-20 renewal of=04-20 auto=1 retry
             @07-20 renewal of=04-20 auto=1 intent=2
             --- renewal_states
-            active waiting 03-20..04-20 on
+            active waiting 03-20..04-20
             billing_retry failed 04-20..06-19 on
-            expired closed 06-19.. on because=billing
+            expired closed 06-19..07-20 because=billing
+            expired closed 07-20.. on because=billing
             --- movements
             03-20 paid_start basic "Subscribe"
             04-20 billing_issue_entered basic "Billing Retry from Paid Subscription"
@@ -146,10 +147,10 @@ import Testing
             grace basic 04-20..\(end) expired because=billing
             active 03-20..\(end)
             --- renewal_states
-            active waiting 03-20..04-20 on
+            active waiting 03-20..04-20
             grace_period failed 04-20..\(end) on
             billing_retry failed \(end)..06-19 on
-            expired closed 06-19.. on
+            expired closed 06-19.. because=billing
             """
         )
     }
@@ -225,7 +226,7 @@ import Testing
                 paid basic 03-20..04-20 open
                 active 03-20..04-20
                 --- renewal_states
-                active waiting 03-20..04-01 on
+                active waiting 03-20..04-01
                 active waiting 04-01..04-10 on pending
                 active waiting 04-10..04-20 on accepted
                 --- movements
@@ -260,7 +261,7 @@ import Testing
             @04-01 renewal of=04-20 auto=0
             @04-01 notice DID_CHANGE_RENEWAL_STATUS AUTO_RENEW_DISABLED uuid=n1 status=1
             --- renewal_states
-            active waiting 03-20..04-01 on
+            active waiting 03-20..04-01
             active closed 04-01..04-19 off
             active waiting 04-19..04-22 on
             active closed 04-22..05-20 off
