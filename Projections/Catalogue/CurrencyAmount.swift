@@ -34,6 +34,17 @@ public struct CurrencyAmount: Hashable, Sendable {
             + String(fraction + scale).dropFirst()
     }
 
+    /// The milliunits of the number that is written.
+    public var rounded: Int64 {
+        guard let decimals else { return milliunits }
+        let step = CurrencyAmount.powersOfTen[CurrencyAmount.milliunitDecimals - decimals]
+        let (units, rest) = milliunits.magnitude.quotientAndRemainder(dividingBy: step)
+        let (magnitude, overflow) = (units + (rest * 2 >= step ? 1 : 0))
+            .multipliedReportingOverflow(by: step)
+        guard !overflow, let whole = Int64(exactly: magnitude) else { return milliunits }
+        return milliunits < 0 ? -whole : whole
+    }
+
     private var decimals: Int? {
         guard let currency else { return nil }
         if CurrencyAmount.withoutDecimals.contains(currency) { return 0 }

@@ -76,6 +76,18 @@ public struct Entitlement: Sendable {
     ) -> [OneTimePurchase] {
         oneTimePurchases.filter { purchase in
             scope.contains(purchase) && !purchase.isJudged && purchase.purchaseDate <= instant
+                && !purchase.isRevoked(at: instant)
+        }
+    }
+
+    /// The one-time purchases of any type that Apple had taken back by an instant.
+    public func revoked(
+        at instant: Instant,
+        to scope: AccessScope = .anything
+    ) -> [OneTimePurchase] {
+        oneTimePurchases.filter { purchase in
+            scope.contains(purchase) && purchase.purchaseDate <= instant
+                && purchase.isRevoked(at: instant) && !purchase.isOwned(at: instant)
         }
     }
 

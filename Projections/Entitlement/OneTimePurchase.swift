@@ -6,7 +6,7 @@ public import Events
 /// Only a non-consumable is access: it is owned from its purchase until Apple revokes it
 /// (developer.apple.com/documentation/storekit/transaction/currententitlements). Whether the goods
 /// of a consumable are used up, and how long a non-renewing subscription lasts, only the app knows
-/// (app-store.md §G-35); they are not judged.
+/// (app-store.md §G-35); they are not judged, except that what Apple revoked gives nothing.
 public struct OneTimePurchase: Hashable, Sendable {
     /// Apple's original transaction id and its environment.
     public let stream: StreamID
@@ -48,6 +48,12 @@ public struct OneTimePurchase: Hashable, Sendable {
 
     /// Whether it can be judged at all.
     public var isJudged: Bool { kind == .nonConsumable }
+
+    /// Whether Apple had revoked it by an instant; what Apple took back gives nothing any more,
+    /// whatever its type (developer.apple.com/documentation/appstoreserverapi/revocationdate).
+    public func isRevoked(at instant: Instant) -> Bool {
+        revocationDate.map { $0 <= instant } ?? false
+    }
 
     /// Whether it is owned at an instant.
     public func isOwned(at instant: Instant) -> Bool { owned.contains { $0.contains(instant) } }

@@ -22,11 +22,14 @@ public enum AccessAnswer: Hashable, Sendable {
     ///   - oneTime: The one-time purchases, in whatever order; the one bought last counts.
     ///   - isKnown: Whether any event is known at all.
     ///   - instant: The instant asked about.
+    ///   - stream: The stream asked about by its own id: without access, its one-time purchase
+    ///     tells why, and not what else the customer bought.
     init(
         _ rows: [ActivePeriod],
         _ oneTime: [OneTimePurchase] = [],
         isKnown: Bool,
-        at instant: Instant
+        at instant: Instant,
+        askedFor stream: StreamID? = nil
     ) {
         let bought = oneTime.filter { $0.purchaseDate <= instant }
         let begun = rows.filter { $0.validFrom <= instant }
@@ -37,10 +40,14 @@ public enum AccessAnswer: Hashable, Sendable {
             .max(by: OneTimePurchase.areInOrder)
         {
             self = .owned(purchase)
+        } else if let purchase = bought.filter({ $0.stream == stream })
+            .max(by: OneTimePurchase.areInOrder)
+        {
+            self = .notOwned(NoAccessReason(purchase, at: instant), purchase)
         } else if let row = begun.max(by: AccessAnswer.countsLess) {
             self = .none(NoAccessReason(row.endReason), row)
         } else if let purchase = bought.max(by: OneTimePurchase.areInOrder) {
-            self = .notOwned(NoAccessReason(purchase), purchase)
+            self = .notOwned(NoAccessReason(purchase, at: instant), purchase)
         } else if !isKnown {
             self = .none(.notKnownYet, nil)
         } else {
@@ -115,8 +122,8 @@ public enum NoAccessReason: String, CaseIterable, Sendable {
     /// A one-time purchase of which only the app knows what it still gives (app-store.md §G-35).
     case notJudged
 
-    fileprivate init(_ purchase: OneTimePurchase) {
-        if !purchase.isJudged {
+    fileprivate init(_ purchase: OneTimePurchase, at instant: Instant) {
+        if !purchase.isJudged, !purchase.isRevoked(at: instant) {
             self = .notJudged
         } else {
             self = purchase.isFamilyShared ? .revoked : .refunded

@@ -1,50 +1,66 @@
 internal import Events
 
-/// Finds the shortest chain of events behind an answer: those by which, while knowledge grew, the
+/// Finds the shortest chain of events behind an answer: those by which, while Apple said more, the
 /// answer turned, as far as they are about the purchases that decide it in the end or decided it
 /// then.
+///
+/// It follows Apple's clock and not ours, so that the order of delivery chooses no event.
 struct DecisiveChain {
-    /// The chain, in the order in which the log learnt of it.
+    /// The chain, in the order in which Apple said it.
     private(set) var events: [DecisiveEvent] = []
 
     private let accesses: [KnownAccess]
     private let at: Instant
 
-    init(_ accesses: [KnownAccess], at instant: Instant, served: AccessAnswer) {
+    /// The chain of an answer.
+    ///
+    /// - Parameters:
+    ///   - accesses: The subscriptions by what Apple had stated when.
+    ///   - instant: The instant asked about.
+    ///   - entitled: The answer as known in the end.
+    ///   - served: The answer as known then.
+    init(
+        _ accesses: [KnownAccess],
+        at instant: Instant,
+        entitled: AccessAnswer,
+        served: AccessAnswer
+    ) {
         self.accesses = accesses
         at = instant
-        let instants = accesses.instants
-        guard let end = instants.last else { return }
-        let entitled = accesses.answer(at: instant, knownAt: max(end, instant))
         let deciding = [entitled.period, served.period].compactMap { $0 }
         var before = AccessAnswer.none(.notKnownYet, nil)
-        for known in instants {
-            let after = accesses.answer(at: instant, knownAt: known)
+        for stated in accesses.instants {
+            let after = accesses.answer(at: instant, knownAt: stated)
             if let row = after.period, before.isOther(than: after),
                 deciding.contains(where: row.isOfSamePurchase)
             {
-                take(Turn(before: before, after: after, row: row, known: known))
+                take(Turn(before: before, after: after, row: row, stated: stated))
             }
             before = after
         }
         if let row = entitled.period { addOpening(of: row) }
         if case .none(.expired, let row?) = entitled { addMissingRenewal(after: row) }
-        addOneTimePurchases([entitled.oneTimePurchase, served.oneTimePurchase].compactMap { $0 })
+        if let purchase = entitled.oneTimePurchase ?? served.oneTimePurchase {
+            addOneTimePurchase(purchase)
+        }
+        sort()
     }
 
-    /// A change of the answer at one instant of knowledge.
+    /// A change of the answer at one instant of Apple's clock.
     struct Turn {
         let before: AccessAnswer
         let after: AccessAnswer
         let row: ActivePeriod
-        let known: Instant
+        let stated: Instant
     }
 
     private mutating func take(_ turn: Turn) {
-        let told = accesses.entries(of: turn.row.stream, knownAt: turn.known)
+        let all = accesses.entries(of: turn.row.stream).filter { $0.asOf <= turn.stated }
+        let told = all.filter { $0.asOf == turn.stated }
         let role = role(of: turn)
+        // What decides may have been said before it took effect on the answer.
         let chosen =
-            told.first { $0.does(role, to: turn.row) }
+            told.first { $0.does(role, to: turn.row) } ?? all.last { $0.does(role, to: turn.row) }
             ?? told.first { turn.row.positions.contains($0.event.position) } ?? told.first
         guard let chosen else { return }
         // What was not known before its end became known began by an event of its own.
@@ -52,7 +68,8 @@ struct DecisiveChain {
             let opening = told.first(where: { $0.isAbout(turn.row) }),
             opening.event.position != chosen.event.position
         {
-            append(opening, openingRole(of: turn.row, knownAt: turn.known), turn.row)
+            let row = opened(turn.row, stated: turn.stated)
+            append(opening, openingRole(of: row, stated: turn.stated), row)
         }
         append(chosen, role, turn.row, before: turn.before.period)
     }
@@ -70,14 +87,23 @@ struct DecisiveChain {
             return .grace
         case (_, .access(let row)):
             if let known, known.expiresDate < row.expiresDate { return .extended }
-            return openingRole(of: row, knownAt: turn.known)
+            return openingRole(of: row, stated: turn.stated)
+        case (_, .none(_, let row?)) where row.isGrace:
+            return .grace
         case (_, .none), (_, .owned), (_, .notOwned):
-            return openingRole(of: turn.row, knownAt: turn.known)
+            return openingRole(of: turn.row, stated: turn.stated)
         }
     }
 
-    private func openingRole(of row: ActivePeriod, knownAt: Instant) -> DecisiveEvent.Role {
-        row.continues(oneOf: accesses.rows(knownAt: knownAt)) ? .renewed : .opened
+    private func openingRole(of row: ActivePeriod, stated: Instant) -> DecisiveEvent.Role {
+        row.continues(oneOf: accesses.rows(knownAt: stated)) ? .renewed : .opened
+    }
+
+    /// The period that a purchase opened, also where its grace decides the answer.
+    private func opened(_ row: ActivePeriod, stated: Instant) -> ActivePeriod {
+        guard row.isGrace else { return row }
+        let rows = accesses.rows(knownAt: stated)
+        return rows.first { !$0.isGrace && $0.isOfSamePurchase(as: row) } ?? row
     }
 
     // Where another purchase decided while this one became known, its beginning is still missing.
@@ -86,12 +112,12 @@ struct DecisiveChain {
             $0.period?.isOfSamePurchase(as: row) == true
                 && ($0.role == .opened || $0.role == .renewed)
         }
-        let told = accesses.entries(of: row.stream, knownAt: nil)
-        guard !isThere, let first = told.first(where: { $0.isAbout(row) }),
-            !events.contains(where: { $0.position == first.event.position })
-        else { return }
-        append(first, openingRole(of: row, knownAt: first.recordedAt), row)
-        sort()
+        let told = accesses.entries(of: row.stream)
+        guard !isThere, let first = told.first(where: { $0.isAbout(row) }), !has(first) else {
+            return
+        }
+        let period = opened(row, stated: first.asOf)
+        append(first, openingRole(of: period, stated: first.asOf), period)
     }
 
     /// What told that nothing would follow: Apple's reason, else that auto-renewal was off.
@@ -110,13 +136,16 @@ struct DecisiveChain {
             else { return nil }
             return decision.offset
         }
-        let told = accesses.entries(of: row.stream, knownAt: nil)
+        let told = accesses.entries(of: row.stream)
         guard let offset = deciders.first,
             let entry = told.first(where: { $0.event.position.offset == offset }),
-            entry.asOf >= row.purchaseDate
+            entry.asOf >= row.purchaseDate, !has(entry)
         else { return }
         append(entry, .ended, row)
-        sort()
+    }
+
+    private func has(_ entry: KnownEntry) -> Bool {
+        events.contains { $0.position == entry.event.position }
     }
 
     private mutating func append(
@@ -126,8 +155,7 @@ struct DecisiveChain {
         before: ActivePeriod? = nil
     ) {
         let isThere = events.contains {
-            $0.position == entry.event.position && $0.recordedAt == entry.recordedAt
-                && $0.role == role
+            $0.position == entry.event.position && $0.signedAt == entry.asOf && $0.role == role
         }
         guard !isThere else { return }
         let occurredAt =
@@ -137,54 +165,46 @@ struct DecisiveChain {
             case .ended: row.validTo
             case .extended, .restored, .corrected: before?.validTo ?? row.validFrom
             }
-        let notification = entry.notification
-        events.append(
-            DecisiveEvent(
-                stream: row.stream,
-                position: entry.event.position,
-                role: role,
-                notificationType: notification?.content.text(.notificationType),
-                subtype: notification?.content.text(.subtype),
-                occurredAt: occurredAt,
-                signedAt: entry.asOf,
-                recordedAt: entry.recordedAt,
-                period: row,
-                oneTimePurchase: nil
-            )
-        )
+        append(entry, role, row.stream, occurredAt, period: row, oneTimePurchase: nil)
     }
 
     // The first event that holds the purchase; then each by which it was revoked, or was not any
-    // more.
-    private mutating func addOneTimePurchases(_ purchases: [OneTimePurchase]) {
-        for purchase in purchases.prefix(1) {
-            var revocationDate: Instant?
-            var isOpened = false
-            for entry in accesses.entries(of: purchase.stream, knownAt: nil)
-            where entry.isAbout(purchase) {
-                let revoked = entry.event.fact.content.instant(.revocationDate)
-                if !isOpened { append(entry, .opened, purchase, purchase.purchaseDate) }
-                if let revoked, revoked != revocationDate {
-                    append(entry, .ended, purchase, revoked)
-                } else if revoked == nil, let revocationDate {
-                    append(entry, .restored, purchase, revocationDate)
-                }
-                (isOpened, revocationDate) = (true, revoked)
+    // more. Where the first one holds the revocation, it is named once, as the end.
+    private mutating func addOneTimePurchase(_ purchase: OneTimePurchase) {
+        var revocationDate: Instant?
+        var isOpened = false
+        for entry in accesses.entries(of: purchase.stream) where entry.isAbout(purchase) {
+            guard isOpened || entry.speaks(of: .productId) else { continue }
+            let revoked = entry.event.fact.content.instant(.revocationDate)
+            var role: DecisiveEvent.Role?
+            var occurredAt = purchase.purchaseDate
+            if let revoked {
+                if revoked != revocationDate { (role, occurredAt) = (.ended, revoked) }
+                revocationDate = revoked
+            } else if let date = revocationDate, entry.speaks(of: .revocationDate) {
+                (role, occurredAt) = (.restored, date)
+                revocationDate = nil
+            } else if !isOpened {
+                role = .opened
             }
+            isOpened = true
+            guard let role else { continue }
+            append(entry, role, purchase.stream, occurredAt, period: nil, oneTimePurchase: purchase)
         }
-        if !purchases.isEmpty { sort() }
     }
 
     private mutating func append(
         _ entry: KnownEntry,
         _ role: DecisiveEvent.Role,
-        _ purchase: OneTimePurchase,
-        _ occurredAt: Instant
+        _ stream: StreamID,
+        _ occurredAt: Instant,
+        period: ActivePeriod?,
+        oneTimePurchase: OneTimePurchase?
     ) {
         let notification = entry.notification
         events.append(
             DecisiveEvent(
-                stream: purchase.stream,
+                stream: stream,
                 position: entry.event.position,
                 role: role,
                 notificationType: notification?.content.text(.notificationType),
@@ -192,14 +212,26 @@ struct DecisiveChain {
                 occurredAt: occurredAt,
                 signedAt: entry.asOf,
                 recordedAt: entry.recordedAt,
-                period: nil,
-                oneTimePurchase: purchase
+                period: period,
+                oneTimePurchase: oneTimePurchase
             )
         )
     }
 
     private mutating func sort() {
-        events.sort { ($0.recordedAt, $0.position) < ($1.recordedAt, $1.position) }
+        events.sort { ($0.signedAt, $0.rank, $0.position) < ($1.signedAt, $1.rank, $1.position) }
+    }
+}
+
+extension DecisiveEvent {
+    // Of what Apple said at one instant, the beginning comes before the end.
+    fileprivate var rank: Int {
+        switch role {
+        case .opened, .renewed: 0
+        case .grace, .extended, .corrected: 1
+        case .ended: 2
+        case .restored: 3
+        }
     }
 }
 

@@ -3,8 +3,8 @@ public import Events
 /// Why a customer had access at an instant, or had none: the verdict, what was answered then, the
 /// shortest chain of events that makes it, and which of them would change it.
 ///
-/// Costs one fold for each instant at which something became known, and one for each event of the
-/// chain; linear in the length of the history times its number of instants.
+/// Costs one fold for each instant at which something became known, one for each at which Apple
+/// said something, and one for each event of the chain; linear in the length of the history times its number of instants.
 public struct Explanation: Sendable {
     /// The instant asked about.
     public let at: Instant
@@ -14,7 +14,8 @@ public struct Explanation: Sendable {
     public let served: AccessAnswer
     /// How long the two differ around it; nil where they agree.
     public let difference: WrongAnswers.Stretch?
-    /// The events that made the answers, in the order in which the log learnt of them.
+    /// The events that made the answers, in the order in which Apple said them: the same for every
+    /// order of delivery.
     public let because: [DecisiveEvent]
     /// The events of `because` without which the answer would be the opposite one.
     public let changesIf: [Position]
@@ -38,12 +39,14 @@ public struct Explanation: Sendable {
     ///   - histories: One subscription, or all of one customer, cut to the knowledge that counts.
     ///   - instant: The instant asked about.
     ///   - product: Only access by this product; nil for any.
+    ///   - stream: The stream asked about by its own id; nil where a customer is asked about.
     ///   - policy: What counts as access.
     ///   - catalogues: Which type a product is of where Apple does not say.
     public init(
         _ histories: [RecordedHistory],
         at instant: Instant,
         product: String? = nil,
+        askedFor stream: StreamID? = nil,
         under policy: AccessPolicy = .current,
         _ catalogues: CatalogueHistory = .none
     ) {
@@ -57,15 +60,23 @@ public struct Explanation: Sendable {
         rowsThen = accesses.rows(knownAt: instant)
         oneTimeNow = accesses.oneTimePurchases(knownAt: max(end, instant))
         oneTimeThen = accesses.oneTimePurchases(knownAt: instant)
-        entitled = accesses.answer(at: instant, knownAt: max(end, instant))
-        served = accesses.answer(at: instant, knownAt: instant)
+        entitled = accesses.answer(at: instant, knownAt: max(end, instant), askedFor: stream)
+        served = accesses.answer(at: instant, knownAt: instant, askedFor: stream)
         refundsAfterEnd = histories.flatMap { history in
             Refunds(Timeline(history.latest).under(policy)).rows
         }.filter { [entitled, served] in
             $0.comesAfterEnd(of: [entitled.period, served.period].compactMap { $0 })
         }
         difference = WrongAnswers(accesses).stretch(holding: instant)
-        because = DecisiveChain(accesses, at: instant, served: served).events
+        because =
+            DecisiveChain(
+                histories.map {
+                    KnownAccess(stated: $0, product: product, under: policy, catalogues)
+                },
+                at: instant,
+                entitled: entitled,
+                served: served
+            ).events
         let hasAccess = entitled.hasAccess
         var flipping: [Position] = []
         for position in because.map(\.position) where !flipping.contains(position) {

@@ -25,9 +25,45 @@ struct KnownAccess {
         under policy: AccessPolicy,
         _ catalogues: CatalogueHistory = .none
     ) {
+        self.init(
+            history,
+            history.instants,
+            history.known(at:),
+            product: product,
+            under: policy,
+            catalogues
+        )
+    }
+
+    /// The steps of a history as Apple told it, whenever the log learnt it: those of another order
+    /// of delivery are the same.
+    init(
+        stated history: RecordedHistory,
+        product: String?,
+        under policy: AccessPolicy,
+        _ catalogues: CatalogueHistory
+    ) {
+        self.init(
+            history,
+            history.statedInstants,
+            history.stated(by:),
+            product: product,
+            under: policy,
+            catalogues
+        )
+    }
+
+    private init(
+        _ history: RecordedHistory,
+        _ instants: [Instant],
+        _ known: (Instant) -> StreamHistory,
+        product: String?,
+        under policy: AccessPolicy,
+        _ catalogues: CatalogueHistory
+    ) {
         self.history = history
-        steps = history.instants.map { instant in
-            let timeline = Timeline(history.known(at: instant)).under(policy)
+        steps = instants.map { instant in
+            let timeline = Timeline(known(instant)).under(policy)
             let periods = ActivePeriods(timeline)
             let oneTime = OneTimePurchase.all(of: timeline, catalogues).filter { $0.isOf(product) }
             guard product != nil || oneTime.contains(where: { !$0.owned.isEmpty }) else {
@@ -85,12 +121,17 @@ extension [KnownAccess] {
     }
 
     /// The answer about an instant as known at another one.
-    func answer(at instant: Instant, knownAt: Instant) -> AccessAnswer {
+    func answer(
+        at instant: Instant,
+        knownAt: Instant,
+        askedFor stream: StreamID? = nil
+    ) -> AccessAnswer {
         AccessAnswer(
             rows(knownAt: knownAt),
             oneTimePurchases(knownAt: knownAt),
             isKnown: contains { $0.step(knownAt: knownAt) != nil },
-            at: instant
+            at: instant,
+            askedFor: stream
         )
     }
 

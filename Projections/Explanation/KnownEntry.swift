@@ -1,6 +1,6 @@
 internal import Events
 
-/// Something that became known at one instant: an event, or a repetition of one.
+/// Something that Apple said at one instant: an event, or a repetition of one.
 struct KnownEntry {
     /// The event.
     let event: Event
@@ -8,8 +8,7 @@ struct KnownEntry {
     let asOf: Instant
     /// When it became known.
     let recordedAt: Instant
-    /// The notification that came in the same payload as the event; nil where none did, and for
-    /// repetitions, which leave no payload.
+    /// The notification that came in the same payload; nil where none did.
     let notification: Fact?
 
     /// Whether it is a transaction of that purchase.
@@ -24,6 +23,12 @@ struct KnownEntry {
         let fact = event.fact
         return fact.kind == .transaction && fact.expiresDate == Instant(milliseconds: 0)
             && byBytes(fact.content.text(.productId) ?? "", purchase.productId) == nil
+    }
+
+    /// Whether its format says whether the field is set.
+    func speaks(of field: Field) -> Bool {
+        Assertion(offset: event.position.offset, asOf: asOf, content: event.fact.content)
+            .fields.contains(field)
     }
 
     /// Whether it says what that role needs.
@@ -51,9 +56,9 @@ struct KnownEntry {
 }
 
 extension [KnownAccess] {
-    /// What became known of a subscription at an instant, by offset and as-of; all of it, by the
-    /// instant first, where that is nil.
-    func entries(of stream: StreamID, knownAt: Instant?) -> [KnownEntry] {
+    /// All that Apple said of a subscription, by as-of, then by what was said, so that no order of
+    /// delivery decides which comes first.
+    func entries(of stream: StreamID) -> [KnownEntry] {
         guard let history = first(where: { $0.history.stream == stream })?.history else {
             return []
         }
@@ -80,13 +85,13 @@ extension [KnownAccess] {
                     event: event,
                     asOf: repetition.confirmation.asOf,
                     recordedAt: repetition.recordedAt,
-                    notification: nil
+                    notification: event.fact.announcement(
+                        among: notifications[repetition.confirmation.evidence] ?? []
+                    )
                 )
             )
         }
-        return entries.filter { knownAt == nil || $0.recordedAt == knownAt }.sorted(
-            by: KnownEntry.areInOrder
-        )
+        return entries.sorted(by: KnownEntry.areInOrder)
     }
 }
 
@@ -106,10 +111,25 @@ extension Fact {
 
 extension KnownEntry {
     fileprivate static func areInOrder(_ left: KnownEntry, _ right: KnownEntry) -> Bool {
-        if left.recordedAt != right.recordedAt { return left.recordedAt < right.recordedAt }
-        if left.event.position != right.event.position {
-            return left.event.position < right.event.position
+        if left.asOf != right.asOf { return left.asOf < right.asOf }
+        let (fact, other) = (left.event.fact, right.event.fact)
+        if fact.kind != other.kind { return fact.kind.rank < other.kind.rank }
+        if fact.purchaseDate != other.purchaseDate { return fact.purchaseDate < other.purchaseDate }
+        if fact.expiresDate != other.expiresDate { return fact.expiresDate < other.expiresDate }
+        let (bytes, others) = (fact.content.canonicalBytes, other.content.canonicalBytes)
+        if bytes != others { return bytes.lexicographicallyPrecedes(others) }
+        return left.event.position < right.event.position
+    }
+}
+
+extension Events.Kind {
+    // Of what Apple said at once the transaction tells most, and the notification least.
+    fileprivate var rank: Int {
+        switch self {
+        case .transaction: 0
+        case .renewal: 1
+        case .notification: 2
+        case .link, .catalog, .erasure, .erased: 3
         }
-        return left.asOf < right.asOf
     }
 }

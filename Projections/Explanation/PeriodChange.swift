@@ -1,6 +1,6 @@
 public import Events
 
-/// What more knowledge did to one row of the active periods.
+/// What more knowledge did to one row of the active periods, or to a one-time purchase.
 public struct PeriodChange: Hashable, Sendable {
     /// What happened to the access.
     public let role: DecisiveEvent.Role
@@ -8,6 +8,39 @@ public struct PeriodChange: Hashable, Sendable {
     public let before: ActivePeriod?
     /// The row as it is; nil where it is gone.
     public let after: ActivePeriod?
+    /// The one-time purchase that was bought, taken back or given back; nil where it is a row.
+    public let oneTimePurchase: OneTimePurchase?
+
+    private init(role: DecisiveEvent.Role, before: ActivePeriod?, after: ActivePeriod?) {
+        self.role = role
+        self.before = before
+        self.after = after
+        oneTimePurchase = nil
+    }
+
+    private init(role: DecisiveEvent.Role, _ purchase: OneTimePurchase) {
+        self.role = role
+        before = nil
+        after = nil
+        oneTimePurchase = purchase
+    }
+
+    /// The changes from some one-time purchases of a stream to later ones, by date.
+    static func between(_ old: [OneTimePurchase], _ new: [OneTimePurchase]) -> [PeriodChange] {
+        new.sorted(by: OneTimePurchase.areInOrder).flatMap { purchase -> [PeriodChange] in
+            // A restore may have moved the date; it stays one purchase.
+            let known = old.first { $0.isSame(as: purchase) }
+            var changes: [PeriodChange] = []
+            if known == nil { changes.append(PeriodChange(role: .opened, purchase)) }
+            switch (known?.revocationDate, purchase.revocationDate) {
+            case (_?, nil): changes.append(PeriodChange(role: .restored, purchase))
+            case (let date, let revoked?) where date != revoked:
+                changes.append(PeriodChange(role: .ended, purchase))
+            default: break
+            }
+            return changes
+        }
+    }
 
     /// The changes from some rows of a subscription to later ones, by start.
     ///
@@ -60,9 +93,16 @@ public struct PeriodChange: Hashable, Sendable {
     }
 }
 
-/// What each event of a subscription did to its active periods.
+extension OneTimePurchase {
+    fileprivate func isSame(as other: OneTimePurchase) -> Bool {
+        stream == other.stream && byBytes(productId, other.productId) == nil
+            && (kind == .nonConsumable || purchaseDate == other.purchaseDate)
+    }
+}
+
+/// What each event of a subscription did to its active periods and one-time purchases.
 public struct EventEffects: Sendable {
-    /// The changes of the active periods by event, in the order of the events.
+    /// The changes by event, in the order of the events.
     public let changes: [[PeriodChange]]
 
     /// Most events of a history for which effects are told: they cost one fold each, a second or
@@ -73,11 +113,15 @@ public struct EventEffects: Sendable {
     public init?(_ history: RecordedHistory) {
         guard history.events.count <= EventEffects.eventsMax else { return nil }
         var rows: [ActivePeriod] = []
+        var bought: [OneTimePurchase] = []
         changes = history.events.map { event in
-            let known = history.known(upTo: event.position.offset)
-            let next = ActivePeriods(Timeline(known)).rows
-            let changes = PeriodChange.between(rows, next)
-            rows = next
+            let timeline = Timeline(history.known(upTo: event.position.offset))
+            let (next, purchases) = (
+                ActivePeriods(timeline).rows, OneTimePurchase.all(of: timeline)
+            )
+            let changes =
+                PeriodChange.between(rows, next) + PeriodChange.between(bought, purchases)
+            (rows, bought) = (next, purchases)
             return changes
         }
     }

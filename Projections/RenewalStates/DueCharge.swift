@@ -7,7 +7,7 @@ public struct DueCharge: Hashable, Sendable {
     public let stream: StreamID
     /// Why to ask.
     public let reason: Reason
-    /// The end of the access it had last, or has.
+    /// The end of the last access that had begun, with its grace.
     public let accessEnd: Instant
     /// The product that renews next; nil where nobody said.
     public let autoRenewProductId: String?
@@ -46,13 +46,14 @@ public struct DueCharge: Hashable, Sendable {
         case (.waiting, false): reason = .endsSoon
         default: return nil
         }
-        let access = ActivePeriods(timeline).rows.last { $0.validFrom <= instant }
-        guard let access, reason != .endsSoon || access.validTo <= limit,
-            instant.milliseconds - access.validTo.milliseconds <= DueCharge.retryMax
+        // Of rows that overlap the one that began last may end first.
+        let begun = ActivePeriods(timeline).rows.lazy.filter { $0.validFrom <= instant }
+        guard let end = begun.map(\.validTo).max(), reason != .endsSoon || end <= limit,
+            instant.milliseconds - end.milliseconds <= DueCharge.retryMax
         else { return nil }
         stream = timeline.stream
         self.reason = reason
-        accessEnd = access.validTo
+        accessEnd = end
         autoRenewProductId = asked.autoRenewProductId
     }
 }

@@ -60,7 +60,7 @@ struct ReceiptReading {
                 )
             }
         }
-        if facts.isEmpty, let first = unusable.first { throw first.rejection }
+        if facts.isEmpty, let first = unusable.first { throw first.refusal }
         let evidence = intake.evidence(
             Array(message),
             digest: digest,

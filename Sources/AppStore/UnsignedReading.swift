@@ -12,7 +12,7 @@ struct UnsignedReading {
 
     /// The facts of a body; `own` are its bytes, without what surrounded them.
     func read(_ original: UnsignedBody, own: [UInt8]) throws(Rejection) -> VerifiedPayload {
-        if original.isUnusable, let first = original.unusable.first { throw first.rejection }
+        if original.isUnusable, let first = original.unusable.first { throw first.refusal }
         let trust = try trust(in: original)
         let (body, payload) = try withoutSecrets(original, own)
         var notices: [VerifiedPayload.Notice] = []
@@ -45,7 +45,7 @@ struct UnsignedReading {
             receiptDate: proven?.receiptDate
         )
         if facts.isEmpty, proven?.group.value.isEmpty ?? true, let first = body.unusable.first {
-            throw first.rejection
+            throw first.refusal
         }
         let vouched = Verified(
             facts,

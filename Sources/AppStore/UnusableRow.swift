@@ -8,6 +8,9 @@ struct UnusableRow {
     /// Why it cannot be taken; a payload of which nothing else is left is refused with it.
     let rejection: Rejection
 
+    /// The refusal of a payload of which nothing else is left, which names the row.
+    var refusal: Rejection { Rejection(rejection.code, "\(place): \(rejection.message)") }
+
     /// Most rows that a notice names one by one; all are counted.
     static let namedMax = 20
 
@@ -22,7 +25,8 @@ struct UnusableRow {
             VerifiedPayload.Notice(
                 code: .rowsLeftOut,
                 message: (rows.count == 1 ? "1 row was" : "\(rows.count) rows were")
-                    + " left out, because they cannot be read; the others were taken. "
+                    + " left out, because \(rows.count == 1 ? "it" : "they") cannot be read; the others"
+                    + " were taken. "
                     + named.joined(separator: " ")
                     + (more > 0 ? " … and \(more) more." : ""),
                 leftOut: rows.count

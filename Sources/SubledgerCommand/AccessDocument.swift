@@ -18,6 +18,8 @@ struct AccessVerdict {
     let owned: [OneTimePurchase]
     /// The one-time purchases of what was asked for that only the app can judge.
     let notJudged: [OneTimePurchase]
+    /// The one-time purchases of what was asked for that Apple had taken back.
+    let revoked: [OneTimePurchase]
 
     var hasAccess: Bool { !active.isEmpty || !owned.isEmpty }
 
@@ -41,6 +43,7 @@ struct AccessVerdict {
         intervals = entitlement.intervals(of: scope)
         owned = entitlement.owned(at: instant, to: scope)
         notJudged = entitlement.notJudged(at: instant, to: scope)
+        revoked = entitlement.revoked(at: instant, to: scope)
         let asked = Set(active)
         groups = entitlement.groups(at: instant).filter {
             $0.active.contains(where: asked.contains)
@@ -51,12 +54,7 @@ struct AccessVerdict {
     func print(lanes: LaneCount) {
         Terminal.print("\(id) · \(environment) · \(instant.clock) UTC")
         let end = until.map { ", until \($0.clock)" } ?? ""
-        let isUnjudged = !hasAccess && intervals.isEmpty && !notJudged.isEmpty
-        Terminal.print(
-            "access  "
-                + (hasAccess
-                    ? "yes\(end)" : isUnjudged ? "no: one-time purchase, not judged" : "no")
-        )
+        Terminal.print("access  " + (hasAccess ? "yes\(end)" : "no" + whyNot))
         if !active.isEmpty {
             var table = TextTable([
                 "group", "", "product", "app", "kind", "from", "to", "because of",
@@ -82,20 +80,40 @@ struct AccessVerdict {
         for line in hasAccess ? grounds.lines(of: deciding) : grounds.lines { Terminal.print(line) }
     }
 
+    // Where no subscription explains the answer, the one-time purchases do.
+    private var whyNot: String {
+        guard intervals.isEmpty else { return "" }
+        if !notJudged.isEmpty { return ": one-time purchase, not judged" }
+        return revoked.last.map { ": " + $0.revocation } ?? ""
+    }
+
     private func printOneTimePurchases(lanes: LaneCount) {
-        guard !owned.isEmpty || !notJudged.isEmpty else { return }
+        let rows =
+            owned.map { ($0, "owned") } + notJudged.map { ($0, "not judged") }
+            + revoked.map { ($0, $0.revocation) }
+        guard !rows.isEmpty else { return }
         var table = TextTable(["one-time purchase", "kind", "bought", "", "because of"])
-        for (purchases, verdict) in [(owned, "owned"), (notJudged, "not judged")] {
-            for purchase in purchases {
-                table.add([
-                    purchase.productId,
-                    purchase.kind.words + (purchase.isFamilyShared ? ", family" : ""),
-                    purchase.purchaseDate.clock, verdict,
-                    purchase.positions.marks(lanes: lanes),
-                ])
-            }
+        for (purchase, verdict) in rows {
+            table.add([
+                purchase.productId,
+                purchase.kind.words + (purchase.isFamilyShared ? ", family" : ""),
+                purchase.purchaseDate.clock, verdict,
+                purchase.positions.marks(lanes: lanes),
+            ])
         }
         Terminal.print(table.text)
+    }
+}
+
+extension OneTimePurchase {
+    /// How Apple took it back, for people.
+    var revocationWord: String {
+        (isFamilyShared ? NoAccessReason.revoked : .refunded).words
+    }
+
+    /// The same with the date.
+    var revocation: String {
+        revocationWord + (revocationDate.map { ", revoked \($0.clock)" } ?? "")
     }
 }
 
@@ -125,6 +143,7 @@ struct AccessDocument: Encodable {
     let subscriptions: JSONTree
     let owned: [OneTime]
     let notJudged: [OneTime]
+    let revoked: [OneTime]
 
     /// A one-time purchase.
     struct OneTime: Encodable {
@@ -133,6 +152,7 @@ struct AccessDocument: Encodable {
         let purchaseDate: Int64
         let kind: String
         let familyShared: Bool
+        let revocationDate: Int64?
         let positions: [PositionValue]
 
         init(_ purchase: OneTimePurchase, lanes: LaneCount) {
@@ -141,6 +161,7 @@ struct AccessDocument: Encodable {
             purchaseDate = purchase.purchaseDate.milliseconds
             kind = purchase.kind.rawValue
             familyShared = purchase.isFamilyShared
+            revocationDate = purchase.revocationDate?.milliseconds
             positions = purchase.positions.map { PositionValue($0, lanes: lanes) }
         }
     }
@@ -205,6 +226,7 @@ struct AccessDocument: Encodable {
         }
         owned = answer.owned.map { OneTime($0, lanes: lanes) }
         notJudged = answer.notJudged.map { OneTime($0, lanes: lanes) }
+        revoked = answer.revoked.map { OneTime($0, lanes: lanes) }
     }
 }
 

@@ -98,9 +98,9 @@ struct DemoCommand: AsyncParsableCommand {
         )
         progress.finish()
         Terminal.print(
-            "\(report.payloads) payloads: \(report.appended) facts appended, "
+            "\(counted(report.payloads, "payload")): \(counted(report.appended, "fact")) appended, "
                 + "\(report.duplicates) known already, \(report.rejected) refused; "
-                + "\(report.streams) streams"
+                + counted(report.streams, "stream")
         )
     }
 
@@ -125,7 +125,13 @@ struct DemoCommand: AsyncParsableCommand {
             let history = try await ledger.log.recordedHistory(of: stream)
             let periods = ActivePeriods(Timeline(history.latest))
             Terminal.print("\n── \(story)")
-            PeriodsDocument.printTable(stream, periods.rows, periods.active, lanes: .one)
+            PeriodsDocument.printTable(
+                stream,
+                periods.rows,
+                periods.active,
+                instead: nil,
+                lanes: .one
+            )
             Terminal.print("")
             let answer = try await ExplanationAnswer(
                 about: AskedCustomer(

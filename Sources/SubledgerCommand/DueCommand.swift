@@ -12,7 +12,7 @@ struct DueCommand: AsyncParsableCommand {
             grace or retry. overdue: the period has ended and Apple has not spoken since. Both for \
             sixty days, as long as Apple may charge. unreadable: an event of the subscription \
             cannot be read, so that nothing is certain of it. Reads the whole log once; the lines come as \
-            it goes.
+            it goes. Access until is the end of the access that was there last, with its grace.
             """
     )
 
@@ -68,6 +68,7 @@ struct DueCommand: AsyncParsableCommand {
                     guard let due else { return }
                     line = Line(due)
                 }
+                if isFirst.state, !isJSON { Terminal.print(Line.header) }
                 if isJSON {
                     Terminal.put((isFirst.state ? "" : ",") + (try Terminal.text(json: line)))
                 } else {
@@ -106,10 +107,26 @@ struct DueCommand: AsyncParsableCommand {
             unreadable = history.unreadable.map { PositionValue($0.position, lanes: lanes) }
         }
 
+        static let header = row(
+            "subscription",
+            "environment",
+            "reason",
+            "access until",
+            "renews as"
+        )
+
         var text: String {
-            "\(originalTransactionId)  \(environment)  \(reason)"
-                + (accessEnd.map { "  " + Instant(milliseconds: $0).clock } ?? "")
-                + (autoRenewProductId.map { "  " + $0 } ?? "")
+            Line.row(
+                originalTransactionId,
+                environment,
+                reason,
+                accessEnd.map { Instant(milliseconds: $0).clock } ?? "–",
+                autoRenewProductId ?? "–"
+            )
+        }
+
+        private static func row(_ cells: String...) -> String {
+            StreamedTable.row(cells, widths: [16, 12, 10, 23])
         }
     }
 }

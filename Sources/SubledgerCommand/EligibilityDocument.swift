@@ -100,6 +100,13 @@ struct EligibilityDocument: Encodable {
     ) {
         let lanes = known.lanes
         Terminal.print("\(question.id) · \(question.environment) · \(instant.clock) UTC")
+        guard !groups.isEmpty else {
+            Terminal.print(
+                "no subscription is known of this customer, and only subscriptions have offers; "
+                    + "--group asks about a group that is not known"
+            )
+            return
+        }
         var table = TextTable(["group", "offer", "eligible", "rule", "because of"])
         for group in groups {
             let rulings = [

@@ -194,6 +194,10 @@ extension ExplanationAnswer {
                 asked.histories,
                 at: instant,
                 product: product,
+                askedFor: StreamID(
+                    environment: asked.environment,
+                    originalTransactionId: asked.id
+                ),
                 under: policy,
                 catalogues
             ),

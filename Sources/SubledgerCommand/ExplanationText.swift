@@ -41,7 +41,8 @@ struct ExplanationText {
             "  ENTITLED  \(word(explanation.entitled))  as known \(used)  "
                 + reason(explanation.entitled),
             "  SERVED    \(word(explanation.served))  as known then  "
-                + "(position \(answer.then.text(lanes: lanes))\(time))  "
+                + (answer.customer.histories.isEmpty
+                    ? "" : "(position \(answer.then.text(lanes: lanes))\(time))  ")
                 + reason(explanation.served),
         ]
     }
@@ -51,11 +52,13 @@ struct ExplanationText {
         let position = answer.now.text(lanes: lanes)
         let words: String
         switch answer.askedKnownAt {
+        case .latest where answer.customer.histories.isEmpty: return "now  "
         case .latest: return "now   (position \(position))"
         case .time(let instant): words = "at \(instant.clock)"
         case .offsets:
             let asked = answer.askedKnownAt.text(lanes: lanes)
-            words = asked == position ? "at" : "at \(asked), counted to the end of its commit"
+            guard asked != position else { return "at position \(position)" }
+            words = "at \(asked), counted to the end of its commit"
         }
         return answer.now.commits.isEmpty
             ? "\(words)  (nothing was recorded by then)" : "\(words)  (position \(position))"
@@ -70,7 +73,10 @@ struct ExplanationText {
         case .notOwned(let reason, let purchase): "\(reason.words): \(span(purchase))"
         case .none(_, nil) where answer.customer.erasures.tookEverything:
             "not known any more: it was erased"
+        case .none(.notKnownYet, nil) where answer.customer.histories.isEmpty:
+            "no subscription was theirs at that instant"
         case .none(let reason, nil): reason.words
+        case .none(.expired, let row?) where row.kind == .grace: "grace ended: \(span(row))"
         case .none(let reason, let row?): "\(reason.words): \(span(row))"
         }
     }
@@ -162,15 +168,18 @@ struct ExplanationText {
 
     private var next: String {
         let environment = "--environment \(answer.customer.environment.word)"
-        var commands = answer.customer.histories.prefix(1).map {
-            "subledger history \($0.stream.originalTransactionId) \(environment)"
+        let product = answer.product.map { " --product \($0)" } ?? ""
+        // The subscription of the event that is named next to it.
+        let named = explanation.because.last?.stream ?? answer.customer.histories.first?.stream
+        var commands = [named].compactMap { $0 }.map {
+            "subledger history \($0.originalTransactionId) \(environment)"
         }
         if let last = explanation.because.last {
             commands.append("subledger event \(last.position.text(lanes: lanes)) --raw")
         }
         let known = answer.then.text(lanes: lanes)
         commands.append(
-            "subledger explain \(answer.customer.id) \(environment) --at \(explanation.at) "
+            "subledger explain \(answer.customer.id) \(environment)\(product) --at \(explanation.at) "
                 + "--known-at \(known)"
         )
         return "  next    " + commands.joined(separator: " \(dot) ")

@@ -39,6 +39,8 @@ struct Failure: Error {
         switch error {
         case let error as ExitCode: Foundation.exit(error.rawValue)
         case let failure as Failure: end(failure.exitCode, failure.message)
+        // One of the parser itself is wrapped, and printed with the usage; this one came later.
+        case let error as ValidationError: end(.validationFailure, error.message)
         case let error as EventLogError: end(exitCode(of: error.code), error.description)
         case let error as ProjectorError: end(exitCode(of: error.code), error.description)
         case let error as Rejection: end(Exit.badInput, error.message)

@@ -13,7 +13,8 @@ struct HistoryCommand: AsyncParsableCommand {
             operator. A later payload that repeated it is counted with its own trust: "vouched, \
             then signed" is a fact that Apple's signature confirmed. With --trust an event counts \
             where its own payload has that trust, or with those fields that such a payload confirmed.
-            The effect is what the event changed in the active periods: + opened, = renewed, \
+            The effect is what the event changed in the active periods, or in a one-time purchase: \
+            + opened or bought, = renewed, \
             ~ grace, − ended, ↩ restored, > extended, * corrected (another end, or free where it was \
             paid for), · nothing; and the wishes: → asked for another product or billing plan, \
             ← withdrew it; with --trust it is still that of the whole history. Effective is \

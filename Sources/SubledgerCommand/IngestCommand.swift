@@ -176,15 +176,18 @@ struct IngestCommand: AsyncParsableCommand {
         }
         let place = PositionVector(report.positions).text(lanes: lanes)
         Terminal.print(
-            "\(report.payloads) payloads: \(report.appended) facts appended, "
-                + "\(report.duplicates) known already, \(report.rejected) payloads refused; "
-                + "\(report.streams) streams"
+            "\(counted(report.payloads, "payload")): \(counted(report.appended, "fact")) appended, "
+                + "\(report.duplicates) known already, "
+                + "\(counted(report.rejected, "payload")) refused; "
+                + counted(report.streams, "stream")
                 + (report.erased > 0
-                    ? "; \(report.erased) facts refused, because their subscription was erased"
+                    ? "; \(counted(report.erased, "fact")) refused, because the subscription was "
+                        + "erased"
                     : "")
-                + (report.leftOut > 0 ? "; \(report.leftOut) statements left out" : "")
-                + (report.unchanged > 0 ? "; \(report.unchanged) payloads without news" : "")
-                + (skipped > 0 ? "; \(skipped) other files passed over" : "")
+                + (report.leftOut > 0 ? "; \(counted(report.leftOut, "statement")) left out" : "")
+                + (report.unchanged > 0
+                    ? "; \(counted(report.unchanged, "payload")) without news" : "")
+                + (skipped > 0 ? "; \(counted(skipped, "other file")) passed over" : "")
                 + (place.isEmpty ? "" : "; in the log up to \(place)")
         )
         if report.wasStopped {

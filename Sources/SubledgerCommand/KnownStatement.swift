@@ -96,13 +96,13 @@ extension KnownStatement {
             stream: row.stream,
             words: "\(row.product.productId) \(row.time.start.clock) paid "
                 + "\(Amount.text(row.money.grossMilliunits, currency)), kept "
-                + Amount.text(row.money.netMilliunits, currency),
+                + Amount.kept(row.money.netMilliunits, of: row.money.grossMilliunits, currency),
             positions: row.positions
         )
     }
 
     private static func refund(_ row: RefundCase) -> KnownStatement {
-        var words = [row.state.rawValue, row.kind?.rawValue].compactMap { $0 }
+        var words = [RefundWords.text(row.state.rawValue, row.kind?.rawValue)]
         words += [row.productId, row.purchaseDate.clock]
         for (word, instant) in [
             ("asked", row.requested), ("declined", row.declined), ("refunded", row.revoked),

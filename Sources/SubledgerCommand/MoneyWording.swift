@@ -9,6 +9,14 @@ enum Amount {
         guard let milliunits else { return "–" }
         return CurrencyAmount(milliunits, currency).text
     }
+
+    /// What was kept of what was paid: as printed, paid less what was given back, so that halves
+    /// of the smallest unit are not counted on both sides.
+    static func kept(_ net: Int64?, of gross: Int64?, _ currency: String?) -> String {
+        guard let net, let gross else { return text(net, currency) }
+        let paid = CurrencyAmount(gross, currency).rounded
+        return text(paid - CurrencyAmount(gross - net, currency).rounded, currency)
+    }
 }
 
 extension [PositionValue] {

@@ -32,7 +32,8 @@ struct PeriodsCommand: AsyncParsableCommand {
         try await ErasureMarks.tell(of: [stream], in: log)
         try await question.printSiblings(of: stream, in: log)
         await log.close()
-        let periods = ActivePeriods(Timeline(history))
+        let timeline = Timeline(history)
+        let periods = ActivePeriods(timeline)
         let rows = periods.rows.filter { row in
             at.map { row.validFrom <= $0 && $0 < row.validTo } ?? true
         }
@@ -42,7 +43,13 @@ struct PeriodsCommand: AsyncParsableCommand {
                 json: PeriodsDocument(stream, rows, active, lanes: log.identity.lanes)
             )
         } else {
-            PeriodsDocument.printTable(stream, rows, active, lanes: log.identity.lanes)
+            PeriodsDocument.printTable(
+                stream,
+                rows,
+                active,
+                instead: OneTimePurchase.sentence(of: timeline, without: "periods"),
+                lanes: log.identity.lanes
+            )
         }
     }
 }
@@ -133,9 +140,14 @@ struct PeriodsDocument: Encodable {
         _ rows: [ActivePeriod],
         _ active: [Range<Instant>],
         now: Instant = .systemClock(),
+        instead sentence: String?,
         lanes: LaneCount
     ) {
         Terminal.print("\(stream.originalTransactionId) · \(stream.environment) · UTC")
+        if rows.isEmpty, let sentence {
+            Terminal.print(sentence)
+            return
+        }
         var table = TextTable(["from", "to", "kind", "ended", "product", "because of"])
         for row in rows {
             table.add([
@@ -239,6 +251,7 @@ struct StreamsCommand: AsyncParsableCommand {
         if output.json { Terminal.put("[") }
         while true {
             let page = try await log.streams(after: last, limit: StreamsCommand.pageLines)
+            if isFirst, !page.isEmpty, !output.json { Terminal.print(Line.header) }
             for stream in page {
                 if output.json {
                     Terminal.put((isFirst ? "" : ",") + (try Terminal.text(json: Line(stream))))
@@ -273,9 +286,13 @@ struct StreamsCommand: AsyncParsableCommand {
             lastRecordedAt = summary.lastRecordedAt.milliseconds
         }
 
+        static let header = StreamedTable.row(["subscription", "environment", "events", "products"])
+
         static func text(_ summary: StreamSummary) -> String {
-            "\(summary.stream.originalTransactionId)  \(summary.stream.environment)  "
-                + "\(summary.events) events  " + summary.productIds.joined(separator: ", ")
+            StreamedTable.row([
+                summary.stream.originalTransactionId, "\(summary.stream.environment)",
+                "\(summary.events)", summary.productIds.joined(separator: ", "),
+            ])
         }
     }
 }

@@ -75,7 +75,7 @@ struct RefundsDocument: Encodable {
     let purchases: [Purchase]
     /// Announcements of which no purchase is known.
     let withoutPurchase: [PositionValue]
-    /// What Apple probably gave back for changes of plan: in no sum, for Apple signs no amount.
+    /// What Apple probably gave back for changes of plan: not counted in any total, for Apple signs no amount.
     let estimates: [Estimate]
 
     struct Estimate: Encodable {
@@ -213,15 +213,19 @@ extension RefundsDocument {
         for purchase in purchases {
             table.add([
                 clock(purchase.purchaseDate), purchase.productId,
-                [purchase.state, purchase.kind].compactMap { $0 }.joined(separator: " "),
+                RefundWords.text(purchase.state, purchase.kind),
                 amount(purchase.grossMilliunits, purchase.currency),
-                amount(purchase.netMilliunits, purchase.currency),
+                Amount.kept(
+                    purchase.netMilliunits,
+                    of: purchase.grossMilliunits,
+                    purchase.currency
+                ),
             ])
         }
         Terminal.print("\n" + table.text)
         for estimate in estimates {
             Terminal.print(
-                "estimate, in no sum: about "
+                "estimate, not counted in any total: about "
                     + amount(estimate.estimatedRefundMilliunits, estimate.currency)
                     + " of \(estimate.productId) for the change at \(clock(estimate.replacedAt))"
                     + "; Apple signs no amount (\(estimate.positions.text))"
@@ -231,13 +235,13 @@ extension RefundsDocument {
 
     private var casesText: String {
         var table = TextTable([
-            "purchase", "product", "case", "lies", "asked", "declined", "refunded", "told",
+            "purchase", "product", "case", "when", "asked", "declined", "refunded", "told",
             "reversed", "given back", "because of",
         ])
         for row in refunds {
             table.add([
                 clock(row.purchaseDate), row.productId,
-                [row.state, row.kind].compactMap { $0 }.joined(separator: " "), row.timing ?? "–",
+                RefundWords.text(row.state, row.kind), row.timing ?? "–",
                 clock(row.requested, row.consumptionRequestReason), clock(row.declined),
                 clock(
                     row.revocationDate,

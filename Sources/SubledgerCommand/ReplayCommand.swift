@@ -136,6 +136,7 @@ extension PeriodChange {
     /// In a few words, with a sign in front: `+` opened, `=` renewed, `~` grace, `−` ended, `↩`
     /// restored, `>` extended, `*` corrected.
     var words: String {
+        if let oneTimePurchase { return words(of: oneTimePurchase) }
         let row = after ?? before
         let product = row?.productId ?? ""
         let end = row?.validTo.clock ?? ""
@@ -147,6 +148,16 @@ extension PeriodChange {
         case .restored: "↩ restored \(product) → \(end)"
         case .extended: "> extended → \(end)"
         case .corrected: "* corrected \(product) → \(end)"
+        }
+    }
+
+    private func words(of purchase: OneTimePurchase) -> String {
+        switch role {
+        case .ended:
+            "− \(purchase.revocationWord)"
+                + (purchase.revocationDate.map { " at \($0.clock)" } ?? "")
+        case .restored: "↩ restored \(purchase.productId)"
+        case .opened, .renewed, .grace, .extended, .corrected: "+ bought \(purchase.productId)"
         }
     }
 }

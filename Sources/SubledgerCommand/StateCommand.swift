@@ -33,7 +33,11 @@ struct StateCommand: AsyncParsableCommand {
         let rows = at.map { states.state(at: $0).map { [$0] } ?? [] } ?? states.rows
         // Where Apple fell silent there is no state, but it is known how the access ended.
         let answer = rows.isEmpty ? at.map { AccessAnswer(timeline, at: $0) } : nil
-        let document = StateDocument(stream, rows, instead: answer, lanes: log.identity.lanes)
+        let none =
+            OneTimePurchase.sentence(of: timeline, without: "renewal state")
+            .flatMap { rows.isEmpty ? StateDocument.NoState(oneTimePurchase: $0) : nil }
+            ?? answer.flatMap(StateDocument.NoState.init)
+        let document = StateDocument(stream, rows, noState: none, lanes: log.identity.lanes)
         if output.json {
             try Terminal.print(json: document)
         } else {
@@ -47,7 +51,7 @@ struct StateDocument: Encodable {
     let originalTransactionId: String
     let environment: String
     let states: [Row]
-    /// Why there is no state at the instant asked about; nil where there is one.
+    /// Why there is no state, or none at the instant asked about; nil where there is one.
     let noState: NoState?
 
     struct NoState: Encodable {
@@ -57,6 +61,13 @@ struct StateDocument: Encodable {
         fileprivate let words: String
 
         private enum CodingKeys: CodingKey { case reason, since }
+
+        /// A purchase that never renews.
+        init(oneTimePurchase words: String) {
+            reason = "oneTimePurchase"
+            since = nil
+            self.words = words
+        }
 
         init?(_ answer: AccessAnswer) {
             guard let reason = answer.reason else { return nil }
@@ -121,10 +132,10 @@ struct StateDocument: Encodable {
     init(
         _ stream: StreamID,
         _ rows: [RenewalState],
-        instead answer: AccessAnswer?,
+        noState: NoState?,
         lanes: LaneCount
     ) {
-        noState = answer.flatMap(NoState.init)
+        self.noState = noState
         originalTransactionId = stream.originalTransactionId
         environment = stream.environment.word
         states = rows.map { row in

@@ -27,6 +27,11 @@ struct TextTable {
     }
 }
 
+/// A number with the noun it counts: `1 payload`, `2 payloads`.
+func counted(_ count: some BinaryInteger, _ noun: String) -> String {
+    "\(count) \(noun)" + (count == 1 ? "" : "s")
+}
+
 extension Instant {
     /// For tables: `2026-03-03 09:00:00`, milliseconds only where there are any.
     var clock: String {

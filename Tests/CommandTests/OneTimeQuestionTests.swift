@@ -15,6 +15,7 @@ struct OneTimeQuestionTests {
             let purchaseDate: Int64
             let kind: String
             let familyShared: Bool
+            let revocationDate: Int64?
             let positions: [Int64]
         }
         let access: Bool
@@ -22,6 +23,7 @@ struct OneTimeQuestionTests {
         let products: [String]
         let owned: [OneTime]
         let notJudged: [OneTime]
+        let revoked: [OneTime]
     }
 
     private struct DiffDocument: Decodable {
@@ -85,24 +87,73 @@ struct OneTimeQuestionTests {
         }
     }
 
+    @Test func `a one-time purchase that was taken back is refunded, whatever its type`()
+        async throws
+    {
+        try await withStory { command in
+            for (id, product, kind) in [
+                ("4000", "gems", "consumable"), ("5000", "season", "nonRenewing"),
+                ("6000", "gone", "unknown"),
+            ] {
+                for asked in [["--product", product], []] {
+                    let arguments = ["access", id] + asked + ["--at", "2026-06-01"]
+                    let ending = try await command.run(arguments)
+                    #expect(ending.code == 1)
+                    #expect(ending.output.contains("access  no: refunded, revoked 2026-03-01"))
+                    let json = try await command.run(arguments + ["--json"])
+                    let document = try JSONDecoder().decode(
+                        AccessDocument.self,
+                        from: Data(json.output.utf8)
+                    )
+                    #expect(document.revoked.map(\.kind) == [kind] && document.notJudged.isEmpty)
+                    #expect(document.revoked.first?.revocationDate == 1_772_323_200_000)
+                }
+                let why = try await command.expect(0, "explain", id, "--at", "2026-06-01")
+                #expect(why.contains("refunded: \(product)") && !why.contains("not judged"))
+                // Before that date only the app knew what it gave.
+                let before = try await command.run(["access", id, "--at", "2026-02-15"])
+                #expect(before.output.contains("no: one-time purchase, not judged"))
+            }
+        }
+    }
+
+    @Test func `the questions about renewals say that a one-time purchase has none`() async throws {
+        try await withStory { command in
+            for at in [[], ["--at", "2026-06-01"]] {
+                let state = try await command.run(["state", "2000"] + at)
+                #expect(state.output.contains("pro.unlock (non-consumable), bought 2026-02-01"))
+                #expect(state.output.contains("a one-time purchase, which has no renewal state"))
+            }
+            let periods = try await command.expect(0, "periods", "2000")
+            #expect(periods.contains("a one-time purchase, which has no periods"), "\(periods)")
+            #expect(!periods.contains("no access"))
+            let history = try await command.expect(0, "history", "4000")
+            #expect(history.contains("+ bought gems, − refunded at 2026-03-01"), "\(history)")
+            let replay = try await command.expect(0, "replay", "2000")
+            #expect(replay.contains("+ bought pro.unlock"), "\(replay)")
+            let offers = try await command.expect(0, "eligibility", "2000")
+            #expect(offers.contains("only subscriptions have offers"), "\(offers)")
+        }
+    }
+
     @Test func `diff over a refund names the money, and explain the refund after the end`()
         async throws
     {
         try await withStory { command in
-            let diff = try await command.expect(0, "diff", "1000", "--known", "3..4")
+            let diff = try await command.expect(0, "diff", "1000", "--known", "6..7")
             #expect(!diff.contains("nothing changed"), "\(diff)")
             #expect(
                 diff.contains("− money  monthly 2026-02-01 00:00:00 paid 600 JPY, kept 600 JPY")
             )
             #expect(diff.contains("kept 200 JPY"), "\(diff)")
-            #expect(diff.contains("+ refund  refunded untyped monthly"), "\(diff)")
+            #expect(diff.contains("+ refund  refunded (type not stated) monthly"), "\(diff)")
             #expect(diff.contains("gives back 400 JPY"), "\(diff)")
             let document = try await command.json(
                 DiffDocument.self,
                 "diff",
                 "1000",
                 "--known",
-                "3..4"
+                "6..7"
             )
             #expect(Set(document.gained.map(\.aspect)).isSuperset(of: ["money", "refund"]))
             #expect(document.lost.map(\.aspect).contains("money"))
@@ -143,7 +194,21 @@ struct OneTimeQuestionTests {
             coins[.transactionId] = .text("3000")
             coins[.productId] = .text("coins")
             coins[.type] = .text("Consumable")
+            func takenBack(_ id: String, _ product: String, _ type: String?) throws -> Content {
+                var content = unlock
+                content[.transactionId] = .text(id)
+                content[.productId] = .text(product)
+                content[.type] = type.map(FieldValue.text)
+                content[.revocationDate] = .instant(try #require(Instant("2026-03-01")))
+                return content
+            }
             for (id, content, end, asOf) in [
+                ("4000", try takenBack("4000", "gems", "Consumable"), nil, "2026-03-02"),
+                (
+                    "5000", try takenBack("5000", "season", "Non-Renewing Subscription"), nil,
+                    "2026-03-02"
+                ),
+                ("6000", try takenBack("6000", "gone", nil), nil, "2026-03-02"),
                 ("2000", unlock, nil, "2026-02-01"), ("3000", coins, nil, "2026-02-01"),
                 ("1000", month, "2026-03-01", "2026-02-01"),
                 ("1000", refunded, "2026-03-01", "2026-03-11"),

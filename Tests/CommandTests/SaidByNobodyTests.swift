@@ -104,7 +104,7 @@ struct SaidByNobodyTests {
             #expect(inside.contains("at 1, counted to the end of its commit  (position 2)"))
             #expect(!inside.contains("as known now"))
             let end = try await command.expect(0, arguments + ["2"])
-            #expect(end.contains("as known at  (position 2)"))
+            #expect(end.contains("as known at position 2"))
             let early = try await command.expect(0, arguments + ["2000-01-01"])
             #expect(early.contains("at 2000-01-01 00:00:00  (nothing was recorded by then)"))
             let document = try await command.expect(0, arguments + ["1", "--json"])

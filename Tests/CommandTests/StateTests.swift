@@ -47,7 +47,8 @@ struct StateTests {
             #expect(Set(all.map { $0.originalTransactionId + $0.environment }).count == all.count)
             #expect(Set(all.map(\.reason)).isSubset(of: ["ends_soon", "failed", "overdue"]))
             let lines = try await command.expect(0, "due", "--at", "2025-06-01", "--within", "7d")
-            #expect(lines.split(separator: "\n").count == all.count)
+            #expect(lines.split(separator: "\n").count == all.count + 1)
+            #expect(lines.hasPrefix("subscription      environment   reason      access until"))
             let before = try await command.json([DueLine].self, "due", "--at", "2001-01-01")
             #expect(before.isEmpty)
             // Apple charges for sixty days at most (app-store.md §G-18): nothing is due for ever.

@@ -24,4 +24,17 @@ import Testing
         #expect(CurrencyAmount(9990, nil).text == "9.99")
         #expect(CurrencyAmount(9995, nil).text == "9.995")
     }
+
+    @Test func `what is kept is what was paid minus what was given back, as written`() {
+        for (paid, back, currency) in [
+            (9990, 4995, "USD"), (1_200_000, 399_996, "JPY"), (4990, 2495, "EUR"),
+        ] as [(Int64, Int64, String)] {
+            let rest = CurrencyAmount(paid, currency).rounded - CurrencyAmount(back, currency).rounded
+            #expect(CurrencyAmount(rest, currency).rounded == rest)
+        }
+        #expect(CurrencyAmount(4995, "USD").rounded == 5000)
+        #expect(CurrencyAmount(-4995, "USD").rounded == -5000)
+        #expect(CurrencyAmount(399_996, "JPY").rounded == 400_000)
+        #expect(CurrencyAmount(4995, nil).rounded == 4995)
+    }
 }

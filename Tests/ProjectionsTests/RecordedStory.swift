@@ -46,6 +46,21 @@ struct RecordedStory {
             for (recordedAt, payload, fact) in commit {
                 let count = ledger.events.count
                 ledger.append(fact)
+                for said in ledger.confirmations where seen.insert(said).inserted {
+                    repetitions.append(
+                        RecordedHistory.Repetition(
+                            confirmation: Events.Confirmation(
+                                position: said.position,
+                                asOf: said.asOf,
+                                fields: said.fields,
+                                transactionId: said.transactionId,
+                                evidence: Int64(payload)
+                            ),
+                            recordedAt: instant,
+                            knownFromOffset: firstOffset
+                        )
+                    )
+                }
                 guard ledger.events.count > count, let event = ledger.events.last else { continue }
                 events.append(
                     Event(
@@ -53,15 +68,6 @@ struct RecordedStory {
                         recordedAt: recordedAt,
                         fact: event.fact,
                         evidence: Int64(payload)
-                    )
-                )
-            }
-            for confirmation in ledger.confirmations where seen.insert(confirmation).inserted {
-                repetitions.append(
-                    RecordedHistory.Repetition(
-                        confirmation: confirmation,
-                        recordedAt: instant,
-                        knownFromOffset: firstOffset
                     )
                 )
             }

@@ -1,0 +1,55 @@
+internal import Events
+
+extension RecordedHistory {
+    /// The instants at which Apple said something about the subscription, ascending, each once.
+    var statedInstants: [Instant] {
+        var unique: [Instant] = []
+        let all = events.map(\.fact.asOf) + repetitions.map(\.confirmation.asOf)
+        for instant in all.sorted() where unique.last != instant { unique.append(instant) }
+        return unique
+    }
+
+    /// What Apple had said by an instant, that instant included, whenever the log learnt it.
+    ///
+    /// Which of two payloads that say the same is the event, and which its repetition, depends on
+    /// the order of delivery: an event that Apple said first in a repetition counts from then.
+    func stated(by instant: Instant) -> StreamHistory {
+        let said = repetitions.map(\.confirmation).filter { $0.asOf <= instant }
+        let byPosition = Dictionary(grouping: said, by: \.position)
+        let known = events.compactMap { event -> Event? in
+            if event.fact.asOf <= instant { return event }
+            return byPosition[event.position].flatMap(event.asSaid)
+        }
+        var history = StreamHistory(stream: stream, events: known, confirmations: said)
+        history.unreadable = unreadable
+        return history
+    }
+}
+
+extension Event {
+    /// The event as far as its repetitions said the same, at the first of their instants.
+    fileprivate func asSaid(in repetitions: [Confirmation]) -> Event? {
+        guard let first = repetitions.map(\.asOf).min() else { return nil }
+        let fields = repetitions.reduce(into: FieldSet()) { $0.formUnion($1.fields) }
+        var content = fact.content
+        for entry in content.entries where !fields.contains(entry.field) {
+            content[entry.field] = nil
+        }
+        return Event(
+            position: position,
+            recordedAt: recordedAt,
+            fact: Fact(
+                stream: fact.stream,
+                bundleId: fact.bundleId,
+                kind: fact.kind,
+                purchaseDate: fact.purchaseDate,
+                expiresDate: fact.expiresDate,
+                asOf: first,
+                content: content
+            ),
+            evidence: evidence,
+            isImported: isImported,
+            erased: erased
+        )
+    }
+}
