@@ -4,7 +4,8 @@ public import Events
 /// shortest chain of events that makes it, and which of them would change it.
 ///
 /// Costs one fold for each instant at which something became known, one for each at which Apple
-/// said something, and one for each event of the chain; linear in the length of the history times its number of instants.
+/// said something, and one for each event of the chain; linear in the length of the
+/// history times its number of instants.
 public struct Explanation: Sendable {
     /// The instant asked about.
     public let at: Instant

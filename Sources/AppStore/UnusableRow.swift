@@ -25,8 +25,8 @@ struct UnusableRow {
             VerifiedPayload.Notice(
                 code: .rowsLeftOut,
                 message: (rows.count == 1 ? "1 row was" : "\(rows.count) rows were")
-                    + " left out, because \(rows.count == 1 ? "it" : "they") cannot be read; the others"
-                    + " were taken. "
+                    + " left out, because \(rows.count == 1 ? "it" : "they") cannot be read;"
+                    + " the others were taken. "
                     + named.joined(separator: " ")
                     + (more > 0 ? " … and \(more) more." : ""),
                 leftOut: rows.count

@@ -15,7 +15,8 @@ struct AccessCommand: AsyncParsableCommand {
             family shares is access; a sandbox purchase is none in production. A non-consumable \
             that was bought and not revoked is owned, which is access without end. Consumables and \
             non-renewing subscriptions are listed and not judged: what they still give, only the \
-            app knows. What Apple took back gives nothing, whatever its type. The type is Apple's; where a receipt does not name it, the catalogue's.
+            app knows. What Apple took back gives nothing, whatever its type. The \
+            type is Apple's; where a receipt does not name it, the catalogue's.
 
             --content answers by the magazine rule which issues are unlocked: the newest one when \
             a run of periods began, and each that came out while it lasted. The file holds a JSON \

@@ -179,8 +179,8 @@ struct ExplanationText {
         }
         let known = answer.then.text(lanes: lanes)
         commands.append(
-            "subledger explain \(answer.customer.id) \(environment)\(product) --at \(explanation.at) "
-                + "--known-at \(known)"
+            "subledger explain \(answer.customer.id) \(environment)\(product) "
+                + "--at \(explanation.at) --known-at \(known)"
         )
         return "  next    " + commands.joined(separator: " \(dot) ")
     }

@@ -75,7 +75,8 @@ struct RefundsDocument: Encodable {
     let purchases: [Purchase]
     /// Announcements of which no purchase is known.
     let withoutPurchase: [PositionValue]
-    /// What Apple probably gave back for changes of plan: not counted in any total, for Apple signs no amount.
+    /// What Apple probably gave back for changes of plan: not counted in any total, for
+    /// Apple signs no amount.
     let estimates: [Estimate]
 
     struct Estimate: Encodable {

@@ -29,7 +29,8 @@ import Testing
         for (paid, back, currency) in [
             (9990, 4995, "USD"), (1_200_000, 399_996, "JPY"), (4990, 2495, "EUR"),
         ] as [(Int64, Int64, String)] {
-            let rest = CurrencyAmount(paid, currency).rounded - CurrencyAmount(back, currency).rounded
+            let rest =
+                CurrencyAmount(paid, currency).rounded - CurrencyAmount(back, currency).rounded
             #expect(CurrencyAmount(rest, currency).rounded == rest)
         }
         #expect(CurrencyAmount(4995, "USD").rounded == 5000)
