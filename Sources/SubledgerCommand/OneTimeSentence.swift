@@ -7,6 +7,7 @@ extension OneTimePurchase {
     /// - Parameters:
     ///   - timeline: The stream.
     ///   - what: What was asked for, which such a purchase does not have.
+    /// - Returns: A sentence for people; nil where there is a subscription, or nothing.
     static func sentence(of timeline: Timeline, without what: String) -> String? {
         let purchases = all(of: timeline)
         guard let last = purchases.max(by: { $0.purchaseDate < $1.purchaseDate }),
