@@ -102,6 +102,7 @@ struct RefundMachine {
         case .refund(let sweep):
             takeRefund(event, sweep)
         case .itemRefund(let items):
+            guard !isReversed(items) else { return }
             turnToRefund(event)
             take(items, event)
         case .refundNotice:
@@ -155,6 +156,13 @@ struct RefundMachine {
         guard let open else { return }
         if drafts[open].announced == nil { drafts[open].announced = event.asOf }
         drafts[open].state = .refunded
+    }
+
+    // After it announced a reversal, Apple may go on listing the refunds of items: the same list
+    // again, with the same dates, is no new refund.
+    private func isReversed(_ items: ItemRefunds) -> Bool {
+        guard let last = drafts.last(where: \.holdsRefund) else { return false }
+        return last.state == .reversed && last.reversal == .announced && last.items == items
     }
 
     private mutating func take(_ items: ItemRefunds, _ event: Event) {
