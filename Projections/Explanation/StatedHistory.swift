@@ -31,25 +31,6 @@ extension Event {
     fileprivate func asSaid(in repetitions: [Confirmation]) -> Event? {
         guard let first = repetitions.map(\.asOf).min() else { return nil }
         let fields = repetitions.reduce(into: FieldSet()) { $0.formUnion($1.fields) }
-        var content = fact.content
-        for entry in content.entries where !fields.contains(entry.field) {
-            content[entry.field] = nil
-        }
-        return Event(
-            position: position,
-            recordedAt: recordedAt,
-            fact: Fact(
-                stream: fact.stream,
-                bundleId: fact.bundleId,
-                kind: fact.kind,
-                purchaseDate: fact.purchaseDate,
-                expiresDate: fact.expiresDate,
-                asOf: first,
-                content: content
-            ),
-            evidence: evidence,
-            isImported: isImported,
-            erased: erased
-        )
+        return limited(to: fields, asOf: first)
     }
 }

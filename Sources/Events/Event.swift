@@ -137,3 +137,29 @@ public struct UnreadableEvent: Hashable, Sendable {
         self.reason = reason
     }
 }
+
+extension Event {
+    /// The event as if it said nothing but these fields, at its own as-of or an earlier one.
+    package func limited(to fields: FieldSet, asOf: Instant? = nil) -> Event {
+        var content = fact.content
+        for entry in content.entries where !fields.contains(entry.field) {
+            content[entry.field] = nil
+        }
+        return Event(
+            position: position,
+            recordedAt: recordedAt,
+            fact: Fact(
+                stream: fact.stream,
+                bundleId: fact.bundleId,
+                kind: fact.kind,
+                purchaseDate: fact.purchaseDate,
+                expiresDate: fact.expiresDate,
+                asOf: asOf ?? fact.asOf,
+                content: content
+            ),
+            evidence: evidence,
+            isImported: isImported,
+            erased: erased
+        )
+    }
+}

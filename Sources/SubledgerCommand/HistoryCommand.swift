@@ -84,32 +84,6 @@ extension Content {
     }
 }
 
-extension Event {
-    /// The event as if it said nothing but these fields.
-    fileprivate func limited(to fields: FieldSet) -> Event {
-        var content = fact.content
-        for entry in content.entries where !fields.contains(entry.field) {
-            content[entry.field] = nil
-        }
-        return Event(
-            position: position,
-            recordedAt: recordedAt,
-            fact: Fact(
-                stream: fact.stream,
-                bundleId: fact.bundleId,
-                kind: fact.kind,
-                purchaseDate: fact.purchaseDate,
-                expiresDate: fact.expiresDate,
-                asOf: fact.asOf,
-                content: content
-            ),
-            evidence: evidence,
-            isImported: isImported,
-            erased: erased
-        )
-    }
-}
-
 extension HistoryCommand {
     private static let trustWords = Verification.Trust.allCases.map(\.rawValue)
         .joined(separator: ", ")
