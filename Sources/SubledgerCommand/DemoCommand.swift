@@ -129,6 +129,7 @@ struct DemoCommand: AsyncParsableCommand {
                 stream,
                 periods.rows,
                 periods.active,
+                at: .systemClock(),
                 instead: nil,
                 lanes: .one
             )

@@ -123,9 +123,8 @@ extension KnownStatement {
 
     private static func owned(_ purchase: OneTimePurchase) -> KnownStatement {
         let verdict =
-            !purchase.isJudged
-            ? "not judged"
-            : purchase.revocationDate.map { "revoked \($0.clock)" } ?? "owned"
+            purchase.revocationDate.map { "revoked \($0.clock)" }
+            ?? (purchase.isJudged ? "owned" : "not judged")
         return KnownStatement(
             aspect: .owned,
             stream: purchase.stream,
@@ -156,8 +155,8 @@ extension KnownStatement {
 
     private static func renewal(_ row: RenewalState) -> KnownStatement {
         var words = [
-            "\(row.status)", row.charge.rawValue,
-            "\(row.validFrom.clock) → \(row.validTo?.clock ?? "")",
+            "status \(row.status), charge \(row.charge.rawValue), \(row.validFrom.clock) → "
+                + (row.validTo?.clock ?? "until further notice"),
         ]
         if let isOn = row.isAutoRenewOn { words.append("auto-renew \(isOn ? "on" : "off")") }
         if let product = row.autoRenewProductId { words.append("next \(product)") }

@@ -47,6 +47,7 @@ struct PeriodsCommand: AsyncParsableCommand {
                 stream,
                 rows,
                 active,
+                at: at ?? .systemClock(),
                 instead: OneTimePurchase.sentence(of: timeline, without: "periods"),
                 lanes: log.identity.lanes
             )
@@ -139,7 +140,7 @@ struct PeriodsDocument: Encodable {
         _ stream: StreamID,
         _ rows: [ActivePeriod],
         _ active: [Range<Instant>],
-        now: Instant = .systemClock(),
+        at instant: Instant,
         instead sentence: String?,
         lanes: LaneCount
     ) {
@@ -151,7 +152,7 @@ struct PeriodsDocument: Encodable {
         var table = TextTable(["from", "to", "kind", "ended", "product", "because of"])
         for row in rows {
             table.add([
-                row.validFrom.clock, row.validTo.clock, row.kind.rawValue, row.endWords(now: now),
+                row.validFrom.clock, row.validTo.clock, row.kind.rawValue, row.endWords(at: instant),
                 row.productWords, row.positions.marks(lanes: lanes),
             ])
         }
@@ -185,8 +186,8 @@ extension ActivePeriod {
     }
 
     /// Why it ended, with Apple's reason where it said one; by the clock where Apple has not spoken.
-    fileprivate func endWords(now: Instant) -> String {
-        if endReason == .open, validTo <= now { return "expired since Apple last spoke" }
+    fileprivate func endWords(at instant: Instant) -> String {
+        if endReason == .open, validTo <= instant { return "expired since Apple last spoke" }
         return endReason.rawValue + (expirationReason.map { " (\($0.rawValue))" } ?? "")
     }
 }
