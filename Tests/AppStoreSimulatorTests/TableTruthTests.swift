@@ -18,7 +18,7 @@ import Testing
         ])
         #expect(
             life.named(life.life.states) == [
-                "2026-01-01 … s0 active waiting on - -",
+                "2026-01-01 … s0 active waiting unknown - -",
                 "s0 … s1 active waiting on plus.monthly - 9990",
                 "s1 … 2026-02-01 active succeeded on plus.monthly - 9990",
                 "2026-02-01 … 2026-03-01 active waiting on plus.monthly - 9990",
@@ -39,7 +39,7 @@ import Testing
         ])
         #expect(
             life.named(life.life.states) == [
-                "2026-01-01 … s0 active waiting on - -",
+                "2026-01-01 … s0 active waiting unknown - -",
                 "s0 … s1 active waiting on plus.monthly - 9990",
                 "s1 … s2 active waiting on plus.monthly pending 9990",
                 "s2 … 2026-02-01 active waiting on plus.monthly accepted 9990",
@@ -58,7 +58,7 @@ import Testing
         ])
         #expect(
             life.named(life.life.states) == [
-                "2026-01-01 … s0 active waiting on - -",
+                "2026-01-01 … s0 active waiting unknown - -",
                 "s0 … s1 active waiting on plus.monthly - 9990",
                 "s1 … s2 active closed off plus.monthly -",
                 "s2 … 2026-02-01 active waiting on plus.monthly - 9990",

@@ -21,7 +21,7 @@ import Testing
                 grace monthly 04-20..04-24 refunded
                 active 03-20..04-24
                 --- renewal_states
-                active waiting 03-20..04-20 on
+                active waiting 03-20..04-20
                 grace_period failed 04-20..04-24 on
                 revoked closed 04-24.. on
                 """
@@ -38,7 +38,7 @@ import Testing
                 grace monthly 04-20..04-20 refunded
                 active 03-20..04-20
                 --- renewal_states
-                active waiting 03-20..04-20 on
+                active waiting 03-20..04-20
                 revoked closed 04-20.. on
                 """
         )
@@ -117,7 +117,7 @@ import Testing
                 grace monthly 04-20..05-06 open
                 active 03-20..05-06
                 --- renewal_states
-                active waiting 03-20..04-20 on
+                active waiting 03-20..04-20
                 grace_period failed 04-20..04-25 on
                 grace_period closed 04-25..05-06 off
                 """
