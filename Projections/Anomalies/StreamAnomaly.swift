@@ -10,7 +10,7 @@ public struct StreamAnomaly: Hashable, Sendable {
     public let count: Int
     /// What is given back as things stand, in milliunits; nil where nothing of it is known.
     public let givenMilliunits: Int64?
-    /// ISO 4217 of that; nil where nobody said, or where there are several.
+    /// ISO 4217 of that; nil if it was never stated, or if there are several.
     public let currency: String?
     /// The first of the changes or refunds, or the start of the first of the periods.
     public let from: Instant

@@ -39,8 +39,8 @@ public struct Customer: Sendable {
     ///
     /// A name is looked for among links first, then among tokens, original transaction ids,
     /// transaction ids and `appTransactionId`s; of several subscriptions with one transaction id the
-    /// first by `StreamID` counts. The answer is right if the subscriptions are all that share anything with the
-    /// answer's; more do no harm, and any order gives the same.
+    /// first by `StreamID` counts. The answer is right if the subscriptions are all that share
+    /// anything with the answer's; more do no harm, and any order gives the same.
     public init(_ name: String, in environment: Environment, among all: [CustomerStream]) {
         let all = all.filter { $0.stream.environment == environment }
             .sorted { $0.stream < $1.stream }

@@ -14,8 +14,8 @@ public enum CustomerGround: Hashable, Sendable {
 /// Finds the shortest way from what was asked for to each subscription.
 ///
 /// From those that have the name, over bonds; then from those that a link gives to the customer, or
-/// once gave: a subscription that was theirs once may be what holds two of theirs together. Steps are taken in the order of `StreamID` and of bonds, so that a set of subscriptions has one
-/// answer.
+/// once gave: a subscription that was theirs once may be what holds two of theirs together. Steps are
+/// taken in the order of `StreamID` and of bonds, so that a set of subscriptions has one answer.
 struct GroundFinder {
     private(set) var grounds: [StreamID: CustomerGround] = [:]
 

@@ -19,15 +19,15 @@ public struct Movement: Hashable, Sendable {
     /// Natural end of that purchase, in whole seconds; nil for what never expires.
     public let expiresDate: Instant?
     /// Charged (positive) or given back (negative) in milliunits; nil where no money moved, or
-    /// where nobody said how much.
+    /// if the amount was never stated.
     public let amountMilliunits: Int64?
-    /// ISO 4217; nil where nobody said.
+    /// ISO 4217; nil if it was never stated.
     public let currency: String?
     /// Whether it is a family member's, which brings no money (app-store.md §G-33).
     public let isFamilyShared: Bool
     /// Whether it is a purchase after a lapse.
     public let isResubscribe: Bool
-    /// Why a subscription ended, in Apple's words; nil for what is no end, or where Apple did not
+    /// Why a subscription ended, in Apple's words; nil for other movements, and if Apple did not
     /// say.
     public let expirationReason: ExpirationReason?
     /// The events that caused the row, ascending, each once; they depend on the order of arrival.
@@ -61,7 +61,7 @@ public struct Movement: Hashable, Sendable {
         case churnPriceIncrease = "churn_price_increase"
         /// Ended because the product was not available at the renewal.
         case churnProductUnavailable = "churn_product_unavailable"
-        /// Ended, and nobody said why, or for a reason that Apple calls other.
+        /// Ended without a stated reason, or for a reason that Apple calls other.
         case churnUnknown = "churn_unknown"
         /// Money given back.
         case exitRefund = "exit_refund"

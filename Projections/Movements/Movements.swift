@@ -118,7 +118,7 @@ final class PurchaseTerms {
     /// Apple's `offerType`; nil at the standard price.
     let offerType: Int64?
     let offerIdentifier: String
-    /// In milliunits; 0 for family members, nil where nobody said.
+    /// In milliunits; 0 for family members, nil if it was never stated.
     let price: Int64?
     let currency: String?
     let isFamilyShared: Bool

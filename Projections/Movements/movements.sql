@@ -25,7 +25,8 @@ CREATE TABLE {{schema}}.movements (
             'offer_start', 'paid_start', 'offer_renewal', 'conversion', 'renewal',
             'one_time_purchase', 'exit_plan_change', 'billing_issue_entered',
             'billing_issue_recovered', 'churn_voluntary', 'churn_involuntary',
-            'churn_price_increase', 'churn_product_unavailable', 'churn_unknown', 'exit_refund', 'family_revoke', 'refund_reversed',
+            'churn_price_increase', 'churn_product_unavailable', 'churn_unknown', 'exit_refund',
+            'family_revoke', 'refund_reversed',
             'refund_requested', 'refund_declined', 'extension', 'auto_renew_off',
             'auto_renew_on', 'plan_change_scheduled', 'plan_change_cancelled'
         )

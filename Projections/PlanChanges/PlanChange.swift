@@ -43,7 +43,7 @@ public struct PlanChange: Hashable, Sendable {
     /// Apple signed nowhere and no sum of money may hold; nil where nothing is given back, or it is
     /// not known.
     public let estimatedRefundMilliunits: Int64?
-    /// ISO 4217 of the estimate; nil where nobody said.
+    /// ISO 4217 code of the estimate; nil if it is not known.
     public let estimatedRefundCurrency: String?
     /// The events that caused the row, ascending, each once.
     public let positions: [Position]

@@ -10,7 +10,8 @@ struct RefundEstimate {
     let milliunits: Int64
     let currency: String?
 
-    /// Nil where nothing is given back, where nobody said the price, and where Apple signed a part.
+    /// Nil if nothing is given back, if the price is not known, or if Apple signed a refund of a
+    /// part.
     init?(of purchase: Purchase, replacedAt instant: Instant, citing citations: inout Citations) {
         let length = purchase.expiresDate.milliseconds - purchase.purchaseDate.milliseconds
         let rest = purchase.expiresDate.milliseconds - instant.milliseconds

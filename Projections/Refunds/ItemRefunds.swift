@@ -6,7 +6,7 @@ internal import Events
 /// milliunits and its date; the purchase itself goes on while other items stand
 /// (developer.apple.com/documentation/appstoreserverapi/advancedcommercerefund).
 struct ItemRefunds: Hashable {
-    /// The sum of the amounts; nil where one of them is not stated, or the sum is no such number.
+    /// The sum of the amounts; nil if one is not stated, or if the sum does not fit in 64 bits.
     let milliunits: Int64?
     /// The latest date of a refund; nil where none is stated.
     let date: Instant?
@@ -22,18 +22,13 @@ struct ItemRefunds: Hashable {
             .map { ExtraObject($0) }
         guard !refunds.isEmpty else { return nil }
         milliunits = refunds.reduce(0 as Int64?) { sum, refund in
-            guard let sum, let amount = ItemRefunds.integer(refund["refundAmount"]) else {
+            guard let sum, let amount = refund.integer("refundAmount") else {
                 return nil
             }
             let (total, overflow) = sum.addingReportingOverflow(amount)
             return overflow ? nil : total
         }
-        date = refunds.compactMap { ItemRefunds.integer($0["refundDate"]) }.max()
-            .map { Instant(milliseconds: $0) }
-    }
-
-    private static func integer(_ raw: Substring.UTF8View?) -> Int64? {
-        raw.flatMap { String($0) }.flatMap { Int64($0) }
+        date = refunds.compactMap { $0.instant("refundDate") }.max()
     }
 }
 

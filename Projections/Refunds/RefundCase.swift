@@ -42,14 +42,14 @@ public struct RefundCase: Hashable, Sendable {
     public let state: State
     /// Whether this case says how things stand with the purchase now: the last one with a refund.
     public let isNet: Bool
-    /// The price of the purchase in milliunits; nil where nobody said.
+    /// The price of the purchase in milliunits; nil if it was never stated.
     public let priceMilliunits: Int64?
     /// What was given back when it was, whatever came later, in milliunits; nil where nothing was,
     /// and where it is not known.
     public let givenMilliunits: Int64?
     /// What is given back as things stand, in milliunits: 0 once reversed; nil as above.
     public let refundedMilliunits: Int64?
-    /// ISO 4217; nil where nobody said.
+    /// ISO 4217; nil if it was never stated.
     public let currency: String?
     /// The events that caused the row, ascending, each once.
     public let positions: [Position]

@@ -117,7 +117,7 @@ struct BillingRetries {
 
     // A charge that recovered the subscription was retried until then (DID_RECOVER:
     // developer.apple.com/documentation/appstoreservernotifications/notification_type), also where
-    // nobody told of the retry while it lasted.
+    // Apple did not tell of the retry while it lasted.
     private func recovered(
         _ gap: Gap,
         _ limit: Instant,

@@ -9,7 +9,7 @@ public struct DueCharge: Hashable, Sendable {
     public let reason: Reason
     /// The end of the last access that had begun, with its grace.
     public let accessEnd: Instant
-    /// The product that renews next; nil where nobody said.
+    /// The product that renews next; nil if it was never stated.
     public let autoRenewProductId: String?
 
     /// Why a subscription is worth asking about; the raw values are the words of `due`.

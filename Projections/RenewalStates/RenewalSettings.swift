@@ -19,7 +19,7 @@ struct RenewalSetting {
     var consentOffset: Int64?
     var termsOffset: Int64?
 
-    /// The setting as far as it is said and not only inferred from buying; nil where nobody said.
+    /// The setting as far as it is said and not only inferred from buying; nil if never stated.
     ///
     /// That it was on before the subscription expired says nothing of the time after.
     func saidAutoRenewOn(after expiry: Instant?) -> Bool? {

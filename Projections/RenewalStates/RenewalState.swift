@@ -14,16 +14,16 @@ public struct RenewalState: Hashable, Sendable {
     public let status: SubscriptionStatus
     /// Where the charge for the next period stands.
     public let charge: Charge
-    /// Whether it is set to renew; nil where nobody said.
+    /// Whether it is set to renew; nil if it was never stated.
     public let isAutoRenewOn: Bool?
-    /// The product that renews next (app-store.md §G-25); nil where nobody said.
+    /// The product that renews next (app-store.md §G-25); nil if it was never stated.
     public let autoRenewProductId: String?
     /// The customer's answer to a price increase; nil where there is none to answer.
     public let priceConsent: PriceConsent?
     /// Why it ended, where it has expired or is in billing retry and Apple said so; billing also
     /// where it expired out of a retry about which Apple said no more.
     public let expirationReason: ExpirationReason?
-    /// Price and offer of the next charge; nil where there will be none, or nobody said.
+    /// Price and offer of the next charge; nil if there will be none, or if they were never stated.
     public let terms: RenewalTerms?
     /// The events that caused the row, ascending, each once; they depend on the order of arrival.
     public let positions: [Position]

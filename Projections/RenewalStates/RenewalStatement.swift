@@ -8,17 +8,18 @@ struct RenewalStatement {
     let renewalDate: Instant?
     /// Whether the renewal is being retried, as said at this as-of; nil where it is silent.
     let isInBillingRetry: Bool?
-    /// Why the subscription ended, as known at this as-of; nil where it has not, or nobody said.
+    /// Why the subscription ended, as known at this as-of; nil if it has not, or if no reason was
+    /// stated.
     let expirationIntent: Int64?
     /// Whether this as-of says it, and does not only repeat what was known.
     let isExpirationIntentSaid: Bool
-    /// The setting, as known at this as-of; nil where nobody said.
+    /// The setting, as known at this as-of; nil if it was never stated.
     let isAutoRenewOn: Bool?
     /// Whether this as-of says it, and does not only repeat what was known.
     let isAutoRenewSaid: Bool
     /// Whether this as-of lists the renewals of an account without this one.
     let leavesAutoRenewOut: Bool
-    /// The next product, as known at this as-of; nil where nobody said.
+    /// The next product, as known at this as-of; nil if it was never stated.
     let autoRenewProductId: String?
     /// The answer to a price increase, as known at this as-of.
     let priceConsent: RenewalState.PriceConsent?

@@ -14,7 +14,7 @@ public struct RenewalSnapshot: Sendable {
     public let gracePeriodExpiresDate: Knowledge.State
     /// The offset of the event that decides the grace period; nil where the snapshot is silent.
     public let gracePeriodOffset: Int64?
-    /// 0 off, 1 on, as known at this as-of; nil where nobody said.
+    /// 0 off, 1 on, as known at this as-of; nil if it was never stated.
     public let autoRenewStatus: Int64?
     /// The offset of the event that decides the status.
     public let autoRenewStatusOffset: Int64?

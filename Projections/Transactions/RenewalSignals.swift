@@ -55,7 +55,7 @@ struct RenewalSignals {
     }
 
     /// The first as-of of the time without auto-renewal that holds at the natural end of a purchase;
-    /// nil where it is on then, or nobody said.
+    /// nil if it is on then, or if it was never stated.
     ///
     /// Nil as well where the next purchase was made before that end: buying turned auto-renewal on
     /// again, and what is said from then on is about the next one.

@@ -40,7 +40,7 @@ public struct TransactionRow: Hashable, Sendable {
         public let productId: String
         /// The length of a period at the standard price; nil where the catalogue does not know.
         public let duration: SubscriptionPeriod?
-        /// The group; nil where nobody said.
+        /// The group; nil if it was never stated.
         public let subscriptionGroupIdentifier: String?
         /// The rank in it, 1 for the most service; nil where the catalogue does not know.
         public let groupLevel: Int?
@@ -86,9 +86,9 @@ public struct TransactionRow: Hashable, Sendable {
 
     /// What was paid for a purchase, in milliunits.
     public struct Money: Hashable, Sendable {
-        /// ISO 4217; nil where nobody said.
+        /// ISO 4217; nil if it was never stated.
         public let currency: String?
-        /// The price; nil where nobody said.
+        /// The price; nil if it was never stated.
         public let grossMilliunits: Int64?
         /// The price less what was given back; nil where one of them is not known.
         public let netMilliunits: Int64?
