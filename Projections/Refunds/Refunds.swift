@@ -83,7 +83,8 @@ private struct RefundNotices {
             if notice.expiresDate == nil, let oneTime {
                 told.append((oneTime, true, event))
             } else if let index = timeline.purchase(of: notice) {
-                let refunded = notice.isReversal ? timeline.refundedTwin(of: index, notice) : nil
+                let isOfRefund = notice.isRefund || notice.isReversal
+                let refunded = isOfRefund ? timeline.refundedTwin(of: index, notice) : nil
                 told.append((refunded ?? index, false, event))
             } else {
                 unplaced.append((notice.offset, notice.isRefund))
@@ -120,8 +121,9 @@ extension ServerNotification {
 
 extension Timeline {
     // A renewal and the change of plan in its second may start and end alike, and a notification
-    // says no more than that (app-store.md §G-40). Only what was refunded can be reversed; of two
-    // such it is the one of which it is said at about that time that it is refunded no more.
+    // says no more than that (app-store.md §G-40). A refund that is announced is the one that is
+    // stated. Only what was refunded can be reversed; of two such it is the one of which it is
+    // said at about that time that it is refunded no more.
     fileprivate func refundedTwin(of index: Int, _ notice: ServerNotification) -> Int? {
         let refunded = purchases[startingAt: purchases[index].purchaseDate].indices.filter {
             purchases[$0].expiresDate == purchases[index].expiresDate
