@@ -154,7 +154,11 @@ extension KnownLife {
         case .billingRetry: return .billingRetry
         case .expired:
             let number = state.purchases.lastIndex { $0.purchaseDate < span.from }
-            return state.endings.last { $0.purchase == number }?.cause
+            if let ending = state.endings.last(where: { $0.purchase == number }) {
+                return ending.cause
+            }
+            // A retry that ran out in silence: the failed charge is all that Apple said.
+            return state.retries.contains { $0.purchase == number } ? .billingRetry : nil
         case .active, .gracePeriod, .revoked: return nil
         }
     }
