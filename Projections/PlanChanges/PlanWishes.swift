@@ -52,8 +52,9 @@ struct PlanWishes {
         let undated = UndatedWishes(course.timeline)
         var sweep = Sweep(course.timeline.renewals)
         while sweep.advance() {
-            guard let asOf = sweep.asOf, let product = PlanWishes.product(sweep) else { continue }
+            guard let asOf = sweep.asOf, PlanWishes.saysPlan(sweep) else { continue }
             advance(to: asOf, sweep)
+            guard let product = product(sweep, asOf: asOf) else { continue }
             let products = undated.products(at: asOf, after: currentProduct(sweep, asOf: asOf))
             for product in products ?? [product] {
                 take(product, sweep, asOf: asOf, isUndated: products != nil)
@@ -62,16 +63,19 @@ struct PlanWishes {
         finish()
     }
 
-    // The product that renews next, as this as-of says it; what only says how it is paid then is about
-    // the one known.
-    private static func product(_ sweep: Sweep) -> String? {
-        var state = sweep.fresh(.autoRenewProductId)
-        if state == .unknown, sweep.fresh(.renewalBillingPlanType) != .unknown {
-            state = sweep.state(of: .autoRenewProductId)
-            if state == .unknown { state = sweep.fresh(.productId) }
+    private static func saysPlan(_ sweep: Sweep) -> Bool {
+        sweep.fresh(.autoRenewProductId) != .unknown
+            || sweep.fresh(.renewalBillingPlanType) != .unknown
+    }
+
+    // The product that renews next; what only says how it is paid then is about the one known, or
+    // about the current one.
+    private func product(_ sweep: Sweep, asOf: Instant) -> String? {
+        switch sweep.state(of: .autoRenewProductId) {
+        case .value(.text(let product)): product.isEmpty ? nil : product
+        case .unknown: currentProduct(sweep, asOf: asOf)
+        default: nil
         }
-        guard case .value(.text(let product)) = state, !product.isEmpty else { return nil }
-        return product
     }
 
     private mutating func advance(to asOf: Instant, _ sweep: Sweep) {

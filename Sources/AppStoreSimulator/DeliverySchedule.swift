@@ -155,11 +155,12 @@ extension SubscriptionLife {
         arrivals(in: schedule).last { $0.arrivesAt <= instant }?.delivery.signedAt
     }
 
-    // Consumables are streams of their own: what is said of them says nothing of this one.
+    // One-time purchases are streams of their own: what is said of them says nothing of this one.
     private func arrivals(in schedule: DeliverySchedule) -> [DeliverySchedule.Arrival] {
         precondition(schedule.keepsOrder, "what is known is only told where order is kept")
         let about = Set(
-            chapters.filter { !$0.isAboutConsumable }.flatMap { $0.signingInstants + [$0.signedAt] }
+            chapters.filter { !$0.isAboutOneTimePurchase }
+                .flatMap { $0.signingInstants + [$0.signedAt] }
         )
         return schedule.arrivals.filter { about.contains($0.delivery.signedAt) }
     }

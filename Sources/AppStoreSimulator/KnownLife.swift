@@ -88,7 +88,7 @@ extension SubscriptionLife.Chapter {
     }
 
     /// Those of them that say something about the next renewal.
-    var statementInstants: [Instant] { isAboutConsumable ? [] : signingInstants }
+    var statementInstants: [Instant] { isAboutOneTimePurchase ? [] : signingInstants }
 
     /// Whether only asking Apple brings it to light.
     var isSilent: Bool {

@@ -90,6 +90,14 @@ public enum LifeKind: String, CaseIterable, Hashable, Sendable {
     case winBackOffer
     /// Restored on another device under new transaction ids.
     case restored
+    /// Over, and Apple lists offers to win the customer back.
+    case winBackListed
     /// A consumable bought beside the subscription.
     case consumable
+    /// A non-consumable bought beside the subscription.
+    case nonConsumable
+    /// A non-renewing subscription bought beside the subscription.
+    case nonRenewing
+    /// A one-time purchase refunded.
+    case oneTimeRefunded
 }

@@ -206,25 +206,31 @@ extension LifeMachine {
         return []
     }
 
-    mutating func buyConsumable(
+    mutating func buyOnce(
         _ productId: String,
+        _ kind: SimulatedOneTimePurchase.Kind,
         quantity: Int64,
         at: Instant
     ) -> [Notice] {
-        state.consumables.append(
-            LifeState.Consumable(
+        state.oneTimePurchases.append(
+            LifeState.OneTimePurchase(
                 productId: productId,
+                kind: kind,
                 quantity: quantity,
                 purchaseDate: at,
                 transactionNumber: state.takeTransactionNumber()
             )
         )
-        kinds.insert(.consumable)
+        switch kind {
+        case .consumable: kinds.insert(.consumable)
+        case .nonConsumable: kinds.insert(.nonConsumable)
+        case .nonRenewing: kinds.insert(.nonRenewing)
+        }
         return [
             Notice(
                 type: "ONE_TIME_CHARGE",
                 subtype: nil,
-                subject: .consumable(state.consumables.count - 1)
+                subject: .oneTimePurchase(state.oneTimePurchases.count - 1)
             )
         ]
     }

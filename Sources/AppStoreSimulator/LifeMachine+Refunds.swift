@@ -110,27 +110,28 @@ extension LifeMachine {
         return [notice("REVOKE", about: number)]
     }
 
-    mutating func refundConsumable(
+    mutating func refundOneTime(
         _ number: Int,
         at: Instant
     ) throws(ScriptError) -> [Notice] {
         try require(
-            state.consumables.indices.contains(number),
+            state.oneTimePurchases.indices.contains(number),
             .noSuchPurchase,
-            "there are \(state.consumables.count) consumables, numbered from 0"
+            "there are \(state.oneTimePurchases.count) one-time purchases, numbered from 0"
         )
         try require(
-            state.consumables[number].revocation == nil,
+            state.oneTimePurchases[number].revocation == nil,
             .wrongState,
             "it must not be refunded already"
         )
-        state.consumables[number].revocation = LifeState.Revocation(
+        state.oneTimePurchases[number].revocation = LifeState.Revocation(
             date: at,
             reason: Int64(number % 2),
             percentage: nil,
             isFamily: false
         )
-        return [Notice(type: "REFUND", subtype: nil, subject: .consumable(number))]
+        kinds.insert(.oneTimeRefunded)
+        return [Notice(type: "REFUND", subtype: nil, subject: .oneTimePurchase(number))]
     }
 
     private func boughtPurchase(_ number: Int) throws(ScriptError) -> LifeState.Purchase {

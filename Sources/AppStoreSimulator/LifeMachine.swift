@@ -10,7 +10,7 @@ struct LifeMachine: Sendable {
         /// The transaction a notification carries.
         enum Subject: Sendable {
             case purchase(Int)
-            case consumable(Int)
+            case oneTimePurchase(Int)
         }
 
         let type: String
@@ -54,10 +54,16 @@ struct LifeMachine: Sendable {
         var next = self
         next.signedAt = signedAt
         let notices = try next.carryOut(step)
+        if isSignedWithWinBackList(notices, next.state) { next.kinds.insert(.winBackListed) }
         next.previous = step.at
         next.stepNumber += 1
         self = next
         return notices
+    }
+
+    private func isSignedWithWinBackList(_ notices: [Notice], _ state: LifeState) -> Bool {
+        let isSaid = notices.contains { if case .purchase = $0.subject { true } else { false } }
+        return isSaid && !isFamilyShared && state.winBackOfferIds != nil
     }
 
     private mutating func carryOut(_ step: LifeStep) throws(ScriptError) -> [Notice] {
@@ -91,8 +97,10 @@ struct LifeMachine: Sendable {
         case .setAppAccountToken(let token, _): return try setAppAccountToken(token)
         case .restore: return try restore()
         case .buyConsumable(let productId, let quantity, let at):
-            return buyConsumable(productId, quantity: quantity, at: at)
-        case .refundConsumable(let number, let at): return try refundConsumable(number, at: at)
+            return buyOnce(productId, .consumable, quantity: quantity, at: at)
+        case .buyOnce(let productId, let kind, let at):
+            return buyOnce(productId, kind, quantity: 1, at: at)
+        case .refundOneTime(let number, let at): return try refundOneTime(number, at: at)
         }
     }
 

@@ -67,9 +67,10 @@ struct LifeState: Sendable {
         let signedAt: Instant
     }
 
-    /// A consumable: a stream of its own.
-    struct Consumable: Sendable {
+    /// A purchase that does not renew: a stream of its own.
+    struct OneTimePurchase: Sendable {
         let productId: String
+        let kind: SimulatedOneTimePurchase.Kind
         let quantity: Int64
         let purchaseDate: Instant
         let transactionNumber: Int64
@@ -108,7 +109,7 @@ struct LifeState: Sendable {
     var endings: [Ending] = []
     var extensions: [Extension] = []
     var refunds: [Refund] = []
-    var consumables: [Consumable] = []
+    var oneTimePurchases: [OneTimePurchase] = []
     var restores: [Restore] = []
     /// The token that the developer set since the first purchase; nil for that of the identity.
     var appAccountToken: String?
@@ -136,6 +137,16 @@ struct LifeState: Sendable {
         case .grace: 4
         case .revoked: 5
         }
+    }
+
+    /// The offers to win the customer back that Apple lists, the best one first; nil while
+    /// it lists none.
+    ///
+    /// Only of a subscription that is over and not retried (app-store.md §D.2, §G-44). Who stayed
+    /// for half a dozen purchases is offered more.
+    var winBackOfferIds: [String]? {
+        guard case .expired = phase else { return nil }
+        return purchases.count > 5 ? ["COMEBACK", "LOYAL"] : ["COMEBACK"]
     }
 
     /// Ends it after the newest purchase.

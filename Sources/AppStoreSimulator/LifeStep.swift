@@ -54,8 +54,10 @@ public enum LifeStep: Hashable, Sendable {
     case restore(at: Instant)
     /// The customer buys a consumable beside the subscription.
     case buyConsumable(productId: String, quantity: Int64, at: Instant)
-    /// A consumable, named by its number from 0, is refunded; only scripts written by hand do it.
-    case refundConsumable(Int, at: Instant)
+    /// The customer buys something that is neither used up nor renewed.
+    case buyOnce(productId: String, SimulatedOneTimePurchase.Kind, at: Instant)
+    /// A one-time purchase, named by its number from 0, consumables among them, is refunded.
+    case refundOneTime(Int, at: Instant)
 
     /// When it happens.
     public var at: Instant {
@@ -68,7 +70,7 @@ public enum LifeStep: Hashable, Sendable {
             .announcePriceIncrease(let at),
             .acceptPriceIncrease(let at), .stopSharing(let at), .setAppAccountToken(_, let at),
             .restore(let at),
-            .buyConsumable(_, _, let at), .refundConsumable(_, let at):
+            .buyConsumable(_, _, let at), .buyOnce(_, _, let at), .refundOneTime(_, let at):
             at
         }
     }

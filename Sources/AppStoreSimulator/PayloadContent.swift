@@ -49,27 +49,27 @@ struct PayloadContent {
         return json.object
     }
 
-    /// A consumable, which is a stream of its own and never expires.
-    func transaction(_ consumable: LifeState.Consumable, signedAt: Instant) -> [UInt8] {
-        let id = identity.transactionId(consumable.transactionNumber)
+    /// A one-time purchase, which is a stream of its own and never expires.
+    func transaction(_ purchase: LifeState.OneTimePurchase, signedAt: Instant) -> [UInt8] {
+        let id = identity.transactionId(purchase.transactionNumber)
         var json = JSONWriter()
         json.add("transactionId", id)
         json.add("originalTransactionId", id)
         json.add("bundleId", store.bundleId)
-        json.add("productId", consumable.productId)
-        json.add("purchaseDate", consumable.purchaseDate)
-        json.add("originalPurchaseDate", consumable.purchaseDate)
-        json.add("quantity", consumable.quantity)
-        json.add("type", "Consumable")
+        json.add("productId", purchase.productId)
+        json.add("purchaseDate", purchase.purchaseDate)
+        json.add("originalPurchaseDate", purchase.purchaseDate)
+        json.add("quantity", purchase.quantity)
+        json.add("type", purchase.kind.rawValue)
         json.add("appAccountToken", identity.appAccountToken)
         json.add("inAppOwnershipType", "PURCHASED")
         json.add("signedDate", signedAt)
-        add(consumable.revocation, to: &json, signedAt: signedAt)
+        add(purchase.revocation, to: &json, signedAt: signedAt)
         json.add("environment", store.environment.word)
         json.add("transactionReason", "PURCHASE")
         json.add("storefront", identity.storefront.country)
         json.add("storefrontId", identity.storefront.id)
-        json.add("price", identity.storefront.milliunitsPerDollar * consumable.quantity)
+        json.add("price", identity.storefront.milliunitsPerDollar * purchase.quantity)
         json.add("currency", identity.storefront.currency)
         addAppTransactionId(to: &json, signedAt: signedAt)
         return json.object
@@ -90,6 +90,9 @@ struct PayloadContent {
         json.add("environment", store.environment.word)
         json.add("recentSubscriptionStartDate", state.runStart)
         json.add("renewalDate", newest.expiresDate)
+        if !identity.isFamilyShared, let offers = state.winBackOfferIds {
+            json.add("eligibleWinBackOfferIds", plainTexts: offers.map { Array($0.utf8) })
+        }
         let offer = state.coming?.offer
         if state.isAutoRenewOn {
             if !identity.isFamilyShared {

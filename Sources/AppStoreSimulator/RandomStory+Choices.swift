@@ -150,13 +150,34 @@ extension RandomStory {
             return
         }
         let product = generator.element(of: SimulatedCatalogue.consumables)
+        let quantity = generator.integer(in: 1...3)
+        if tellOneTimePurchase(at: at) { return }
         tell(
             .buyConsumable(
                 productId: "example.subledger." + (product ?? "lumen.credits.10"),
-                quantity: generator.integer(in: 1...3),
+                quantity: quantity,
                 at: at
             )
         )
+    }
+
+    // Drawn apart from the story, so that the subscription's own turns stay what they were.
+    private mutating func tellOneTimePurchase(at: Instant) -> Bool {
+        var aside = identity.generator(step: LifeMachine.stepCountMax + script.count)
+        let standing = machine.state.oneTimePurchases.indices.filter {
+            machine.state.oneTimePurchases[$0].revocation == nil
+        }
+        switch aside.integer(in: 0...9) {
+        case 0..<3:
+            tell(.buyOnce(productId: SimulatedCatalogue.nonConsumable, .nonConsumable, at: at))
+        case 3..<5:
+            tell(.buyOnce(productId: SimulatedCatalogue.nonRenewing, .nonRenewing, at: at))
+        case 5..<8:
+            guard let number = aside.element(of: standing) else { return false }
+            tell(.refundOneTime(number, at: at))
+        default: return false
+        }
+        return true
     }
 
     /// A refund of a paid purchase that is over, if there is one.

@@ -46,10 +46,10 @@ extension SubscriptionLife {
         asOf instant: Instant,
         style: ReceiptStyle
     ) -> [ReceiptRow] {
-        let consumables = state.consumables.filter { isListed($0, asOf: instant) }
+        let oneTimePurchases = state.oneTimePurchases.filter { isListed($0, asOf: instant) }
         let rows =
             state.purchases.indices.map { row(ofPurchase: $0, in: state, style: style) }
-            + consumables.map { row(of: $0) }
+            + oneTimePurchases.map { row(of: $0) }
         return rows.sorted {
             ($0.purchaseDate, $0.transactionId) > ($1.purchaseDate, $1.transactionId)
         }
@@ -121,16 +121,16 @@ extension SubscriptionLife {
         )
     }
 
-    private func row(of consumable: LifeState.Consumable) -> ReceiptRow {
-        let id = identity.transactionId(consumable.transactionNumber)
+    private func row(of purchase: LifeState.OneTimePurchase) -> ReceiptRow {
+        let id = identity.transactionId(purchase.transactionNumber)
         return ReceiptRow(
-            productId: consumable.productId,
-            quantity: consumable.quantity,
+            productId: purchase.productId,
+            quantity: purchase.quantity,
             transactionId: id,
             originalTransactionId: id,
-            purchaseDate: consumable.purchaseDate,
-            originalPurchaseDate: consumable.purchaseDate,
-            cancellation: consumable.revocation.map {
+            purchaseDate: purchase.purchaseDate,
+            originalPurchaseDate: purchase.purchaseDate,
+            cancellation: purchase.revocation.map {
                 ReceiptRow.Cancellation(date: $0.date, reason: $0.reason)
             },
             appAccountToken: identity.appAccountToken,
@@ -141,10 +141,10 @@ extension SubscriptionLife {
     /// How long the app takes to finish a consumable: it gives the goods out at the next launch.
     static let consumableFinishDelay = SimulatedCalendar.hour
 
-    // What was refunded is listed again, finished or not.
-    private func isListed(_ consumable: LifeState.Consumable, asOf instant: Instant) -> Bool {
-        consumable.revocation != nil
-            || instant.milliseconds - consumable.purchaseDate.milliseconds
+    // Only consumables are finished; what was refunded is listed again.
+    private func isListed(_ purchase: LifeState.OneTimePurchase, asOf instant: Instant) -> Bool {
+        purchase.kind != .consumable || purchase.revocation != nil
+            || instant.milliseconds - purchase.purchaseDate.milliseconds
                 < Self.consumableFinishDelay
     }
 }

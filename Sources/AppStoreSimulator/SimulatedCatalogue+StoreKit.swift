@@ -12,15 +12,22 @@ extension SimulatedCatalogue {
         settings.add("_storefront", "USA")
         var file = JSONWriter()
         file.add("identifier", "5AB1ED6E")
-        file.add("nonRenewingSubscriptions", objects: [])
-        file.add("products", objects: consumables.enumerated().map(consumable))
+        file.add(
+            "nonRenewingSubscriptions",
+            objects: [oneTime(consumables.count + 1, nonRenewing, type: "NonRenewingSubscription")]
+        )
+        let sold = consumables.enumerated().map { oneTime($0, $1, type: "Consumable") }
+        file.add(
+            "products",
+            objects: sold + [oneTime(consumables.count, nonConsumable, type: "NonConsumable")]
+        )
         file.add("settings", object: settings.object)
         file.add("subscriptionGroups", objects: groups.map(group))
         file.add("version", object: version.object)
         return file.object + [UInt8(ascii: "\n")]
     }
 
-    private static func consumable(_ index: Int, _ id: String) -> [UInt8] {
+    private static func oneTime(_ index: Int, _ id: String, type: String) -> [UInt8] {
         var product = JSONWriter()
         product.add("displayPrice", index == 0 ? "1.99" : "9.99")
         product.add("familyShareable", false)
@@ -28,7 +35,7 @@ extension SimulatedCatalogue {
         product.add("localizations", objects: [])
         product.add("productID", id)
         product.add("referenceName", id)
-        product.add("type", "Consumable")
+        product.add("type", type)
         return product.object
     }
 

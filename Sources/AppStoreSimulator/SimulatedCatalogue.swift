@@ -56,6 +56,12 @@ public enum SimulatedCatalogue {
     /// Identifiers of the consumables sold beside the subscriptions.
     public static let consumables = ["lumen.credits.10", "lumen.credits.100"]
 
+    /// The identifier of what is bought once and owned.
+    public static let nonConsumable = "example.subledger.lumen.fonts"
+
+    /// The identifier of a subscription that does not renew.
+    public static let nonRenewing = "example.subledger.lumen.season"
+
     private static let lumenGroup = "21400001"
     private static let atlasGroup = "21400002"
 

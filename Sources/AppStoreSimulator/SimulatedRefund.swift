@@ -99,7 +99,7 @@ extension SimulatedRefund: CustomStringConvertible {
 extension SubscriptionLife {
     /// The rows that `refunds` must have for the subscription once everything was delivered.
     ///
-    /// Consumables are streams of their own; see `oneTimePurchases`.
+    /// One-time purchases are streams of their own; see `oneTimePurchases`.
     public var refundCases: [SimulatedRefund] { known?.refundCases ?? [] }
 
     /// The rows for somebody who knows what had happened by an instant, as in `periods(asOf:)`.

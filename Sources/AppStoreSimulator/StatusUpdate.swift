@@ -4,7 +4,7 @@ internal import Events
 struct StatusUpdate {
     /// Apple's `notification_type`.
     let type: String
-    /// The number of the purchase it is about; for a refunded consumable that of the newest one.
+    /// The number of the period it is about; for a refunded one-time purchase that of the newest.
     let purchase: Int?
     /// Whether the body lists no transaction, as seen with CONSUMPTION_REQUEST.
     var isEmpty: Bool { type == "CONSUMPTION_REQUEST" }
@@ -62,14 +62,14 @@ struct StatusUpdate {
         case .refund(let number, _, _): return one("CANCEL", number)
         case .stopSharing: return one("REVOKE")
         case .announcePriceIncrease: return one("PRICE_INCREASE_CONSENT")
-        case .refundConsumable:
+        case .refundOneTime:
             return [
                 StatusUpdate(type: "CONSUMPTION_REQUEST", purchase: newest),
                 StatusUpdate(type: "REFUND", purchase: newest),
             ]
         case .giveUp, .expire, .turnAutoRenewOff, .turnAutoRenewOn, .requestRefund,
             .reverseRefund, .setAppAccountToken, .endGrace, .redeem, .declineRefund, .extend,
-            .acceptPriceIncrease, .restore, .buyConsumable:
+            .acceptPriceIncrease, .restore, .buyConsumable, .buyOnce:
             return isToggled ? [status] : []
         }
     }

@@ -33,7 +33,7 @@ extension SubscriptionLife {
         var known = 0
         return chapters.compactMap { chapter in
             let state = chapter.state
-            let count = state.purchases.count + state.consumables.count + state.restores.count
+            let count = state.purchases.count + state.oneTimePurchases.count + state.restores.count
             guard count > known else { return nil }
             known = count
             return Delivery(

@@ -65,8 +65,9 @@ extension SubscriptionLife {
                 json.add("signedRenewalInfo", plain: store.pki.sign(payloadJSON: renewal))
             }
             json.add("status", state.status(at: signedAt))
-        case .consumable(let number):
-            let transaction = content.transaction(state.consumables[number], signedAt: signedAt)
+        case .oneTimePurchase(let number):
+            let purchase = state.oneTimePurchases[number]
+            let transaction = content.transaction(purchase, signedAt: signedAt)
             json.add("signedTransactionInfo", plain: store.pki.sign(payloadJSON: transaction))
         }
         if notice.type == "CONSUMPTION_REQUEST" {

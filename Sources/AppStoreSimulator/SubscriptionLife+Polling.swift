@@ -17,14 +17,14 @@ extension SubscriptionLife {
                 content.transaction(purchase, of: state, signedAt: instant)
             )
         }
-        let consumables = state.consumables.map { consumable in
+        let oneTimePurchases = state.oneTimePurchases.map { purchase in
             (
-                consumable.revocation?.date ?? consumable.purchaseDate,
-                consumable.transactionNumber,
-                content.transaction(consumable, signedAt: instant)
+                purchase.revocation?.date ?? purchase.purchaseDate,
+                purchase.transactionNumber,
+                content.transaction(purchase, signedAt: instant)
             )
         }
-        let entries = (periods + consumables).sorted { ($0.0, $0.1) < ($1.0, $1.1) }
+        let entries = (periods + oneTimePurchases).sorted { ($0.0, $0.1) < ($1.0, $1.1) }
         return pages(of: entries.map(\.2), signedAt: instant)
     }
 

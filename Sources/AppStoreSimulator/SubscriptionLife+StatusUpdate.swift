@@ -96,12 +96,12 @@ private struct StatusUpdateBody {
         return json.object
     }
 
-    // The subscription, or the consumable that was refunded.
+    // The subscription, or the one-time purchase that was refunded.
     private var subjectId: String {
-        guard case .refundConsumable(let number, _) = chapter.step else {
+        guard case .refundOneTime(let number, _) = chapter.step else {
             return life.identity.originalTransactionId
         }
-        return life.identity.transactionId(state.consumables[number].transactionNumber)
+        return life.identity.transactionId(state.oneTimePurchases[number].transactionNumber)
     }
 
     private func addRenewal(to json: inout ReceiptWriter) {

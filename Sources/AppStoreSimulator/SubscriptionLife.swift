@@ -64,9 +64,9 @@ public struct SubscriptionLife: Sendable {
 
     /// The greatest `signedDate` of any payload about the subscription; nil if there is none.
     ///
-    /// Consumables are streams of their own and do not count.
+    /// One-time purchases are streams of their own and do not count.
     public var horizon: Instant? {
-        chapters.last { !$0.isAboutConsumable }.map { $0.signingInstants.last ?? $0.signedAt }
+        chapters.last { !$0.isAboutOneTimePurchase }.map { $0.signingInstants.last ?? $0.signedAt }
     }
 
     /// The rows that `active_periods` must have once everything was delivered.
@@ -105,9 +105,9 @@ public struct SubscriptionLife: Sendable {
 }
 
 extension SubscriptionLife.Chapter {
-    var isAboutConsumable: Bool {
+    var isAboutOneTimePurchase: Bool {
         switch step {
-        case .buyConsumable, .refundConsumable: true
+        case .buyConsumable, .buyOnce, .refundOneTime: true
         default: false
         }
     }

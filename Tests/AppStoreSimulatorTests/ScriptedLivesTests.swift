@@ -132,7 +132,7 @@ import Testing
             .giveUp(at: at("2026-06-19")),
         ])
         #expect(life.rows == ["2026-03-20 2026-04-20 paid plus.monthly expired"])
-        #expect(life.life.kinds == [.failedForGood])
+        #expect(life.life.kinds == [.failedForGood, .winBackListed])
     }
 
     @Test func `recovery inside grace is contiguous and leaves no grace`() throws {

@@ -66,7 +66,7 @@ import Testing
         let life = try ScriptedLife([
             .subscribe(monthly, offer: nil, at: at("2026-01-01")),
             .buyConsumable(productId: "coins", quantity: 1, at: at("2026-01-02")),
-            .refundConsumable(0, at: at("2026-01-05")),
+            .refundOneTime(0, at: at("2026-01-05")),
         ]).life
         let bodies = try life.statusUpdateNotifications().map {
             try decode(StatusUpdateJSON.self, old: $0.payload)

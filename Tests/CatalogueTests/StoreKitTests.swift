@@ -155,7 +155,9 @@ import Testing
             #expect(read.prices.first?.milliunits == product.dollarMilliunits)
         }
         #expect(
-            content.catalogue.otherProducts.map(\.productId) == SimulatedCatalogue.consumables
+            Set(content.catalogue.otherProducts.map(\.productId))
+                == Set(SimulatedCatalogue.consumables)
+                .union([SimulatedCatalogue.nonConsumable, SimulatedCatalogue.nonRenewing])
         )
     }
 }

@@ -4,9 +4,12 @@ import Events
 /// and texts that Swift holds equal while their bytes differ.
 struct RandomFacts {
     var random: SeededRandom
+    /// Whether facts of receipts, verifyReceipt and version 1 notifications occur as well.
+    let hasOldFormats: Bool
 
-    init(seed: UInt64) {
+    init(seed: UInt64, hasOldFormats: Bool = false) {
         random = SeededRandom(seed: seed)
+        self.hasOldFormats = hasOldFormats
     }
 
     static let streams = [
@@ -15,7 +18,11 @@ struct RandomFacts {
     ]
 
     mutating func facts(_ count: Int) -> [Fact] {
-        (0..<count).map { _ in fact() }
+        var facts: [Fact] = []
+        while facts.count < count {
+            facts += hasOldFormats && chance(8) ? receipt(count - facts.count) : [fact()]
+        }
+        return facts
     }
 
     /// Duplicates some facts, shuffles all and cuts them into batches.
@@ -46,15 +53,16 @@ struct RandomFacts {
 
     mutating func fact() -> Fact {
         let stream = pick(chance(8) ? RandomFacts.streams : [RandomFacts.streams[0]])
-        switch Int.random(in: 0..<10, using: &random) {
-        case 0..<5: return transaction(stream)
-        case 5..<8: return renewal(stream)
+        switch Int.random(in: 0..<20, using: &random) {
+        case 0..<9: return transaction(stream)
+        case 9: return oneTimePurchase(stream)
+        case 10..<16: return renewal(stream)
         default: return notification(stream)
         }
     }
 
     private mutating func transaction(_ stream: StreamID) -> Fact {
-        var content = Content(format: .signedTransaction)
+        var content = Content(format: transactionFormat())
         content[.productId] = pick([.text("a"), .text("a"), .text("b"), .text("e\u{301}")])
         content[.transactionId] = pick([nil, .text(""), .text("t1"), .text("t2"), .text("t3")])
         content[.webOrderLineItemId] = pick([nil, nil, .text("0"), .text("1"), .text("2")])
@@ -71,19 +79,22 @@ struct RandomFacts {
         if chance(2) {
             content[.transactionReason] = pick([.text("PURCHASE"), .text("RENEWAL")])
         }
+        if chance(3) { addPerson(to: &content) }
+        if chance(4) { addBillingPlan(to: &content) }
+        if chance(5) { addItems(to: &content) }
         let key = key()
         return fact(stream, .transaction, key.start, key.end, content)
     }
 
     // Few enough that extensions, restores and two purchases of one second occur.
-    private mutating func key() -> (start: Instant, end: Instant?) {
+    mutating func key() -> (start: Instant, end: Instant?) {
         let start = day(pick([0, 0, 1, 3, 5]))
         guard !chance(12) else { return (start, nil) }
         let length: Int64 = 86_400_000 * pick([2, 2, 3, 4]) + pick([0, 0, 612])
         return (start, Instant(milliseconds: start.milliseconds + length))
     }
 
-    private mutating func addRevocation(to content: inout Content) {
+    mutating func addRevocation(to content: inout Content) {
         content[.revocationDate] = pick([.instant(day(2)), .instant(day(4)), .instant(day(0))])
         content[.revocationReason] = pick([nil, .integer(0), .integer(1)])
         content[.revocationType] = pick([
@@ -98,43 +109,50 @@ struct RandomFacts {
         content[.offerType] = pick([.integer(1), .integer(2), .integer(4), .integer(-1)])
         content[.offerDiscountType] = pick([nil, .text("FREE_TRIAL"), .text("PAY_UP_FRONT")])
         content[.offerIdentifier] = pick([nil, .text("\u{E9}"), .text("e\u{301}")])
+        content[.offerPeriod] = pick([nil, nil, .text("P1W"), .text("P1M")])
     }
 
     private mutating func renewal(_ stream: StreamID) -> Fact {
-        var content = Content(format: .signedRenewalInfo)
+        var content = Content(format: renewalFormat())
         content[.renewalDate] = pick([nil, .instant(day(2)), .instant(day(3)), .instant(day(5))])
         content[.gracePeriodExpiresDate] = pick([
             nil, nil, .instant(day(4)), .instant(day(7)), .instant(day(5)),
         ])
         content[.autoRenewStatus] = pick([nil, .integer(0), .integer(1), .integer(1)])
         content[.isInBillingRetryPeriod] = pick([nil, nil, .boolean(true), .boolean(false)])
-        content[.expirationIntent] = pick([nil, nil, .integer(1), .integer(2), .integer(3)])
+        content[.expirationIntent] = pick([
+            nil, nil, nil, .integer(1), .integer(2), .integer(3), .integer(4), .integer(5),
+            .integer(9),
+        ])
         content[.priceIncreaseStatus] = pick([nil, nil, .integer(0), .integer(1)])
         content[.productId] = pick([nil, .text("a"), .text("b")])
         content[.autoRenewProductId] = pick([
             nil, .text("a"), .text("b"), .text("\u{E9}"), .text("e\u{301}"),
         ])
         if chance(4) { addOffer(to: &content) }
+        if chance(3) { addPerson(to: &content) }
+        if chance(3) { addNextCharge(to: &content) }
         return fact(stream, .renewal, nil, nil, content)
     }
 
     private mutating func notification(_ stream: StreamID) -> Fact {
-        var content = Content(format: .signedNotification)
-        content[.notificationType] = pick([
-            .text("DID_RENEW"), .text("REFUND"), .text("CONSUMPTION_REQUEST"),
-            .text("REFUND_DECLINED"), .text("REFUND_REVERSED"), .text("EXPIRED"),
-        ])
+        var content = Content(format: notificationFormat())
+        content[.notificationType] = .text(pick(RandomFacts.notificationTypes))
         content[.notificationUUID] = pick([nil, .text("n1"), .text("n2"), .text("n3")])
-        content[.subtype] = pick([nil, .text("VOLUNTARY")])
+        content[.subtype] = chance(2) ? nil : .text(pick(RandomFacts.subtypes))
+        content[.consumptionRequestReason] = pick([
+            nil, nil, .text("UNINTENDED_PURCHASE"), .text("LEGAL"),
+        ])
         content[.status] = pick([
             nil, .integer(1), .integer(2), .integer(3), .integer(4), .integer(5), .integer(9),
         ])
         guard !chance(3) else { return fact(stream, .notification, nil, nil, content) }
+        content[.productId] = pick([nil, .text("a"), .text("b")])
         let key = key()
         return fact(stream, .notification, key.start, key.end, content)
     }
 
-    private mutating func fact(
+    mutating func fact(
         _ stream: StreamID,
         _ kind: Kind,
         _ purchaseDate: Instant?,
@@ -155,18 +173,18 @@ struct RandomFacts {
         )
     }
 
-    private func day(_ number: Int) -> Instant { RandomFacts.day(Int64(number)) }
+    func day(_ number: Int) -> Instant { RandomFacts.day(Int64(number)) }
 
     /// A day that the facts are about, counted from the first.
     static func day(_ number: Int64) -> Instant {
         Instant(milliseconds: 1_700_000_000_000 + Int64(number) * 86_400_000)
     }
 
-    private mutating func chance(_ oneIn: Int) -> Bool {
+    mutating func chance(_ oneIn: Int) -> Bool {
         Int.random(in: 0..<oneIn, using: &random) == 0
     }
 
-    private mutating func pick<Value>(_ values: [Value]) -> Value {
+    mutating func pick<Value>(_ values: [Value]) -> Value {
         values[Int.random(in: values.indices, using: &random)]
     }
 }

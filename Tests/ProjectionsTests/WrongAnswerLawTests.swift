@@ -21,14 +21,14 @@ import Testing
     func `the stretches are what asking at every instant finds`(seed: UInt64) {
         let history = RecordedStory.history(of: story(seed))
         let wrong = WrongAnswers([history])
-        let now = ActivePeriods(Timeline(history.latest)).active
+        let now = Timeline(history.latest).access
         var (denied, granted) = (0, 0)
         let step = Self.day / 4
         for number in 0..<80 {
             // Between the instants at which anything can change.
             let milliseconds = RandomFacts.day(-2).milliseconds + Int64(number) * step + 700
             let instant = Instant(milliseconds: milliseconds)
-            let then = ActivePeriods(Timeline(history.known(at: instant))).active
+            let then = Timeline(history.known(at: instant)).access
             let isEntitled = now.contains { $0.contains(instant) }
             let isServed = then.contains { $0.contains(instant) }
             let kind = wrong.stretch(holding: instant)?.kind
@@ -91,7 +91,7 @@ import Testing
             #expect(!explanation.entitled.hasAccess || !positions.isEmpty, "seed \(seed)")
             #expect(explanation.because.allSatisfy { $0.lagSeconds >= 0 }, "seed \(seed)")
             for position in explanation.changesIf {
-                let without = ActivePeriods(Timeline(history.latest.without(position))).active
+                let without = Timeline(history.latest.without(position)).access
                 let hasAccess = without.contains { $0.contains(explanation.at) }
                 #expect(hasAccess != explanation.entitled.hasAccess, "seed \(seed)")
             }
@@ -108,5 +108,12 @@ import Testing
         let last = history.events.last?.position.offset ?? 0
         let rows = ActivePeriods(Timeline(history.known(upTo: last))).rows.count
         #expect(opened - gone == rows, "seed \(seed)")
+    }
+}
+
+extension Timeline {
+    /// The times of access: by periods, and by what is owned.
+    fileprivate var access: [Range<Instant>] {
+        ActivePeriods(self).active + OneTimePurchase.all(of: self).flatMap(\.owned)
     }
 }

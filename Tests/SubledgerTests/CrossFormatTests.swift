@@ -1,6 +1,8 @@
 import AppStore
 import AppStoreSimulator
 import Events
+import Projections
+import Synchronization
 import TestSupport
 import Testing
 
@@ -53,6 +55,37 @@ import Testing
         }
         #expect(differences.isEmpty, "seed \(Self.seed &+ 1): \(Histories.summary(differences))")
     }
+
+    @Test func `version 1 notifications alone tell every period they can carry`() async throws {
+        let simulator = AppStoreSimulator(seed: Self.seed &+ 3)
+        let verifier = try simulator.verifier()
+        let count = Atomic<Int>(0)
+        let differences = try await Histories.each(0..<Self.lives * 3) { index in
+            let life = simulator.life(index)
+            guard life.kinds.isDisjoint(with: Self.unknownToVersion1), !life.identity.isFamilyShared
+            else { return [] }
+            count.add(1, ordering: .relaxed)
+            let told = try Told(life.statusUpdateNotifications(), verifier)
+            let found = told.ledger(of: life, seed: 9).periods(of: life.stream).rows
+                .map { SimulatedPeriod($0) }
+            // What ended in silence: such a body says nothing of the time after it.
+            let isSame =
+                found.map(\.withoutEnding) == life.periods.map(\.withoutEnding)
+            return isSame
+                ? []
+                : [
+                    "life \(index) \(life.kinds.map(\.rawValue).sorted()): "
+                        + "\(life.periods) and \(found)"
+                ]
+        }
+        #expect(differences.isEmpty, "seed \(Self.seed &+ 3): \(Histories.summary(differences))")
+        #expect(count.load(ordering: .relaxed) > 50)
+    }
+
+    // What version 1 has no word for, and what no later body repeats (app-store.md §B.2).
+    private static let unknownToVersion1: Set<LifeKind> = [
+        .winBackOffer, .extended, .cancelledInGrace, .refundReversed, .refundReversedSilently,
+    ]
 
     @Test func `formats that know less repeat what is known and add no event`() async throws {
         let simulator = AppStoreSimulator(seed: Self.seed &+ 2)
@@ -109,5 +142,14 @@ private enum OldFormat: CaseIterable {
         guard self == .statusUpdate, drawn.contains(.legacyNotification) else { return style }
         // Without both a body of those days would say nothing at all.
         return style.union(.legacyNotification).union(drawn.intersection(.withoutUnifiedReceipt))
+    }
+}
+
+extension SimulatedPeriod {
+    /// The same without whether it is known to be over.
+    fileprivate var withoutEnding: String {
+        let reason = endReason == .open ? EndReason.expired : endReason
+        return "\(productId) \(purchaseDate) \(expiresDate) \(validFrom) \(validTo)"
+            + " \(kind) \(reason)"
     }
 }
