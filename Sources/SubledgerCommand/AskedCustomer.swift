@@ -37,6 +37,7 @@ struct CustomerOrStreamOptions: ParsableArguments {
         knownAt: KnownAt
     ) async throws -> AskedCustomer {
         let whole = try await read(ledger, at: instant, knownAt: knownAt)
+        let knownAt = try await ledger.log.wholeCommits(knownAt)
         return AskedCustomer(
             id: id,
             environment: whole.environment,
