@@ -40,16 +40,25 @@ public struct Explanation: Sendable {
     ///   - product: Only access by this product; nil for any.
     ///   - policy: What counts as access.
     ///   - catalogues: Which type a product is of where Apple does not say.
+    ///   - tenures: The time around the instant in which a subscription was the customer's; none for
+    ///     one that counts for all of time.
     public init(
         _ histories: [RecordedHistory],
         at instant: Instant,
         product: String? = nil,
         under policy: AccessPolicy = .current,
-        _ catalogues: CatalogueHistory = .none
+        _ catalogues: CatalogueHistory = .none,
+        tenures: [StreamID: Range<Instant>] = [:]
     ) {
         self.policy = policy
         let accesses = histories.map {
-            KnownAccess($0, product: product, under: policy, catalogues)
+            KnownAccess(
+                $0,
+                product: product,
+                under: policy,
+                catalogues,
+                tenure: tenures[$0.stream]
+            )
         }
         let end = accesses.instants.last ?? instant
         at = instant

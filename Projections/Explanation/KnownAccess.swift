@@ -19,13 +19,23 @@ struct KnownAccess {
     }
 
     /// The steps of a history; with a product only what is of it counts.
+    ///
+    /// Of a subscription that was the customer's for a time only, `tenure` is that time: periods end
+    /// with it, as in `Entitlement`, and no access before or after it was theirs.
     init(
         _ history: RecordedHistory,
         product: String?,
         under policy: AccessPolicy,
-        _ catalogues: CatalogueHistory = .none
+        _ catalogues: CatalogueHistory = .none,
+        tenure: Range<Instant>? = nil
     ) {
         self.history = history
+        func theirs(_ active: [Range<Instant>]) -> [Range<Instant>] {
+            tenure.map { active.within($0) } ?? active
+        }
+        func ended(_ rows: [ActivePeriod]) -> [ActivePeriod] {
+            tenure.map { bounds in rows.compactMap { $0.ending(by: bounds.upperBound) } } ?? rows
+        }
         steps = history.instants.map { instant in
             let timeline = Timeline(history.known(at: instant)).under(policy)
             let periods = ActivePeriods(timeline)
@@ -33,14 +43,19 @@ struct KnownAccess {
             guard product != nil || oneTime.contains(where: { !$0.owned.isEmpty }) else {
                 return Step(
                     knownFrom: instant,
-                    rows: periods.rows,
+                    rows: ended(periods.rows),
                     oneTime: oneTime,
-                    active: periods.active
+                    active: theirs(periods.active)
                 )
             }
             let rows = periods.rows.filter { $0.isOf(product) }
             let active = rows.map { $0.validFrom..<$0.validTo } + oneTime.flatMap(\.owned)
-            return Step(knownFrom: instant, rows: rows, oneTime: oneTime, active: active.merged)
+            return Step(
+                knownFrom: instant,
+                rows: ended(rows),
+                oneTime: oneTime,
+                active: theirs(active.merged)
+            )
         }
     }
 

@@ -44,6 +44,7 @@ struct CustomerOrStreamOptions: ParsableArguments {
             lanes: ledger.log.identity.lanes,
             erasures: ErasureMarks(whole.histories.flatMap(\.events)),
             grounds: whole.grounds,
+            tenures: whole.tenures,
             histories: whole.histories.map { history in
                 let lane = ledger.log.identity.lanes.lane(
                     of: history.stream.originalTransactionId
@@ -58,7 +59,8 @@ struct CustomerOrStreamOptions: ParsableArguments {
         at instant: Instant,
         knownAt: KnownAt
     ) async throws -> (
-        environment: Environment, grounds: AnswerGrounds, histories: [RecordedHistory]
+        environment: Environment, grounds: AnswerGrounds, tenures: [StreamID: Range<Instant>],
+        histories: [RecordedHistory]
     ) {
         let own = try await ledger.log.environments(of: id)
         let known = own.isEmpty && !alone ? try await ledger.environments(ofCustomer: id) : own
@@ -70,7 +72,7 @@ struct CustomerOrStreamOptions: ParsableArguments {
         }
         if alone {
             let stream = StreamID(environment: environment, originalTransactionId: id)
-            return (environment, .none, [try await ledger.log.recordedHistory(of: stream)])
+            return (environment, .none, [:], [try await ledger.log.recordedHistory(of: stream)])
         }
         let subject = try await AskedSubject(
             id,
@@ -84,7 +86,7 @@ struct CustomerOrStreamOptions: ParsableArguments {
         let read = Set(subject.streams.map(\.stream)).union(own.isEmpty ? [] : [named]).sorted()
         var histories: [RecordedHistory] = []
         for stream in read { histories.append(try await ledger.log.recordedHistory(of: stream)) }
-        return (environment, subject.grounds, histories)
+        return (environment, subject.grounds, subject.customer.tenures(at: instant), histories)
     }
 
     private func chosen(from found: [Environment]) throws -> Environment {
@@ -123,6 +125,8 @@ struct AskedCustomer {
     let erasures: ErasureMarks
     /// Why each subscription counts.
     let grounds: AnswerGrounds
+    /// The time around the instant in which each was the customer's.
+    let tenures: [StreamID: Range<Instant>]
     let histories: [RecordedHistory]
 
     /// The lanes of the subscriptions, ascending, each once.

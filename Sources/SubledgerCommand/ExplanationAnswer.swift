@@ -195,7 +195,8 @@ extension ExplanationAnswer {
                 at: instant,
                 product: product,
                 under: policy,
-                catalogues
+                catalogues,
+                tenures: asked.tenures
             ),
             askedKnownAt: askedKnownAt ?? knownAt,
             now: now,
