@@ -93,7 +93,7 @@ extension Ledger {
     ) async throws(EventLogError) -> [StreamErasure] {
         var planned: [StreamErasure] = []
         for target in targets { planned += try await log.plannedErasure(of: target) }
-        return planned
+        return planned.mergedByStream
     }
 
     /// Erases, subscription by subscription; after an interruption, the same call completes it.
@@ -142,7 +142,7 @@ extension Ledger {
             for erasure in done { progress(erasure) }
             erased += done
         }
-        return erased
+        return erased.mergedByStream
     }
 }
 
