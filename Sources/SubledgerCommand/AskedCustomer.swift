@@ -23,6 +23,10 @@ struct CustomerOrStreamOptions: ParsableArguments {
     @Flag(help: "Only the subscription that has ID as its originalTransactionId.")
     var alone = false
 
+    func validate() throws {
+        guard !id.isEmpty else { throw ValidationError("the id is empty") }
+    }
+
     /// Finds the subscriptions and reads them with both clocks.
     ///
     /// - Parameters:
@@ -91,7 +95,7 @@ struct CustomerOrStreamOptions: ParsableArguments {
 
     private func chosen(from found: [Environment]) throws -> Environment {
         let wanted = environment.map(Environment.init)
-        let matching = wanted.map { word in found.filter { $0 == word } } ?? found
+        let matching = wanted.map { word in found.filter { $0 == word } } ?? found.preferred
         let known = found.map(\.word).joined(separator: ", ")
         guard let first = matching.first else {
             throw Failure(

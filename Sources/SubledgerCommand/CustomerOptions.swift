@@ -28,6 +28,10 @@ struct CustomerOptions: ParsableArguments {
     )
     var knownAt: KnownAt = .latest
 
+    func validate() throws {
+        guard !id.isEmpty else { throw ValidationError("the id is empty") }
+    }
+
     /// What was known of the customer; exit 4 where it was nothing.
     func ask(_ database: DatabaseOptions, at instant: Instant) async throws -> KnownCustomer {
         let ledger = try await Ledger.open(try await database.settings())

@@ -123,7 +123,7 @@ struct StreamOptions: ParsableArguments {
     ) async throws -> StreamID {
         let found = try await log.environments(of: originalTransactionId)
         let chosen = environment.map(Environment.init)
-        let matching = chosen.map { wanted in found.filter { $0 == wanted } } ?? found
+        let matching = chosen.map { wanted in found.filter { $0 == wanted } } ?? found.preferred
         guard let first = matching.first else {
             let known = found.map(\.word).joined(separator: ", ")
             throw Failure(
