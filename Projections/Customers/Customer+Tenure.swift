@@ -1,16 +1,20 @@
 public import Events
 
 extension Customer {
-    /// When the subscriptions that are theirs at an instant stop being theirs, as far as that is known:
-    /// the first transfer after it; those without one are left out.
-    public func tenureEnds(after instant: Instant) -> [StreamID: Instant] {
-        var ends: [StreamID: Instant] = [:]
+    /// Of the subscriptions that are theirs at an instant, the stretch around it in which they are.
+    public func tenures(at instant: Instant) -> [StreamID: Range<Instant>] {
+        var found: [StreamID: Range<Instant>] = [:]
         for owned in streams(ownedAt: instant) {
-            let changes = owned.claims.owners.compactMap(\.from).filter { $0 > instant }
-            ends[owned.stream] = changes.first { change in
-                !streams(ownedAt: change).contains { $0.stream == owned.stream }
-            }
+            found[owned.stream] = tenures(of: owned.stream).first { $0.contains(instant) }
         }
-        return ends
+        return found
+    }
+
+    /// When the subscriptions that are theirs at an instant stop being theirs, as far as that is known:
+    /// the first change after it; those without one are left out.
+    public func tenureEnds(after instant: Instant) -> [StreamID: Instant] {
+        tenures(at: instant).compactMapValues { tenure in
+            tenure.upperBound == Instant(milliseconds: .max) ? nil : tenure.upperBound
+        }
     }
 }

@@ -19,13 +19,16 @@ public struct Customer: Sendable {
     public let tokens: [String]
     /// Their subscriptions, by `StreamID`; see `streams(ownedAt:)` for those of a time.
     public let streams: [CustomerStream]
-    /// Subscriptions of others that were theirs once, or that they claim in vain, by `StreamID`.
+    /// Subscriptions of others that were theirs once, by a link or a bond, or that they claim in vain,
+    /// by `StreamID`.
     public let related: [CustomerStream]
-    /// Subscriptions, of `streams` or only akin to them, that lead to several customers and so stay
-    /// with their token, by `StreamID`.
+    /// Subscriptions, of `streams` or only akin to them, that lead to several customers and so count
+    /// for none of them, by `StreamID`.
     public let ambiguous: [Ambiguity]
 
     private let grounds: [StreamID: CustomerGround]
+    private let all: [CustomerStream]
+    private let times: CustomerTimes
 
     /// A subscription without a link that leads to several customers.
     public struct Ambiguity: Sendable {
@@ -44,7 +47,8 @@ public struct Customer: Sendable {
     public init(_ name: String, in environment: Environment, among all: [CustomerStream]) {
         let all = all.filter { $0.stream.environment == environment }
             .sorted { $0.stream < $1.stream }
-        let parties = CustomerParties(all).parties
+        let sharers = BondSharers(all)
+        let parties = CustomerParties(all, sharers).parties
         let party = Customer.party(of: name, among: all, parties)
         let members = all.indices.filter { parties[$0] == party }
         var customerId: String?
@@ -62,13 +66,31 @@ public struct Customer: Sendable {
             TokenValue.areEqual(token, name) || !foreign.contains(TokenValue(token))
         }
         let names = [name] + (customerId.map { [$0] } ?? [])
-        related = all.indices.filter { parties[$0] != party }.map { all[$0] }
-            .filter { $0.isClaimed(byAnyOf: names) }
+        let times = CustomerTimes(
+            all,
+            sharers,
+            customerId: customerId,
+            members: Set(members),
+            tokens: tokens
+        )
+        let everOwned = times.owned.reduce(into: Set<Int>()) { $0.formUnion($1) }
+        related = all.indices.filter { index in
+            parties[index] != party
+                && (everOwned.contains(index) || all[index].isClaimed(byAnyOf: names))
+        }.map { all[$0] }
+        self.all = all
+        self.times = times
         ambiguous = all.indices.compactMap { index in
             guard case .ambiguous(_, let ids) = parties[index] else { return nil }
             return Ambiguity(stream: all[index].stream, customerIds: ids)
         }
-        grounds = GroundFinder(all, name: name, customerId: customerId).grounds
+        grounds =
+            GroundFinder(
+                all,
+                name: name,
+                in: environment,
+                customerId: customerId
+            ).grounds
     }
 
     /// Why a subscription is theirs; nil for one that neither `streams` nor `related` holds.
@@ -76,22 +98,22 @@ public struct Customer: Sendable {
 
     /// The subscriptions that were theirs at an instant, by `StreamID`.
     ///
-    /// Theirs is what a link gave to the customer then; else what had one of their tokens then; else,
-    /// of subscriptions that no link ever named, what belongs to them without any token.
+    /// Theirs is what a link gave to the customer then; else what had one of their tokens then, or
+    /// what a bond joined to them then. A link overrules a bond from the instant for which it holds
+    /// until its unlink, and a link that begins later changes nothing of before: until then, and from
+    /// the unlink on, the bond stands. A subscription that shares nothing with another one and has no
+    /// token is theirs only while their link holds, once one names it. What leads to several
+    /// customers at that instant is none of theirs, and stays with its token.
     public func streams(ownedAt instant: Instant) -> [CustomerStream] {
-        let owned = streams.filter { isOwned($0, at: instant, isMember: true) }
-        let others = related.filter { isOwned($0, at: instant, isMember: false) }
-        return others.isEmpty ? owned : (owned + others).sorted { $0.stream < $1.stream }
+        times.owned(at: instant).sorted().map { all[$0] }
     }
 
-    private func isOwned(_ stream: CustomerStream, at instant: Instant, isMember: Bool) -> Bool {
-        switch stream.claims.owner(at: instant) {
-        case .customer(let id)?: customerId.map { byBytes($0, id) == nil } ?? false
-        case .appAccountToken(let token)?:
-            tokens.contains { TokenValue.areEqual($0, token) }
-                || (isMember && stream.claims.links.isEmpty)
-        case nil: isMember && stream.claims.links.isEmpty
-        }
+    /// When a subscription was theirs: half-open, ascending, none touching.
+    ///
+    /// The first instant of all time is written as the least `Instant`, the end that is not known as
+    /// the greatest.
+    public func tenures(of stream: StreamID) -> [Range<Instant>] {
+        all.firstIndex { $0.stream == stream }.map(times.stretches) ?? []
     }
 
     private static func party(

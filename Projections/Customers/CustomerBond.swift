@@ -3,7 +3,7 @@ public import Events
 /// Something that two subscriptions of one customer have in common.
 ///
 /// A bond is what Apple said, and joins subscriptions that no link gives to anybody; a link to
-/// somebody else wins for its subscription (`CustomerParties`). Members of a family share none of
+/// somebody else wins for its subscription while it holds (`CustomerParties`). Members of a family share none of
 /// them: each has transactions, receipts and an `appTransactionId` of their own
 /// (developer.apple.com/documentation/storekit/supporting-family-sharing-in-your-app).
 public enum CustomerBond: Sendable {

@@ -2,8 +2,10 @@ public import Events
 
 /// Why a subscription counts among those of a customer: what an answer about it rests on.
 public enum CustomerGround: Hashable, Sendable {
-    /// It has the name that was asked for: as its own id or that of the subscription before it, as one
-    /// of its transactions', as its token or as its `appTransactionId`.
+    /// It has the name that was asked for: as its own id, as one of its transactions', as its token or
+    /// as its `appTransactionId`.
+    ///
+    /// What continues the subscription of that name has another one: there a bond is named.
     case named
     /// A link gives it to the customer of that name, or once gave it.
     case link(String)
@@ -24,7 +26,12 @@ struct GroundFinder {
     private var sharers: [CustomerBond: [Int]] = [:]
 
     /// Finds them among subscriptions that are in the order of `StreamID`.
-    init(_ all: [CustomerStream], name: String, customerId: String?) {
+    init(
+        _ all: [CustomerStream],
+        name: String,
+        in environment: Environment,
+        customerId: String?
+    ) {
         self.all = all
         bonds = all.map { $0.bonds.sorted() }
         for index in all.indices {
@@ -32,7 +39,16 @@ struct GroundFinder {
         }
         let named = all.indices.filter { all[$0].hasName(name) }
         for index in named { grounds[all[index].stream] = .named }
-        follow(named)
+        // An old id names what continues it, also where the log does not know the old one itself.
+        let continuing = all.indices.filter { index in
+            grounds[all[index].stream] == nil
+                && all[index].previousOriginalTransactionIds.contains { byBytes($0, name) == nil }
+        }
+        let old = StreamID(environment: environment, originalTransactionId: name)
+        for index in continuing {
+            grounds[all[index].stream] = .bond(.previousOriginalTransactionId(name), with: old)
+        }
+        follow(named + continuing)
         let customer = customerId ?? name
         let linked = all.indices.filter { index in
             grounds[all[index].stream] == nil
@@ -66,6 +82,5 @@ extension CustomerStream {
             || tokens.contains { TokenValue.areEqual($0, name) }
             || appTransactions.contains { isName($0.id) }
             || webOrderLineItemIds.contains(where: isName)
-            || previousOriginalTransactionIds.contains(where: isName)
     }
 }

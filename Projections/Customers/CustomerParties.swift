@@ -8,13 +8,20 @@ internal import Events
 ///    One that leads to several is nobody's: it stays with its tokens, and is ambiguous. A customer
 ///    who once had a subscription counts, so that a transfer does not move the rest of an account.
 ///
+/// At an instant only the links count that began by then: a link overrules a bond from the instant
+/// for which it holds, and says nothing of the time before. So a link changes no earlier answer.
+/// Where none of them leads a group anywhere, the first one after the instant names its customer,
+/// who then had the group before their name was known.
+///
 /// A function of the set of subscriptions: groups are numbered by their first one in the order of
 /// `StreamID`.
 struct CustomerParties {
     /// The party of each stream, by index.
     private(set) var parties: [Party]
+    /// The group of each stream that no link gave away then, by the index of its first stream.
+    private(set) var groups: [Int?]
 
-    /// Whose a subscription is, over all of time.
+    /// Whose a subscription is.
     enum Party: Equatable {
         /// The customer's, as a byte-compared text.
         case customer(FieldValue)
@@ -26,26 +33,29 @@ struct CustomerParties {
 
     private var parent: [Int]
 
-    init(_ streams: [CustomerStream]) {
+    /// The parties at an instant; nil for after all that is known.
+    init(_ streams: [CustomerStream], _ sharers: BondSharers, at instant: Instant? = nil) {
         parent = Array(streams.indices)
-        parties = []
-        let linked = streams.map(\.claims.linkedCustomer)
-        var sharers: [CustomerBond: [Int]] = [:]
-        for (index, stream) in streams.enumerated() {
-            for bond in stream.bonds { sharers[bond, default: []].append(index) }
+        (parties, groups) = ([], [])
+        let linked = streams.map { stream in
+            instant.map { stream.claims.linkedCustomer(at: $0) } ?? stream.claims.linkedCustomer
         }
         // What a bond holds together does not depend on the order in which bonds are looked at.
-        for indexes in sharers.values {
+        for indexes in sharers.indexes {
             let unlinked = indexes.filter { linked[$0] == nil }
             for index in unlinked.dropFirst() { join(unlinked[0], index) }
         }
         var leads: [Int: [String]] = [:]
-        for indexes in sharers.values {
+        for indexes in sharers.indexes {
             guard let first = indexes.first(where: { linked[$0] == nil }) else { continue }
             for index in indexes where linked[index] != nil {
-                leads[root(of: first), default: []] += streams[index].claims.linkedCustomers
+                leads[root(of: first), default: []] += streams[index].claims.linkedCustomers(
+                    by: instant
+                )
             }
         }
+        if let instant { addFirstLinks(after: instant, of: streams, linked, to: &leads) }
+        for index in streams.indices { groups.append(linked[index] == nil ? root(of: index) : nil) }
         parties = streams.indices.map { index in
             if let customer = linked[index] { return .customer(.text(customer)) }
             let group = root(of: index)
@@ -55,6 +65,28 @@ struct CustomerParties {
             case 1: .customer(.text(customers[0]))
             default: .ambiguous(group, customers)
             }
+        }
+    }
+
+    // A subscription by itself waits for its own link: no bond makes it anybody's before.
+    private mutating func addFirstLinks(
+        after instant: Instant,
+        of streams: [CustomerStream],
+        _ linked: [String?],
+        to leads: inout [Int: [String]]
+    ) {
+        let known = Set(leads.keys)
+        var sizes: [Int: Int] = [:]
+        var next: [Int: [LinkClaim]] = [:]
+        for index in streams.indices where linked[index] == nil {
+            let group = root(of: index)
+            sizes[group, default: 0] += 1
+            let link = streams[index].claims.links.first { !$0.isContested && $0.from > instant }
+            if let link { next[group, default: []].append(link) }
+        }
+        for (group, links) in next where !known.contains(group) && (sizes[group] ?? 0) > 1 {
+            let first = links.map(\.from).min()
+            leads[group] = links.filter { $0.from == first }.map(\.customer)
         }
     }
 
@@ -71,5 +103,21 @@ struct CustomerParties {
             index = parent[index]
         }
         return index
+    }
+}
+
+/// Which subscriptions share a bond: found once, for the parties of every instant.
+struct BondSharers {
+    /// By their places, ascending; a bond of one subscription joins nothing, and is left out.
+    let indexes: [[Int]]
+
+    init(_ streams: [CustomerStream]) {
+        var sharers: [CustomerBond: [Int]] = [:]
+        for (index, stream) in streams.enumerated() {
+            for bond in stream.bonds where sharers[bond]?.last != index {
+                sharers[bond, default: []].append(index)
+            }
+        }
+        indexes = Array(Set(sharers.values.filter { $0.count > 1 }))
     }
 }

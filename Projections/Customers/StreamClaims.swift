@@ -48,9 +48,21 @@ public struct StreamClaims: Sendable {
         if case .customer(let name)? = currentOwner { name } else { nil }
     }
 
-    /// The customers who ever had it by a link that was not contested, by UTF-8, each once.
-    public var linkedCustomers: [String] {
-        ByteSet(links.filter { !$0.isContested }.map(\.customer)).sorted
+    /// The customer who had it by a link at an instant; nil where none held.
+    func linkedCustomer(at instant: Instant) -> String? {
+        if case .customer(let name)? = owner(at: instant) { name } else { nil }
+    }
+
+    /// The customers who had it by a link that was not contested and began by an instant, by UTF-8,
+    /// each once; nil for all.
+    func linkedCustomers(by instant: Instant?) -> [String] {
+        let begun = links.filter { link in instant.map { link.from <= $0 } ?? true }
+        return ByteSet(begun.filter { !$0.isContested }.map(\.customer)).sorted
+    }
+
+    /// The app account token of an instant, whatever links said; before the first one, that one.
+    func token(at instant: Instant) -> String? {
+        (tokens.last { $0.from <= instant } ?? tokens.first)?.token
     }
 
     /// Whose it was, from the beginning of time to its end without a hole; never empty.

@@ -21,24 +21,14 @@ public struct AccessPeriod: Hashable, Sendable {
 extension AccessPeriod {
     /// What is left of it where it gives no access from an instant on; nil where it begins then or later.
     func ending(by end: Instant) -> AccessPeriod? {
-        guard end < period.validTo else { return self }
-        guard period.validFrom < end else { return nil }
-        return AccessPeriod(
-            period: ActivePeriod(
-                stream: period.stream,
-                productId: period.productId,
-                purchaseDate: period.purchaseDate,
-                expiresDate: period.expiresDate,
-                validFrom: period.validFrom,
-                validTo: end,
-                kind: period.kind,
-                endReason: period.endReason,
-                positions: period.positions
-            ),
-            group: group,
-            isFamilyShared: isFamilyShared,
-            revocationDate: revocationDate
-        )
+        period.ending(by: end).map { period in
+            AccessPeriod(
+                period: period,
+                group: group,
+                isFamilyShared: isFamilyShared,
+                revocationDate: revocationDate
+            )
+        }
     }
 
     /// Longest time between the change to another product and the date on which Apple gives back
@@ -94,5 +84,24 @@ extension Purchase {
         let isReplaced =
             period.endReason == .upgraded && abs(delay) <= AccessPeriod.replacementMax
         return isReplaced ? nil : date
+    }
+}
+
+extension ActivePeriod {
+    /// What is left of it where it gives no access from an instant on; nil where it begins then or later.
+    func ending(by end: Instant) -> ActivePeriod? {
+        guard end < validTo else { return self }
+        guard validFrom < end else { return nil }
+        return ActivePeriod(
+            stream: stream,
+            productId: productId,
+            purchaseDate: purchaseDate,
+            expiresDate: expiresDate,
+            validFrom: validFrom,
+            validTo: end,
+            kind: kind,
+            endReason: endReason,
+            positions: positions
+        )
     }
 }

@@ -43,17 +43,26 @@ public struct Explanation: Sendable {
     ///   - stream: The stream asked about by its own id; nil where a customer is asked about.
     ///   - policy: What counts as access.
     ///   - catalogues: Which type a product is of where Apple does not say.
+    ///   - tenures: The time around the instant in which a subscription was the customer's; none for
+    ///     one that counts for all of time.
     public init(
         _ histories: [RecordedHistory],
         at instant: Instant,
         product: String? = nil,
         askedFor stream: StreamID? = nil,
         under policy: AccessPolicy = .current,
-        _ catalogues: CatalogueHistory = .none
+        _ catalogues: CatalogueHistory = .none,
+        tenures: [StreamID: Range<Instant>] = [:]
     ) {
         self.policy = policy
         let accesses = histories.map {
-            KnownAccess($0, product: product, under: policy, catalogues)
+            KnownAccess(
+                $0,
+                product: product,
+                under: policy,
+                catalogues,
+                tenure: tenures[$0.stream]
+            )
         }
         let end = accesses.instants.last ?? instant
         at = instant
@@ -72,7 +81,13 @@ public struct Explanation: Sendable {
         because =
             DecisiveChain(
                 histories.map {
-                    KnownAccess(stated: $0, product: product, under: policy, catalogues)
+                    KnownAccess(
+                        stated: $0,
+                        product: product,
+                        under: policy,
+                        catalogues,
+                        tenure: tenures[$0.stream]
+                    )
                 },
                 at: instant,
                 entitled: entitled,

@@ -19,11 +19,15 @@ struct KnownAccess {
     }
 
     /// The steps of a history; with a product only what is of it counts.
+    ///
+    /// Of a subscription that was the customer's for a time only, `tenure` is that time: periods end
+    /// with it, as in `Entitlement`, and no access before or after it was theirs.
     init(
         _ history: RecordedHistory,
         product: String?,
         under policy: AccessPolicy,
-        _ catalogues: CatalogueHistory = .none
+        _ catalogues: CatalogueHistory = .none,
+        tenure: Range<Instant>? = nil
     ) {
         self.init(
             history,
@@ -31,7 +35,8 @@ struct KnownAccess {
             history.known(at:),
             product: product,
             under: policy,
-            catalogues
+            catalogues,
+            tenure
         )
     }
 
@@ -41,7 +46,8 @@ struct KnownAccess {
         stated history: RecordedHistory,
         product: String?,
         under policy: AccessPolicy,
-        _ catalogues: CatalogueHistory
+        _ catalogues: CatalogueHistory,
+        tenure: Range<Instant>?
     ) {
         self.init(
             history,
@@ -49,7 +55,8 @@ struct KnownAccess {
             history.stated(by:),
             product: product,
             under: policy,
-            catalogues
+            catalogues,
+            tenure
         )
     }
 
@@ -59,9 +66,16 @@ struct KnownAccess {
         _ known: (Instant) -> StreamHistory,
         product: String?,
         under policy: AccessPolicy,
-        _ catalogues: CatalogueHistory
+        _ catalogues: CatalogueHistory,
+        _ tenure: Range<Instant>?
     ) {
         self.history = history
+        func theirs(_ active: [Range<Instant>]) -> [Range<Instant>] {
+            tenure.map { active.within($0) } ?? active
+        }
+        func ended(_ rows: [ActivePeriod]) -> [ActivePeriod] {
+            tenure.map { bounds in rows.compactMap { $0.ending(by: bounds.upperBound) } } ?? rows
+        }
         steps = instants.map { instant in
             let timeline = Timeline(known(instant)).under(policy)
             let periods = ActivePeriods(timeline)
@@ -69,14 +83,19 @@ struct KnownAccess {
             guard product != nil || oneTime.contains(where: { !$0.owned.isEmpty }) else {
                 return Step(
                     knownFrom: instant,
-                    rows: periods.rows,
+                    rows: ended(periods.rows),
                     oneTime: oneTime,
-                    active: periods.active
+                    active: theirs(periods.active)
                 )
             }
             let rows = periods.rows.filter { $0.isOf(product) }
             let active = rows.map { $0.validFrom..<$0.validTo } + oneTime.flatMap(\.owned)
-            return Step(knownFrom: instant, rows: rows, oneTime: oneTime, active: active.merged)
+            return Step(
+                knownFrom: instant,
+                rows: ended(rows),
+                oneTime: oneTime,
+                active: theirs(active.merged)
+            )
         }
     }
 

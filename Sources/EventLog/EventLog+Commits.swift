@@ -80,9 +80,31 @@ extension EventLog {
         }
     }
 
+    /// The bound with every position moved to the end of the commit in which it lies: a commit is
+    /// known whole, since nothing was ever answered from a part of one.
+    ///
+    /// - Parameters:
+    ///   - knownAt: The bound; positions that the log does not have stay, for checks to refuse.
+    ///   - lane: The only lane that matters; nil for all.
+    /// - Returns: The bound, with positions only at the ends of commits.
+    /// - Throws: `databaseUnavailable`.
+    public func wholeCommits(
+        _ knownAt: KnownAt,
+        lane: Int? = nil
+    ) async throws(EventLogError) -> KnownAt {
+        guard case .offsets(let offsets) = knownAt else { return knownAt }
+        var ends = offsets
+        for (own, offset) in offsets where offset > 0 && own == lane ?? own {
+            let commit = try await newestCommit(lane: own, knownAt: knownAt)
+            ends[own] = max(offset, commit?.offset ?? offset)
+        }
+        return .offsets(ends)
+    }
+
     /// The heads of the lanes as known then: bounds for a fold over the whole log.
     ///
-    /// - Parameter knownAt: Offsets may lie within a commit; a lane that is not named counts whole.
+    /// - Parameter knownAt: Offsets may lie within a commit, which counts whole (`wholeCommits`); so
+    ///   does a lane that is not named.
     /// - Returns: The head of each lane that had any commit.
     /// - Throws: `databaseUnavailable`.
     public func heads(knownAt: KnownAt) async throws(EventLogError) -> [Int: Head] {
@@ -93,10 +115,7 @@ extension EventLog {
                 heads[lane] = nil
                 continue
             }
-            var offset = min(mark.offset, head.offset)
-            if case .offsets(let offsets) = knownAt {
-                offset = min(offset, offsets[lane] ?? offset)
-            }
+            let offset = min(mark.offset, head.offset)
             heads[lane] = Head(offset: offset, commit: mark.commit.number, digest: mark.digest)
         }
         return heads

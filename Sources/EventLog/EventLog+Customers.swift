@@ -140,6 +140,8 @@ extension EventLog {
         case anybody
         /// Links to more than one customer: only these can be contested.
         case severalCustomers
+        /// By any app account token.
+        case token
     }
 
     /// A page of the subscriptions that are claimed, by lane, id and environment.
@@ -284,6 +286,7 @@ extension EventLog {
                     "bool_or(kind = 'link') OR count(DISTINCT lower(app_account_token)) > 1"
                 )
             case .severalCustomers: ("customer_id IS NOT NULL", "count(DISTINCT customer_id) > 1")
+            case .token: ("app_account_token IS NOT NULL", "true")
             }
         return """
             SELECT lane, environment, original_transaction_id FROM ledger.event

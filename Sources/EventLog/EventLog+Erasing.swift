@@ -28,6 +28,14 @@ public struct StreamErasure: Hashable, Sendable {
     public let erasure: Erasure
     /// The event that says so; nil before it was done.
     public let position: Position?
+
+    /// An erasure of those rows.
+    package init(stream: StreamID, lane: Int, erasure: Erasure, position: Position?) {
+        self.stream = stream
+        self.lane = lane
+        self.erasure = erasure
+        self.position = position
+    }
 }
 
 extension EventLog {

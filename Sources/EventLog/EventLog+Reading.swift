@@ -19,12 +19,14 @@ public struct StreamSummary: Hashable, Sendable {
 
 extension EventLog {
     /// All that the log knew about one subscription; empty where it knew nothing.
+    ///
+    /// A position inside a commit counts to the commit's end (`wholeCommits`).
     public func history(
         of stream: StreamID,
         knownAt: KnownAt = .latest
     ) async throws(EventLogError) -> StreamHistory {
         let lane = identity.lanes.lane(of: stream.originalTransactionId)
-        let bound = KnowledgeBound(knownAt, lane: lane)
+        let bound = KnowledgeBound(try await wholeCommits(knownAt, lane: lane), lane: lane)
         let parameters: [PostgresValue] =
             [
                 .int4(Int32(lane)), .text(stream.environment.word),

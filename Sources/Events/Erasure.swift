@@ -22,7 +22,7 @@ public enum ErasedParts: Int, CaseIterable, Comparable, Sendable {
 public struct Erasure: Hashable, Sendable {
     /// What was erased.
     ///
-    /// The raw value is stored and printed: added, never renamed.
+    /// The raw value is stored and printed: added, never renamed. The widest comes first.
     public enum Scope: String, CaseIterable, Sendable {
         /// The whole content of a subscription, with its payloads.
         case subscription
@@ -119,6 +119,23 @@ public struct NumberRanges: Hashable, Sendable {
         }
         self.ranges = ranges
         guard description == text else { return nil }
+    }
+
+    /// The numbers of both.
+    public func union(_ other: NumberRanges) -> NumberRanges {
+        var union: [ClosedRange<Int64>] = []
+        for range in (ranges + other.ranges).sorted(by: { $0.lowerBound < $1.lowerBound }) {
+            if let last = union.last, range.lowerBound - 1 <= last.upperBound {
+                union[union.count - 1] = last.lowerBound...max(last.upperBound, range.upperBound)
+            } else {
+                union.append(range)
+            }
+        }
+        return NumberRanges(ranges: union)
+    }
+
+    private init(ranges: [ClosedRange<Int64>]) {
+        self.ranges = ranges
     }
 
     /// Whether it holds no number.

@@ -4,9 +4,8 @@ internal import Projections
 
 /// Reads whatever may belong to a customer: more than that does no harm, less would be wrong.
 ///
-/// What no link gives away is followed wherever its bonds lead; what a link gives to another customer
-/// is read, for it may make something ambiguous, and not followed, so that one transfer does not draw
-/// in the accounts of two people.
+/// Whatever is found is followed wherever its bonds lead, also what a link gives to another customer:
+/// before that link and after its unlink its bonds stand (`Customer.streams(ownedAt:)`).
 struct CustomerSearch {
     let log: EventLog
     let name: String
@@ -16,7 +15,6 @@ struct CustomerSearch {
     private var customerId: String?
     private var seen: Set<StreamID> = []
     private var found: [CustomerStream] = []
-    private var others: [CustomerStream] = []
     private var asked: Set<CustomerBond> = []
 
     init(log: EventLog, name: String, environment: Environment, knownAt: KnownAt) {
@@ -39,10 +37,7 @@ struct CustomerSearch {
             // Whom a group leads to does not change any more; what else they have is read now.
             guard let id = customer.customerId, customerId == nil else { return customer }
             customerId = id
-            let waiting = others
-            others = []
             next = try await log.streams(ofCustomer: id)
-            next += try await neighbours(of: waiting)
         }
     }
 
@@ -68,16 +63,9 @@ struct CustomerSearch {
     private mutating func neighbours(
         of new: [CustomerStream]
     ) async throws(EventLogError) -> [StreamID] {
-        var bonds: [CustomerBond] = []
-        for stream in new {
-            if let owner = stream.claims.linkedCustomer,
-                customerId.map({ FieldValue.text($0) != .text(owner) }) ?? true
-            {
-                others.append(stream)
-            } else {
-                // Every spelling of a token leads to what was signed with it.
-                bonds += stream.tokens.map { .appAccountToken($0) } + stream.bonds
-            }
+        // Every spelling of a token leads to what was signed with it.
+        let bonds = new.flatMap { stream in
+            stream.tokens.map { CustomerBond.appAccountToken($0) } + stream.bonds
         }
         return try await look(bonds)
     }

@@ -30,8 +30,9 @@ extension Ledger {
     /// The subscriptions that a link ever gave the customer, those whose app account token is the
     /// name, and those with an app account token of the customer's own subscriptions; then what
     /// `customer` joins to them by what Apple says of the account. An erasure cannot be undone, so
-    /// of the latter those stay that have a token of another account of the app, or that lead to
-    /// several customers. From a subscription that now belongs to another customer, only the links
+    /// of the latter those stay that have a token of another account of the app, those that lead to
+    /// several customers and, where no link names the customer, those without a token that count as
+    /// much for another one (`erasureExceptions`). From a subscription that now belongs to another customer, only the links
     /// that name this one are removed.
     ///
     /// - Parameter customer: The app's own name for the customer, or an app account token.
@@ -69,15 +70,51 @@ extension Ledger {
         return targets
     }
 
-    // What is the customer's by bonds, and by no token of anybody else.
+    // What is the customer's by bonds, and as much no other token's.
     private func bonded(
         to customer: String,
         tokens: Set<String>
     ) async throws(EventLogError) -> [StreamID] {
+        let own = Set(tokens.map(Owner.appAccountToken))
         var found: [StreamID] = []
         for environment in try await environments(ofCustomer: customer) {
             let known = try await self.customer(customer, in: environment)
-            found += known.streams.filter { $0.tokens.allSatisfy(tokens.contains) }.map(\.stream)
+            // A link decides whose the rest is; without one, two tokens have as much of it.
+            let isShared =
+                known.customerId == nil && known.streams.contains { !$0.isOnly(of: own) }
+            found += known.streams.filter { stream in
+                stream.isOnly(of: own) && !(isShared && stream.tokens.isEmpty)
+            }.map(\.stream)
+        }
+        return found
+    }
+
+    /// What counts as the customer's and is no target of their erasure, with the reason.
+    ///
+    /// - Parameters:
+    ///   - customer: The app's own name for the customer, or an app account token.
+    ///   - targets: What `erasureTargets` found.
+    /// - Returns: The subscriptions, by environment.
+    /// - Throws: `EventLogError`.
+    public func erasureExceptions(
+        ofCustomer customer: String,
+        targets: [ErasureTarget]
+    ) async throws(EventLogError) -> [ErasureException] {
+        var taken = Set(targets.map(\.stream))
+        var found: [ErasureException] = []
+        for environment in try await environments(ofCustomer: customer) {
+            let known = try await self.customer(customer, in: environment)
+            for ambiguity in known.ambiguous where taken.insert(ambiguity.stream).inserted {
+                let reason = ErasureException.Reason.severalCustomers(ambiguity.customerIds)
+                found.append(ErasureException(stream: ambiguity.stream, reason: reason))
+            }
+            let left = known.streams.filter { !taken.contains($0.stream) }
+            let others = Set(left.flatMap(\.tokens)).sorted()
+            for stream in left {
+                let reason: ErasureException.Reason =
+                    stream.tokens.isEmpty ? .sharedWith(others) : .otherTokens(stream.tokens)
+                found.append(ErasureException(stream: stream.stream, reason: reason))
+            }
         }
         return found
     }
@@ -85,15 +122,16 @@ extension Ledger {
     /// What erasing these targets would remove; nothing is changed.
     ///
     /// - Parameter targets: What is to be erased.
-    /// - Returns: The erasures, including those of subscriptions that only share payloads; empty if
-    ///   nothing is left to erase.
+    /// - Returns: The erasures, one for each subscription, including those that only share payloads;
+    ///   empty if nothing is left to erase. `erase` returns the same unless something is written
+    ///   meanwhile.
     /// - Throws: `EventLogError`.
     public func plannedErasures(
         of targets: [ErasureTarget]
     ) async throws(EventLogError) -> [StreamErasure] {
         var planned: [StreamErasure] = []
         for target in targets { planned += try await log.plannedErasure(of: target) }
-        return planned
+        return planned.mergedByStream
     }
 
     /// Erases, subscription by subscription; after an interruption, the same call completes it.
@@ -102,8 +140,9 @@ extension Ledger {
     ///   - targets: What is to be erased.
     ///   - reason: Why, and by whom.
     ///   - withSiblings: Whether other subscriptions may lose payloads that they share with these.
-    ///   - progress: Called with each erasure once it is durable.
-    /// - Returns: What was erased; empty if nothing was left to erase.
+    ///   - progress: Called with each erasure once it is durable: of a subscription that shares
+    ///     payloads with others several times.
+    /// - Returns: What was erased, one for each subscription; empty if nothing was left to erase.
     /// - Throws: `Rejection` if the reason exceeds its limits; `EventLogError`: `sharedPayloads`
     ///   before anything was erased, `permissionDenied`, `databaseUnavailable`.
     public func erase(
@@ -142,7 +181,14 @@ extension Ledger {
             for erasure in done { progress(erasure) }
             erased += done
         }
-        return erased
+        return erased.mergedByStream
+    }
+}
+
+extension CustomerStream {
+    /// Whether it has no token but these.
+    fileprivate func isOnly(of tokens: Set<Owner>) -> Bool {
+        self.tokens.allSatisfy { tokens.contains(.appAccountToken($0)) }
     }
 }
 

@@ -77,7 +77,8 @@ struct AccessVerdict {
         let texts = intervals.map { "\($0.lowerBound.clock) – \($0.upperBound.clock)" }
         if !texts.isEmpty { Terminal.print("periods " + texts.joined(separator: ", ")) }
         let deciding = Set(active.map(\.period.stream) + owned.map(\.stream))
-        for line in hasAccess ? grounds.lines(of: deciding) : grounds.lines { Terminal.print(line) }
+        let lines = hasAccess ? grounds.lines(of: deciding) : grounds.lines + grounds.ambiguityLines
+        for line in lines { Terminal.print(line) }
     }
 
     // Where no subscription explains the answer, the one-time purchases do.

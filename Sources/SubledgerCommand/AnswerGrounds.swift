@@ -4,19 +4,26 @@ import Projections
 /// Why each subscription behind an answer counts as the customer's.
 struct AnswerGrounds {
     private let streams: [(stream: CustomerStream, ground: CustomerGround)]
+    private let tenures: [StreamID: [Range<Instant>]]
+    private let ambiguous: [Customer.Ambiguity]
 
     /// Most subscriptions that are listed for people; `customers show` lists them all.
     private static let linesMax = 10
 
     /// For an answer about a subscription that was chosen and not asked for by a name.
-    static let none = AnswerGrounds(streams: [])
+    static let none = AnswerGrounds()
 
-    private init(streams: [(stream: CustomerStream, ground: CustomerGround)]) {
-        self.streams = streams
+    private init() {
+        (streams, tenures, ambiguous) = ([], [:], [])
     }
 
     init(_ customer: Customer, _ streams: [CustomerStream]) {
         self.streams = streams.map { ($0, customer.ground(of: $0.stream) ?? .named) }
+        tenures = Dictionary(
+            streams.map { ($0.stream, customer.tenures(of: $0.stream)) },
+            uniquingKeysWith: { first, _ in first }
+        )
+        ambiguous = customer.ambiguous
     }
 
     /// The app that a subscription is of; nil where nothing names it.
@@ -39,6 +46,32 @@ struct AnswerGrounds {
     /// The same, however many there are.
     var allLines: [String] { allLines(of: all) }
 
+    /// All of them with the times for which a bond holds: a link overrules it.
+    var timedLines: [String] {
+        streams.compactMap { stream, ground in
+            let tenures = tenures[stream.stream] ?? []
+            let id = stream.stream.originalTransactionId
+            guard let words = ground.words, !tenures.isEmpty else { return nil }
+            guard case .bond = ground, let times = tenures.words else {
+                return "\(id) counts because \(words)"
+            }
+            return "\(id) counts \(times) because \(words)"
+        }
+    }
+
+    /// One line for each subscription that is joined to several customers, and so counts for none.
+    var ambiguityLines: [String] {
+        ambiguous.map { ambiguity in
+            let ids = ambiguity.customerIds
+            let joined =
+                ids.dropLast().map { "to \($0)" }.joined(separator: ", ")
+                + (ids.last.map { " and to \($0)" } ?? "")
+            return
+                "\(ambiguity.stream.originalTransactionId) is joined \(joined), so it counts for "
+                + (ids.count == 2 ? "neither" : "none of them") + "; link it to one of them"
+        }
+    }
+
     private var all: Set<StreamID> { Set(streams.map(\.stream.stream)) }
 
     private func allLines(of wanted: Set<StreamID>) -> [String] {
@@ -60,6 +93,22 @@ struct AnswerGrounds {
     }
 }
 
+extension [Range<Instant>] {
+    /// The times for people; nil where they are all of time.
+    fileprivate var words: String? {
+        let parts = map { range -> String in
+            let from =
+                range.lowerBound == Instant(milliseconds: .min)
+                ? nil : "from \(range.lowerBound.clock)"
+            let to =
+                range.upperBound == Instant(milliseconds: .max)
+                ? nil : "until \(range.upperBound.clock)"
+            return [from, to].compactMap { $0 }.joined(separator: " ")
+        }
+        return parts == [""] ? nil : parts.joined(separator: " and ")
+    }
+}
+
 extension CustomerGround {
     /// For people; nil where there is nothing to explain.
     fileprivate var words: String? {
@@ -69,9 +118,9 @@ extension CustomerGround {
         case .bond(.appReceipt(let digest), let other):
             "one app receipt (SHA-256 \(digest.hex.prefix(12))…) holds it and "
                 + other.originalTransactionId
-        case .bond(.previousOriginalTransactionId, let other):
-            "Apple migrated it from or to \(other.originalTransactionId) "
-                + "(previousOriginalTransactionId)"
+        case .bond(.previousOriginalTransactionId(let old), let other):
+            "Apple migrated it \(old == other.originalTransactionId ? "from" : "to") "
+                + "\(other.originalTransactionId) (previousOriginalTransactionId)"
         case .bond(let bond, let other):
             "it has \(bond.kind) \(bond.value), as \(other.originalTransactionId) has"
         }

@@ -23,6 +23,10 @@ struct CustomerOrStreamOptions: ParsableArguments {
     @Flag(help: "Only the subscription that has ID as its originalTransactionId.")
     var alone = false
 
+    func validate() throws {
+        guard !id.isEmpty else { throw ValidationError("the id is empty") }
+    }
+
     /// Finds the subscriptions and reads them with both clocks.
     ///
     /// - Parameters:
@@ -37,12 +41,14 @@ struct CustomerOrStreamOptions: ParsableArguments {
         knownAt: KnownAt
     ) async throws -> AskedCustomer {
         let whole = try await read(ledger, at: instant, knownAt: knownAt)
+        let knownAt = try await ledger.log.wholeCommits(knownAt)
         return AskedCustomer(
             id: id,
             environment: whole.environment,
             lanes: ledger.log.identity.lanes,
             erasures: ErasureMarks(whole.histories.flatMap(\.events)),
             grounds: whole.grounds,
+            tenures: whole.tenures,
             histories: whole.histories.map { history in
                 let lane = ledger.log.identity.lanes.lane(
                     of: history.stream.originalTransactionId
@@ -57,7 +63,8 @@ struct CustomerOrStreamOptions: ParsableArguments {
         at instant: Instant,
         knownAt: KnownAt
     ) async throws -> (
-        environment: Environment, grounds: AnswerGrounds, histories: [RecordedHistory]
+        environment: Environment, grounds: AnswerGrounds, tenures: [StreamID: Range<Instant>],
+        histories: [RecordedHistory]
     ) {
         let own = try await ledger.log.environments(of: id)
         let known = own.isEmpty && !alone ? try await ledger.environments(ofCustomer: id) : own
@@ -69,7 +76,7 @@ struct CustomerOrStreamOptions: ParsableArguments {
         }
         if alone {
             let stream = StreamID(environment: environment, originalTransactionId: id)
-            return (environment, .none, [try await ledger.log.recordedHistory(of: stream)])
+            return (environment, .none, [:], [try await ledger.log.recordedHistory(of: stream)])
         }
         let subject = try await AskedSubject(
             id,
@@ -83,12 +90,12 @@ struct CustomerOrStreamOptions: ParsableArguments {
         let read = Set(subject.streams.map(\.stream)).union(own.isEmpty ? [] : [named]).sorted()
         var histories: [RecordedHistory] = []
         for stream in read { histories.append(try await ledger.log.recordedHistory(of: stream)) }
-        return (environment, subject.grounds, histories)
+        return (environment, subject.grounds, subject.customer.tenures(at: instant), histories)
     }
 
     private func chosen(from found: [Environment]) throws -> Environment {
         let wanted = environment.map(Environment.init)
-        let matching = wanted.map { word in found.filter { $0 == word } } ?? found
+        let matching = wanted.map { word in found.filter { $0 == word } } ?? found.preferred
         let known = found.map(\.word).joined(separator: ", ")
         guard let first = matching.first else {
             throw Failure(
@@ -122,6 +129,8 @@ struct AskedCustomer {
     let erasures: ErasureMarks
     /// Why each subscription counts.
     let grounds: AnswerGrounds
+    /// The time around the instant in which each was the customer's.
+    let tenures: [StreamID: Range<Instant>]
     let histories: [RecordedHistory]
 
     /// The lanes of the subscriptions, ascending, each once.

@@ -20,7 +20,7 @@ struct BlameCommand: AsyncParsableCommand {
     var at: Instant?
 
     @Option(
-        help: "Use only what the log knew then: an offset, lane:offset pairs, or an instant.",
+        help: Clock.knownAtHelp,
         transform: Clock.knownAt
     )
     var knownAt: KnownAt = .latest

@@ -58,23 +58,25 @@ struct CustomerDocument: Encodable {
 
     /// The same for people.
     static func printTables(_ customer: Customer, at: Instant?, lanes: LaneCount) {
-        let names = (customer.customerId.map { ["customer \($0)"] } ?? []) + customer.tokens
+        let own = Owner.appAccountToken(customer.name)
+        let names =
+            (customer.customerId.map { ["customer \($0)"] } ?? [])
+            + customer.tokens.filter { .appAccountToken($0) != own }
         Terminal.print(
             ([customer.name, "\(customer.environment)"] + names + ["UTC"]).joined(separator: " · ")
         )
         for stream in customer.streams { stream.printTable(lanes: lanes) }
-        let grounds = AnswerGrounds(customer, customer.streams).allLines
-        if !grounds.isEmpty { Terminal.print("\n" + grounds.joined(separator: "\n")) }
+        let grounds = AnswerGrounds(customer, customer.streams)
+        if !grounds.timedLines.isEmpty {
+            Terminal.print("\n" + grounds.timedLines.joined(separator: "\n"))
+        }
         if !customer.related.isEmpty {
             Terminal.print("\nof others now, once theirs or claimed by them in vain:")
         }
         for stream in customer.related { stream.printTable(lanes: lanes) }
-        for ambiguity in customer.ambiguous {
-            Terminal.print(
-                "\n\(ambiguity.stream.originalTransactionId) leads to several customers and stays "
-                    + "with its token: " + ambiguity.customerIds.joined(separator: ", ")
-            )
-        }
+        let related = AnswerGrounds(customer, customer.related).timedLines
+        if !related.isEmpty { Terminal.print("\n" + related.joined(separator: "\n")) }
+        for line in grounds.ambiguityLines { Terminal.print("\n" + line) }
         guard let at else { return }
         let owned = customer.streams(ownedAt: at).map(\.stream.originalTransactionId)
         Terminal.print(
@@ -132,7 +134,7 @@ extension CustomerStream {
                 switch ownership.owner {
                 case .customer(let name)?: "customer \(name)"
                 case .appAccountToken(let token)?: "token \(token)"
-                case nil: "nobody's"
+                case nil: "no link, no token"
                 }
             table.add([
                 ownership.from?.clock ?? "always", ownership.to?.clock ?? "–", owner,

@@ -23,10 +23,14 @@ struct CustomerOptions: ParsableArguments {
     var at: Instant?
 
     @Option(
-        help: "Use only what the log knew then: an offset, lane:offset pairs, or an instant.",
+        help: Clock.knownAtHelp,
         transform: Clock.knownAt
     )
     var knownAt: KnownAt = .latest
+
+    func validate() throws {
+        guard !id.isEmpty else { throw ValidationError("the id is empty") }
+    }
 
     /// What was known of the customer; exit 4 where it was nothing.
     func ask(_ database: DatabaseOptions, at instant: Instant) async throws -> KnownCustomer {

@@ -100,13 +100,17 @@ struct ShowCustomerCommand: AsyncParsableCommand {
     var at: Instant?
 
     @Option(
-        help: "Use only what the log knew then: an offset, lane:offset pairs, or an instant.",
+        help: Clock.knownAtHelp,
         transform: Clock.knownAt
     )
     var knownAt: KnownAt = .latest
 
     @OptionGroup var database: DatabaseOptions
     @OptionGroup var output: OutputOptions
+
+    func validate() throws {
+        guard !id.isEmpty else { throw ValidationError("the id is empty") }
+    }
 
     func run() async throws {
         let ledger = try await Ledger.open(try await database.settings())
@@ -124,7 +128,7 @@ struct ShowCustomerCommand: AsyncParsableCommand {
         try await Clock.check(knownAt, in: ledger.log)
         let found = try await ledger.environments(ofCustomer: id)
         let chosen = environment.map(Environment.init)
-        let matching = chosen.map { wanted in found.filter { $0 == wanted } } ?? found
+        let matching = chosen.map { wanted in found.filter { $0 == wanted } } ?? found.preferred
         guard let first = matching.first else {
             let known = found.map(\.word).joined(separator: ", ")
             throw Failure(

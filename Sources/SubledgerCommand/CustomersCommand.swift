@@ -12,8 +12,10 @@ struct CustomersCommand: AsyncParsableCommand {
         discussion: """
             A link is the operator's statement, an event in the log like Apple's; it holds until an \
             unlink. A second customer who claims a subscription meanwhile moves nothing: the claim \
-            is contested, and `customers claims --contested` lists it. Without a link the app \
-            account token decides.
+            is contested, and `customers claims --contested` lists it. What no link gives to \
+            anybody is joined by what Apple says: the subscriptions of one app account token, \
+            appTransactionId or app receipt are one customer's. Where Apple's account joins two \
+            app account tokens, they count as one customer until a link overrules it.
             """,
         subcommands: [
             LinkCustomerCommand.self, UnlinkCustomerCommand.self, ListCustomersCommand.self,

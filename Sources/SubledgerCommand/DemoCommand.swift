@@ -141,6 +141,7 @@ struct DemoCommand: AsyncParsableCommand {
                     lanes: ledger.log.identity.lanes,
                     erasures: ErasureMarks([history].flatMap(\.events)),
                     grounds: .none,
+                    tenures: [:],
                     histories: [history]
                 ),
                 product: nil,

@@ -157,6 +157,7 @@ struct ExplainedSample {
             lanes: lanes,
             erasures: ErasureMarks([history].flatMap(\.events)),
             grounds: .none,
+            tenures: [:],
             histories: [history]
         )
         silence = ExplainedSample.silence(on: readable == nil ? nil : history)

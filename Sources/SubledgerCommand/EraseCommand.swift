@@ -57,6 +57,7 @@ struct ErasureOptions: ParsableArguments {
     /// Erases, or lists what would be erased, and prints what came of it.
     func run(
         _ targets: [ErasureTarget],
+        leaving exceptions: [ErasureException] = [],
         in ledger: Ledger,
         _ output: OutputOptions
     ) async throws {
@@ -71,7 +72,9 @@ struct ErasureOptions: ParsableArguments {
             )
         await ledger.log.close()
         if output.json {
-            try Terminal.print(json: ErasureDocument(erased, isDone: !dryRun, lanes: lanes))
+            try Terminal.print(
+                json: ErasureDocument(erased, leaving: exceptions, isDone: !dryRun, lanes: lanes)
+            )
         } else {
             ErasureDocument.printTable(
                 erased,
@@ -79,6 +82,7 @@ struct ErasureOptions: ParsableArguments {
                 isDone: !dryRun,
                 lanes: lanes
             )
+            for exception in exceptions { Terminal.print(exception.words) }
         }
     }
 }
@@ -90,8 +94,9 @@ struct EraseCustomerCommand: AsyncParsableCommand {
         discussion: """
             Applies to every subscription that was ever linked to the customer, to every \
             subscription whose app account token is NAME or a token of the customer's own \
-            subscriptions, and to those without a token that Apple's account joins to them \
-            (`customers show NAME` lists them). Links, tokens, unknown properties and all payloads \
+            subscriptions, and to those without a token that Apple's account joins to them alone \
+            (`customers show NAME` lists them). What has a token of another account of your app, \
+            or counts as much for another account or customer, stays, and the listing names it. Links, tokens, unknown properties and all payloads \
             are removed. Purchases, prices and periods stay for bookkeeping, under Apple's \
             pseudonymous ids (such as appTransactionId), and are joined to nothing any more. From a \
             subscription that now belongs to another customer, only the links that name this \
@@ -122,7 +127,8 @@ struct EraseCustomerCommand: AsyncParsableCommand {
                     + "expected if the customer was erased before"
             )
         }
-        try await erasure.run(targets, in: ledger, output)
+        let exceptions = try await ledger.erasureExceptions(ofCustomer: name, targets: targets)
+        try await erasure.run(targets, leaving: exceptions, in: ledger, output)
     }
 }
 
@@ -170,6 +176,14 @@ struct EraseSubscriptionCommand: AsyncParsableCommand {
 private struct ErasureDocument: Encodable {
     let erased: Bool
     let erasures: [Line]
+    /// What counts as the customer's and stays.
+    let left: [Left]
+
+    struct Left: Encodable {
+        let originalTransactionId: String
+        let environment: String
+        let reason: String
+    }
 
     struct Line: Encodable {
         let position: PositionValue?
@@ -182,8 +196,20 @@ private struct ErasureDocument: Encodable {
         let evidence: String
     }
 
-    init(_ erasures: [StreamErasure], isDone: Bool, lanes: LaneCount) {
+    init(
+        _ erasures: [StreamErasure],
+        leaving exceptions: [ErasureException],
+        isDone: Bool,
+        lanes: LaneCount
+    ) {
         erased = isDone
+        left = exceptions.map { exception in
+            Left(
+                originalTransactionId: exception.stream.originalTransactionId,
+                environment: exception.stream.environment.word,
+                reason: exception.words
+            )
+        }
         self.erasures = erasures.map { done in
             Line(
                 position: done.position.map { PositionValue($0, lanes: lanes) },
@@ -237,5 +263,22 @@ private struct ErasureDocument: Encodable {
                 + "remove them now, run as a member of ledger_owner: VACUUM FULL ledger.event, "
                 + "ledger.confirmation, ledger.evidence (appends and reads wait while it runs)"
         )
+    }
+}
+
+extension ErasureException {
+    /// For people.
+    fileprivate var words: String {
+        let why =
+            switch reason {
+            case .otherTokens(let tokens):
+                "it has another app account token (\(tokens.joined(separator: ", ")))"
+            case .sharedWith(let tokens):
+                "it has no token and counts as much for token \(tokens.joined(separator: ", "))"
+            case .severalCustomers(let customers):
+                "it is joined to several customers (\(customers.joined(separator: ", ")))"
+            }
+        return "not erased: \(stream.originalTransactionId) (\(stream.environment)): \(why). To "
+            + "erase it too, link it to the customer first, or erase it as a subscription"
     }
 }

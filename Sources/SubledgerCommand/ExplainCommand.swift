@@ -23,13 +23,7 @@ struct ExplainCommand: AsyncParsableCommand {
     var at: Instant?
 
     @Option(
-        help: ArgumentHelp(
-            "Use only what the log knew then: an offset, lane:offset pairs, or an instant.",
-            discussion: """
-                A position inside a commit counts to the commit's end: nothing was ever answered \
-                from a part of one.
-                """
-        ),
+        help: Clock.knownAtHelp,
         transform: Clock.knownAt
     )
     var knownAt: KnownAt = .latest
@@ -56,7 +50,7 @@ struct ExplainCommand: AsyncParsableCommand {
     }
 
     private func answer(in ledger: Ledger, at instant: Instant) async throws -> ExplanationAnswer {
-        let used = try await knownAt.toEndsOfCommits(in: ledger.log)
+        let used = try await ledger.log.wholeCommits(knownAt)
         let asked = try await customer.ask(ledger, at: instant, knownAt: used)
         return try await ExplanationAnswer(
             about: asked,

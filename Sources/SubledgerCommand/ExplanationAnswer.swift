@@ -199,7 +199,8 @@ extension ExplanationAnswer {
                     originalTransactionId: asked.id
                 ),
                 under: policy,
-                catalogues
+                catalogues,
+                tenures: asked.tenures
             ),
             askedKnownAt: askedKnownAt ?? knownAt,
             now: now,

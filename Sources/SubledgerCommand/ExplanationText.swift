@@ -68,17 +68,23 @@ struct ExplanationText {
 
     private func reason(_ given: AccessAnswer) -> String {
         switch given {
-        case .access(let row): "\(row.kind.rawValue) \(span(row))"
-        case .owned(let purchase): "owned: \(span(purchase))"
+        case .access(let row): "\(row.kind.rawValue) \(span(row))\(app(of: row.stream))"
+        case .owned(let purchase): "owned: \(span(purchase))\(app(of: purchase.stream))"
         case .notOwned(let reason, let purchase): "\(reason.words): \(span(purchase))"
         case .none(_, nil) where answer.customer.erasures.tookEverything:
             "not known any more: it was erased"
         case .none(.notKnownYet, nil) where answer.customer.histories.isEmpty:
             "no subscription was theirs at that instant"
         case .none(let reason, nil): reason.words
-        case .none(.expired, let row?) where row.kind == .grace: "grace ended: \(span(row))"
-        case .none(let reason, let row?): "\(reason.words): \(span(row))"
+        case .none(.expired, let row?) where row.kind == .grace:
+            "grace ended: \(span(row))\(app(of: row.stream))"
+        case .none(let reason, let row?): "\(reason.words): \(span(row))\(app(of: row.stream))"
         }
+    }
+
+    // As in `access`; empty where nothing names one.
+    private func app(of stream: StreamID) -> String {
+        answer.customer.grounds.bundleId(of: stream).map { ", app \($0)" } ?? ""
     }
 
     private func span(_ row: ActivePeriod) -> String {

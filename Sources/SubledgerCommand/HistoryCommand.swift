@@ -46,7 +46,7 @@ struct HistoryCommand: AsyncParsableCommand {
         let stream = try await question.stream(in: log)
         let lane = log.identity.lanes.lane(of: stream.originalTransactionId)
         let recorded = try await log.recordedHistory(of: stream)
-            .cut(to: question.knownAt, lane: lane)
+            .cut(to: try await log.wholeCommits(question.knownAt, lane: lane), lane: lane)
         var history = recorded.latest
         let effects = EventEffects.byPosition(recorded)
         let wishes = WishEffects(recorded.latest)

@@ -156,7 +156,7 @@ extension KnownStatement {
     private static func renewal(_ row: RenewalState) -> KnownStatement {
         var words = [
             "status \(row.status), charge \(row.charge.rawValue), \(row.validFrom.clock) → "
-                + (row.validTo?.clock ?? "until further notice"),
+                + (row.validTo?.clock ?? "until further notice")
         ]
         if let isOn = row.isAutoRenewOn { words.append("auto-renew \(isOn ? "on" : "off")") }
         if let product = row.autoRenewProductId { words.append("next \(product)") }

@@ -5,7 +5,7 @@ import Events
 /// How much of the log a question about the whole ledger may use.
 struct LedgerKnowledgeOptions: ParsableArguments {
     @Option(
-        help: "Use only what the log knew then: an offset, lane:offset pairs, or an instant.",
+        help: Clock.knownAtHelp,
         transform: Clock.knownAt
     )
     var knownAt: KnownAt = .latest

@@ -103,7 +103,7 @@ struct StreamOptions: ParsableArguments {
     var environment: String?
 
     @Option(
-        help: "Use only what the log knew then: an offset, lane:offset pairs, or an instant.",
+        help: Clock.knownAtHelp,
         transform: Clock.knownAt
     )
     var knownAt: KnownAt = .latest
@@ -123,7 +123,7 @@ struct StreamOptions: ParsableArguments {
     ) async throws -> StreamID {
         let found = try await log.environments(of: originalTransactionId)
         let chosen = environment.map(Environment.init)
-        let matching = chosen.map { wanted in found.filter { $0 == wanted } } ?? found
+        let matching = chosen.map { wanted in found.filter { $0 == wanted } } ?? found.preferred
         guard let first = matching.first else {
             let known = found.map(\.word).joined(separator: ", ")
             throw Failure(
@@ -166,6 +166,15 @@ extension StreamOptions {
 
 /// Reads the two clocks of a question.
 enum Clock {
+    /// What `--known-at` means in every question.
+    static let knownAtHelp = ArgumentHelp(
+        "Use only what the log knew then: an offset, lane:offset pairs, or an instant.",
+        discussion: """
+            A position inside a commit counts to the commit's end: nothing was ever answered from \
+            a part of one.
+            """
+    )
+
     static func knownAt(_ text: String) throws -> KnownAt {
         guard let value = KnownAt(text) else {
             throw ValidationError(

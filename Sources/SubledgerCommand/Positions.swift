@@ -90,18 +90,6 @@ struct PositionVector {
 }
 
 extension KnownAt {
-    /// The bound with every position moved to the end of the commit in which it lies; positions that
-    /// the log does not have stay, for the checks to refuse.
-    func toEndsOfCommits(in log: EventLog) async throws -> KnownAt {
-        guard case .offsets(let offsets) = self else { return self }
-        var ends = offsets
-        for (lane, offset) in offsets where offset > 0 {
-            let commit = try await log.newestCommit(lane: lane, knownAt: self)
-            ends[lane] = max(offset, commit?.offset ?? offset)
-        }
-        return .offsets(ends)
-    }
-
     /// The bound as `--known-at` takes it.
     func text(lanes: LaneCount) -> String {
         if case .offsets(let offsets) = self { return PositionVector(offsets).text(lanes: lanes) }

@@ -152,8 +152,8 @@ struct PeriodsDocument: Encodable {
         var table = TextTable(["from", "to", "kind", "ended", "product", "because of"])
         for row in rows {
             table.add([
-                row.validFrom.clock, row.validTo.clock, row.kind.rawValue, row.endWords(at: instant),
-                row.productWords, row.positions.marks(lanes: lanes),
+                row.validFrom.clock, row.validTo.clock, row.kind.rawValue,
+                row.endWords(at: instant), row.productWords, row.positions.marks(lanes: lanes),
             ])
         }
         Terminal.print(table.text)

@@ -31,7 +31,7 @@ struct ReplayCommand: AsyncParsableCommand {
         let stream = try await question.stream(in: log)
         let lane = log.identity.lanes.lane(of: stream.originalTransactionId)
         let history = try await log.recordedHistory(of: stream)
-            .cut(to: question.knownAt, lane: lane)
+            .cut(to: try await log.wholeCommits(question.knownAt, lane: lane), lane: lane)
         try await ErasureMarks.tell(of: [stream], in: log)
         try await question.printSiblings(of: stream, in: log)
         await log.close()

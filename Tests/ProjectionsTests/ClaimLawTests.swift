@@ -64,6 +64,24 @@ import Testing
     }
 
     @Test(arguments: UInt64(1)...200)
+    func `a link takes nothing from a customer before it begins`(seed: UInt64) {
+        var random = RandomClaims(seed: seed)
+        let facts = random.facts(16)
+        let all = MemoryLedger([facts])
+        for day in 1...8 {
+            let instant = RandomClaims.day(day - 1)
+            let earlier = MemoryLedger([facts.filter { $0.kind != .link || $0.asOf <= instant }])
+            for name in RandomClaims.customers {
+                // A token that two customers share later stays with none of them.
+                let had = earlier.customer(name).streams(ownedAt: instant)
+                    .filter(\.tokens.isEmpty).map(\.stream)
+                let has = all.customer(name).streams(ownedAt: instant).map(\.stream)
+                #expect(Set(had).isSubset(of: has), "seed \(seed), day \(day), \(name)")
+            }
+        }
+    }
+
+    @Test(arguments: UInt64(1)...200)
     func `at no time a subscription is two customers'`(seed: UInt64) {
         var random = RandomClaims(seed: seed)
         let ledger = MemoryLedger([random.facts(16)])

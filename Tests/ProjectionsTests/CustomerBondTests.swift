@@ -194,4 +194,77 @@ import Testing
         )
         #expect(try self.customer(text, "anna").ground(of: first).map { $0 != .named } ?? false)
     }
+
+    private func owned(_ text: String, _ name: String, _ days: [String]) throws -> [[String]] {
+        let customer = try customer(text, name)
+        return try days.map { day in
+            customer.streams(ownedAt: try TimelineText.instant(day))
+                .map(\.stream.originalTransactionId)
+        }
+    }
+
+    @Test
+    func `a link takes a subscription from a bond when it begins, and an unlink brings it back`()
+        throws
+    {
+        let before = """
+            3101 @07-02 buys month 01-01 receipt
+            3102 @07-02 buys year 07-01 receipt
+            3101 @01-01 link leo
+            """
+        let linked = before + "\n3102 @09-01 link mia"
+        let unlinked = linked + "\n3102 @10-01 unlink"
+        let days = ["02-01", "08-01", "09-01", "10-01", "12-01"]
+        let both = ["3101", "3102"]
+        #expect(try owned(before, "leo", days) == [both, both, both, both, both])
+        #expect(try owned(linked, "leo", days) == [both, both, ["3101"], ["3101"], ["3101"]])
+        #expect(try owned(linked, "mia", days) == [[], [], ["3102"], ["3102"], ["3102"]])
+        #expect(try owned(unlinked, "leo", days) == [both, both, ["3101"], both, both])
+        #expect(try owned(unlinked, "mia", days) == [[], [], ["3102"], [], []])
+        let leo = try customer(unlinked, "leo")
+        let times = leo.tenures(of: ClaimText.stream("3102"))
+        #expect(times.map(\.upperBound).first == (try TimelineText.instant("09-01")))
+        #expect(times.map(\.lowerBound).last == (try TimelineText.instant("10-01")))
+        #expect(times.count == 2)
+    }
+
+    @Test func `what a link makes ambiguous is ambiguous from then on`() throws {
+        let text = """
+            3101 @07-02 buys month 01-01 receipt
+            3102 @07-02 buys year 07-01 receipt
+            3103 @07-02 buys news 07-01 receipt
+            3101 @01-01 link leo
+            3102 @09-01 link mia
+            """
+        let days = ["08-01", "09-01"]
+        #expect(try owned(text, "leo", days) == [["3101", "3102", "3103"], ["3101"]])
+        #expect(try owned(text, "mia", days) == [[], ["3102"]])
+        #expect(try owned(text, "3103", days).map { $0.contains("3103") } == [true, true])
+    }
+
+    @Test func `a migration is named from both sides`() throws {
+        let new = "5002 @05-01 buys month 04-01 previous=5001"
+        let both = "5001 @01-01 buys month 01-01\n" + new
+        let (first, second) = (ClaimText.stream("5001"), ClaimText.stream("5002"))
+        let bond = CustomerBond.previousOriginalTransactionId("5001")
+        for text in [both, new] {
+            let old = try customer(text, "5001")
+            #expect(old.ground(of: second) == .bond(bond, with: first))
+        }
+        #expect(try customer(both, "5001").ground(of: first) == .named)
+        #expect(try customer(both, "5002").ground(of: first) == .bond(bond, with: second))
+    }
+
+    @Test func `tokens that one receipt joins are one customer's, and named`() throws {
+        let text = """
+            3301 @07-02 buys month 01-01 receipt token=t1
+            3302 @07-02 buys year 07-01 receipt token=t2
+            3303 @07-02 buys news 07-01 receipt
+            """
+        let customer = try customer(text, "t1")
+        let others = customer.streams.map { customer.otherTokens(than: $0) }
+        #expect(others == [["t2"], ["t1"], []])
+        let linked = try self.customer(text + "\n3302 @07-03 link mia", "t1")
+        #expect(linked.streams.allSatisfy { linked.otherTokens(than: $0).isEmpty })
+    }
 }

@@ -1,0 +1,16 @@
+extension Customer {
+    /// App account tokens of the customer's other subscriptions, where a subscription has none of
+    /// them: two accounts of the app that Apple's account joins.
+    ///
+    /// Empty for a subscription without a token, and where a link decides: what Apple says joins,
+    /// and only a link overrules it.
+    public func otherTokens(than stream: CustomerStream) -> [String] {
+        guard stream.claims.linkedCustomer == nil, !stream.tokens.isEmpty else { return [] }
+        let own = Set(stream.tokens.map(TokenValue.init))
+        let others = streams.filter { other in
+            other.stream != stream.stream && other.claims.linkedCustomer == nil
+                && own.isDisjoint(with: other.tokens.map(TokenValue.init))
+        }
+        return TokenValue.unique(others.flatMap(\.tokens))
+    }
+}

@@ -1,0 +1,75 @@
+internal import Events
+
+/// When each subscription was one customer's: from one change of the claims to the next.
+///
+/// Theirs is what a link gave to them then. What no link gave to anybody is theirs by a bond, as the
+/// parties of that instant say (`CustomerParties`), or where it had one of their tokens. Who asks by
+/// a name that belongs to no customer has what the bonds of then join to it.
+struct CustomerTimes {
+    /// The first instants of the stretches but the first, which has none; ascending.
+    let changes: [Instant]
+    /// The places of what was theirs, by stretch: one more than there are changes.
+    let owned: [Set<Int>]
+
+    /// The times of a customer.
+    ///
+    /// - Parameters:
+    ///   - all: The subscriptions, in the order of `StreamID`.
+    ///   - sharers: What joins them.
+    ///   - customerId: The app's own name; nil for a party without one.
+    ///   - members: The places of what is the party's after all that is known.
+    ///   - tokens: The tokens that are nobody else's.
+    init(
+        _ all: [CustomerStream],
+        _ sharers: BondSharers,
+        customerId: String?,
+        members: Set<Int>,
+        tokens: [String]
+    ) {
+        let links = all.flatMap(\.claims.links).filter { !$0.isContested }
+        let linkChanges = Set(links.map(\.from) + links.compactMap(\.to))
+        let tokenChanges = all.flatMap { $0.claims.tokens.map(\.from) }
+        changes = linkChanges.union(tokenChanges).sorted()
+        let values = Set(tokens.map(TokenValue.init))
+        let start = Instant(milliseconds: .min)
+        // A token that changes moves no party.
+        var parties = CustomerParties(all, sharers, at: start)
+        owned = ([start] + changes).map { instant in
+            if linkChanges.contains(instant) {
+                parties = CustomerParties(all, sharers, at: instant)
+            }
+            let groups = Set(members.compactMap { parties.groups[$0] })
+            return Set(
+                all.indices.filter { index in
+                    let token = all[index].claims.token(at: instant).map(TokenValue.init)
+                    let hasToken = token.map(values.contains) ?? false
+                    let customer: FieldValue?
+                    if case .customer(let text) = parties.parties[index] {
+                        customer = text
+                    } else {
+                        customer = nil
+                    }
+                    let isUnlinked = parties.groups[index] != nil
+                    guard let customerId else {
+                        let isJoined = parties.groups[index].map(groups.contains) ?? false
+                        return isUnlinked && (hasToken || isJoined)
+                    }
+                    return customer.map { $0 == .text(customerId) } ?? (isUnlinked && hasToken)
+                }
+            )
+        }
+    }
+
+    /// What was theirs at an instant.
+    func owned(at instant: Instant) -> Set<Int> {
+        owned[changes.firstIndex { $0 > instant } ?? changes.count]
+    }
+
+    /// The stretches in which one was theirs: half-open, ascending, touching ones merged.
+    func stretches(of index: Int) -> [Range<Instant>] {
+        let edges = [Instant(milliseconds: .min)] + changes + [Instant(milliseconds: .max)]
+        return zip(edges, edges.dropFirst()).enumerated()
+            .filter { owned[$0.offset].contains(index) }
+            .map { $0.element.0..<$0.element.1 }.merged
+    }
+}
