@@ -2,8 +2,8 @@ internal import Events
 
 /// Writes rows, value by value, in the form that `ProjectionRow` keeps.
 ///
-/// One writer serves all rows of a timeline, one after the other: its memory is that of the row that
-/// is being written, and of the next one again.
+/// One writer serves all rows of a timeline, one after the other: its memory is that of the row
+/// that is being written, and of the next one again.
 struct RowWriter: ~Copyable {
     // Raw memory, because a row has dozens of values of a few bytes, and an array would check more
     // for each than it takes to write it. Nothing is written beyond it: see `begin`.

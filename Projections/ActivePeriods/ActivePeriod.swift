@@ -77,13 +77,14 @@ public struct ActivePeriod: Hashable, Sendable {
         case expired
         /// Another purchase took its place.
         case upgraded
-        /// Apple took it back before its end: access until then, nothing after, and nothing revived.
+        /// Apple took it back before its end: access until then, nothing after, and nothing
+        /// revived.
         case refunded
         /// Family sharing ended (app-store.md §G-33).
         case revoked
-        /// It had not ended when Apple last spoke of the subscription: its end lies after the newest
-        /// date that Apple signed. No clock decides, so it stays open until Apple speaks again;
-        /// readers compare `validTo` with their own clock.
+        /// It had not ended when Apple last spoke of the subscription: its end lies after the
+        /// newest date that Apple signed. No clock decides, so it stays open until Apple speaks
+        /// again; readers compare `validTo` with their own clock.
         case open
     }
 }

@@ -9,8 +9,8 @@ internal import Events
 /// 2. the start of the next purchase;
 /// 3. the date Apple set, which is never computed;
 /// 4. the first later snapshot that knows no grace any more;
-/// 5. the first later snapshot with auto-renewal off, for cancelling ends a grace at once. That is a
-///    guess, so Apple's own word has precedence: where the status it signed at that instant is still
+/// 5. the first later snapshot with auto-renewal off, for cancelling ends a grace at once. That is
+///    a guess, so Apple's own word has precedence: where the status it signed at that instant is still
 ///    4, the grace goes on (https://developer.apple.com/documentation/appstoreservernotifications/status).
 ///
 /// Nowhere else does a signed status decide: where it differs, `report drift` shows it

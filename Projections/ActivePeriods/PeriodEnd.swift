@@ -24,8 +24,8 @@ struct Cut {
 extension PeriodEnd {
     /// The end of a purchase of these with that cut.
     ///
-    /// Where Apple signed several revocation dates of a purchase the one it signed last stands, as for
-    /// every field: it is the date of the refund as Apple knows it now
+    /// Where Apple signed several revocation dates of a purchase the one it signed last stands, as
+    /// for every field: it is the date of the refund as Apple knows it now
     /// (https://developer.apple.com/documentation/appstoreserverapi/revocationdate); what was known
     /// before stays known as of then.
     /// A refunded successor cuts too: an upgraded period is never revived (app-store.md §G-27).
@@ -43,8 +43,8 @@ extension PeriodEnd {
             .suspended(by: purchase.suspensions, under: policy, citing: &citations)
     }
 
-    /// The same without the access of the times in which Apple had taken the purchase back, where the
-    /// policy does not undo them.
+    /// The same without the access of the times in which Apple had taken the purchase back, where
+    /// the policy does not undo them.
     func suspended(
         by suspensions: @autoclosure () -> [Suspension],
         under policy: AccessPolicy,

@@ -31,7 +31,8 @@ public struct StreamAnomaly: Hashable, Sendable {
         case emptyPeriod = "empty_period"
     }
 
-    /// Fewest immediate changes of one window that are a loop: two may be a change of mind and back.
+    /// Fewest immediate changes of one window that are a loop: two may be a change of mind and
+    /// back.
     public static let loopChangesMin = 3
 
     /// The window of a loop in milliseconds: 30 days, the length of most periods.

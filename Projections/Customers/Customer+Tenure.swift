@@ -10,8 +10,8 @@ extension Customer {
         return found
     }
 
-    /// When the subscriptions that are theirs at an instant stop being theirs, as far as that is known:
-    /// the first change after it; those without one are left out.
+    /// When the subscriptions that are theirs at an instant stop being theirs, as far as that is
+    /// known: the first change after it; those without one are left out.
     public func tenureEnds(after instant: Instant) -> [StreamID: Instant] {
         tenures(at: instant).compactMapValues { tenure in
             tenure.upperBound == Instant(milliseconds: .max) ? nil : tenure.upperBound

@@ -4,9 +4,10 @@ public import Events
 /// of support are answered from.
 ///
 /// A customer is asked for by any of their names: the app's own, as links state it, an app account
-/// token, an `appTransactionId`, a transaction id or an original transaction id. Which subscriptions
-/// are theirs is decided by `CustomerParties`; whose each was at a time by `StreamClaims`.
-/// Subscriptions of different environments are never joined (DESIGN §2, promise 10).
+/// token, an `appTransactionId`, a transaction id or an original transaction id. Which
+/// subscriptions are theirs is decided by `CustomerParties`; whose each was at a time by
+/// `StreamClaims`. Subscriptions of different environments are never joined (DESIGN §2, promise
+/// 10).
 public struct Customer: Sendable {
     /// The name that was asked for.
     public let name: String
@@ -19,11 +20,11 @@ public struct Customer: Sendable {
     public let tokens: [String]
     /// Their subscriptions, by `StreamID`; see `streams(ownedAt:)` for those of a time.
     public let streams: [CustomerStream]
-    /// Subscriptions of others that were theirs once, by a link or a bond, or that they claim in vain,
-    /// by `StreamID`.
+    /// Subscriptions of others that were theirs once, by a link or a bond, or that they claim in
+    /// vain, by `StreamID`.
     public let related: [CustomerStream]
-    /// Subscriptions, of `streams` or only akin to them, that lead to several customers and so count
-    /// for none of them, by `StreamID`.
+    /// Subscriptions, of `streams` or only akin to them, that lead to several customers and so
+    /// count for none of them, by `StreamID`.
     public let ambiguous: [Ambiguity]
 
     private let grounds: [StreamID: CustomerGround]
@@ -41,8 +42,8 @@ public struct Customer: Sendable {
     /// The customer of a name among subscriptions.
     ///
     /// A name is looked for among links first, then among tokens, original transaction ids,
-    /// transaction ids and `appTransactionId`s; of several subscriptions with one transaction id the
-    /// first by `StreamID` counts. The answer is right if the subscriptions are all that share
+    /// transaction ids and `appTransactionId`s; of several subscriptions with one transaction id
+    /// the first by `StreamID` counts. The answer is right if the subscriptions are all that share
     /// anything with the answer's; more do no harm, and any order gives the same.
     public init(_ name: String, in environment: Environment, among all: [CustomerStream]) {
         let all = all.filter { $0.stream.environment == environment }
@@ -100,9 +101,9 @@ public struct Customer: Sendable {
     ///
     /// Theirs is what a link gave to the customer then; else what had one of their tokens then, or
     /// what a bond joined to them then. A link overrules a bond from the instant for which it holds
-    /// until its unlink, and a link that begins later changes nothing of before: until then, and from
-    /// the unlink on, the bond stands. A subscription that shares nothing with another one and has no
-    /// token is theirs only while their link holds, once one names it. What leads to several
+    /// until its unlink, and a link that begins later changes nothing of before: until then, and
+    /// from the unlink on, the bond stands. A subscription that shares nothing with another one and
+    /// has no token is theirs only while their link holds, once one names it. What leads to several
     /// customers at that instant is none of theirs, and stays with its token.
     public func streams(ownedAt instant: Instant) -> [CustomerStream] {
         times.owned(at: instant).sorted().map { all[$0] }
@@ -110,8 +111,8 @@ public struct Customer: Sendable {
 
     /// When a subscription was theirs: half-open, ascending, none touching.
     ///
-    /// The first instant of all time is written as the least `Instant`, the end that is not known as
-    /// the greatest.
+    /// The first instant of all time is written as the least `Instant`, the end that is not known
+    /// as the greatest.
     public func tenures(of stream: StreamID) -> [Range<Instant>] {
         all.firstIndex { $0.stream == stream }.map(times.stretches) ?? []
     }

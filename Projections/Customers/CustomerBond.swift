@@ -3,8 +3,8 @@ public import Events
 /// Something that two subscriptions of one customer have in common.
 ///
 /// A bond is what Apple said, and joins subscriptions that no link gives to anybody; a link to
-/// somebody else wins for its subscription while it holds (`CustomerParties`). Members of a family share none of
-/// them: each has transactions, receipts and an `appTransactionId` of their own
+/// somebody else wins for its subscription while it holds (`CustomerParties`). Members of a family
+/// share none of them: each has transactions, receipts and an `appTransactionId` of their own
 /// (developer.apple.com/documentation/storekit/supporting-family-sharing-in-your-app).
 public enum CustomerBond: Sendable {
     /// An app account token, which the app gave Apple with a purchase of both.
@@ -13,9 +13,10 @@ public enum CustomerBond: Sendable {
     /// downloads the app, and for each member of a family
     /// (developer.apple.com/documentation/storekit/apptransaction/apptransactionid).
     case appTransactionId(String, bundleId: String)
-    /// One app receipt, verifyReceipt response or version 1 notification, by its SHA-256: Apple makes
-    /// a receipt for the customer whose device or whose purchase asks for it, also for a member of a
-    /// family (developer.apple.com/documentation/appstorereceipts/in_app_ownership_type).
+    /// One app receipt, verifyReceipt response or version 1 notification, by its SHA-256: Apple
+    /// makes a receipt for the customer whose device or whose purchase asks for it, also for a
+    /// member of a family
+    /// (developer.apple.com/documentation/appstorereceipts/in_app_ownership_type).
     case appReceipt(Digest)
     /// A transaction id, under which a purchase of both was seen.
     case transactionId(String)
@@ -48,7 +49,8 @@ public enum CustomerBond: Sendable {
         }
     }
 
-    // The strongest words about a person first: a bond that is named is the first of those there are.
+    // The strongest words about a person first: a bond that is named is the first of those there
+    // are.
     private var rank: Int {
         switch self {
         case .appAccountToken: 0
@@ -94,9 +96,9 @@ extension CustomerStream {
     /// What may join it to other subscriptions.
     ///
     /// Of a subscription whose customer was erased nothing does but a token that came later: what
-    /// Apple still says of it, under ids that stay, brings nobody back. A consumable is joined to its
-    /// account by no receipt and no `appTransactionId`: it gives no access, and a person may have
-    /// bought more of them than an answer takes.
+    /// Apple still says of it, under ids that stay, brings nobody back. A consumable is joined to
+    /// its account by no receipt and no `appTransactionId`: it gives no access, and a person may
+    /// have bought more of them than an answer takes.
     public var bonds: [CustomerBond] {
         let tokens = TokenValue.unique(tokens).map { CustomerBond.appAccountToken($0) }
         guard !isCustomerErased else { return tokens }

@@ -2,8 +2,8 @@ public import Events
 
 /// Why a subscription counts among those of a customer: what an answer about it rests on.
 public enum CustomerGround: Hashable, Sendable {
-    /// It has the name that was asked for: as its own id, as one of its transactions', as its token or
-    /// as its `appTransactionId`.
+    /// It has the name that was asked for: as its own id, as one of its transactions', as its token
+    /// or as its `appTransactionId`.
     ///
     /// What continues the subscription of that name has another one: there a bond is named.
     case named
@@ -16,8 +16,9 @@ public enum CustomerGround: Hashable, Sendable {
 /// Finds the shortest way from what was asked for to each subscription.
 ///
 /// From those that have the name, over bonds; then from those that a link gives to the customer, or
-/// once gave: a subscription that was theirs once may be what holds two of theirs together. Steps are
-/// taken in the order of `StreamID` and of bonds, so that a set of subscriptions has one answer.
+/// once gave: a subscription that was theirs once may be what holds two of theirs together. Steps
+/// are taken in the order of `StreamID` and of bonds, so that a set of subscriptions has one
+/// answer.
 struct GroundFinder {
     private(set) var grounds: [StreamID: CustomerGround] = [:]
 

@@ -8,8 +8,8 @@ public struct CustomerStream: Sendable {
     public let timeline: Timeline
     /// Who claimed it.
     public let claims: StreamClaims
-    /// The app receipts, verifyReceipt responses and version 1 notifications that proved or confirmed
-    /// anything of it, by their digests; see `CustomerBond.appReceipt`.
+    /// The app receipts, verifyReceipt responses and version 1 notifications that proved or
+    /// confirmed anything of it, by their digests; see `CustomerBond.appReceipt`.
     public let receipts: [Digest]
     /// Every transaction id under which a purchase of it was seen, by UTF-8.
     public let transactionIds: [String]
@@ -97,7 +97,8 @@ extension CustomerStream.AppTransaction {
 }
 
 extension Event {
-    /// Whether what identifies the subscription's customer was erased here, as far as the event knows.
+    /// Whether what identifies the subscription's customer was erased here, as far as the event
+    /// knows.
     ///
     /// Of a link only what it stated is gone: the subscription may belong to somebody else.
     fileprivate var tellsOfErasedCustomer: Bool {

@@ -2,9 +2,9 @@ internal import Events
 
 /// When each subscription was one customer's: from one change of the claims to the next.
 ///
-/// Theirs is what a link gave to them then. What no link gave to anybody is theirs by a bond, as the
-/// parties of that instant say (`CustomerParties`), or where it had one of their tokens. Who asks by
-/// a name that belongs to no customer has what the bonds of then join to it.
+/// Theirs is what a link gave to them then. What no link gave to anybody is theirs by a bond, as
+/// the parties of that instant say (`CustomerParties`), or where it had one of their tokens. Who
+/// asks by a name that belongs to no customer has what the bonds of then join to it.
 struct CustomerTimes {
     /// The first instants of the stretches but the first, which has none; ascending.
     let changes: [Instant]

@@ -2,9 +2,9 @@ internal import Events
 
 /// Reads links as claims, one after the other on the operator's clock.
 ///
-/// A link holds until an unlink. A link to another customer meanwhile contests it and moves nothing:
-/// who has the subscription is decided by somebody who unlinks it first, never by who came last
-/// (app-store.md §G-37). Of one instant the unlink comes first, so that an
+/// A link holds until an unlink. A link to another customer meanwhile contests it and moves
+/// nothing: who has the subscription is decided by somebody who unlinks it first, never by who came
+/// last (app-store.md §G-37). Of one instant the unlink comes first, so that an
 /// unlink and a link of the same instant are a transfer; of several customers of one instant the
 /// greatest by UTF-8 has it, as in `Assertion.outranks`.
 struct LinkClaims {

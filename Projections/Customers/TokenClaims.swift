@@ -5,8 +5,8 @@ internal import Events
 /// A purchase carries its token from its start, and claims the subscription once: when Apple signs
 /// an old purchase again, in a poll years later, that says nothing about who has it now. Only a
 /// token that changes claims anew, as of the statement that changed it (the endpoint Set App
-/// Account Token; a crossgrade from another login makes a purchase with another token). Renewal info
-/// has no start, so it claims as of its statement.
+/// Account Token; a crossgrade from another login makes a purchase with another token). Renewal
+/// info has no start, so it claims as of its statement.
 struct TokenClaims {
     /// Tokens in their order, neighbours different.
     private(set) var claims: [TokenClaim] = []

@@ -115,8 +115,8 @@ private struct Past {
         return found
     }
 
-    // Cancelling ends a grace at once, though its date may still be told, unless Apple's status says
-    // otherwise (app-store.md §G-22).
+    // Cancelling ends a grace at once, though its date may still be told, unless Apple's status
+    // says otherwise (app-store.md §G-22).
     private func promisesGrace(_ content: Content) -> Bool {
         guard let date = content.instant(.gracePeriodExpiresDate), asOf < date else { return false }
         return content.integer(.autoRenewStatus) != 0
@@ -125,8 +125,8 @@ private struct Past {
 }
 
 extension Timeline {
-    /// What a signed status 5 disagrees with since the revocation has a later date; nil where it has
-    /// not, or where the subscription counts as revoked then all the same.
+    /// What a signed status 5 disagrees with since the revocation has a later date; nil where it
+    /// has not, or where the subscription counts as revoked then all the same.
     fileprivate func movedRevocation(from event: Event) -> DriftReport.Disagreement? {
         let (fact, asOf) = (event.fact, event.fact.asOf)
         guard fact.kind == .notification,

@@ -19,7 +19,8 @@ public struct AccessPeriod: Hashable, Sendable {
 }
 
 extension AccessPeriod {
-    /// What is left of it where it gives no access from an instant on; nil where it begins then or later.
+    /// What is left of it where it gives no access from an instant on; nil where it begins then or
+    /// later.
     func ending(by end: Instant) -> AccessPeriod? {
         period.ending(by: end).map { period in
             AccessPeriod(
@@ -88,7 +89,8 @@ extension Purchase {
 }
 
 extension ActivePeriod {
-    /// What is left of it where it gives no access from an instant on; nil where it begins then or later.
+    /// What is left of it where it gives no access from an instant on; nil where it begins then or
+    /// later.
     func ending(by end: Instant) -> ActivePeriod? {
         guard end < validTo else { return self }
         guard validFrom < end else { return nil }

@@ -19,7 +19,8 @@ public struct Entitlement: Sendable {
     /// The entitlement of these subscriptions of one customer, in whatever order they come, each
     /// once; those of other environments do not count.
     ///
-    /// `tenureEnds` names when subscriptions stop being the customer's: they give no access from then.
+    /// `tenureEnds` names when subscriptions stop being the customer's: they give no access from
+    /// then.
     public init(
         _ timelines: [Timeline],
         environment: Environment = .production,

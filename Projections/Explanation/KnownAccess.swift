@@ -20,8 +20,8 @@ struct KnownAccess {
 
     /// The steps of a history; with a product only what is of it counts.
     ///
-    /// Of a subscription that was the customer's for a time only, `tenure` is that time: periods end
-    /// with it, as in `Entitlement`, and no access before or after it was theirs.
+    /// Of a subscription that was the customer's for a time only, `tenure` is that time: periods
+    /// end with it, as in `Entitlement`, and no access before or after it was theirs.
     init(
         _ history: RecordedHistory,
         product: String?,

@@ -22,7 +22,8 @@ public struct StateField: Hashable, Sendable {
     /// - Parameters:
     ///   - history: What is known.
     ///   - instant: The instant.
-    /// - Returns: The fields in the order in which people ask for them; none where nothing is known.
+    /// - Returns: The fields in the order in which people ask for them; none where nothing is
+    ///   known.
     public static func all(of history: StreamHistory, at instant: Instant) -> [StateField] {
         StateReading(Timeline(history), at: instant).fields
     }

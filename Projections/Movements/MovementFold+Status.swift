@@ -8,7 +8,8 @@ extension MovementFold {
             let earlier = Instant(milliseconds: after.from.milliseconds - 1)
             guard let index = newestPurchase(begunBy: earlier) else { continue }
             switch (before.status, after.status) {
-            // An announced grace may still be paid: what follows it is booked once Apple has spoken.
+            // An announced grace may still be paid: what follows it is booked once Apple has
+            // spoken.
             case (.gracePeriod, .billingRetry) where isUnreached(after): break
             case (.active, .gracePeriod), (.active, .billingRetry), (.gracePeriod, .billingRetry):
                 append(
@@ -23,9 +24,9 @@ extension MovementFold {
                 )
             case (.gracePeriod, .active), (.billingRetry, .active):
                 takeRecovery(from: before, at: after)
-            // After sixty days of silence a retry is over; it is booked once Apple has spoken again,
-            // for a row of the books needs an event of its day: until then the renewal may have been
-            // recovered by a payload that has not arrived, and no clock enters a fold.
+            // After sixty days of silence a retry is over; it is booked once Apple has spoken
+            // again, for a row of the books needs an event of its day: until then the renewal may
+            // have been recovered by a payload that has not arrived, and no clock enters a fold.
             case (_, .expired) where !isUnreached(after):
                 takeChurn(from: before, to: after, about: index)
             default: break

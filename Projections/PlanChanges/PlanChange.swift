@@ -33,11 +33,12 @@ public struct PlanChange: Hashable, Sendable {
     public let catalogueVersion: Int?
     /// Apple's `offerType` of the new purchase, or of the wish; nil for the standard price.
     public let offerType: Int64?
-    /// Whether the rest of the old period is given back: only where some of it was left, and was paid
-    /// for (https://developer.apple.com/documentation/storekit/handling-subscriptions-billing).
+    /// Whether the rest of the old period is given back: only where some of it was left, and was
+    /// paid for
+    /// (https://developer.apple.com/documentation/storekit/handling-subscriptions-billing).
     public let refundsPrevious: Bool
-    /// Whether nothing dates the wish, as in version 1 notifications: `requested` and `withdrawn` are
-    /// then lower bounds, and Apple may have been told of it and of its end in any order since.
+    /// Whether nothing dates the wish, as in version 1 notifications: `requested` and `withdrawn`
+    /// are then lower bounds, and Apple may have been told of it and of its end in any order since.
     public let isUndated: Bool
     /// What Apple probably gave back of the old period, in milliunits: an estimate by time, which
     /// Apple signed nowhere and no sum of money may hold; nil where nothing is given back, or it is

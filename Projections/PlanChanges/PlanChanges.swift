@@ -3,9 +3,9 @@ internal import Events
 /// Which product a subscription moved to, and which it was to move to.
 ///
 /// A purchase of another product than the one before is a change; a renewal statement that names
-/// another product than the current one is a wish for one (app-store.md §G-23, §G-25), and so is one
-/// whose `renewalBillingPlanType` differs from how the product is paid. A wish that comes true and
-/// its change are one row.
+/// another product than the current one is a wish for one (app-store.md §G-23, §G-25), and so is
+/// one whose `renewalBillingPlanType` differs from how the product is paid. A wish that comes true
+/// and its change are one row.
 public struct PlanChanges: Sendable {
     /// The changes, by first known instant, then products.
     public let rows: [PlanChange]
@@ -88,8 +88,8 @@ struct PlanCourse {
         return isBought ? .now : .nextRenewal
     }
 
-    // A free period has no rest to give back, nor has one that somebody else pays for, nor the grace
-    // and the retry after a period.
+    // A free period has no rest to give back, nor has one that somebody else pays for, nor the
+    // grace and the retry after a period.
     private func givesBack(_ previous: Purchase, to next: Purchase) -> Bool {
         var citations = Citations()
         let isFree =

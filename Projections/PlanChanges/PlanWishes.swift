@@ -5,8 +5,8 @@ internal import Events
 struct PlanWish {
     let fromProductId: String
     let toProductId: String
-    /// How the product is paid, and how it is to be paid, in Apple's words; nil where the wish is for
-    /// another product.
+    /// How the product is paid, and how it is to be paid, in Apple's words; nil where the wish is
+    /// for another product.
     let billingPlans: (from: String, to: String)?
     /// The first as-of that named the product.
     let requested: Instant
@@ -139,8 +139,8 @@ struct PlanWishes {
         isOpen = true
     }
 
-    // How the newest purchase of that product is paid, and how the next one is to be, where both are
-    // said: what is unknown is not another one
+    // How the newest purchase of that product is paid, and how the next one is to be, where both
+    // are said: what is unknown is not another one
     // (https://developer.apple.com/documentation/appstoreserverapi/renewalbillingplantype).
     private func billingPlans(_ sweep: Sweep, of product: String) -> (from: String, to: String)? {
         guard newest >= 0, case let purchase = course.purchase(newest),
@@ -201,7 +201,8 @@ struct PlanWishes {
 }
 
 extension PlanWish {
-    /// Whether a statement that names that product, and that way to pay where it says one, repeats it.
+    /// Whether a statement that names that product, and that way to pay where it says one, repeats
+    /// it.
     fileprivate func isSame(_ product: String, _ billingPlan: String?) -> Bool {
         guard byBytes(toProductId, product) == nil else { return false }
         guard let wished = billingPlans?.to, let billingPlan else { return true }

@@ -3,8 +3,8 @@ internal import Events
 /// The products that undated statements wish for, as version 1 notifications do: their as-of is the
 /// newest purchase's start as long as nothing later had happened (app-store.md §B.3).
 ///
-/// Several of one as-of were not made at once, and what bounds them orders them: buying a product sets
-/// it to renew, so a wish for another one was made after that.
+/// Several of one as-of were not made at once, and what bounds them orders them: buying a product
+/// sets it to renew, so a wish for another one was made after that.
 struct UndatedWishes {
     // By as-of, each product once, by bytes.
     private var products: [Instant: [String]] = [:]
@@ -26,8 +26,8 @@ struct UndatedWishes {
         }
     }
 
-    /// The products named at an instant, the current one first; nil where what was said then is dated,
-    /// or where nothing was.
+    /// The products named at an instant, the current one first; nil where what was said then is
+    /// dated, or where nothing was.
     func products(at asOf: Instant, after current: String?) -> [String]? {
         products[asOf].map { told in
             let isCurrent = { (product: String) in

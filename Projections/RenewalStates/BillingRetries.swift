@@ -26,7 +26,8 @@ struct BillingRetries {
         let isInRetry: Bool
         let isBillingError: Bool
         let isAutoRenewOff: Bool
-        /// Whether it leaves open how the expiry will end: it has happened, and was not charged yet.
+        /// Whether it leaves open how the expiry will end: it has happened, and was not charged
+        /// yet.
         let isUndecided: Bool
         let offset: Int64
     }
@@ -84,8 +85,8 @@ struct BillingRetries {
 
     /// The end of the retry in a gap, where it begins with one, citing what says so.
     ///
-    /// The gap's own end where the retry lasts to it; where Apple falls silent it ends after sixty days,
-    /// also where these reach beyond all that Apple said.
+    /// The gap's own end where the retry lasts to it; where Apple falls silent it ends after sixty
+    /// days, also where these reach beyond all that Apple said.
     func end(
         in gap: Gap,
         citing citations: inout Citations

@@ -29,8 +29,8 @@ public struct DueCharge: Hashable, Sendable {
 
     /// What is due at an instant or within that many milliseconds after it; nil where nothing is.
     ///
-    /// Pure: the instant comes from outside. What was refunded is not due, whatever Apple's last status
-    /// was: nothing is charged for it any more.
+    /// Pure: the instant comes from outside. What was refunded is not due, whatever Apple's last
+    /// status was: nothing is charged for it any more.
     public init?(_ timeline: Timeline, at instant: Instant, withinMilliseconds within: Int64) {
         if let date = timeline.newestCharge?.revocationDate, date <= instant { return nil }
         let states = RenewalStates(timeline)

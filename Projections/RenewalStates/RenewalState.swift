@@ -32,8 +32,8 @@ public struct RenewalState: Hashable, Sendable {
     public enum Charge: String, CaseIterable, Sendable {
         /// It is due when the period ends.
         case waiting
-        /// It was made before the period's end, which it may be for a day (app-store.md §G-14), and was
-        /// not given back.
+        /// It was made before the period's end, which it may be for a day (app-store.md §G-14), and
+        /// was not given back.
         case succeeded
         /// It could not be made, and is tried again for 60 days (app-store.md §G-18).
         case failed

@@ -80,7 +80,8 @@ struct StatusSpans {
         append(end, row.validTo, .active, row.positions)
     }
 
-    // The end of the grace in which the renewal that starts there was charged; nil where it was not.
+    // The end of the grace in which the renewal that starts there was charged; nil where it was
+    // not.
     private func recovery(at start: Instant) -> (end: Instant, citations: Citations)? {
         guard let graces = timeline.graces else { return nil }
         let said = timeline.purchases[startingAt: start].compactMap { $0.assertions.sorted.first }

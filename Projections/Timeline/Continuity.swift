@@ -3,8 +3,8 @@ internal import Events
 /// Which purchases carry a subscription on, and which begin it anew.
 ///
 /// A renewal, a recovery from billing retry and a change of plan carry it on; a purchase after a
-/// lapse begins it anew, under the same id (app-store.md §G-2, §G-16). Rests on `active_periods` and
-/// `renewal_states`, which must not rest on it.
+/// lapse begins it anew, under the same id (app-store.md §G-2, §G-16). Rests on `active_periods`
+/// and `renewal_states`, which must not rest on it.
 struct Continuity {
     /// How late a renewal may begin where nobody says what it was, in milliseconds: two minutes.
     ///
@@ -53,15 +53,15 @@ extension Timeline {
         guard index > 0, let accessEnd else { return false }
         let gap = purchase.purchaseDate.milliseconds - accessEnd.milliseconds
         if gap <= Continuity.renewalDelayMax { return true }
-        // Only a renewal begins in the very second in which the period before it naturally ends, also
-        // where that one was refunded (app-store.md §G-14).
+        // Only a renewal begins in the very second in which the period before it naturally ends,
+        // also where that one was refunded (app-store.md §G-14).
         if purchases[index - 1].expiresDate == purchase.purchaseDate { return true }
         // Only asked where nothing else tells: by then payloads have no reason and leave a gap.
         return isRetried(before: purchase)
     }
 
-    // Who buys another product while Apple still retries the charge has cancelled nothing: Apple counts
-    // "Upgrade from Billing Retry", and a reactivation only after a cancellation
+    // Who buys another product while Apple still retries the charge has cancelled nothing: Apple
+    // counts "Upgrade from Billing Retry", and a reactivation only after a cancellation
     // (https://developer.apple.com/help/app-store-connect/reference/subscription-events).
     private func changesPlanInRetry(_ index: Int) -> Bool {
         guard index > 0, !purchases[index - 1].productId.isEmpty,

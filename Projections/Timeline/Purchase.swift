@@ -22,7 +22,8 @@ public final class Purchase: Sendable {
     public let datesOffset: Int64
     /// The times Apple moved its end, by as-of; nearly always none (app-store.md §G-7).
     public let extensions: [Extension]
-    /// The later dates that restores of a one-time purchase gave it, ascending (app-store.md §G-15).
+    /// The later dates that restores of a one-time purchase gave it, ascending (app-store.md
+    /// §G-15).
     public let restoreDates: [Instant]
     // What most views ask for.
     private let decisions: Decisions

@@ -8,8 +8,8 @@ extension PurchaseGrouping {
     /// date. Consumables and non-renewing subscriptions cannot be restored: each has an original
     /// id of its own (developer.apple.com/documentation/appstoreserverapi/originaltransactionid).
     /// So rows of one product and one original id are one purchase where no format states the type,
-    /// as in a receipt; where Apple signs another type, or a transaction without any, each date is a
-    /// purchase.
+    /// as in a receipt; where Apple signs another type, or a transaction without any, each date is
+    /// a purchase.
     static func oneTimePurchases(_ transactions: [KeyedAssertion]) -> [Purchase] {
         let single = PurchaseGrouping(transactions).purchases
         guard single.count > 1 else { return single }

@@ -20,8 +20,8 @@ struct KeyedAssertion {
         }
     }
 
-    /// An assertion of a fact with that key; `productBefore` is the product of the one before, which
-    /// nearly always is the same, and then is not made again.
+    /// An assertion of a fact with that key; `productBefore` is the product of the one before,
+    /// which nearly always is the same, and then is not made again.
     init(_ assertion: consuming Assertion, _ key: Key, after productBefore: String?) {
         purchaseDate = key.purchaseDate
         expiresDate = key.expiresDate

@@ -18,7 +18,8 @@ public struct ServerNotification: Sendable {
     /// (app-store.md §C.2).
     public let status: SubscriptionStatus?
     /// Why the customer asks for a refund, in Apple's `consumptionRequestReason`; nil where it does
-    /// not say (developer.apple.com/documentation/appstoreservernotifications/consumptionrequestreason).
+    /// not say
+    /// (developer.apple.com/documentation/appstoreservernotifications/consumptionrequestreason).
     public let consumptionRequestReason: String?
     /// The offset of the first event that holds it.
     public let offset: Int64

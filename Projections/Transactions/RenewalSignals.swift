@@ -54,8 +54,8 @@ struct RenewalSignals {
         self.failures = failures.sorted { ($0.asOf, $0.offset) < ($1.asOf, $1.offset) }
     }
 
-    /// The first as-of of the time without auto-renewal that holds at the natural end of a purchase;
-    /// nil if it is on then, or if it was never stated.
+    /// The first as-of of the time without auto-renewal that holds at the natural end of a
+    /// purchase; nil if it is on then, or if it was never stated.
     ///
     /// Nil as well where the next purchase was made before that end: buying turned auto-renewal on
     /// again, and what is said from then on is about the next one.

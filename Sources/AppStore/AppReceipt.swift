@@ -5,7 +5,8 @@ import Events
 /// It proves the moment of its creation and nothing later (app-store.md §F.2). Each field is what
 /// the payload carries; nil means that it carries none, or an empty one. Numbers are not judged.
 struct AppReceipt: Hashable, Sendable {
-    /// `Production`, `ProductionSandbox`, `ProductionVPP`, `ProductionVPPSandbox`, `Xcode` (type 0).
+    /// `Production`, `ProductionSandbox`, `ProductionVPP`, `ProductionVPPSandbox`, `Xcode` (type
+    /// 0).
     var receiptType: String?
     /// The App Store's id of the app, decimal; `0` outside of production (type 1).
     var appItemId: String?

@@ -30,10 +30,10 @@ public struct AppStoreVerifier: Sendable {
     /// statement whose a subscription is (`CustomerLink`). Facts come in the payload's order, of a
     /// notification its transactions, its renewal info, then itself.
     ///
-    /// A unit is the smallest piece that proves itself: a JWS with those nested in it, an element of
-    /// a statuses response, the PKCS #7 of an app receipt, an unsigned body. What surrounds it is
-    /// taken apart and not kept: a page of a response, white space, the base64 of a receipt. Unsigned
-    /// words of it that were used are the unit's context. Units of the same bytes are one.
+    /// A unit is the smallest piece that proves itself: a JWS with those nested in it, an element
+    /// of a statuses response, the PKCS #7 of an app receipt, an unsigned body. What surrounds it
+    /// is taken apart and not kept: a page of a response, white space, the base64 of a receipt.
+    /// Unsigned words of it that were used are the unit's context. Units of the same bytes are one.
     ///
     /// - Parameters:
     ///   - payload: The exact bytes that arrived, or those of a unit that is in evidence.

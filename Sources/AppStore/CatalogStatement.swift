@@ -2,9 +2,9 @@ public import Events
 
 /// The operator's statement that a file is a version of the product catalog.
 ///
-/// It decides which change of plan is an upgrade, so it stands in the log like a payload of Apple's:
-/// chained, kept as evidence, and counted only if the operator vouches for it. The body is kept
-/// apart, under its digest.
+/// It decides which change of plan is an upgrade, so it stands in the log like a payload of
+/// Apple's: chained, kept as evidence, and counted only if the operator vouches for it. The body is
+/// kept apart, under its digest.
 public struct CatalogStatement: Hashable, Sendable {
     /// The number of the version, from 1.
     public let version: Int
@@ -37,8 +37,8 @@ public struct CatalogStatement: Hashable, Sendable {
         self.importedAt = importedAt
     }
 
-    /// The statement as the payload that `AppStoreVerifier` takes: one JSON object, names sorted, so
-    /// that the same statement is always the same bytes.
+    /// The statement as the payload that `AppStoreVerifier` takes: one JSON object, names sorted,
+    /// so that the same statement is always the same bytes.
     public var payload: [UInt8] {
         JSON.CanonicalObject([
             "subledger": .text(CatalogStatement.form),
@@ -98,9 +98,11 @@ extension CatalogStatement {
         )
     }
 
-    /// The fact with the payload as its evidence: for `CatalogueStore`, which keeps the body with it.
+    /// The fact with the payload as its evidence: for `CatalogueStore`, which keeps the body with
+    /// it.
     ///
-    /// It is not among the payloads that `ingest` takes: without its body a version decides nothing.
+    /// It is not among the payloads that `ingest` takes: without its body a version decides
+    /// nothing.
     package func verified(source: String, receivedAt: Instant) -> Verified<[Fact]> {
         Verified(
             [fact],

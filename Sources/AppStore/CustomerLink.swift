@@ -2,9 +2,9 @@ public import Events
 
 /// The operator's statement that a subscription belongs to one of the app's customers, or to none.
 ///
-/// The only statement in the log that is not Apple's: the binding of an original id to an account of
-/// the app is the operator's to make and to answer for (app-store.md §G-37). It is a payload like
-/// any other, kept as evidence, and counts only if the operator vouches for it.
+/// The only statement in the log that is not Apple's: the binding of an original id to an account
+/// of the app is the operator's to make and to answer for (app-store.md §G-37). It is a payload
+/// like any other, kept as evidence, and counts only if the operator vouches for it.
 public struct CustomerLink: Hashable, Sendable {
     /// The subscription.
     public let stream: StreamID
@@ -44,8 +44,8 @@ public struct CustomerLink: Hashable, Sendable {
         self.statedAt = statedAt
     }
 
-    /// The statement as the payload that `AppStoreVerifier` takes: one JSON object, names sorted, so
-    /// that the same statement is always the same bytes.
+    /// The statement as the payload that `AppStoreVerifier` takes: one JSON object, names sorted,
+    /// so that the same statement is always the same bytes.
     public var payload: [UInt8] {
         JSON.CanonicalObject([
             "subledger": .text(CustomerLink.form),

@@ -69,9 +69,10 @@ struct Envelope {
         environmentHint = word == .sandbox ? word : nil
     }
 
-    // An element of a statuses response, or the response about one transaction; nil where the object
-    // is neither. A stored element must be read as it was in its response, so that this comes before
-    // all other forms, and an element that holds nothing but a transaction is that transaction.
+    // An element of a statuses response, or the response about one transaction; nil where the
+    // object is neither. A stored element must be read as it was in its response, so that this
+    // comes before all other forms, and an element that holds nothing but a transaction is that
+    // transaction.
     private static func statementPart(_ body: JSON.Value) throws(Rejection) -> Part? {
         let transaction = try body["signedTransactionInfo"].map { value throws(Rejection) in
             try compact(value, "signedTransactionInfo")

@@ -128,7 +128,8 @@ extension ErasureStatement {
         )
     }
 
-    /// The fact with the payload as its evidence: for `EventLog.erase`, which blanks the rows with it.
+    /// The fact with the payload as its evidence: for `EventLog.erase`, which blanks the rows with
+    /// it.
     ///
     /// It is not among the payloads that `ingest` takes: by itself it would claim gaps that are not
     /// there.

@@ -132,8 +132,8 @@ struct ReceiptEntry {
         )
     }
 
-    // What cannot be read must not be lost in silence: a period would become a purchase without end,
-    // a refund none.
+    // What cannot be read must not be lost in silence: a period would become a purchase without
+    // end, a refund none.
     private func checkComplete(_ entry: JSON.Value) throws(Rejection) {
         guard originalTransactionId != nil || transactionId != nil else {
             throw Rejection(

@@ -13,8 +13,8 @@ package enum SecretFreeBody {
     /// The payload with the value of every member that is named like a password blanked; nil where
     /// the word stands anywhere else, or in what is no JSON.
     ///
-    /// Found at any depth, in any case, behind escapes (`\u0061`, `%61`), between zero bytes (UTF-16)
-    /// and inside base64.
+    /// Found at any depth, in any case, behind escapes (`\u0061`, `%61`), between zero bytes
+    /// (UTF-16) and inside base64.
     ///
     /// - Parameters:
     ///   - payload: The bytes that arrived, all of them: cut what is returned, not what is given.
@@ -55,8 +55,8 @@ package enum SecretFreeBody {
         return blanked(payload, blanking.ranges)
     }
 
-    /// An accepted payload with the value of every member that is named like a password blanked; nil
-    /// where such a value, or the app's own secret, stands once more under another name.
+    /// An accepted payload with the value of every member that is named like a password blanked;
+    /// nil where such a value, or the app's own secret, stands once more under another name.
     ///
     /// Other texts may hold the word: an app may well sell passwords.
     static func ofAccepted(_ payload: [UInt8], secret: String?) -> [UInt8]? {
@@ -75,8 +75,8 @@ package enum SecretFreeBody {
         return body
     }
 
-    // Whether a name may be that of a password: the word in any case, or any escape. Bodies are long,
-    // and there is not much else with a w in them.
+    // Whether a name may be that of a password: the word in any case, or any escape. Bodies are
+    // long, and there is not much else with a w in them.
     private static func mayName(_ payload: [UInt8]) -> Bool {
         payload.withUnsafeBytes { bytes in
             for letter in [UInt8(ascii: "w"), UInt8(ascii: "W")] {

@@ -1,6 +1,7 @@
 public import Events
 
-/// What a payload came to: proven facts, each group with the evidence for it, and what was left out.
+/// What a payload came to: proven facts, each group with the evidence for it, and what was left
+/// out.
 public struct VerifiedPayload: Sendable {
     /// The facts by evidence, in the order in which they are to be appended.
     ///

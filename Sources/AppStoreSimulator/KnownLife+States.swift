@@ -56,7 +56,8 @@ extension KnownLife {
             owners.contains(state.purchases[$0.purchase].purchaseDate)
         }
         guard let retry else { return [StatusSpan(from: start, to: end, status: .expired)] }
-        // Apple tries for sixty days after the expiry (app-store.md §G-18), whether or not it says more.
+        // Apple tries for sixty days after the expiry (app-store.md §G-18), whether or not it says
+        // more.
         let expiry = state.purchases[retry.purchase].expiresDate
         let limit = Instant(milliseconds: expiry.milliseconds + LifeMachine.retryDuration)
         let stop = retry.end ?? limit

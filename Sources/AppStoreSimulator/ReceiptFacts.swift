@@ -1,7 +1,8 @@
 internal import Crypto
 internal import Events
 
-/// What old formats say of a customer's copy of the app and of the device; it follows from the seed.
+/// What old formats say of a customer's copy of the app and of the device; it follows from the
+/// seed.
 struct ReceiptFacts {
     /// Apple's number of the download, up to 5·10^18; zero in the sandbox.
     let downloadId: Int64

@@ -53,8 +53,8 @@ struct Submission: Sendable {
 }
 
 extension Submission {
-    /// The same without the payload's bytes, whose subscription was erased: what is stored of it was
-    /// verified at entry.
+    /// The same without the payload's bytes, whose subscription was erased: what is stored of it
+    /// was verified at entry.
     ///
     /// - Parameter digest: In place of the payload's digest, from which an unsigned one could be
     ///   guessed.

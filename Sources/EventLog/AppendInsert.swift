@@ -31,8 +31,8 @@ struct AppendInsert {
         appendCatalogs(plan, lane: lane)
     }
 
-    /// Whether a refused append met the commit of another writer, or did not find the commit that it
-    /// was built upon: the first statement says both.
+    /// Whether a refused append met the commit of another writer, or did not find the commit that
+    /// it was built upon: the first statement says both.
     ///
     /// Told by the statement, for partitions and shards give the constraint names of their own. Any
     /// other unique violation is a bug and stays an error.

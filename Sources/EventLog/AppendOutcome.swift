@@ -12,8 +12,8 @@ public struct AppendOutcome: Hashable, Sendable {
     /// A restore made the id (app-store.md §G-4). The fact may be news for another reason, or be
     /// kept as an alias only.
     public let isRestore: Bool
-    /// Whether the fact was not news but is kept as a confirmation: as of another instant, by stronger
-    /// proof, or under a new transaction id.
+    /// Whether the fact was not news but is kept as a confirmation: as of another instant, by
+    /// stronger proof, or under a new transaction id.
     public let isConfirmation: Bool
     /// Whether it was refused because the subscription was erased, and the fact is from before; the
     /// position is that of the erasure.

@@ -131,8 +131,8 @@ extension Appender {
         if AppendInsert.isCatalogTaken(error) { return .catalogTaken }
         var cause = EventLogError(error, doing: "append")
         if error.sqlState == "57014" {
-            // Stopped from outside: by a person, or by a limit that was not ours. Not a fault of the
-            // batch, so it must not be taken apart.
+            // Stopped from outside: by a person, or by a limit that was not ours. Not a fault of
+            // the batch, so it must not be taken apart.
             cause = EventLogError(.databaseUnavailable, cause.message)
         }
         guard cause.isRetryable else { return .refused(cause) }

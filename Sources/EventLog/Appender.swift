@@ -4,8 +4,8 @@ internal import Postgres
 /// Writes the lanes it is given, one commit after another.
 ///
 /// Group commit: whatever queued while the last commit was flushing is the next batch; there is no
-/// timer. Optimistic: it keeps each lane's head in memory, and the primary key of `commit` refuses a
-/// batch that was decided against a head that is no longer the newest; then it reads the head and
+/// timer. Optimistic: it keeps each lane's head in memory, and the primary key of `commit` refuses
+/// a batch that was decided against a head that is no longer the newest; then it reads the head and
 /// decides again (DESIGN §4).
 actor Appender {
     let settings: ConnectionSettings
@@ -114,9 +114,9 @@ actor Appender {
         closing = []
     }
 
-    // The callers of a batch that was just committed are about to come back. Without these turns the
-    // next commit takes only those that queued meanwhile, and two halves of the callers wait for each
-    // other's commits for ever.
+    // The callers of a batch that was just committed are about to come back. Without these turns
+    // the next commit takes only those that queued meanwhile, and two halves of the callers wait
+    // for each other's commits for ever.
     private func letCallersReturn() async {
         var queued = -1
         for _ in 0..<Appender.turnsMax {

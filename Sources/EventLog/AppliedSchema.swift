@@ -4,8 +4,8 @@ internal import Postgres
 
 /// What a database says about its ledger; only reads.
 enum AppliedSchema {
-    /// The number of migrations that were applied, after comparing each with ours; 0 if the database
-    /// has no ledger.
+    /// The number of migrations that were applied, after comparing each with ours; 0 if the
+    /// database has no ledger.
     static func version(
         of session: isolated PostgresSession,
         among migrations: [Schema.Migration]

@@ -205,7 +205,8 @@ struct LaneState: Hashable, Sendable {
         return try byLane(rows)
     }
 
-    /// After the newest stored commit of each lane, in one statement; lanes without any are left out.
+    /// After the newest stored commit of each lane, in one statement; lanes without any are left
+    /// out.
     static func newest(
         _ lanes: LaneCount,
         _ session: PostgresSession

@@ -53,8 +53,8 @@ public struct CitedPayloadPage: Sendable {
 extension EventLog {
     /// Reads a part of a lane with its evidence; memory does not grow with the log.
     ///
-    /// A commit is never split over two pages: all that cites a payload is in the commit that brought
-    /// it.
+    /// A commit is never split over two pages: all that cites a payload is in the commit that
+    /// brought it.
     ///
     /// - Parameters:
     ///   - lane: The lane.

@@ -3,9 +3,9 @@ internal import Postgres
 
 /// Finds the rows of a lane that an erasure must blank.
 ///
-/// A payload goes whole, so whatever else it proves loses its proof with it. What cites a payload is
-/// in the commit that brought it; so the rows to blank are found commit by commit, until no payload
-/// is left that only some of its rows would give up.
+/// A payload goes whole, so whatever else it proves loses its proof with it. What cites a payload
+/// is in the commit that brought it; so the rows to blank are found commit by commit, until no
+/// payload is left that only some of its rows would give up.
 struct ErasureReading {
     /// What is to be blanked of one subscription.
     struct Rows {

@@ -16,8 +16,8 @@ extension EventLog {
     ///   - statement: Makes the operator's statement that this is a version: its one fact must be about
     ///     the version that it is given.
     /// - Returns: The version that says it now, durable.
-    /// - Throws: `databaseUnavailable`, `permissionDenied`, `catalogueTaken` where another import came
-    ///   between again and again, or what `statement` threw.
+    /// - Throws: `databaseUnavailable`, `permissionDenied`, `catalogueTaken` where another import
+    ///   came between again and again, or what `statement` threw.
     public func addCatalogue(
         _ body: [UInt8],
         effectiveFrom: Instant?,

@@ -6,8 +6,8 @@ extension EventLog {
     ///
     /// The rows of the log are not verified; `verify` does that.
     ///
-    /// - Returns: The checkpoint, dated by the database server's clock. All its heads were committed
-    ///   by then.
+    /// - Returns: The checkpoint, dated by the database server's clock. All its heads were
+    ///   committed by then.
     /// - Throws: `databaseUnavailable`; `malformedLog` where the heads are not those of a ledger.
     public func checkpoint() async throws(EventLogError) -> Checkpoint {
         let identity = identity

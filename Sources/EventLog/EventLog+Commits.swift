@@ -103,8 +103,8 @@ extension EventLog {
 
     /// The heads of the lanes as known then: bounds for a fold over the whole log.
     ///
-    /// - Parameter knownAt: Offsets may lie within a commit, which counts whole (`wholeCommits`); so
-    ///   does a lane that is not named.
+    /// - Parameter knownAt: Offsets may lie within a commit, which counts whole (`wholeCommits`);
+    ///   so does a lane that is not named.
     /// - Returns: The head of each lane that had any commit.
     /// - Throws: `databaseUnavailable`.
     public func heads(knownAt: KnownAt) async throws(EventLogError) -> [Int: Head] {

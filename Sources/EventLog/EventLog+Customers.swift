@@ -21,9 +21,9 @@ extension EventLog {
 
     /// The subscriptions in which Apple ever named any of these app account tokens, sorted.
     ///
-    /// A UUID is found in lower case, in upper case and as it is given: the log keeps the letters that
-    /// Apple signed. One that was signed in mixed case is found by that spelling alone, because the
-    /// index is over what was signed.
+    /// A UUID is found in lower case, in upper case and as it is given: the log keeps the letters
+    /// that Apple signed. One that was signed in mixed case is found by that spelling alone,
+    /// because the index is over what was signed.
     ///
     /// - Throws: `tooManyStreams` above `customerStreamsMax`, `databaseUnavailable`.
     public func streams(
@@ -65,8 +65,8 @@ extension EventLog {
         try await streams(of: ids, by: EventLog.byAppTransaction, named: "app transaction id")
     }
 
-    /// The subscriptions that, as Apple says, continue any of these, sorted: after a migration the new
-    /// one names the old one's `originalTransactionId`, and not the other way round.
+    /// The subscriptions that, as Apple says, continue any of these, sorted: after a migration the
+    /// new one names the old one's `originalTransactionId`, and not the other way round.
     ///
     /// - Throws: `tooManyStreams` above `customerStreamsMax`, `databaseUnavailable`.
     public func streams(

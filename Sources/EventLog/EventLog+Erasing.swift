@@ -87,16 +87,16 @@ extension EventLog {
         return first
     }
 
-    /// Makes the operator's statement for an erasure of that subscription, as of that instant on the
-    /// server's clock.
+    /// Makes the operator's statement for an erasure of that subscription, as of that instant on
+    /// the server's clock.
     public typealias ErasureStating =
         @Sendable (StreamID, Erasure, Instant) throws -> Verified<[Fact]>
 
     /// What an erasure would take, in the order in which `erase` takes it; nothing is changed.
     ///
     /// - Parameter target: What is to be erased.
-    /// - Returns: An erasure for each subscription that it takes anything from: the target, and those
-    ///   that share a payload with it (scope `payload`). Empty where nothing is left to take.
+    /// - Returns: An erasure for each subscription that it takes anything from: the target, and
+    ///   those that share a payload with it (scope `payload`). Empty where nothing is left to take.
     /// - Throws: `databaseUnavailable`, `malformedLog`.
     public func plannedErasure(
         of target: ErasureTarget
@@ -122,12 +122,12 @@ extension EventLog {
         }
     }
 
-    /// Erases: blanks the rows of a subscription and appends, in the same transaction, the events that
-    /// say so.
+    /// Erases: blanks the rows of a subscription and appends, in the same transaction, the events
+    /// that say so.
     ///
     /// Copies of its payloads in other lanes go first, each lane in a transaction of its own; so an
-    /// erasure that was interrupted is completed by doing it again. Afterwards copies are looked for
-    /// once more: an append to another lane may have brought one meanwhile.
+    /// erasure that was interrupted is completed by doing it again. Afterwards copies are looked
+    /// for once more: an append to another lane may have brought one meanwhile.
     ///
     /// - Parameters:
     ///   - target: What is to be erased.
@@ -221,8 +221,8 @@ extension EventLog {
         )
     }
 
-    /// Attempts at the erasure of a lane: it holds the lane's row, but writers that do not ask for it
-    /// may be faster.
+    /// Attempts at the erasure of a lane: it holds the lane's row, but writers that do not ask for
+    /// it may be faster.
     private static let erasureAttemptsMax = 100
 
     private static func planned(

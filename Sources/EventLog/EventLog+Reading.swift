@@ -133,7 +133,8 @@ extension EventLog {
         }
     }
 
-    /// Where every lane begins: before its first commit, with the digest that the chain starts from.
+    /// Where every lane begins: before its first commit, with the digest that the chain starts
+    /// from.
     public func origin(lane: Int) -> Head {
         Head(offset: 0, commit: 0, digest: identity.genesis(lane: lane))
     }

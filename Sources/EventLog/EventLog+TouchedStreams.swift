@@ -179,7 +179,8 @@ private struct TouchedScan: Sendable {
         }
     }
 
-    // Also those whose erasure is beyond the commits that are read here: their rows are blank already.
+    // Also those whose erasure is beyond the commits that are read here: their rows are blank
+    // already.
     private func erasedStreams(in session: isolated PostgresSession) throws -> Set<StreamID> {
         let rows = try session.query(
             """

@@ -23,7 +23,8 @@ public struct EventLogError: Error, Sendable {
         case laneCountFixed = "lane-count-fixed"
         /// The role may not do this.
         case permissionDenied = "permission-denied"
-        /// The server lacks one of the ledger's own roles: its database was restored on a new server.
+        /// The server lacks one of the ledger's own roles: its database was restored on a new
+        /// server.
         case roleMissing = "role-missing"
         /// `migrate` did not get a lock on a table in time, because others use it.
         case tableInUse = "table-in-use"

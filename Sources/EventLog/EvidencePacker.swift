@@ -85,8 +85,8 @@ struct EvidencePacker {
         appendText(bytes[textStart...])
     }
 
-    // The next run that is worth decoding. Looks at every 64th byte until one may be in a run, for a
-    // run of 64 bytes has one of them.
+    // The next run that is worth decoding. Looks at every 64th byte until one may be in a run, for
+    // a run of 64 bytes has one of them.
     private static func nextRun(in bytes: ArraySlice<UInt8>, from start: Int) -> Range<Int>? {
         let first = bytes.startIndex
         return isRunByte.withUnsafeBufferPointer { isRunByte in
@@ -109,8 +109,8 @@ struct EvidencePacker {
         }
     }
 
-    // At most seven bytes before the end of the run: looks at eight at once, for the header of a JWS
-    // has four thousand. Bit 7 of each byte of a word says whether the byte is one of those.
+    // At most seven bytes before the end of the run: looks at eight at once, for the header of a
+    // JWS has four thousand. Bit 7 of each byte of a word says whether the byte is one of those.
     private static func runEnd(in buffer: UnsafeBufferPointer<UInt8>, from start: Int) -> Int {
         let bytes = UnsafeRawBufferPointer(buffer)
         let (ones, highs): (UInt64, UInt64) = (0x0101_0101_0101_0101, 0x8080_8080_8080_8080)

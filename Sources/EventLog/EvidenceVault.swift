@@ -189,7 +189,8 @@ struct EvidenceVault {
         )
     }
 
-    /// Longest payload that a row may claim: far above what verifiers accept, and low enough to hold.
+    /// Longest payload that a row may claim: far above what verifiers accept, and low enough to
+    /// hold.
     private static let payloadBytesMax = 256 << 20
 
     private mutating func unpack(_ body: [UInt8], byteCount: Int) async throws -> [UInt8]? {

@@ -21,8 +21,8 @@ public struct IngestQuality: Sendable {
     ///
     /// Told by the log alone, whatever runs brought it.
     public struct Aliases: Hashable, Sendable {
-        /// The kind of payload that the purchase, or the id, first came from; of an id that came as a
-        /// repetition, the kind of payload that was repeated.
+        /// The kind of payload that the purchase, or the id, first came from; of an id that came as
+        /// a repetition, the kind of payload that was repeated.
         public let evidenceKind: String
         /// Purchases with a transaction id.
         public let purchases: Int64

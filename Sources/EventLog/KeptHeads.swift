@@ -65,8 +65,8 @@ public struct KeptHeadsResult: Sendable {
     public enum State: String, Sendable {
         /// The same commit, and the chain up to it was verified.
         case same
-        /// The same commit, but the chain up to it was not verified: it does not match before it, or
-        /// the verification began after it, or ended before it.
+        /// The same commit, but the chain up to it was not verified: it does not match before it,
+        /// or the verification began after it, or ended before it.
         case unproven
         /// A commit with another digest.
         case differs

@@ -4,8 +4,8 @@ public import Events
 public enum KnownAt: Hashable, Sendable {
     /// All that is committed.
     case latest
-    /// What was committed up to these offsets, one a lane; a lane that is not named counts whole, and
-    /// so does the commit in which an offset lies (`EventLog.wholeCommits`).
+    /// What was committed up to these offsets, one a lane; a lane that is not named counts whole,
+    /// and so does the commit in which an offset lies (`EventLog.wholeCommits`).
     case offsets([Int: Int64])
     /// What was committed up to an instant on our clock.
     case time(Instant)

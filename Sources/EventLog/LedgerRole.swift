@@ -17,8 +17,8 @@ package enum LedgerRole: String, CaseIterable {
 
     /// Which of them a refused statement has named in vain; nil for any other refusal.
     ///
-    /// SET ROLE refuses with SQLSTATE 22023, which has no field for the role: its name is the same in
-    /// every language of the server's messages.
+    /// SET ROLE refuses with SQLSTATE 22023, which has no field for the role: its name is the same
+    /// in every language of the server's messages.
     package static func missing(from error: PostgresError) -> LedgerRole? {
         guard ["22023", "42704"].contains(error.sqlState), let text = error.primaryMessage else {
             return nil

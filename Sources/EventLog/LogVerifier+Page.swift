@@ -105,8 +105,8 @@ extension LogVerifier {
     }
 
     // The typed columns repeat parts of `content`, which the digest covers. Times and keys are
-    // compared as they are stored, for an event holds them rounded. What a later version holds to be
-    // news is not known here, so that the key of its contents is not compared.
+    // compared as they are stored, for an event holds them rounded. What a later version holds to
+    // be news is not known here, so that the key of its contents is not compared.
     private func columns(in row: PostgresRow, agreeWith event: Event) throws -> Bool {
         for (index, field) in StoredRow.typedFields.enumerated() {
             let column = 17 + index
@@ -142,7 +142,8 @@ extension LogVerifier {
         return event.erased != .person || !fact.content.hasPerson
     }
 
-    // The body of a version of the catalog lies in a table of its own, under the digest of its event.
+    // The body of a version of the catalog lies in a table of its own, under the digest of its
+    // event.
     private func catalogAgrees(with event: Event) async throws -> Bool {
         let content = event.fact.content
         guard let version = content.integer(.catalogVersion) else { return false }

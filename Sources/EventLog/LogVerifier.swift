@@ -1,7 +1,8 @@
 internal import Events
 internal import Postgres
 
-/// Recomputes the chain over a range of commits of a lane from the rows of the log, in bounded memory.
+/// Recomputes the chain over a range of commits of a lane from the rows of the log, in bounded
+/// memory.
 struct LogVerifier {
     /// Events and payloads after which a page of commits is full; a commit is never split.
     static let pageEventsMax = 1000

@@ -23,8 +23,9 @@ struct MigrationRun: Sendable {
         }
     }
 
-    // One migrator of a database at a time, until its session ends. It asks again and again, because
-    // to wait for the lock would be a transaction that an index built concurrently waits for.
+    // One migrator of a database at a time, until its session ends. It asks again and again,
+    // because to wait for the lock would be a transaction that an index built concurrently waits
+    // for.
     private func takeTurn(_ session: PostgresSession) async throws {
         var isTold = false
         while !(try await session.query(MigrationRun.tryLock).single().bool(0)) {

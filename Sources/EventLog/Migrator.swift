@@ -37,8 +37,8 @@ public enum Migrator {
     public struct Changes: Sendable {
         /// The migrations that were missing.
         public var applied: [Step] = []
-        /// Roles, owners, privileges, triggers and functions of an existing ledger that differed from
-        /// what they must be, in words.
+        /// Roles, owners, privileges, triggers and functions of an existing ledger that differed
+        /// from what they must be, in words.
         public var mended: [String] = []
         /// Indexes of large tables that were missing, or left invalid by a run that did not end.
         public var indexed: [String] = []
@@ -47,15 +47,16 @@ public enum Migrator {
         public var isEmpty: Bool { applied.isEmpty && mended.isEmpty && indexed.isEmpty }
     }
 
-    /// How long to wait for a lock on a table unless told otherwise: appends wait as long behind it.
+    /// How long to wait for a lock on a table unless told otherwise: appends wait as long behind
+    /// it.
     public static let lockTimeoutSecondsDefault = 2
 
     /// Brings the schema to this version, and roles, owners, privileges and triggers to what they
     /// must be.
     ///
-    /// Looks first, and changes only what differs, in one transaction: with nothing to do it takes no
-    /// lock that anyone waits for. Indexes of large tables are built after that transaction; a run
-    /// that was interrupted there is completed by the next.
+    /// Looks first, and changes only what differs, in one transaction: with nothing to do it takes
+    /// no lock that anyone waits for. Indexes of large tables are built after that transaction; a
+    /// run that was interrupted there is completed by the next.
     ///
     /// - Parameters:
     ///   - settings: A database whose user may create roles and schemas, or owns the ledger.
@@ -64,8 +65,8 @@ public enum Migrator {
     ///   - lockTimeoutSeconds: How long to wait for a lock on a table that others use.
     ///   - notice: Receives sentences for the operator, before what they announce.
     /// - Returns: What was changed.
-    /// - Throws: `notUTF8`, `schemaTooNew`, `migrationEdited`, `laneCountFixed`, `permissionDenied`,
-    ///   `tableInUse` ….
+    /// - Throws: `notUTF8`, `schemaTooNew`, `migrationEdited`, `laneCountFixed`,
+    ///   `permissionDenied`, `tableInUse` ….
     public static func migrate(
         _ settings: ConnectionSettings,
         _ layout: Layout = Layout(),

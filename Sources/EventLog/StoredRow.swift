@@ -22,7 +22,8 @@ package enum StoredRow {
         bundle_id, \(typedColumns), salt, content
         """
 
-    /// What the column of a field holds: what a renewal snapshot names as its product was not bought.
+    /// What the column of a field holds: what a renewal snapshot names as its product was not
+    /// bought.
     static func typed(_ field: Field, of fact: Fact) -> String? {
         guard field != .productId || fact.kind == .transaction else { return nil }
         return fact.content.text(field)

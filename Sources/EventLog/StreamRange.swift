@@ -2,7 +2,8 @@ public import Events
 
 /// A part of a lane: the streams between two of them, in the order of `StreamID`.
 ///
-/// Ranges of one call of `streamRanges` may share a temporary file, which goes with the last of them.
+/// Ranges of one call of `streamRanges` may share a temporary file, which goes with the last of
+/// them.
 public struct StreamRange: Sendable {
     /// The lane.
     public let lane: Int

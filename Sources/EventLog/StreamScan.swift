@@ -170,8 +170,8 @@ struct ConfirmationJoin {
 }
 
 extension EventLog {
-    /// Hands on each stream that `next` gives, with its confirmations, which a COPY yields in the same
-    /// order.
+    /// Hands on each stream that `next` gives, with its confirmations, which a COPY yields in the
+    /// same order.
     static func join(
         lane: Int,
         keeping kept: KeptRepetitions,

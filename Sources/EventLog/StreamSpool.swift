@@ -10,14 +10,15 @@ internal import Darwin
 /// A lane on its way from the order in which it was written to the order of its streams.
 ///
 /// The table is read once, front to back, by all connections that fold it together; each event goes
-/// to the part of the temporary file that its stream belongs to, and then part after part is folded.
-/// Walking the stream index instead costs a page of the table for nearly every event, and sorting
-/// in the server compares texts.
+/// to the part of the temporary file that its stream belongs to, and then part after part is
+/// folded. Walking the stream index instead costs a page of the table for nearly every event, and
+/// sorting in the server compares texts.
 ///
-/// The file (one for each connection) has no name, so that nothing is left behind however the process
-/// ends. It takes about as many bytes as the contents of the events have.
+/// The file (one for each connection) has no name, so that nothing is left behind however the
+/// process ends. It takes about as many bytes as the contents of the events have.
 final class StreamSpool: @unchecked Sendable {
-    /// What remembers a piece of a part: in 16 bytes, because 20 million events have half a million.
+    /// What remembers a piece of a part: in 16 bytes, because 20 million events have half a
+    /// million.
     private struct Extent {
         private static let placeBits: UInt64 = 48
 

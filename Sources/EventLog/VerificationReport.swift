@@ -4,8 +4,8 @@ public import Events
 public struct VerificationReport: Sendable {
     /// Number of events whose digest was computed.
     public internal(set) var events: Int64 = 0
-    /// Number of events of which a part was erased: what is left of them was proven, and of the rest
-    /// the chain proves that it was there.
+    /// Number of events of which a part was erased: what is left of them was proven, and of the
+    /// rest the chain proves that it was there.
     public internal(set) var erasedEvents: Int64 = 0
     /// Number of commits that match.
     public internal(set) var commits: Int64 = 0

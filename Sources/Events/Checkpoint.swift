@@ -1,4 +1,5 @@
-/// The heads of all lanes of a ledger at one moment: a few bytes that fix the whole log before them.
+/// The heads of all lanes of a ledger at one moment: a few bytes that fix the whole log before
+/// them.
 ///
 /// Kept outside of the database, it proves later that the log still contains these commits, and so
 /// everything that their digests cover. A lane without any commit has no head.

@@ -48,8 +48,8 @@ public struct Salt: Hashable, Sendable {
 }
 
 extension Digest {
-    /// What stands for the digest of a payload that is not kept: sixteen zero bytes, which no payload
-    /// has by chance, and sixteen random ones.
+    /// What stands for the digest of a payload that is not kept: sixteen zero bytes, which no
+    /// payload has by chance, and sixteen random ones.
     package init(notKept salt: Salt) {
         guard let digest = Digest(bytes: [UInt8](repeating: 0, count: 16) + salt.bytes) else {
             preconditionFailure("a digest has \(Digest.byteCount) bytes")
@@ -61,13 +61,13 @@ extension Digest {
     package var isOfNotKept: Bool { bytes.prefix(16).allSatisfy { $0 == 0 } }
 }
 
-/// What a row holds to commit to its three parts with: a salt where the part is there, the commitment
-/// itself where the part was erased.
+/// What a row holds to commit to its three parts with: a salt where the part is there, the
+/// commitment itself where the part was erased.
 ///
-/// Sixteen bytes are the row's own salt, from which those of all parts are derived. After an erasure
-/// the row holds, for each part in turn, either sixteen bytes of its salt or thirty-two of the
-/// commitment to it: 64 bytes where the evidence was removed, 80 where the person was, too, 96 where
-/// everything was. Written down in `schema/README.md`.
+/// Sixteen bytes are the row's own salt, from which those of all parts are derived. After an
+/// erasure the row holds, for each part in turn, either sixteen bytes of its salt or thirty-two of
+/// the commitment to it: 64 bytes where the evidence was removed, 80 where the person was, too, 96
+/// where everything was. Written down in `schema/README.md`.
 public struct CommitmentKeys: Hashable, Sendable {
     private let purchase: Key
     private let person: Key
@@ -165,8 +165,8 @@ public struct CommitmentKeys: Hashable, Sendable {
 
 /// The three commitments of one row: to what was bought, to whom it was, and to what proves it.
 ///
-/// Each is the SHA-256 of its own salt and its part; the row's digest covers the three. Written down
-/// in `schema/README.md`.
+/// Each is the SHA-256 of its own salt and its part; the row's digest covers the three. Written
+/// down in `schema/README.md`.
 public struct Commitments: Hashable, Sendable {
     /// Stream, key, as-of and what was bought; of a confirmation all that it repeats.
     public let purchase: Digest

@@ -2,8 +2,8 @@
 // gives it a tag, old events keep it where it is; in every comparison both are the same.
 
 extension Content {
-    /// The content with every property that stands in `extra` though it has a tag moved to that tag:
-    /// what comparisons and folds go by.
+    /// The content with every property that stands in `extra` though it has a tag moved to that
+    /// tag: what comparisons and folds go by.
     ///
     /// A value that its tag cannot hold stays in `extra`.
     var withTagsOfExtra: Content {

@@ -199,7 +199,8 @@ public struct Content: Hashable, Sendable {
         if case .boolean(let flag)? = self[field] { flag } else { nil }
     }
 
-    /// The meaningful fields about which the content says something: a value, or that there is none.
+    /// The meaningful fields about which the content says something: a value, or that there is
+    /// none.
     public var asserted: FieldSet {
         var denied = format.denies
         if let kept = integer(.keptAside) {
@@ -271,7 +272,8 @@ extension Field {
         return found
     }
 
-    // What follows on the opening quote of its name in a JSON object; empty where there is no field.
+    // What follows on the opening quote of its name in a JSON object; empty where there is no
+    // field.
     private static let quotedTails: [[UInt8]] = (0..<64).map { tag in
         Field(rawValue: tag).map { Array("\($0)\":".utf8) } ?? []
     }

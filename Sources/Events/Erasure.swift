@@ -1,4 +1,5 @@
-/// How much of a row of the log was erased: each case takes away what the one before takes, and more.
+/// How much of a row of the log was erased: each case takes away what the one before takes, and
+/// more.
 public enum ErasedParts: Int, CaseIterable, Comparable, Sendable {
     /// Nothing.
     case nothing = 0

@@ -66,8 +66,8 @@ public struct Event: Hashable, Sendable {
 /// A repetition of what an event already says: as of another instant, by stronger proof, or under
 /// another transaction id.
 ///
-/// It is not an event, because it brings nothing new; but it can change an answer, so it must not be
-/// forgotten, and its payload is kept like that of an event: A at 1, A again at 3, then B of 2
+/// It is not an event, because it brings nothing new; but it can change an answer, so it must not
+/// be forgotten, and its payload is kept like that of an event: A at 1, A again at 3, then B of 2
 /// arrives late, and the answer is A. Confirmations are a set, so that any order of arrival leaves
 /// the same ones.
 public struct Confirmation: Hashable, Sendable {
@@ -77,8 +77,8 @@ public struct Confirmation: Hashable, Sendable {
     public let asOf: Instant
     /// Which fields of the event were repeated.
     public let fields: FieldSet
-    /// The transaction id under which the repetition came, where it differs from all that were known
-    /// of the purchase: an alias made by a restore (app-store.md §G-4); empty otherwise.
+    /// The transaction id under which the repetition came, where it differs from all that were
+    /// known of the purchase: an alias made by a restore (app-store.md §G-4); empty otherwise.
     public let transactionId: String
     /// The number, in the lane, of the payload that proves it.
     public let evidence: Int64

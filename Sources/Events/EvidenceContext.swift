@@ -1,4 +1,5 @@
-/// Unsigned words from around a piece of evidence that were used with it, and why they are believed.
+/// Unsigned words from around a piece of evidence that were used with it, and why they are
+/// believed.
 ///
 /// A response of the App Store Server API names the environment of all it holds, once and unsigned.
 /// The response is taken apart and not kept; where such a word was used, it stays here. With the

@@ -76,8 +76,8 @@ public struct Fact: Hashable, Sendable {
     /// End of the period, in whole seconds; the epoch for what never expires (promise of the key:
     /// no NULL).
     public let expiresDate: Instant
-    /// When Apple asserted it, on Apple's clock; of a link the instant that the operator's statement
-    /// names, on the operator's clock.
+    /// When Apple asserted it, on Apple's clock; of a link the instant that the operator's
+    /// statement names, on the operator's clock.
     public let asOf: Instant
     /// What it says.
     public let content: Content

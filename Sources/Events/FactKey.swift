@@ -15,9 +15,9 @@ public struct FactKey: Hashable, Sendable {
         self.init(fact, of: fact.subject)
     }
 
-    /// The key of an event of which a part was erased, so that nobody can guess the part from it: the
-    /// six bytes of its subject, two zero bytes and its offset; without subject where the event says
-    /// nothing any more.
+    /// The key of an event of which a part was erased, so that nobody can guess the part from it:
+    /// the six bytes of its subject, two zero bytes and its offset; without subject where the event
+    /// says nothing any more.
     package init(erasedAt offset: Int64, of subject: Subject?) {
         var writer = ByteWriter()
         writer.raw(subject.map { FactKey.prefix(of: $0) } ?? [0, 0, 0, 0, 0, 0])

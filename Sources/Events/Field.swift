@@ -129,8 +129,8 @@ public enum Field: UInt8, CaseIterable, Sendable {
 }
 
 extension Field {
-    /// Whether a tag is of the part of a row that identifies a person, which can be removed apart from
-    /// the rest.
+    /// Whether a tag is of the part of a row that identifies a person, which can be removed apart
+    /// from the rest.
     ///
     /// Tags of later versions, too: so that every version splits a content at the same places.
     static func isOfPerson(tag: UInt8) -> Bool {

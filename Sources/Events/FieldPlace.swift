@@ -61,7 +61,8 @@ struct FieldPlace {
 }
 
 extension Content {
-    /// The parts that commitments cover: version, format and what was bought; what identifies a person.
+    /// The parts that commitments cover: version, format and what was bought; what identifies a
+    /// person.
     ///
     /// Together they are all of its bytes.
     public var parts: (purchase: [UInt8], person: [UInt8]) {

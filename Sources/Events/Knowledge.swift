@@ -133,8 +133,8 @@ extension Knowledge {
     /// Whether a fact about this subject is news: whether any meaningful field differs from what
     /// was known as of the fact's own as-of, or fills a hole.
     ///
-    /// `trust` is that of the fact's evidence: what was known as of the same instant by weaker proof
-    /// is repeated.
+    /// `trust` is that of the fact's evidence: what was known as of the same instant by weaker
+    /// proof is repeated.
     public func judge(_ fact: Fact, trust: Verification.Trust = .vouched) -> Judgement {
         let content = fact.content.withTagsOfExtra
         var repeated: [Int64: FieldSet] = [:]
@@ -181,7 +181,8 @@ extension Knowledge {
         return .known(offset: cited, repetitions: repetitions)
     }
 
-    // What asserts a claim as of exactly that instant: by the strongest proof, then the lowest offset.
+    // What asserts a claim as of exactly that instant: by the strongest proof, then the lowest
+    // offset.
     private func assertion(
         of claim: State,
         _ field: Field,

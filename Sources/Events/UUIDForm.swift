@@ -1,6 +1,6 @@
 extension String {
-    /// Whether it is written like a UUID: 32 hexadecimal digits of either case in groups of 8, 4, 4,
-    /// 4 and 12, with hyphens between them.
+    /// Whether it is written like a UUID: 32 hexadecimal digits of either case in groups of 8, 4,
+    /// 4, 4 and 12, with hyphens between them.
     package var hasFormOfUUID: Bool {
         let bytes = utf8
         guard bytes.count == 36 else { return false }

@@ -36,8 +36,8 @@ extension Connection {
         }
     }
 
-    // The mark is what a pooler betrays itself by: a fresh session of PostgreSQL has none, keeps the
-    // one it is given, and shows it to no other session.
+    // The mark is what a pooler betrays itself by: a fresh session of PostgreSQL has none, keeps
+    // the one it is given, and shows it to no other session.
     //
     // Sessions hold transactions while they fold, so a limit for idle ones is not meant for them; a
     // transaction that only reads says so itself, so a default of read-only is not either.

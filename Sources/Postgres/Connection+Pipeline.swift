@@ -35,8 +35,8 @@ extension Connection {
         }
     }
 
-    /// Runs statements between BEGIN and COMMIT, all in one round trip; `statementIndex` of a failure
-    /// counts without them.
+    /// Runs statements between BEGIN and COMMIT, all in one round trip; `statementIndex` of a
+    /// failure counts without them.
     ///
     /// Unlike the implicit transaction of a pipeline it is one for every engine that speaks the
     /// protocol, a coordinator that forwards statements included.

@@ -2,8 +2,8 @@ import Synchronization
 
 /// The outcome of work that cannot be stopped, or of the wait for it, whichever comes first.
 ///
-/// libpq connects, and looks up names, in calls that nothing interrupts. What comes of the work when
-/// nobody waits any more is dropped.
+/// libpq connects, and looks up names, in calls that nothing interrupts. What comes of the work
+/// when nobody waits any more is dropped.
 final class FirstAnswer: Sendable {
     typealias Answer = Result<Void, PostgresError>
 

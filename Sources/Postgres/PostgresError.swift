@@ -11,8 +11,8 @@ public struct PostgresError: Error, Sendable, Equatable {
         case couldNotConnect
         /// The session was lost; whether a commit that was under way took effect is unknown.
         case connectionLost
-        /// The deadline passed while the server was waited for, and the session was given up; whether
-        /// a commit that was under way took effect is unknown.
+        /// The deadline passed while the server was waited for, and the session was given up;
+        /// whether a commit that was under way took effect is unknown.
         case deadlinePassed
         /// A pooler shares the server's connections between sessions, transaction by transaction.
         case sharedConnection

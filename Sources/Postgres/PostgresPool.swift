@@ -60,8 +60,8 @@ public final class PostgresPool: Sendable {
 
     /// Lends a session for the time of the body.
     ///
-    /// A session that comes back broken or inside a transaction is dropped. A body that borrows again
-    /// from the same pool can wait for itself.
+    /// A session that comes back broken or inside a transaction is dropped. A body that borrows
+    /// again from the same pool can wait for itself.
     ///
     /// - Parameters:
     ///   - deadline: Limits the opening of a session, and all that the body waits for in it.

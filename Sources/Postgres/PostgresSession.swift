@@ -94,7 +94,8 @@ public actor PostgresSession {
     /// Limits all waiting for the server from now on; nil ends the limit.
     ///
     /// A statement that waits when the deadline passes fails with `deadlinePassed` and ends the
-    /// session, COMMIT too; the server is asked to stop it. One that would begin later fails at once.
+    /// session, COMMIT too; the server is asked to stop it. One that would begin later fails at
+    /// once.
     public func setDeadline(_ deadline: Deadline?) { connection?.deadline = deadline }
 
     /// Whether the session can serve no further statement.
@@ -126,9 +127,9 @@ extension PostgresSession {
     /// Runs statements as one transaction.
     ///
     /// The body is synchronous and runs on the session's thread, so no other caller's statement
-    /// comes between. Whatever it throws rolls everything back. `rolledBack` when the body swallowed
-    /// a statement's failure, because then the server commits nothing; `misuse` inside another
-    /// transaction. Cancellation stops the body's statements but never COMMIT or ROLLBACK.
+    /// comes between. Whatever it throws rolls everything back. `rolledBack` when the body
+    /// swallowed a statement's failure, because then the server commits nothing; `misuse` inside
+    /// another transaction. Cancellation stops the body's statements but never COMMIT or ROLLBACK.
     @discardableResult
     public func transaction<R: Sendable, E: PostgresErrorConvertible>(
         _ mode: TransactionMode = .readCommitted,

@@ -141,7 +141,8 @@ struct ServerFolders: Sendable {
         )
     }
 
-    /// FNV-1a: short and the same for ever; the folder's owner is checked, so it need not be secret.
+    /// FNV-1a: short and the same for ever; the folder's owner is checked, so it need not be
+    /// secret.
     private static func hash(_ text: String) -> String {
         var hash: UInt64 = 0xCBF2_9CE4_8422_2325
         for byte in text.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }

@@ -28,8 +28,8 @@ final class Channel<Element: Sendable>: @unchecked Sendable {
     private var isAbandoned = false
 
     /// A channel in which that many elements may wait, enough to keep the writer busy while the
-    /// reader folds, and so many of later parts: more than a part makes, so that whoever folds ahead
-    /// seldom waits.
+    /// reader folds, and so many of later parts: more than a part makes, so that whoever folds
+    /// ahead seldom waits.
     init(waitingMax: Int = 8, earlyMax: Int = 16) {
         self.waitingMax = waitingMax
         self.earlyMax = earlyMax

@@ -7,7 +7,8 @@ struct PairShape: Sendable {
     let compared: ComparedTable
     /// Whether there is an old table at all, with the columns that tell whose a row is.
     let hasOld: Bool
-    /// The type as which the columns that both have are compared, in their order; nil for their own.
+    /// The type as which the columns that both have are compared, in their order; nil for their
+    /// own.
     let casts: [String?]
 
     init(

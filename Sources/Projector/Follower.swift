@@ -192,8 +192,8 @@ struct Follower {
         ).map { try ProjectionPart($0) }
     }
 
-    // Refuses where nothing can be followed, and says once what will not be. Asked again while there
-    // is no news: another program may have promoted its tables.
+    // Refuses where nothing can be followed, and says once what will not be. Asked again while
+    // there is no news: another program may have promoted its tables.
     private mutating func checkLive() async throws {
         let live = try await projector.tables(in: session).filter { $0.state == .live }
         let found = live.map { "\($0.schema).\($0.name) \($0.isCurrent) \($0.catalogueVersion)" }

@@ -1,8 +1,8 @@
 internal import Postgres
 internal import Projections
 
-/// A live table, or the view that shows it, that is not as a rebuild makes it: somebody has altered,
-/// replaced or dropped it.
+/// A live table, or the view that shows it, that is not as a rebuild makes it: somebody has
+/// altered, replaced or dropped it.
 public struct LiveAlteration: Sendable {
     /// The projection's name.
     public let projection: String

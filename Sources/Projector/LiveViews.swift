@@ -59,8 +59,8 @@ enum LiveViews {
             """
     }
 
-    // The statements that say of a new view what was said of the old one: grants and comments on it,
-    // and on the columns that the new table has too. The owner grants all of them.
+    // The statements that say of a new view what was said of the old one: grants and comments on
+    // it, and on the columns that the new table has too. The owner grants all of them.
     private static func keep(_ view: String, _ name: String, _ table: String) -> String {
         let grantee = "CASE a.grantee WHEN 0 THEN 'PUBLIC' ELSE a.grantee::regrole::text END"
         let option = "CASE WHEN a.is_grantable THEN ' WITH GRANT OPTION' ELSE '' END"

@@ -96,13 +96,13 @@ enum ProjectionSchema {
     enum DropPatience: String {
         /// Tables that were live a moment ago: those who read them come first.
         case ofReaders = "200ms"
-        /// Tables that a person gives up: longer than autovacuum needs to notice that somebody waits
-        /// (`deadlock_timeout`, a second).
+        /// Tables that a person gives up: longer than autovacuum needs to notice that somebody
+        /// waits (`deadlock_timeout`, a second).
         case ofHousekeeping = "5s"
     }
 
-    /// Drops these tables of a schema and what is said about them, and the schema too where it is not
-    /// to be kept; refused where somebody reads one for longer than the patience lasts.
+    /// Drops these tables of a schema and what is said about them, and the schema too where it is
+    /// not to be kept; refused where somebody reads one for longer than the patience lasts.
     static func drop(
         _ schema: String,
         with tables: [String],

@@ -60,8 +60,8 @@ extension Projector {
     ///   - samplesMax: Most subscriptions to show as samples.
     ///   - options: How to go about it.
     /// - Returns: The difference.
-    /// - Throws: `nothingLive`, `schemaTaken`, `logForked`, `databaseUnavailable`; `viewsInUse` where
-    ///   the new tables could never be promoted.
+    /// - Throws: `nothingLive`, `schemaTaken`, `logForked`, `databaseUnavailable`; `viewsInUse`
+    ///   where the new tables could never be promoted.
     public func compare(
         _ chosen: [any Projection]? = nil,
         then afterwards: Afterwards,

@@ -49,16 +49,17 @@ extension Projector {
 
     /// Brings what is committed into the tables, again and again, until it is stopped.
     ///
-    /// Keeps up every table that the folds of this program made: the live ones, and after them those
-    /// that wait to be promoted and those kept beside, which never hold the live ones up: where one
-    /// cannot be brought on, that is told, and the others go on. Several processes may do so at once; each event enters
-    /// each table once, because rows and place are written by one transaction. After any step the
-    /// tables equal those of a rebuild up to the same commit, byte for byte.
+    /// Keeps up every table that the folds of this program made: the live ones, and after them
+    /// those that wait to be promoted and those kept beside, which never hold the live ones up:
+    /// where one cannot be brought on, that is told, and the others go on. Several processes may do
+    /// so at once; each event enters each table once, because rows and place are written by one
+    /// transaction. After any step the tables equal those of a rebuild up to the same commit, byte
+    /// for byte.
     ///
     /// - Parameter options: How.
     /// - Returns: What was done; when the task is cancelled too.
-    /// - Throws: `nothingLive` where no table is there that this program may follow, or one is gone;
-    ///   `logForked`, `databaseUnavailable`.
+    /// - Throws: `nothingLive` where no table is there that this program may follow, or one is
+    ///   gone; `logForked`, `databaseUnavailable`.
     public func follow(_ options: FollowOptions) async throws(ProjectorError) -> Following {
         var following = Following()
         while true {

@@ -47,8 +47,8 @@ extension Projector {
         }
     }
 
-    /// Tables of these names that wait are superseded: by those of a schema, which wait from now on,
-    /// or by live ones.
+    /// Tables of these names that wait are superseded: by those of a schema, which wait from now
+    /// on, or by live ones.
     func forgetWaiting(
         _ names: [String],
         for schema: String? = nil,

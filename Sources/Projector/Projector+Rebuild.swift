@@ -52,8 +52,8 @@ extension Projector {
 
     /// Builds tables that are kept under a schema of their own, beside the live ones.
     ///
-    /// `follow` keeps them up to date as it does the live ones, but for those up to a given place of
-    /// the log. Nothing but `discard` drops them.
+    /// `follow` keeps them up to date as it does the live ones, but for those up to a given place
+    /// of the log. Nothing but `discard` drops them.
     ///
     /// - Parameters:
     ///   - chosen: What to build; nil for all.
@@ -159,8 +159,8 @@ extension Projector {
         }
     }
 
-    /// Makes tables and fills them, each up to the heads that `heads` names for its projection; half
-    /// filled ones are dropped.
+    /// Makes tables and fills them, each up to the heads that `heads` names for its projection;
+    /// half filled ones are dropped.
     func fill(
         _ plan: BuildPlan,
         _ options: RebuildOptions,

@@ -13,8 +13,8 @@ public struct Projector: Sendable {
     let log: EventLog
     let settings: ConnectionSettings
     let projections: [any Projection]
-    /// What folds may know now, asked for anew wherever something begins or goes on: a catalogue may
-    /// have been imported.
+    /// What folds may know now, asked for anew wherever something begins or goes on: a catalogue
+    /// may have been imported.
     let context: @Sendable () async throws -> FoldContext
 
     /// A projector for a log, writing to the same database.
@@ -90,7 +90,8 @@ public struct Projector: Sendable {
 }
 
 extension Projector {
-    /// What to say where live tables know less of the catalogue than there is; nil where all know it.
+    /// What to say where live tables know less of the catalogue than there is; nil where all know
+    /// it.
     static func behind(_ versions: [Int], _ newest: FoldContext) -> String? {
         let imported = newest.catalogues.newestVersion
         guard let oldest = versions.min(), oldest < imported else { return nil }

@@ -15,8 +15,8 @@ struct TableChanges: Sendable {
     private var inserted = CopyBinaryWriter.rowsOnly()
     /// What is added to the table's content.
     private(set) var content = ProjectionDigest()
-    /// Streams of which all rows are to be taken out, whatever they are: they cannot be folded again
-    /// as they were, for something of them was erased.
+    /// Streams of which all rows are to be taken out, whatever they are: they cannot be folded
+    /// again as they were, for something of them was erased.
     private(set) var cleared: [StreamID] = []
     /// Streams that were refused before and are to be forgotten as such.
     private(set) var readmitted: [StreamID] = []

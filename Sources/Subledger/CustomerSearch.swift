@@ -4,8 +4,8 @@ internal import Projections
 
 /// Reads whatever may belong to a customer: more than that does no harm, less would be wrong.
 ///
-/// Whatever is found is followed wherever its bonds lead, also what a link gives to another customer:
-/// before that link and after its unlink its bonds stand (`Customer.streams(ownedAt:)`).
+/// Whatever is found is followed wherever its bonds lead, also what a link gives to another
+/// customer: before that link and after its unlink its bonds stand (`Customer.streams(ownedAt:)`).
 struct CustomerSearch {
     let log: EventLog
     let name: String

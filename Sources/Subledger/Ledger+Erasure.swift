@@ -32,8 +32,8 @@ extension Ledger {
     /// `customer` joins to them by what Apple says of the account. An erasure cannot be undone, so
     /// of the latter those stay that have a token of another account of the app, those that lead to
     /// several customers and, where no link names the customer, those without a token that count as
-    /// much for another one (`erasureExceptions`). From a subscription that now belongs to another customer, only the links
-    /// that name this one are removed.
+    /// much for another one (`erasureExceptions`). From a subscription that now belongs to another
+    /// customer, only the links that name this one are removed.
     ///
     /// - Parameter customer: The app's own name for the customer, or an app account token.
     /// - Returns: The targets; empty where the log does not know the customer.
@@ -122,8 +122,8 @@ extension Ledger {
     /// What erasing these targets would remove; nothing is changed.
     ///
     /// - Parameter targets: What is to be erased.
-    /// - Returns: The erasures, one for each subscription, including those that only share payloads;
-    ///   empty if nothing is left to erase. `erase` returns the same unless something is written
+    /// - Returns: The erasures, one for each subscription, including those that only share
+    ///   payloads; empty if nothing is left to erase. `erase` returns the same unless something is written
     ///   meanwhile.
     /// - Throws: `EventLogError`.
     public func plannedErasures(

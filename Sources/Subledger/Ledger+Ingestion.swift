@@ -282,8 +282,8 @@ private struct Ingested: Sendable {
 
 /// Whether most of the payloads that were taken in last had been taken in before.
 ///
-/// Then it pays to look their bytes up before their signatures are checked; of new ones it would only
-/// cost.
+/// Then it pays to look their bytes up before their signatures are checked; of new ones it would
+/// only cost.
 private struct RecentRepeats {
     private var finished = 0
     private var unchanged = 0

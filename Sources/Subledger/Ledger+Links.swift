@@ -35,9 +35,9 @@ extension Ledger {
 
     /// Appends the operator's statement that a subscription belongs to a customer, or to nobody.
     ///
-    /// A link to a subscription that another customer has moves nothing unless it is a transfer; then
-    /// an unlink as of the same instant goes before it. Two operators at once may still contest each
-    /// other: `StreamClaims` says so, and ownership stays with the first.
+    /// A link to a subscription that another customer has moves nothing unless it is a transfer;
+    /// then an unlink as of the same instant goes before it. Two operators at once may still
+    /// contest each other: `StreamClaims` says so, and ownership stays with the first.
     ///
     /// - Parameters:
     ///   - link: The statement.

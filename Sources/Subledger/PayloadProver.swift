@@ -11,8 +11,8 @@ final class PayloadProver: Sendable {
     // A verifier remembers the chains it has judged, so each is made once.
     private let verifiers = Mutex<[VerifierKey: AppStoreVerifier]>([:])
 
-    /// Most verifiers remembered: one for each environment of the events of a payload, and few words
-    /// for environments are known.
+    /// Most verifiers remembered: one for each environment of the events of a payload, and few
+    /// words for environments are known.
     private static let verifiersMax = 64
 
     private struct VerifierKey: Hashable {
@@ -139,8 +139,8 @@ final class PayloadProver: Sendable {
     }
 }
 
-/// Proves what the operator states about the log itself, which no verifier of Apple's takes: versions
-/// of the catalog, and erasures.
+/// Proves what the operator states about the log itself, which no verifier of Apple's takes:
+/// versions of the catalog, and erasures.
 private enum OwnProof {
     static func disproof(of cited: CitedPayload, by evidence: Evidence) -> Unproven? {
         let fact: Fact
@@ -258,7 +258,8 @@ extension CitedPayload {
 }
 
 extension Fact {
-    /// Whether it says of the repeated fields what the event says, under the alias that is recorded.
+    /// Whether it says of the repeated fields what the event says, under the alias that is
+    /// recorded.
     fileprivate func repeats(_ event: Event, _ confirmation: Confirmation) -> Bool {
         let (mine, theirs) = (
             Assertion(offset: 0, asOf: asOf, content: content),

@@ -23,7 +23,8 @@ public struct SignatureReport: Sendable {
         public let position: Position
         /// SHA-256 of the payload; nil where the event cannot be read or the payload is not there.
         public let evidence: Digest?
-        /// A machine word: of `Reason`, or of the `Rejection` with which the payload is refused now.
+        /// A machine word: of `Reason`, or of the `Rejection` with which the payload is refused
+        /// now.
         public let reason: String
         /// What was expected and what was found, and what to do.
         public let message: String

@@ -6,8 +6,8 @@ public import Events
 ///
 /// The chain of digests proves that nothing was changed since it was committed; this proves that
 /// what was committed is what Apple signed. A signed payload must verify to exactly the root that
-/// its record names; one that was taken on other trust is decoded again. Either way every event that
-/// cites it must be among the facts it gives.
+/// its record names; one that was taken on other trust is decoded again. Either way every event
+/// that cites it must be among the facts it gives.
 public struct SignatureVerification: Sendable {
     private let log: EventLog
     private let roots: [RootCertificate]

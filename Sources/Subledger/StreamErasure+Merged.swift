@@ -5,8 +5,8 @@ extension [StreamErasure] {
     /// The same with one erasure for each subscription, in the order in which they come first.
     ///
     /// Targets that share payloads each take rows of the others; together they take the union, and
-    /// the widest scope says what the subscription loses. The position is that of the last event that
-    /// says so; nil where none was written.
+    /// the widest scope says what the subscription loses. The position is that of the last event
+    /// that says so; nil where none was written.
     var mergedByStream: [StreamErasure] {
         var order: [StreamID] = []
         var merged: [StreamID: StreamErasure] = [:]

@@ -4,11 +4,11 @@ import Events
 import Projections
 import Subledger
 
-/// The subscriptions that a name means: one meaning for `access`, `eligibility`, `explain`, `blame` and
-/// `diff`.
+/// The subscriptions that a name means: one meaning for `access`, `eligibility`, `explain`, `blame`
+/// and `diff`.
 ///
-/// All that were the customer's at the instant, by links, tokens and what Apple says of the account.
-/// Who asks by a subscription's own id asks about that one too, whoever had it then.
+/// All that were the customer's at the instant, by links, tokens and what Apple says of the
+/// account. Who asks by a subscription's own id asks about that one too, whoever had it then.
 struct AskedSubject {
     /// Whom the name means.
     let customer: Customer
@@ -45,8 +45,8 @@ struct AskedSubject {
 }
 
 extension StreamOptions {
-    /// Prints on stderr that a subscription is one of several of its customer's, where the answer is
-    /// about this one alone.
+    /// Prints on stderr that a subscription is one of several of its customer's, where the answer
+    /// is about this one alone.
     func printSiblings(of stream: StreamID, in log: EventLog) async throws {
         let ledger = Ledger(log: log, verifier: AppStoreVerifier(policy: VerificationPolicy()))
         let id = stream.originalTransactionId

@@ -103,8 +103,8 @@ extension StreamHistory {
         confirmations = confirmations.filter { $0.asOf <= instant }
     }
 
-    /// Leaves out what is of other trust: of an event that only a confirmation proves so, all fields
-    /// but those confirmed.
+    /// Leaves out what is of other trust: of an event that only a confirmation proves so, all
+    /// fields but those confirmed.
     fileprivate mutating func keep(
         _ trusts: Set<String>,
         by evidence: [Int64: EvidenceSummary]

@@ -19,7 +19,8 @@ enum Interrupt {
 
     /// Begins to listen for SIGINT and SIGTERM.
     ///
-    /// A broken pipe does not end the process from now on: `StandardStream` and `LineOutput` see it.
+    /// A broken pipe does not end the process from now on: `StandardStream` and `LineOutput` see
+    /// it.
     static func install() {
         signal(SIGPIPE, SIG_IGN)
         for number in [SIGINT, SIGTERM] {

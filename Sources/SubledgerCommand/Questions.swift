@@ -185,7 +185,8 @@ extension ActivePeriod {
         return words.joined(separator: " · ")
     }
 
-    /// Why it ended, with Apple's reason where it said one; by the clock where Apple has not spoken.
+    /// Why it ended, with Apple's reason where it said one; by the clock where Apple has not
+    /// spoken.
     fileprivate func endWords(at instant: Instant) -> String {
         if endReason == .open, validTo <= instant { return "expired since Apple last spoke" }
         return endReason.rawValue + (expirationReason.map { " (\($0.rawValue))" } ?? "")

@@ -29,7 +29,8 @@ struct RevocationChanges {
     /// The date that stood before that event said another one; nil where none did.
     func earlierDate(at position: Position) -> Instant? { earlier[position]?.date }
 
-    /// The date that stood before one of those events corrected it to that date; nil where none did.
+    /// The date that stood before one of those events corrected it to that date; nil where none
+    /// did.
     func earlierDate(than date: Instant?, at positions: [Position]) -> Instant? {
         positions.lazy.compactMap { earlier[$0] }.first { $0.corrected == date }?.date
     }

@@ -77,7 +77,8 @@ struct VerifyBench {
         case receipts
         /// Bytes of verifyReceipt responses, parsed; every member visited.
         case parse
-        /// Bytes of the same responses, checked and translated into facts, as `ingest --vouch` does.
+        /// Bytes of the same responses, checked and translated into facts, as `ingest --vouch`
+        /// does.
         case decode
         /// Bytes of the same responses, by JSONDecoder.
         case plainDecode

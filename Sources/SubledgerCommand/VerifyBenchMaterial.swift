@@ -4,7 +4,8 @@ import Crypto
 import Events
 import Foundation
 
-/// Payloads to verify and to decode: made once, distinct, and more than the processor's caches hold.
+/// Payloads to verify and to decode: made once, distinct, and more than the processor's caches
+/// hold.
 struct VerifyBenchMaterial {
     private let verifier: AppStoreVerifier
     private let key: P256.Signing.PublicKey

@@ -5,8 +5,8 @@ import Testing
 
 @testable import AppStore
 
-/// The wall, third course: statements that are signed, but say what none of the App Store's can say,
-/// or not what surrounds them.
+/// The wall, third course: statements that are signed, but say what none of the App Store's can
+/// say, or not what surrounds them.
 struct WallClaimsTests {
     private let forge: WallForge
     private let verifier: AppStoreVerifier

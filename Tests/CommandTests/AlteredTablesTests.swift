@@ -3,8 +3,8 @@ import Postgres
 import TestSupport
 import Testing
 
-/// Live tables and views that somebody has altered by hand: told by `rebuild --check`, and set right
-/// by what it says.
+/// Live tables and views that somebody has altered by hand: told by `rebuild --check`, and set
+/// right by what it says.
 @Suite(.enabled { await TestServer.isAvailable })
 struct AlteredTablesTests {
     @Test(arguments: Alteration.all)

@@ -186,8 +186,8 @@ struct DifferenceReportTests {
         #expect(DifferenceWording.length(999) == "999 ms")
     }
 
-    /// As if an older fold had let upgraded and refunded periods run on, known no grace, forgotten charges and
-    /// taken auto-renewal for on.
+    /// As if an older fold had let upgraded and refunded periods run on, known no grace, forgotten
+    /// charges and taken auto-renewal for on.
     private static let wrongFold = [
         """
         UPDATE old.active_periods SET valid_to_ms = expires_date_ms, end_reason = 'expired'

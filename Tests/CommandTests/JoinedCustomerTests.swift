@@ -2,7 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Subscriptions that Apple's account joins, and links that overrule it: in every question the same.
+/// Subscriptions that Apple's account joins, and links that overrule it: in every question the
+/// same.
 @Suite(.enabled { await TestServer.isAvailable })
 struct JoinedCustomerTests {
     private static let tokens = [

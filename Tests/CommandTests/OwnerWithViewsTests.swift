@@ -16,7 +16,8 @@ struct OwnerWithViewsTests {
                 """
             )
             try await command.expect(0, "rebuild", "--diff", "--quiet")
-            // schema/README.md: `rebuild --promote` needs ledger_projector, and no right to make schemas.
+            // schema/README.md: `rebuild --promote` needs ledger_projector, and no right to make
+            // schemas.
             let promoter = Command(
                 environment: command.environment.merging(["PGOPTIONS": "-c role=\(role)"]) { $1 }
             )

@@ -10,8 +10,8 @@ import Subledger
 ///
 /// Arguments: the file, a root certificate, how many payloads may be under way at once. A line of
 /// the file is a number, a space and a payload; its acknowledgement is the number, then `+` and the
-/// position of each fact that was appended, `=` and that of each that was known or refused. Or it is
-/// `erase`, a scope, an environment and an id, acknowledged as it is; or `checkpoint`.
+/// position of each fact that was appended, `=` and that of each that was known or refused. Or it
+/// is `erase`, a scope, an environment and an id, acknowledged as it is; or `checkpoint`.
 @main
 struct CrashChild {
     static func main() async throws {

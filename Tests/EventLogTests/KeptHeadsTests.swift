@@ -10,7 +10,8 @@ import Testing
 struct KeptHeadsTests {
     private static let heads = 200
 
-    /// A log of one lane whose commits from 150 on were written anew, and a document of each commit.
+    /// A log of one lane whose commits from 150 on were written anew, and a document of each
+    /// commit.
     @Test(arguments: [false, true])
     func `the newest matching and the lowest contradicted head decide`(
         isReversed: Bool

@@ -158,7 +158,8 @@ struct MigrationRepairTests {
                         'ledger'::regnamespace, 'operation'::regnamespace)
                     """
                 )
-                // What migrate reads others may read, too. With the catalogs locked no DDL succeeds.
+                // What migrate reads others may read, too. With the catalogs locked no DDL
+                // succeeds.
                 let read =
                     ["migration", "ledger_config", "event", "confirmation", "evidence"]
                     .map { "ledger." + $0 }

@@ -6,9 +6,9 @@ import Testing
 ///
 /// `1000 @AS-OF link CUSTOMER [by=]`, `1000 @AS-OF unlink [by=]`,
 /// `1000 @AS-OF buys PRODUCT FROM [token=] [id=] [woli=] [app=] [previous=] [once] [family]
-/// [receipt] [bundle=] [group=] [type=] [intro]`, `1000 @AS-OF renews [token=] [app=]`. Days are `MM-DD` of 2026; a period
-/// lasts thirty days. What receipts of one as-of say is of one receipt. An id may carry an
-/// environment: `1000/Sandbox`.
+/// [receipt] [bundle=] [group=] [type=] [intro]`, `1000 @AS-OF renews [token=] [app=]`. Days are
+/// `MM-DD` of 2026; a period lasts thirty days. What receipts of one as-of say is of one receipt.
+/// An id may carry an environment: `1000/Sandbox`.
 enum ClaimText {
     static func facts(_ text: String) throws -> [Fact] {
         try text.split(separator: "\n").map { line in

@@ -117,7 +117,8 @@ import Testing
             for row in rows {
                 #expect(row.validTo.map { row.validFrom < $0 } ?? true, "seed \(seed)")
             }
-            // Access is exactly where the status says so, but for what a renewal told early implies.
+            // Access is exactly where the status says so, but for what a renewal told early
+            // implies.
             for interval in ActivePeriods(timeline).active {
                 for instant in [interval.lowerBound, interval.upperBound] {
                     let isIn = instant == interval.lowerBound

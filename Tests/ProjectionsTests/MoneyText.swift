@@ -2,8 +2,8 @@ import Events
 import Projections
 
 /// The rows of a stream as scenarios write them: `STATE [KIND] [TIMING] PRODUCT FROM [requested=]
-/// [asked=] [declined=] [revoked=] [told=] [announced=|inferred=] [part=] [MONEY/PRICE] [net]`; `told` is
-/// left out where it is the refund's own date.
+/// [asked=] [declined=] [revoked=] [told=] [announced=|inferred=] [part=] [MONEY/PRICE] [net]`;
+/// `told` is left out where it is the refund's own date.
 func describe(_ refunds: Refunds) -> [String] {
     let text = TimelineText.text
     return refunds.rows.map { row in

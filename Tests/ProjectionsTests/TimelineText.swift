@@ -252,8 +252,8 @@ private func planWords(_ row: ActivePeriod) -> String {
     return words
 }
 
-/// Checks the rows of every table a history names, in its own order, backwards, and in seeded shuffles with
-/// repetitions; returns the ledger of its own order.
+/// Checks the rows of every table a history names, in its own order, backwards, and in seeded
+/// shuffles with repetitions; returns the ledger of its own order.
 @discardableResult
 func expect(
     _ text: String,

@@ -310,7 +310,8 @@ extension ErasureTests {
         #expect(signatures.notKept > 0)
     }
 
-    /// The tokens and customers of a history that any row of the log still holds, payloads unpacked.
+    /// The tokens and customers of a history that any row of the log still holds, payloads
+    /// unpacked.
     private static func traces(
         of history: StreamHistory,
         _ settings: ConnectionSettings

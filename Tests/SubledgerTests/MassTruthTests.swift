@@ -21,8 +21,8 @@ import Testing
         #expect(differences.isEmpty, "\(Histories.summary(differences))")
     }
 
-    /// What 200 000 lives found, and is mended: a renewal and a change of plan of one second and one
-    /// length, of which the former was refunded and the refund reversed; the reason for which a
+    /// What 200 000 lives found, and is mended: a renewal and a change of plan of one second and
+    /// one length, of which the former was refunded and the refund reversed; the reason for which a
     /// purchase ended that was refunded at its end, and is not any more; a retry, when somebody had
     /// spoken between the expiry and the first charge.
     @Test func `lives that were once told wrongly are told right`() throws {

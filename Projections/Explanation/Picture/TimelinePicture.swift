@@ -76,8 +76,8 @@ public struct TimelinePicture: Sendable {
         }
     }
 
-    // Of what goes on after the last change and the instant asked about a quarter of the time before
-    // it is enough: an arrow says that there is more.
+    // Of what goes on after the last change and the instant asked about a quarter of the time
+    // before it is enough: an arrow says that there is more.
     private static func shown(_ rows: [ActivePeriod], asked: Instant) -> [Range<Instant>] {
         let rows = rows.filter { $0.validFrom < $0.validTo }
         guard let first = rows.map(\.validFrom).min(), let last = rows.map(\.validFrom).max() else {
