@@ -56,13 +56,7 @@ public struct Explanation: Sendable {
     ) {
         self.policy = policy
         let accesses = histories.map {
-            KnownAccess(
-                $0,
-                product: product,
-                under: policy,
-                catalogues,
-                tenure: tenures[$0.stream]
-            )
+            KnownAccess($0, product: product, under: policy, catalogues, tenures[$0.stream])
         }
         let end = accesses.instants.last ?? instant
         at = instant
@@ -86,7 +80,7 @@ public struct Explanation: Sendable {
                         product: product,
                         under: policy,
                         catalogues,
-                        tenure: tenures[$0.stream]
+                        tenures[$0.stream]
                     )
                 },
                 at: instant,

@@ -27,7 +27,7 @@ struct KnownAccess {
         product: String?,
         under policy: AccessPolicy,
         _ catalogues: CatalogueHistory = .none,
-        tenure: Range<Instant>? = nil
+        _ tenure: Range<Instant>? = nil
     ) {
         self.init(
             history,
@@ -47,7 +47,7 @@ struct KnownAccess {
         product: String?,
         under policy: AccessPolicy,
         _ catalogues: CatalogueHistory,
-        tenure: Range<Instant>?
+        _ tenure: Range<Instant>?
     ) {
         self.init(
             history,

@@ -141,7 +141,9 @@ extension KnownLife {
                     },
                     cause: cause,
                     renewalPriceMilliunits: next?.price,
-                    renewalOffer: next?.offer
+                    renewalOffer: next?.offer,
+                    renewalBillingPlan: next?.billingPlan,
+                    commitment: next?.commitment
                 )
                 rows.appendOrLengthen(row)
             }
@@ -151,24 +153,15 @@ extension KnownLife {
 
     // What Apple said of the next charge, by when it did; an offer is used up by the charge it is
     // for, and what follows is unknown until it is said.
-    private var announcedCharges: [(at: Instant, price: Int64?, offer: SimulatedOffer?)] {
-        let said = statements.map {
-            statement -> (at: Instant, price: Int64?, offer: SimulatedOffer?) in
-            let state = statement.state
-            guard state.isAutoRenewOn, let newest = state.newest else {
-                return (statement.signedAt, nil, nil)
-            }
-            let (product, offer) = (state.renewalProduct ?? newest.product, state.coming?.offer)
-            let price = identity.storefront.price(of: product, offer: offer)
-            return (statement.signedAt, identity.isFamilyShared ? nil : price, offer)
-        }
+    private var announcedCharges: [AnnouncedCharge] {
+        let said = statements.map { AnnouncedCharge($0, identity) }
         var charges = said
         for number in state.purchases.indices {
             let at = min(firstSigned[number], state.purchases[number].purchaseDate)
             guard !said.contains(where: { $0.at == at }),
                 said.last(where: { $0.at < at })?.offer != nil
             else { continue }
-            charges.append((at, nil, nil))
+            charges.append(AnnouncedCharge(at: at))
         }
         return charges.sorted { $0.at < $1.at }
     }
@@ -204,6 +197,33 @@ extension KnownLife {
     }
 }
 
+/// What Apple said of the next charge at an instant; nil members where it said nothing.
+private struct AnnouncedCharge {
+    let at: Instant
+    var price: Int64?
+    var offer: SimulatedOffer?
+    var billingPlan: SimulatedProduct.BillingPlan?
+    var commitment: SimulatedCommitment?
+
+    init(at: Instant) {
+        self.at = at
+    }
+
+    init(_ statement: KnownLife.Statement, _ identity: LifeIdentity) {
+        at = statement.signedAt
+        let state = statement.state
+        if at >= SimulatedCommitment.signedSince {
+            commitment = SimulatedCommitment(after: state, of: identity)
+        }
+        guard state.isAutoRenewOn, let newest = state.newest else { return }
+        let product = state.renewalProduct ?? newest.product
+        offer = state.coming?.offer
+        if at >= SimulatedCommitment.signedSince { billingPlan = product.billingPlan }
+        guard !identity.isFamilyShared else { return }
+        price = identity.storefront.price(of: product, offer: offer)
+    }
+}
+
 extension Instant {
     // Later than anything that happens in a script.
     fileprivate static let distantFuture = Instant(milliseconds: .max)
@@ -226,7 +246,9 @@ extension [SimulatedRenewalState] {
             priceConsent: row.priceConsent,
             cause: row.cause,
             renewalPriceMilliunits: row.renewalPriceMilliunits,
-            renewalOffer: row.renewalOffer
+            renewalOffer: row.renewalOffer,
+            renewalBillingPlan: row.renewalBillingPlan,
+            commitment: row.commitment
         )
     }
 }
@@ -237,5 +259,6 @@ extension SimulatedRenewalState {
             && autoRenewProductId == other.autoRenewProductId && priceConsent == other.priceConsent
             && cause == other.cause && renewalPriceMilliunits == other.renewalPriceMilliunits
             && renewalOffer == other.renewalOffer
+            && renewalBillingPlan == other.renewalBillingPlan && commitment == other.commitment
     }
 }

@@ -92,6 +92,8 @@ public enum LifeKind: String, CaseIterable, Hashable, Sendable {
     case restored
     /// Over, and Apple lists offers to win the customer back.
     case winBackListed
+    /// Paid monthly, with a commitment.
+    case committed
     /// A consumable bought beside the subscription.
     case consumable
     /// A non-consumable bought beside the subscription.

@@ -55,6 +55,7 @@ struct LifeMachine: Sendable {
         next.signedAt = signedAt
         let notices = try next.carryOut(step)
         if isSignedWithWinBackList(notices, next.state) { next.kinds.insert(.winBackListed) }
+        if case .monthly? = next.state.newest?.product.billingPlan { next.kinds.insert(.committed) }
         next.previous = step.at
         next.stepNumber += 1
         self = next

@@ -25,8 +25,13 @@ struct RandomStory {
     ) {
         var generator = generator
         self.identity = identity
+        let drawn = generator.element(of: [SimulatedCatalogue.lumen, SimulatedCatalogue.atlas])
+        // Drawn apart from the story, so that the other lives stay what they were.
+        var aside = identity.generator(step: 2 * LifeMachine.stepCountMax)
+        let isCommitted = aside.chance(percent: Self.commitmentPercent)
         self.products =
-            products ?? generator.element(of: SimulatedCatalogue.groups) ?? SimulatedCatalogue.lumen
+            products
+            ?? (isCommitted ? SimulatedCatalogue.harbor : drawn ?? SimulatedCatalogue.lumen)
         machine = LifeMachine(
             storefront: identity.storefront,
             isFamilyShared: identity.isFamilyShared
@@ -48,6 +53,9 @@ struct RandomStory {
     // 700 days, so that years pass in some and others have just begun.
     private static let earliestStart: Int64 = 1_704_067_200_000
     private static let startSpreadSeconds: Int64 = 700 * 86_400
+
+    // Lives in the group that is sold with commitments.
+    private static let commitmentPercent: Int64 = 6
 
     // Nothing happens later than 2026-11-01: a simulated history has a present too, at which some
     // lives are still running.

@@ -10,6 +10,24 @@ public struct SimulatedProduct: Hashable, Sendable {
     public let duration: SubscriptionDuration
     /// The price of a period in the United States, in thousandths of a dollar.
     public let dollarMilliunits: Int64
+    /// How a commitment is paid; nil for what is sold without one.
+    public let billingPlan: BillingPlan?
+
+    /// How a commitment of a year is paid (app-store.md §D.1, `billingPlanType`).
+    public enum BillingPlan: Hashable, Sendable {
+        /// At once.
+        case billedUpfront
+        /// Period by period, that many of them.
+        case monthly(periods: Int64)
+
+        /// Apple's word for it.
+        var word: String {
+            switch self {
+            case .billedUpfront: "BILLED_UPFRONT"
+            case .monthly: "MONTHLY"
+            }
+        }
+    }
 
     /// A product.
     public init(
@@ -17,13 +35,15 @@ public struct SimulatedProduct: Hashable, Sendable {
         group: String,
         level: Int,
         duration: SubscriptionDuration,
-        dollarMilliunits: Int64
+        dollarMilliunits: Int64,
+        billingPlan: BillingPlan? = nil
     ) {
         self.id = id
         self.group = group
         self.level = level
         self.duration = duration
         self.dollarMilliunits = dollarMilliunits
+        self.billingPlan = billingPlan
     }
 }
 
@@ -50,8 +70,19 @@ public enum SimulatedCatalogue {
         product("atlas.lite.weekly", atlasGroup, 3, .weeks(1), 2_990),
     ]
 
-    /// Both groups.
-    public static let groups: [[SimulatedProduct]] = [lumen, atlas]
+    /// The group of the sea charts, sold with a commitment of twelve months: paid each month, or
+    /// once a year.
+    ///
+    /// Apple sells both as one product; here each is a product of its own, for a change of plan.
+    public static let harbor: [SimulatedProduct] = [
+        product("harbor.full.monthly", harborGroup, 1, .months(1), 8_990, .monthly(periods: 12)),
+        product("harbor.full.yearly", harborGroup, 1, .years(1), 95_990, .billedUpfront),
+        product("harbor.coast.monthly", harborGroup, 2, .months(1), 3_990, .monthly(periods: 12)),
+        product("harbor.coast.weekly", harborGroup, 3, .weeks(1), 1_490),
+    ]
+
+    /// All groups.
+    public static let groups: [[SimulatedProduct]] = [lumen, atlas, harbor]
 
     /// Identifiers of the consumables sold beside the subscriptions.
     public static let consumables = ["lumen.credits.10", "lumen.credits.100"]
@@ -64,20 +95,23 @@ public enum SimulatedCatalogue {
 
     private static let lumenGroup = "21400001"
     private static let atlasGroup = "21400002"
+    private static let harborGroup = "21400003"
 
     private static func product(
         _ name: String,
         _ group: String,
         _ level: Int,
         _ duration: SubscriptionDuration,
-        _ dollarMilliunits: Int64
+        _ dollarMilliunits: Int64,
+        _ billingPlan: SimulatedProduct.BillingPlan? = nil
     ) -> SimulatedProduct {
         SimulatedProduct(
             id: "example.subledger." + name,
             group: group,
             level: level,
             duration: duration,
-            dollarMilliunits: dollarMilliunits
+            dollarMilliunits: dollarMilliunits,
+            billingPlan: billingPlan
         )
     }
 }

@@ -60,6 +60,12 @@ public struct SimulatedCustomer: Sendable {
         active(inGroup: group).contains { $0.from <= instant && instant < $0.to }
     }
 
+    /// The app receipts of the customer's device, each with the purchases of all subscriptions:
+    /// one receipt is one Apple Account in one app (app-store.md §F.2).
+    public func appReceipts(form: AppReceiptForm = []) -> [Delivery] {
+        lives.first?.appReceipts(form: form, beside: Array(lives.dropFirst())) ?? []
+    }
+
     /// All that arrives unasked about the subscriptions, by signing date.
     public func deliveries() -> [Delivery] {
         lives.flatMap { $0.deliveries() }.sorted { $0.signedAt < $1.signedAt }

@@ -57,11 +57,15 @@ public struct SimulatedRenewalState: Hashable, Sendable {
     public let renewalPriceMilliunits: Int64?
     /// The offer that applies to the next charge; nil without one.
     public let renewalOffer: SimulatedOffer?
+    /// How the next period is paid; nil without a commitment, or before Apple said how.
+    public let renewalBillingPlan: SimulatedProduct.BillingPlan?
+    /// What becomes of the commitment; nil without one, or before Apple said what.
+    public let commitment: SimulatedCommitment?
 }
 
 extension SimulatedRenewalState: CustomStringConvertible {
-    /// One line: from, to, status, charge, switch, product, consent, then the cause, the next price
-    /// and the next offer where there are any.
+    /// One line: from, to, status, charge, switch, product, consent, then the cause, the next price,
+    /// the next offer, the next way to pay and what becomes of the commitment where there are any.
     public var description: String {
         let renewal = isAutoRenewOn.map { $0 ? "on" : "off" } ?? "unknown"
         return "\(validFrom) … \(validTo.map(\.description) ?? "") \(status.rawValue)"
@@ -70,6 +74,16 @@ extension SimulatedRenewalState: CustomStringConvertible {
             + (cause.map { " because \($0.rawValue)" } ?? "")
             + (renewalPriceMilliunits.map { " \($0)" } ?? "")
             + (renewalOffer.map { " offer \($0.category.rawValue) \($0.identifier ?? "-")" } ?? "")
+            + (renewalBillingPlan.map { " \($0.word)" } ?? "")
+            + (commitment.map { " \($0)" } ?? "")
+    }
+}
+
+extension SimulatedCommitment: CustomStringConvertible {
+    /// When the new one begins, whether it will, its product, its price and how it is paid.
+    public var description: String {
+        "commitment \(renewalDate) \(isAutoRenewOn ? "on" : "off") \(productId)"
+            + (priceMilliunits.map { " \($0)" } ?? "") + (billingPlan.map { " \($0.word)" } ?? "")
     }
 }
 

@@ -9,7 +9,18 @@ extension SubscriptionLife {
     /// finished consumables are gone. It proves that moment only: nothing later, and no renewal
     /// info. The creation date is the instant floored to its second.
     public func appReceipt(asOf instant: Instant, form: AppReceiptForm = []) -> [UInt8] {
-        store.pki.receipts.sign(payload: payload(asOf: instant, form: form), form: form)
+        appReceipt(asOf: instant, form: form, beside: [])
+    }
+
+    /// The same with the purchases of other subscriptions of the Apple Account.
+    func appReceipt(
+        asOf instant: Instant,
+        form: AppReceiptForm,
+        beside others: [SubscriptionLife]
+    ) -> [UInt8] {
+        let rows = ([self] + others).flatMap { $0.receiptRows(asOf: instant, style: form.rowStyle) }
+        let payload = payload(asOf: instant, rows, form: form)
+        return store.pki.receipts.sign(payload: payload, form: form)
     }
 
     /// The app receipt as apps send it to servers: base64, in lines of 76 where asked for.
@@ -30,22 +41,41 @@ extension SubscriptionLife {
     ///
     /// After a restore they name the transaction ids which that device got.
     public func appReceipts(form: AppReceiptForm = []) -> [Delivery] {
+        appReceipts(form: form, beside: [])
+    }
+
+    /// The same with the purchases of other subscriptions of the Apple Account.
+    func appReceipts(form: AppReceiptForm, beside others: [SubscriptionLife]) -> [Delivery] {
+        ([self] + others).flatMap(\.receiptInstants).sorted().map { instant in
+            Delivery(
+                channel: .appReceipt,
+                payload: appReceipt(
+                    asOf: instant,
+                    form: form.union(.restoredIds),
+                    beside: others
+                ),
+                signedAt: instant.flooredToSecond
+            )
+        }
+    }
+
+    // After every purchase, renewal and restore.
+    private var receiptInstants: [Instant] {
         var known = 0
         return chapters.compactMap { chapter in
             let state = chapter.state
             let count = state.purchases.count + state.oneTimePurchases.count + state.restores.count
             guard count > known else { return nil }
             known = count
-            return Delivery(
-                channel: .appReceipt,
-                payload: appReceipt(asOf: chapter.signedAt, form: form.union(.restoredIds)),
-                signedAt: chapter.signedAt.flooredToSecond
-            )
+            return chapter.signedAt
         }
     }
 
-    private func payload(asOf instant: Instant, form: AppReceiptForm) -> [UInt8] {
-        let rows = receiptRows(asOf: instant, style: form.rowStyle)
+    private func payload(
+        asOf instant: Instant,
+        _ rows: [ReceiptRow],
+        form: AppReceiptForm
+    ) -> [UInt8] {
         let isComplete = !form.contains(.onlyKnownAttributes)
         let facts = ReceiptFacts(self)
         let bundleId = BER.utf8(store.bundleId)

@@ -117,8 +117,11 @@ struct MigrationRun: Sendable {
         in session: isolated PostgresSession
     ) throws {
         if version == 0, layout.lanes == nil { notice(MigrationRun.oneLane) }
-        try session.execute("SET LOCAL lock_timeout = '\(lockTimeoutSeconds)s'")
+        // Roles are the cluster's: the first migrations of two databases may wait for each other,
+        // and nobody else waits for them. What follows waits for tables that others use.
+        try session.execute("SET LOCAL lock_timeout = 0")
         try session.execute(Schema.bootstrap)
+        try session.execute("SET LOCAL lock_timeout = '\(lockTimeoutSeconds)s'")
         let partitions =
             version == 0 ? layout.partitions : try AppliedSchema.partitionCount(session)
         for function in try FunctionSource.before(lanes: lanes) {

@@ -25,6 +25,8 @@ struct CatalogueStoreTests {
             let store = CatalogueStore(log: ledger.log)
             #expect(try await ledger.catalogues() == .none)
             let content = try CatalogueFile.read(SimulatedCatalogue.storekit)
+            // Subscriptions, consumables, a non-consumable and a non-renewing subscription.
+            let sold = 17 + SimulatedCatalogue.consumables.count + 2
             let dry = try await store.add(
                 content,
                 effectiveFrom: nil,
@@ -35,13 +37,13 @@ struct CatalogueStoreTests {
             #expect(dry.isAdded && dry.version.record.version == 1)
             #expect(try await ledger.catalogues() == .none, "a dry run adds nothing")
             let first = try await add(content, from: nil, to: store)
-            #expect(first.isAdded && first.previous == nil && first.difference.added.count == 15)
+            #expect(first.isAdded && first.previous == nil && first.difference.added.count == sold)
             #expect(first.version.record == dry.version.record)
             let again = try await add(content, from: nil, to: store)
             #expect(!again.isAdded && again.difference.isEmpty)
             let empty = try await add(try Self.nothing(), from: Self.before, to: store)
             #expect(empty.isAdded && empty.previous?.record.version == 1)
-            #expect(empty.difference.removed.count == 15)
+            #expect(empty.difference.removed.count == sold)
             let history = try await ledger.catalogues()
             #expect(history.versions.map(\.version) == [2, 1], "by the instant they hold from")
             let (pro, plus) = (

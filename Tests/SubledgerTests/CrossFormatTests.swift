@@ -12,7 +12,7 @@ import Testing
 @Suite struct CrossFormatTests {
     private static let seed: UInt64 = 20_261_122
 
-    /// Lives of each test; the 41 kinds of lives repeat several times in them.
+    /// Lives of each test; the kinds of lives repeat several times in them.
     private static let lives = 100
 
     @Test func `whatever old format joins in, signed payloads keep telling the whole truth`()

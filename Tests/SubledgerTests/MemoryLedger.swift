@@ -55,6 +55,16 @@ struct MemoryLedger {
         Timeline(history(of: stream))
     }
 
+    /// The subscriptions, each with the payloads that its history cites.
+    var customerStreams: [CustomerStream] {
+        events.keys.sorted().map { stream in
+            let history = history(of: stream)
+            let numbers = history.events.map(\.evidence) + history.confirmations.map(\.evidence)
+            let payloads = Set(numbers).sorted().map { Digest.of(Array("\($0)".utf8)) }
+            return CustomerStream(history, receipts: payloads)
+        }
+    }
+
     /// All that is known about a stream.
     func history(of stream: StreamID) -> StreamHistory {
         StreamHistory(

@@ -128,7 +128,12 @@ struct Told {
 
     /// The ledger after all of them, in an order drawn from a seed, a quarter of them twice.
     func ledger(of life: SubscriptionLife, seed: UInt64) -> MemoryLedger {
-        var generator = TestSupport.SeededGenerator(seed: seed ^ UInt64(life.identity.index))
+        ledger(seed: seed ^ UInt64(life.identity.index))
+    }
+
+    /// The same in an order drawn from that seed alone.
+    func ledger(seed: UInt64) -> MemoryLedger {
+        var generator = TestSupport.SeededGenerator(seed: seed)
         let again = parts.filter { _ in Int.random(in: 0..<4, using: &generator) == 0 }
         var ledger = MemoryLedger()
         for part in (parts + again).shuffled(using: &generator) {

@@ -127,6 +127,17 @@ extension RenewalState {
             + (expirationReason.map { " because \($0.intent)" } ?? "")
             + (terms?.priceMilliunits.map { " \($0)" } ?? "")
             + (terms?.offer.map { " offer \($0.type ?? 0) \($0.identifier ?? "-")" } ?? "")
+            + (terms?.billingPlanType.map { " \($0)" } ?? "")
+            + (terms?.commitment.map { " \($0.truthLine)" } ?? "")
+    }
+}
+
+extension RenewalTerms.Commitment {
+    fileprivate var truthLine: String {
+        let renewal = isAutoRenewOn.map { $0 ? "on" : "off" } ?? "unknown"
+        return "commitment \(renewalDate?.description ?? "-") \(renewal)"
+            + " \(autoRenewProductId ?? "-")" + (priceMilliunits.map { " \($0)" } ?? "")
+            + (billingPlanType.map { " \($0)" } ?? "")
     }
 }
 

@@ -1,0 +1,119 @@
+public import Events
+
+/// What Apple signs of a commitment (app-store.md §D.1, §D.2).
+extension PayloadContent {
+    /// How a purchase is paid, and where it stands in its commitment.
+    func addBillingPlan(
+        of purchase: LifeState.Purchase,
+        _ state: LifeState,
+        to json: inout JSONWriter,
+        signedAt: Instant
+    ) {
+        guard signedAt >= SimulatedCommitment.signedSince,
+            let plan = purchase.product.billingPlan
+        else { return }
+        json.add("billingPlanType", plan.word)
+        guard let stage = CommitmentStage(of: purchase, state) else { return }
+        var info = JSONWriter()
+        info.add("billingPeriodNumber", stage.periodNumber)
+        info.add("commitmentExpiresDate", stage.expiresDate)
+        if !identity.isFamilyShared {
+            info.add("commitmentPrice", identity.storefront.commitmentPrice(of: purchase.product))
+        }
+        info.add("totalBillingPeriods", stage.periods)
+        json.add("commitmentInfo", object: info.object)
+    }
+
+    /// How the next period is paid, and what comes after the commitment.
+    func addNextBillingPlan(
+        _ next: SimulatedProduct,
+        of state: LifeState,
+        to json: inout JSONWriter,
+        signedAt: Instant
+    ) {
+        guard signedAt >= SimulatedCommitment.signedSince else { return }
+        if state.isAutoRenewOn { json.add("renewalBillingPlanType", next.billingPlan?.word) }
+        guard let coming = SimulatedCommitment(after: state, of: identity) else { return }
+        var info = JSONWriter()
+        info.add("commitmentAutoRenewProductId", coming.productId)
+        info.add("commitmentAutoRenewStatus", coming.isAutoRenewOn ? 1 : 0)
+        info.add("commitmentRenewalBillingPlanType", coming.billingPlan?.word)
+        info.add("commitmentRenewalDate", coming.renewalDate)
+        info.add("commitmentRenewalPrice", coming.priceMilliunits)
+        json.add("commitmentInfo", object: info.object)
+    }
+}
+
+/// What becomes of a commitment when it ends.
+public struct SimulatedCommitment: Hashable, Sendable {
+    /// When the new one begins.
+    public let renewalDate: Instant
+    /// What it costs, in thousandths of the currency's unit; nil for a member of a family.
+    public let priceMilliunits: Int64?
+    /// Whether there will be one.
+    public let isAutoRenewOn: Bool
+    /// Its product.
+    public let productId: String
+    /// How it is paid; nil where the product is sold without a commitment.
+    public let billingPlan: SimulatedProduct.BillingPlan?
+
+    // When Apple added billing plans: 2026-04-01.
+    static let signedSince = Instant(milliseconds: 1_775_001_600_000)
+
+    /// What comes after the newest purchase; nil where nothing was committed to.
+    init?(after state: LifeState, of identity: LifeIdentity) {
+        guard let newest = state.newest, let stage = CommitmentStage(of: newest, state) else {
+            return nil
+        }
+        let next = state.renewalProduct ?? newest.product
+        renewalDate = stage.expiresDate
+        priceMilliunits =
+            identity.isFamilyShared ? nil : identity.storefront.commitmentPrice(of: next)
+        isAutoRenewOn = state.isAutoRenewOn
+        productId = next.id
+        billingPlan = next.billingPlan
+    }
+}
+
+/// Where a purchase stands among those that the customer committed to.
+private struct CommitmentStage {
+    /// From 1.
+    let periodNumber: Int64
+    let periods: Int64
+    let expiresDate: Instant
+
+    /// Nil where nothing was committed to.
+    init?(of purchase: LifeState.Purchase, _ state: LifeState) {
+        guard case .monthly(let periods)? = purchase.product.billingPlan,
+            let own = state.purchases.firstIndex(where: {
+                $0.transactionNumber == purchase.transactionNumber
+            })
+        else { return nil }
+        var first = own
+        while first > 0, state.purchases[first].isRenewal,
+            state.purchases[first - 1].product == purchase.product
+        {
+            first -= 1
+        }
+        periodNumber = Int64(own - first) % periods + 1
+        self.periods = periods
+        // An extension moves the end of the commitment with that of the period.
+        let isLast = periodNumber == periods
+        expiresDate =
+            isLast
+            ? purchase.expiresDate
+            : SimulatedCalendar.end(
+                of: .months(periods - periodNumber),
+                from: purchase.expiresDate,
+                billingDay: state.billingDay
+            )
+    }
+}
+
+extension SimulatedStorefront {
+    fileprivate func commitmentPrice(of product: SimulatedProduct) -> Int64 {
+        let price = price(of: product, offer: nil)
+        if case .monthly(let periods)? = product.billingPlan { return price * periods }
+        return price
+    }
+}

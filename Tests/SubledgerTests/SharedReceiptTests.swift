@@ -1,0 +1,51 @@
+import AppStoreSimulator
+import Events
+import Projections
+import TestSupport
+import Testing
+
+/// App receipts that prove several subscriptions: those of one Apple Account in one app.
+@Suite struct SharedReceiptTests {
+    private static let seed: UInt64 = 20_261_203
+
+    /// Receipts have no token, so that nothing but themselves joins the subscriptions.
+    @Test func `a receipt of several originals makes one customer, whatever the order`()
+        async throws
+    {
+        let simulator = AppStoreSimulator(seed: Self.seed)
+        let verifier = try simulator.verifier()
+        let differences = try await Histories.each(0..<100) { number in
+            let customer = simulator.customer(number)
+            guard customer.lives.count > 1 else { return [] }
+            let receipts = customer.appReceipts()
+            let joint = try Told(receipts, verifier)
+            let alone = try customer.lives.map { life in
+                let own = receipts.map {
+                    Delivery(
+                        channel: .appReceipt,
+                        payload: life.appReceipt(asOf: $0.signedAt, form: .restoredIds),
+                        signedAt: $0.signedAt
+                    )
+                }
+                return (life, try Told(own, verifier).ledger(seed: 1))
+            }
+            return (0..<2).flatMap { order -> [String] in
+                let ledger = joint.ledger(seed: UInt64(number * 2 + order))
+                let streams = ledger.customerStreams
+                return alone.compactMap { life, own in
+                    let found = Customer(
+                        life.originalTransactionId,
+                        in: simulator.store.environment,
+                        among: streams
+                    )
+                    let isWhole = found.streams.map(\.stream) == streams.map(\.stream)
+                    let isSame =
+                        ledger.periods(of: life.stream).active == own.periods(of: life.stream).active
+                    return isWhole && isSame
+                        ? nil : "customer \(number), order \(order): \(life.originalTransactionId)"
+                }
+            }
+        }
+        #expect(differences.isEmpty, "seed \(Self.seed): \(Histories.summary(differences))")
+    }
+}
