@@ -170,7 +170,7 @@ struct AppendBench {
 }
 
 /// Hands out the numbers of a list to whoever asks, each once.
-private final class WorkList: Sendable {
+final class WorkList: Sendable {
     private let count: Int
     private let taken = Atomic<Int>(0)
 

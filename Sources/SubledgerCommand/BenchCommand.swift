@@ -9,7 +9,7 @@ struct BenchCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "bench",
         abstract: "Measure the ledger against what the machine does at best without it.",
-        subcommands: [Append.self, Read.self, Verify.self, Rebuild.self]
+        subcommands: [Append.self, Ingest.self, Read.self, Verify.self, Rebuild.self]
     )
 
     struct Append: AsyncParsableCommand {

@@ -20,8 +20,8 @@ struct VerifyReceiptResponse {
     static let factCount = rowCount + 1
 
     /// The response of that number; each has other ids and dates.
-    init(number: Int) {
-        let rows = (0..<VerifyReceiptResponse.rowCount).map {
+    init(number: Int, rows rowCount: Int = rowCount) {
+        let rows = (0..<rowCount).map {
             VerifyReceiptResponse.row(number: number, index: $0)
         }
         let id = VerifyReceiptResponse.originalId(number)
