@@ -87,11 +87,12 @@ struct GroupStanding {
     }
 
     // By the purchase's own end, as S001 compares the newest expiry: a purchase marked as upgraded
-    // gives no access, but whoever upgraded is subscribed. One taken back is as if never bought.
+    // gives no access, but whoever upgraded is subscribed; once the purchase that took its place is
+    // known, that one decides. One taken back is as if never bought.
     private var current: PurchaseAccess? {
         purchases.filter { access in
             access.access.period.kind != .grace && access.purchase.expiresDate > instant
-                && !isTakenBack(access)
+                && !isTakenBack(access) && !isReplaced(access)
         }.max { $0.purchase.expiresDate < $1.purchase.expiresDate }
     }
 
@@ -103,6 +104,15 @@ struct GroupStanding {
 
     private func isTakenBack(_ access: PurchaseAccess) -> Bool {
         access.access.revocationDate.map { $0 <= instant } ?? false
+    }
+
+    private func isReplaced(_ access: PurchaseAccess) -> Bool {
+        access.access.period.endReason == .upgraded
+            && purchases.contains { other in
+                other.access.period.stream == access.access.period.stream
+                    && other.purchase.purchaseDate > access.purchase.purchaseDate
+                    && other.purchase.purchaseDate < access.purchase.expiresDate
+            }
     }
 
     // Of a subscription that may still be renewed: taken back ones are not.

@@ -91,6 +91,21 @@ import Testing
         #expect(try introductory(customer, in: "g", at: "05-01") == "lapsed")
     }
 
+    @Test func `what took a period's place decides, not the end that the period would have had`()
+        throws
+    {
+        let customer = try CustomerText(
+            """
+            stream 1
+            @03-14 purchase yearly 03-14..12-31 group=g woli=1
+            @03-23 purchase yearly 03-14..12-31 group=g woli=1 upgraded
+            @03-23 purchase premium 03-23..04-23 group=g woli=2
+            """
+        )
+        #expect(try introductory(customer, in: "g", at: "03-24").contains("premium"))
+        #expect(try introductory(customer, in: "g", at: "05-01") == "lapsed")
+    }
+
     @Test func `in grace the customer is a subscriber, in retry nobody to win back`() throws {
         // app-store.md §G-44, §G.b
         let customer = try CustomerText(
