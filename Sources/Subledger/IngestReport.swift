@@ -14,6 +14,14 @@ public struct LocatedPayload: Sendable {
         self.path = path
         self.payload = payload
     }
+
+    /// How many bytes it holds.
+    package var byteCount: Int {
+        switch payload {
+        case .success(let bytes): bytes.count
+        case .failure: 0
+        }
+    }
 }
 
 /// What came of taking in many payloads.

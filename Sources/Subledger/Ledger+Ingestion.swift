@@ -21,19 +21,21 @@ extension Ledger {
     /// one that ends by an error, or is killed, leaves none.
     ///
     /// - Parameters:
-    ///   - next: Gives the next payload; nil after the last. One call at a time; its task is
-    ///     cancelled when the log refuses something, so that it need not wait for input any longer.
+    ///   - next: Gives the next payloads, best all that are there without waiting for more; nil
+    ///     after the last. One call at a time; its task is cancelled when the log refuses something,
+    ///     so that it need not wait for input any longer.
     ///   - source: The channel they came by.
     ///   - arrival: Whether they arrived live or by an import; kept with the evidence.
     ///   - run: The run they belong to; one run may take in several sources, each once.
     ///   - voucher: Who stands behind what is not signed.
     ///   - clock: Our clock.
-    ///   - isStopped: Asked before each payload; true finishes what is under way and returns.
+    ///   - isStopped: Asked before and after each call of `next`; true finishes what is under way
+    ///     and returns.
     ///   - progress: Told the report so far, after each payload, and before an error is thrown.
     /// - Returns: What became of all of them.
     /// - Throws: `EventLogError`, or what `next` threw.
     public func ingest(
-        next: @escaping @Sendable () async throws -> LocatedPayload?,
+        next: @escaping @Sendable () async throws -> [LocatedPayload]?,
         source: String,
         arrival: Arrival = .live,
         run: RunID = RunID(),
@@ -59,7 +61,7 @@ extension Ledger {
     }
 
     private func ingest(
-        _ next: @escaping @Sendable () async throws -> LocatedPayload?,
+        _ next: @escaping @Sendable () async throws -> [LocatedPayload]?,
         by channel: Channel,
         _ isStopped: () -> Bool,
         _ progress: (IngestReport) -> Void
@@ -78,7 +80,7 @@ extension Ledger {
     // Reading is a task like the others: a refusal of the log is seen at once, also while input is
     // waited for that may be an hour away.
     private func take(
-        all next: @escaping @Sendable () async throws -> LocatedPayload?,
+        all next: @escaping @Sendable () async throws -> [LocatedPayload]?,
         by channel: Channel,
         _ isStopped: () -> Bool,
         _ progress: (IngestReport) -> Void,
@@ -86,13 +88,13 @@ extension Ledger {
     ) async throws {
         try await withThrowingTaskGroup(of: Step.self) { group in
             var (isReading, isAtEnd) = (false, false)
-            var held: LocatedPayload?
+            var held: ArraySlice<LocatedPayload> = []
             while true {
-                if let located = held, run.hasRoom(for: located) {
-                    held = nil
-                    for payloads in run.begin(located) { start(payloads, by: channel, in: &group) }
+                while let located = held.first, run.hasRoom(for: located) {
+                    held.removeFirst()
+                    if let chunk = run.begin(located) { start(chunk, by: channel, in: &group) }
                 }
-                if held == nil, !isReading, !isAtEnd {
+                if held.isEmpty, !isReading, !isAtEnd {
                     if isStopped() {
                         (run.report.wasStopped, isAtEnd) = (true, true)
                     } else {
@@ -109,9 +111,9 @@ extension Ledger {
                 case .read(let located):
                     isReading = false
                     isAtEnd = located == nil
-                    held = located
-                    if held != nil, isStopped() {
-                        (held, run.report.wasStopped, isAtEnd) = (nil, true, true)
+                    held = located.map { $0[...] } ?? []
+                    if !held.isEmpty, isStopped() {
+                        (held, run.report.wasStopped, isAtEnd) = ([], true, true)
                     }
                 case .ingested(let all):
                     for ingested in all {
@@ -125,69 +127,97 @@ extension Ledger {
     }
 
     private func start(
-        _ payloads: [LocatedPayload],
+        _ chunk: Chunk,
         by channel: Channel,
         in group: inout ThrowingTaskGroup<Step, any Error>
     ) {
-        if payloads.count == 1 {
-            let located = payloads[0]
-            group.addTask { .ingested([try await ingest(located, by: channel)]) }
-        } else {
-            group.addTask { .ingested(try await ingestKnown(payloads, by: channel)) }
-        }
+        group.addTask { .ingested(try await ingest(chunk, by: channel)) }
     }
 
-    // Looks up first which bytes are in evidence, for those need no second check of signatures.
-    private func ingestKnown(
-        _ payloads: [LocatedPayload],
-        by channel: Channel
-    ) async throws -> [Ingested] {
+    // One after the other: other chunks keep the other processors busy.
+    private func ingest(_ chunk: Chunk, by channel: Channel) async throws -> [Ingested] {
+        // Bytes that are in evidence need no second check of their signatures.
+        let known = chunk.mayBeKnown ? try await knownEvidence(of: chunk.payloads) : [:]
+        var ingested: [Ingested] = []
+        var verified: [(LocatedPayload, VerifiedPayload)] = []
+        for located in chunk.payloads {
+            let now = channel.clock()
+            do throws(Rejection) {
+                let payload = try verifier.verify(
+                    payload: try located.payload.get(),
+                    source: channel.source,
+                    arrival: channel.arrival,
+                    receivedAt: now,
+                    voucher: channel.voucher,
+                    known: { known[$0] }
+                )
+                verified.append((located, payload))
+            } catch {
+                // Where there are no bytes there is nothing to keep: the report tells of it.
+                var kept: RejectedPayload?
+                if case .success(let bytes) = located.payload {
+                    kept = rejected(bytes, error, source: channel.source, at: located.path, now)
+                }
+                ingested.append(Ingested(located, .failure(error), rejected: kept))
+            }
+        }
+        let appended = try await appendChunk(verified.map(\.1))
+        for ((located, _), ingestion) in zip(verified, appended) {
+            ingested.append(Ingested(located, .success(ingestion)))
+        }
+        return ingested
+    }
+
+    private func knownEvidence(
+        of payloads: [LocatedPayload]
+    ) async throws -> [Digest: Verification] {
         var digests: [Digest] = []
         for case .success(let bytes) in payloads.map(\.payload) {
             digests += verifier.evidenceDigests(of: bytes)
         }
-        let known = try await log.knownEvidence(digests)
-        return try await withThrowingTaskGroup(of: Ingested.self) { group in
-            for located in payloads {
-                group.addTask { try await ingest(located, by: channel, known: known) }
-            }
-            return try await group.reduce(into: []) { $0.append($1) }
-        }
+        return try await log.knownEvidence(digests)
     }
 
-    private func ingest(
-        _ located: LocatedPayload,
-        by channel: Channel,
-        known: [Digest: Verification] = [:]
-    ) async throws -> Ingested {
-        let now = channel.clock()
-        let verified: VerifiedPayload
-        do throws(Rejection) {
-            verified = try verifier.verify(
-                payload: try located.payload.get(),
-                source: channel.source,
-                arrival: channel.arrival,
-                receivedAt: now,
-                voucher: channel.voucher,
-                known: { known[$0] }
-            )
+    // What the log refuses for ever must not keep what came with it out.
+    private func appendChunk(_ verified: [VerifiedPayload]) async throws -> [Ingestion] {
+        do throws(EventLogError) {
+            return try await appendTogether(verified)
         } catch {
-            // Where there are no bytes there is nothing to keep: the report tells of it.
-            var kept: RejectedPayload?
-            if case .success(let bytes) = located.payload {
-                kept = rejected(bytes, error, source: channel.source, at: located.path, now)
-            }
-            return Ingested(located, .failure(error), rejected: kept)
+            guard verified.count > 1, !error.isRetryable else { throw error }
+            var ingested: [Ingestion] = []
+            for payload in verified { ingested += try await appendTogether([payload]) }
+            return ingested
         }
-        return Ingested(located, .success(try await append(verified)))
     }
 }
 
 /// What a task of a run has done.
 private enum Step: Sendable {
-    /// Read the next payload; nil at the end.
-    case read(LocatedPayload?)
+    /// Read the next payloads; nil at the end.
+    case read([LocatedPayload]?)
     case ingested([Ingested])
+}
+
+/// Payloads that are verified by one task and appended together: a task and a place in the queue of
+/// appends each would cost as much as a signature.
+private struct Chunk: Sendable {
+    var payloads: [LocatedPayload] = []
+    var byteCount = 0
+    /// Whether they are looked up before they are verified.
+    var mayBeKnown = false
+
+    /// Payloads of a chunk: few enough to keep many processors busy, and more where most were taken
+    /// in before, as the look-up is one statement.
+    private static let countMax = 16
+    private static let knownCountMax = 64
+
+    /// Bytes from which a chunk is full: payloads of hundreds of rows are worth a task each.
+    private static let byteCountMax = 1 << 18
+
+    var isFull: Bool {
+        payloads.count >= (mayBeKnown ? Chunk.knownCountMax : Chunk.countMax)
+            || byteCount >= Chunk.byteCountMax
+    }
 }
 
 /// What a run holds in memory.
@@ -196,7 +226,7 @@ private struct RunningIngest {
     var refused = RejectionBatch()
     private var bytes = 0
     private var repeats = RecentRepeats()
-    private var chunk: [LocatedPayload] = []
+    private var chunk = Chunk()
 
     func hasRoom(for located: LocatedPayload) -> Bool {
         let count = report.underWay
@@ -204,22 +234,23 @@ private struct RunningIngest {
             || count < Ledger.ingestWindow && bytes + located.byteCount <= Ledger.ingestBytesMax
     }
 
-    /// Takes a payload in; returns what is to be begun now, itself or with others.
-    mutating func begin(_ located: LocatedPayload) -> [[LocatedPayload]] {
+    /// Takes a payload in; returns what is to be begun now, nil while it waits for others.
+    mutating func begin(_ located: LocatedPayload) -> Chunk? {
         report.underWay += 1
         bytes += located.byteCount
-        guard repeats.areMost else { return [[located]] }
-        chunk.append(located)
-        return chunk.count < RecentRepeats.chunkMax ? [] : takeChunk().map { [$0] } ?? []
+        if chunk.payloads.isEmpty { chunk.mayBeKnown = repeats.areMost }
+        chunk.payloads.append(located)
+        chunk.byteCount += located.byteCount
+        return chunk.isFull ? takeChunk() : nil
     }
 
     /// Whether nothing is begun that is not finished.
-    var isIdle: Bool { report.underWay == chunk.count }
+    var isIdle: Bool { report.underWay == chunk.payloads.count }
 
     /// What waits to be begun together; nil for nothing.
-    mutating func takeChunk() -> [LocatedPayload]? {
-        defer { chunk = [] }
-        return chunk.isEmpty ? nil : chunk
+    mutating func takeChunk() -> Chunk? {
+        defer { chunk = Chunk() }
+        return chunk.payloads.isEmpty ? nil : chunk
     }
 
     mutating func finish(_ ingested: Ingested) {
@@ -237,15 +268,6 @@ private struct Channel: Sendable {
     let arrival: Arrival
     let voucher: Voucher
     let clock: @Sendable () -> Instant
-}
-
-extension LocatedPayload {
-    fileprivate var byteCount: Int {
-        switch payload {
-        case .success(let bytes): bytes.count
-        case .failure: 0
-        }
-    }
 }
 
 /// One payload's fate.
@@ -290,9 +312,6 @@ private struct RecentRepeats {
 
     /// Whether the last whole window was mostly repeats.
     private(set) var areMost = false
-
-    /// Payloads that are looked up in one statement.
-    static let chunkMax = 64
 
     private static let windowPayloads = 128
 

@@ -113,7 +113,7 @@ extension Ledger {
 
     private func append(_ payloads: [VerifiedPayload]) async throws -> LinkOutcome {
         var outcomes: [AppendOutcome] = []
-        for payload in payloads { outcomes += try await append(payload).outcomes }
+        for payload in payloads { outcomes += try await appendTogether([payload])[0].outcomes }
         let appended = outcomes.filter(\.isNew).map(\.position)
         if let refused = outcomes.first(where: \.isErased) { return .erased(refused.position) }
         guard appended.isEmpty, let known = outcomes.last else { return .appended(appended) }

@@ -70,7 +70,7 @@ public struct Ledger: Sendable {
             ])
             throw error
         }
-        return try await append(verified)
+        return try await appendTogether([verified])[0]
     }
 
     /// What of a refused payload is kept: its secrets never are.
@@ -92,13 +92,19 @@ public struct Ledger: Sendable {
         )
     }
 
-    func append(_ verified: VerifiedPayload) async throws -> Ingestion {
-        let outcomes = try await log.append(verified.groups)
-        return Ingestion(
-            facts: verified.facts,
-            outcomes: Array(outcomes.joined()),
-            notices: verified.notices
-        )
+    /// Appends what is news in payloads, in one commit where they are of one lane.
+    func appendTogether(
+        _ verified: [VerifiedPayload]
+    ) async throws(EventLogError) -> [Ingestion] {
+        var outcomes = try await log.append(verified.flatMap(\.groups))[...]
+        return verified.map { payload in
+            defer { outcomes = outcomes.dropFirst(payload.groups.count) }
+            return Ingestion(
+                facts: payload.facts,
+                outcomes: Array(outcomes.prefix(payload.groups.count).joined()),
+                notices: payload.notices
+            )
+        }
     }
 
     /// What became of one payload.

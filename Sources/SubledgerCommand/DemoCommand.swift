@@ -90,7 +90,7 @@ struct DemoCommand: AsyncParsableCommand {
         let report = try await ledger.ingest(
             next: {
                 rest.withLock { $0.next() }.map { index, delivery in
-                    LocatedPayload(path: "#\(index + 1)", payload: .success(delivery.payload))
+                    [LocatedPayload(path: "#\(index + 1)", payload: .success(delivery.payload))]
                 }
             },
             source: "demo",

@@ -73,7 +73,7 @@ struct IngestBenchMaterial: Sendable {
     /// How many checks the limit consists of.
     var checkCount: Int { signatures.isEmpty ? responses.count : signatures.count }
 
-    /// One of them. Throws where it fails: a fast wrong answer counts for nothing.
+    /// Does one of them, and throws where it fails: a fast wrong answer counts for nothing.
     func check(_ index: Int) throws {
         if signatures.isEmpty {
             _ = try verifier.verify(

@@ -15,8 +15,9 @@ actor PayloadReader {
     /// Files that were passed over.
     var skipped: Int { walk.skipped }
 
-    /// The next payload; nil after the last, and when nobody waits for one any more.
-    func next() throws -> LocatedPayload? { try walk.next() }
+    /// The next payloads, as many as are there; nil after the last, and when nobody waits for one
+    /// any more.
+    func next() throws -> [LocatedPayload]? { try walk.nextBatch() }
 }
 
 /// Runs jobs on a dispatch queue, whose threads may block.

@@ -21,7 +21,7 @@ struct PayloadWalk {
     /// Deepest nesting of folders.
     static let depthMax = 64
 
-    fileprivate static let chunkByteCount = 1 << 16
+    fileprivate static let chunkByteCount = 1 << 18
 
     private enum Entry {
         case named(String)
@@ -49,10 +49,30 @@ struct PayloadWalk {
         pending = paths.reversed().map(Entry.named)
     }
 
-    /// The next payload; nil after the last.
-    mutating func next() throws -> LocatedPayload? {
+    /// Most payloads, and most bytes but for the last one's, that are given at once.
+    static let batchCountMax = 64
+    static let batchByteCountMax = 1 << 20
+
+    /// The next payloads, as many as are there without waiting for a pipe; nil after the last.
+    mutating func nextBatch() throws -> [LocatedPayload]? {
+        guard let first = try next() else { return nil }
+        var (batch, byteCount) = ([first], first.byteCount)
+        while batch.count < PayloadWalk.batchCountMax, byteCount < PayloadWalk.batchByteCountMax,
+            let next = try next(isWaiting: false)
+        {
+            batch.append(next)
+            byteCount += next.byteCount
+        }
+        return batch
+    }
+
+    // The next payload; nil after the last, and where it would come from what is named and may be
+    // a pipe, unless it is waited for.
+    private mutating func next(isWaiting: Bool = true) throws -> LocatedPayload? {
         while true {
+            if let open, open.ready.isEmpty, !isWaiting { return nil }
             if let payload = try nextOfOpenFile() { return payload }
+            if case .named? = pending.last, !isWaiting { return nil }
             guard let entry = pending.popLast() else { return nil }
             switch entry {
             case .named("-"):
@@ -163,8 +183,16 @@ struct PayloadWalk {
 extension PayloadWalk.OpenFile {
     fileprivate var isDone: Bool { isAtEnd && ready.isEmpty }
 
+    // What is there now, for a name may be that of a pipe.
     private func readFile() throws -> [UInt8] {
-        [UInt8](try handle.read(upToCount: PayloadWalk.chunkByteCount) ?? Data())
+        var isRead = true
+        let chunk = [UInt8](unsafeUninitializedCapacity: PayloadWalk.chunkByteCount) {
+            let count = Foundation.read(handle.fileDescriptor, $0.baseAddress, $0.count)
+            (isRead, $1) = (count >= 0, max(0, count))
+        }
+        // Says what is wrong, or reads where a signal came between.
+        return isRead
+            ? chunk : [UInt8](try handle.read(upToCount: PayloadWalk.chunkByteCount) ?? Data())
     }
 
     /// Reads until a payload is ready or the file ends.

@@ -69,7 +69,7 @@ struct ReadBenchMaterial {
         _ = try await ledger.ingest(
             next: {
                 rest.withLock { $0.next() }
-                    .map { LocatedPayload(path: "bench", payload: .success($0.payload)) }
+                    .map { [LocatedPayload(path: "bench", payload: .success($0.payload))] }
             },
             source: "bench"
         )

@@ -2,8 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `bench` with a few events: its numbers say nothing then, but each has to be there.
-@Suite(.enabled { await TestServer.isAvailable })
+/// `bench` with a few events: its numbers say nothing then, but each has to be there. One after the
+/// other, for all work in one database.
+@Suite(.enabled { await TestServer.isAvailable }, .serialized)
 struct BenchTests {
     @Test func `bench rebuild follows something however short the log is`() async throws {
         try await withLedger { command, _ in
@@ -22,6 +23,36 @@ struct BenchTests {
             #expect(summary.followedEvents > 0 && summary.followedEvents <= 100)
             #expect(summary.followEventsPerSecond > 0)
         }
+    }
+
+    @Test func `bench ingest takes every kind of file in, twice`() async throws {
+        try await withLedger { command, _ in
+            let output = try await command.expect(
+                0,
+                "bench",
+                "ingest",
+                "--megabytes",
+                "1",
+                "--rounds",
+                "1",
+                "--quiet",
+                "--json"
+            )
+            let kinds = try JSONDecoder().decode([String: Ingested].self, from: Data(output.utf8))
+            let names = ["notifications", "pages", "responses12", "responses500"]
+            #expect(kinds.keys.sorted() == names)
+            for (name, kind) in kinds {
+                #expect(kind.payloads > 0 && kind.facts > kind.payloads, "\(name)")
+                #expect(kind.ratioToLimit > 0 && kind.ratioOfSecondToFirst > 0, "\(name)")
+            }
+        }
+    }
+
+    private struct Ingested: Decodable {
+        let payloads: Int
+        let facts: Int
+        let ratioToLimit: Double
+        let ratioOfSecondToFirst: Double
     }
 
     private struct Summary: Decodable {

@@ -349,7 +349,7 @@ extension Ledger {
         return try await ingest(
             next: {
                 rest.withLock { $0.next() }
-                    .map { LocatedPayload(path: "", payload: .success($0)) }
+                    .map { [LocatedPayload(path: "", payload: .success($0))] }
             },
             source: "test"
         )

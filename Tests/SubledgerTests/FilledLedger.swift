@@ -57,7 +57,7 @@ extension Ledger {
         let report = try await ingest(
             next: {
                 rest.withLock { $0.next() }.map { number, delivery in
-                    LocatedPayload(path: "#\(number)", payload: .success(delivery.payload))
+                    [LocatedPayload(path: "#\(number)", payload: .success(delivery.payload))]
                 }
             },
             source: "test"

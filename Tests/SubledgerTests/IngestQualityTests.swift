@@ -80,7 +80,7 @@ struct IngestQualityTests {
                 next: {
                     given.add(1, ordering: .relaxed)
                     return rest.withLock { $0.next() }
-                        .map { LocatedPayload(path: "", payload: .success($0)) }
+                        .map { [LocatedPayload(path: "", payload: .success($0))] }
                 },
                 source: "test",
                 isStopped: { given.load(ordering: .relaxed) > 7 }

@@ -55,7 +55,7 @@ struct RejectionTests {
                 LocatedPayload(path: "gone", payload: .failure(Rejection(.unreadable, "gone")))
             ])
             let report = try await ledger.ingest(
-                next: { rest.withLock { $0.popLast() } },
+                next: { rest.withLock { $0.popLast() }.map { [$0] } },
                 source: "test"
             )
             #expect(report.rejectedByReason == [.unreadable: 1])
@@ -143,7 +143,7 @@ extension Ledger {
         return try await ingest(
             next: {
                 rest.withLock { $0.next() }.map { number, payload in
-                    LocatedPayload(path: "#\(number)", payload: .success(payload))
+                    [LocatedPayload(path: "#\(number)", payload: .success(payload))]
                 }
             },
             source: source

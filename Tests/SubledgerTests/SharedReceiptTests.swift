@@ -39,10 +39,10 @@ import Testing
                         among: streams
                     )
                     let isWhole = found.streams.map(\.stream) == streams.map(\.stream)
-                    let isSame =
-                        ledger.periods(of: life.stream).active == own.periods(of: life.stream).active
-                    return isWhole && isSame
-                        ? nil : "customer \(number), order \(order): \(life.originalTransactionId)"
+                    let periods = ledger.periods(of: life.stream)
+                    let isSame = periods.active == own.periods(of: life.stream).active
+                    let name = "customer \(number), order \(order), \(life.stream)"
+                    return isWhole && isSame ? nil : name
                 }
             }
         }
