@@ -2,8 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `bench` with a few events: its numbers say nothing then, but each has to be there. One after the
-/// other, for all work in one database.
+/// `bench` with a few events: its numbers say nothing then, but each has to be there.
+///
+/// One after the other, for all work in one database.
 @Suite(.enabled { await TestServer.isAvailable }, .serialized)
 struct BenchTests {
     @Test func `bench rebuild follows something however short the log is`() async throws {
