@@ -37,17 +37,32 @@ enum Claims {
         value.isPlainInteger ? String(decoding: value.bytes, as: UTF8.self) : value.text
     }
 
+    /// The UTF-8 of an id in either notation; nil for other values.
+    static func idBytes(_ value: JSON.Value) -> ArraySlice<UInt8>? {
+        value.isPlainInteger ? value.bytes : value.utf8
+    }
+
     /// An identifier of an old format, as text or as digits.
     static func looseId(
         _ value: JSON.Value,
         named name: @autoclosure () -> String,
         byteCountMax: Int = identifierByteCountMax
     ) throws(Rejection) -> String {
-        guard let text = idText(value) else {
+        let bytes = try looseIdBytes(value, named: name(), byteCountMax: byteCountMax)
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// The UTF-8 of such an identifier.
+    static func looseIdBytes(
+        _ value: JSON.Value,
+        named name: @autoclosure () -> String,
+        byteCountMax: Int = identifierByteCountMax
+    ) throws(Rejection) -> ArraySlice<UInt8> {
+        guard let bytes = idBytes(value) else {
             throw Rejection(.idMalformed, "\(name()) is text or digits; found \(value.kind).")
         }
-        try checkIdentifier(text, name(), byteCountMax: byteCountMax)
-        return text
+        try checkIdentifier(bytes, name(), byteCountMax: byteCountMax)
+        return bytes
     }
 
     /// The id of a transaction in an old format.
@@ -64,20 +79,32 @@ enum Claims {
         _ name: @autoclosure () -> String,
         byteCountMax: Int
     ) throws(Rejection) {
-        guard text.utf8.count <= byteCountMax else {
+        try checkIdentifier(Array(text.utf8)[...], name(), byteCountMax: byteCountMax)
+    }
+
+    /// The same for its UTF-8.
+    static func checkIdentifier(
+        _ utf8: ArraySlice<UInt8>,
+        _ name: @autoclosure () -> String,
+        byteCountMax: Int
+    ) throws(Rejection) {
+        guard utf8.count <= byteCountMax else {
             throw Rejection(
                 .idMalformed,
-                "\(name()) has \(text.utf8.count) bytes; at most \(byteCountMax) are accepted."
+                "\(name()) has \(utf8.count) bytes; at most \(byteCountMax) are accepted."
             )
         }
-        guard !hasControlCharacters(text) else {
+        guard !hasControlCharacters(utf8) else {
             throw Rejection(.idMalformed, "\(name()) holds control characters.")
         }
     }
 
     static func hasControlCharacters(_ text: String) -> Bool {
-        var text = text
-        return text.withUTF8 { bytes in
+        hasControlCharacters(Array(text.utf8)[...])
+    }
+
+    static func hasControlCharacters(_ utf8: ArraySlice<UInt8>) -> Bool {
+        utf8.withUnsafeBytes { bytes in
             // Or-ing all answers has no branch a byte; nearly always all are looked at anyway.
             var found: UInt8 = 0
             for byte in bytes { found |= (byte < 0x20 ? 1 : 0) | (byte == 0x7f ? 1 : 0) }

@@ -70,6 +70,11 @@ struct ContentBuilder {
         if let value { content[field] = value }
     }
 
+    /// Sets a text field to UTF-8 of a JSON text, which is valid.
+    mutating func set(_ field: Field, utf8: ArraySlice<UInt8>) {
+        content.set(field, utf8: utf8)
+    }
+
     /// The content; throws `content-too-large` above `Content.byteCountMax`.
     ///
     /// `byteCount` is the length of the text it was read from.
@@ -101,16 +106,16 @@ struct ContentBuilder {
         if value.kind == .null { return true }
         switch property.shape {
         case .identifier:
-            guard let text = Claims.idText(value) else { return false }
+            guard let text = Claims.idBytes(value) else { return false }
             try Claims.checkIdentifier(
                 text,
                 property.name.description,
                 byteCountMax: Claims.identifierByteCountMax
             )
-            if !text.isEmpty { content[property.field] = .text(text) }
+            if !text.isEmpty { content.set(property.field, utf8: text) }
         case .word:
-            guard let text = value.text, !Claims.hasControlCharacters(text) else { return false }
-            if !text.isEmpty { content[property.field] = .text(text) }
+            guard let text = value.utf8, !Claims.hasControlCharacters(text) else { return false }
+            if !text.isEmpty { content.set(property.field, utf8: text) }
         case .integer:
             guard let number = value.integer else { return false }
             content[property.field] = .integer(number)

@@ -311,7 +311,11 @@ extension ReceiptEntry {
             }
         case .cancellationDate: cancellationDate = try date(value, name)
         case .cancellationText: cancellationText = value
-        case .text(let field): content.set(field, .text(try id(value, name)))
+        case .text(let field):
+            content.set(
+                field,
+                utf8: try Claims.looseIdBytes(value, named: name.text ?? "an id")
+            )
         case .integer(let field):
             guard let number = value.looseInteger else { return false }
             content.set(field, .integer(number))

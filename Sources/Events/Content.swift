@@ -150,18 +150,22 @@ public struct Content: Hashable, Sendable {
             }
         }
         set {
-            let (place, end) = canonicalBytes.withUnsafeBufferPointer { bytes in
-                (FieldPlace(of: field, in: bytes), FieldPlace.insertion(of: field, in: bytes))
-            }
-            var writer = ByteWriter()
             if let newValue {
                 precondition(newValue.type == field.valueType, "\(field) cannot hold \(newValue)")
-                writer.field(field, newValue)
+                newValue.withCanonicalBytes { write($0, to: field) }
+            } else if carried.contains(field) {
+                resize(place(of: field), to: 0)
+                carried.remove(field)
             }
-            canonicalBytes.replaceSubrange(place?.whole ?? end..<end, with: writer.bytes)
-            if newValue == nil { carried.remove(field) } else { carried.insert(field) }
             if field == .extra { noteKeptAside() }
         }
+    }
+
+    /// Sets a text field other than `extra` to UTF-8 that is known to be valid: the same as setting
+    /// a text, without making one.
+    package mutating func set(_ field: Field, utf8: ArraySlice<UInt8>) {
+        precondition(field.valueType == .text && field != .extra, "\(field) is not set by bytes")
+        utf8.withUnsafeBytes { write($0, to: field) }
     }
 
     /// What it says about a field that it speaks of: a value, or that there is none.
@@ -224,6 +228,52 @@ extension Content {
         Field.allCases.compactMap { field in
             self[field].map { Entry(field: field, value: $0) }
         }.sorted { $0.field.rawValue < $1.field.rawValue }
+    }
+}
+
+extension Content {
+    // Tag, length and value, where tags ascend.
+    private mutating func write(_ value: UnsafeRawBufferPointer, to field: Field) {
+        let place = place(of: field)
+        var headByteCount = 2
+        var rest = value.count >> 7
+        while rest > 0 {
+            headByteCount += 1
+            rest >>= 7
+        }
+        resize(place, to: headByteCount + value.count)
+        canonicalBytes.withUnsafeMutableBytes { bytes in
+            var at = place.lowerBound
+            bytes[at] = field.rawValue
+            var length = value.count
+            while length >= 0x80 {
+                at += 1
+                bytes[at] = UInt8(truncatingIfNeeded: length) | 0x80
+                length >>= 7
+            }
+            bytes[at + 1] = UInt8(length)
+            UnsafeMutableRawBufferPointer(rebasing: bytes[(at + 2)...]).copyMemory(from: value)
+        }
+        carried.insert(field)
+    }
+
+    // Where the field stands; empty, where it would stand.
+    private func place(of field: Field) -> Range<Int> {
+        canonicalBytes.withUnsafeBufferPointer { FieldPlace.range(of: field, in: $0) }
+    }
+
+    // Makes a range of the bytes longer or shorter; what follows moves.
+    private mutating func resize(_ range: Range<Int>, to byteCount: Int) {
+        let (growth, tail) = (byteCount - range.count, canonicalBytes.count - range.upperBound)
+        if growth > 0 { canonicalBytes.append(contentsOf: repeatElement(0, count: growth)) }
+        if growth != 0, tail > 0 {
+            canonicalBytes.withUnsafeMutableBytes { bytes in
+                guard let start = bytes.baseAddress else { return }
+                let end = start + range.upperBound
+                (end + growth).copyMemory(from: end, byteCount: tail)
+            }
+        }
+        if growth < 0 { canonicalBytes.removeLast(-growth) }
     }
 }
 
@@ -299,21 +349,6 @@ extension ByteWriter {
             rest >>= 7
         }
         integer(UInt8(rest))
-    }
-}
-
-extension ByteWriter {
-    /// Appends a field: tag, length, value.
-    fileprivate mutating func field(_ field: Field, _ value: FieldValue) {
-        integer(field.rawValue)
-        if case .text(let text) = value {
-            leb128(UInt64(text.utf8.count))
-            raw(text.utf8)
-        } else {
-            let bytes = value.canonicalBytes
-            leb128(UInt64(bytes.count))
-            raw(bytes)
-        }
     }
 }
 

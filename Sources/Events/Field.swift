@@ -191,15 +191,17 @@ public enum FieldValue: Hashable, Sendable {
     /// A point in time on Apple's clock.
     case instant(Instant)
 
-    /// The bytes that stand for the value in canonical bytes.
-    public var canonicalBytes: [UInt8] {
-        var writer = ByteWriter()
+    /// The bytes that stand for the value in canonical bytes: UTF-8, or an integer, most significant
+    /// byte first.
+    public var canonicalBytes: [UInt8] { withCanonicalBytes { Array($0) } }
+
+    /// Lends the same bytes.
+    func withCanonicalBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
         switch self {
-        case .text(let text): writer.raw(text.utf8)
-        case .integer(let number): writer.integer(number)
-        case .boolean(let flag): writer.integer(UInt8(flag ? 1 : 0))
-        case .instant(let instant): writer.instant(instant)
+        case .text(let text): text.withBytes(body)
+        case .integer(let number): withUnsafeBytes(of: number.bigEndian, body)
+        case .boolean(let flag): withUnsafeBytes(of: UInt8(flag ? 1 : 0), body)
+        case .instant(let instant): withUnsafeBytes(of: instant.milliseconds.bigEndian, body)
         }
-        return writer.bytes
     }
 }

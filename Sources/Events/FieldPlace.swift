@@ -42,9 +42,11 @@ struct FieldPlace {
         self = place
     }
 
-    /// Where a field would have to be written.
-    static func insertion(of field: Field, in bytes: UnsafeBufferPointer<UInt8>) -> Int {
-        first(notBefore: field, in: bytes).start
+    /// Where a field stands, or, empty, where it would have to be written.
+    static func range(of field: Field, in bytes: UnsafeBufferPointer<UInt8>) -> Range<Int> {
+        let (place, start) = first(notBefore: field, in: bytes)
+        guard let place, place.tag == field.rawValue else { return start..<start }
+        return place.whole
     }
 
     private static func first(

@@ -97,6 +97,32 @@ import Testing
         #expect(content == Content(format: .signedTransaction))
     }
 
+    @Test func `fields set, replaced and removed in any order leave the bytes of those that remain`()
+    {
+        for seed in UInt64(1)...2000 {
+            var random = SeededRandom(seed: seed)
+            let (source, other) = (random.content(), random.content())
+            var content = Content(format: source.format)
+            // Shorter and longer values before, and fields that do not stay.
+            for entry in other.entries.shuffled(using: &random) where entry.field != .extra {
+                content[entry.field] = entry.value
+            }
+            for entry in source.entries.shuffled(using: &random) {
+                if case .text(let text) = entry.value, entry.field != .extra {
+                    content.set(entry.field, utf8: Array(text.utf8)[...])
+                } else {
+                    content[entry.field] = entry.value
+                }
+            }
+            let kept = Set(source.entries.map(\.field))
+            for field in Field.allCases.shuffled(using: &random) where !kept.contains(field) {
+                content[field] = nil
+            }
+            #expect(content.canonicalBytes == source.canonicalBytes, "seed \(seed)")
+            #expect(content.carried == source.carried, "seed \(seed)")
+        }
+    }
+
     @Test func `texts are compared by bytes`() {
         #expect(FieldValue.text("\u{E9}") != .text("e\u{301}"))
         let composed = StreamID(environment: .sandbox, originalTransactionId: "\u{E9}")
