@@ -1,10 +1,13 @@
 internal import Events
 
-/// The products that undated statements wish for, as version 1 notifications do: their as-of is the
-/// newest purchase's start as long as nothing later had happened (app-store.md §B.3).
+/// The products that version 1 notifications wish for. These are undated: their as-of is the newest
+/// purchase's start as long as nothing later had happened (app-store.md §B.3).
 ///
 /// Several of one as-of were not made at once, and what bounds them orders them: buying a product
 /// sets it to renew, so a wish for another one was made after that.
+///
+/// The notification at that as-of says so, never the form of the renewal info: that may be kept as a
+/// repetition of what another form said, and which of them came first must change no row.
 struct UndatedWishes {
     // By as-of, each product once, by bytes.
     private var products: [Instant: [String]] = [:]
@@ -16,7 +19,7 @@ struct UndatedWishes {
         )
         for assertion in timeline.renewals.sorted {
             guard assertion.fields.contains(.autoRenewProductId),
-                assertion.content.format.isUndated || undated.contains(assertion.asOf),
+                undated.contains(assertion.asOf),
                 let product = assertion.content.text(.autoRenewProductId), !product.isEmpty
             else { continue }
             var told = products[assertion.asOf, default: []]

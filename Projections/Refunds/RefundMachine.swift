@@ -49,10 +49,10 @@ struct RefundMachine {
     enum Word {
         case request
         case refund(Sweep)
+        case denial
         case itemRefund(ItemRefunds)
         case refundNotice
         case refusal
-        case denial
         case itemDenial
         case reversalNotice
 
@@ -60,10 +60,11 @@ struct RefundMachine {
             switch self {
             case .request: 0
             case .refund: 1
-            case .itemRefund: 2
-            case .refundNotice: 3
-            case .refusal: 4
-            case .denial: 5
+            // A statement that denies a refund of the whole may list refunds of items.
+            case .denial: 2
+            case .itemRefund: 3
+            case .refundNotice: 4
+            case .refusal: 5
             case .itemDenial: 6
             case .reversalNotice: 7
             }

@@ -212,13 +212,11 @@ private struct AnnouncedCharge {
     init(_ statement: KnownLife.Statement, _ identity: LifeIdentity) {
         at = statement.signedAt
         let state = statement.state
-        if at >= SimulatedCommitment.signedSince {
-            commitment = SimulatedCommitment(after: state, of: identity)
-        }
+        commitment = SimulatedCommitment(after: state, of: identity)
         guard state.isAutoRenewOn, let newest = state.newest else { return }
         let product = state.renewalProduct ?? newest.product
         offer = state.coming?.offer
-        if at >= SimulatedCommitment.signedSince { billingPlan = product.billingPlan }
+        billingPlan = product.billingPlan
         guard !identity.isFamilyShared else { return }
         price = identity.storefront.price(of: product, offer: offer)
     }

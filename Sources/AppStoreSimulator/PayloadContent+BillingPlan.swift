@@ -1,17 +1,15 @@
 public import Events
 
-/// What Apple signs of a commitment (app-store.md §D.1, §D.2).
+/// What Apple signs of a commitment (app-store.md §D.1, §D.2); here from the beginning, although it
+/// does only since 2026.
 extension PayloadContent {
     /// How a purchase is paid, and where it stands in its commitment.
     func addBillingPlan(
         of purchase: LifeState.Purchase,
         _ state: LifeState,
-        to json: inout JSONWriter,
-        signedAt: Instant
+        to json: inout JSONWriter
     ) {
-        guard signedAt >= SimulatedCommitment.signedSince,
-            let plan = purchase.product.billingPlan
-        else { return }
+        guard let plan = purchase.product.billingPlan else { return }
         json.add("billingPlanType", plan.word)
         guard let stage = CommitmentStage(of: purchase, state) else { return }
         var info = JSONWriter()
@@ -28,10 +26,8 @@ extension PayloadContent {
     func addNextBillingPlan(
         _ next: SimulatedProduct,
         of state: LifeState,
-        to json: inout JSONWriter,
-        signedAt: Instant
+        to json: inout JSONWriter
     ) {
-        guard signedAt >= SimulatedCommitment.signedSince else { return }
         if state.isAutoRenewOn { json.add("renewalBillingPlanType", next.billingPlan?.word) }
         guard let coming = SimulatedCommitment(after: state, of: identity) else { return }
         var info = JSONWriter()
@@ -56,9 +52,6 @@ public struct SimulatedCommitment: Hashable, Sendable {
     public let productId: String
     /// How it is paid; nil where the product is sold without a commitment.
     public let billingPlan: SimulatedProduct.BillingPlan?
-
-    // When Apple added billing plans: 2026-04-01.
-    static let signedSince = Instant(milliseconds: 1_775_001_600_000)
 
     /// What comes after the newest purchase; nil where nothing was committed to.
     init?(after state: LifeState, of identity: LifeIdentity) {

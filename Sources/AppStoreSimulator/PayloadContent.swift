@@ -37,7 +37,7 @@ struct PayloadContent {
         add(purchase.revocation, to: &json, signedAt: signedAt)
         if purchase.isUpgraded { json.add("isUpgraded", true) }
         if let offer = purchase.offer { add(offer, to: &json, signedAt: signedAt) }
-        addBillingPlan(of: purchase, state, to: &json, signedAt: signedAt)
+        addBillingPlan(of: purchase, state, to: &json)
         json.add("environment", store.environment.word)
         json.add("transactionReason", purchase.isRenewal ? "RENEWAL" : "PURCHASE")
         json.add("storefront", identity.storefront.country)
@@ -102,7 +102,7 @@ struct PayloadContent {
             }
             if let offer { add(offer, to: &json, signedAt: signedAt) }
         }
-        addNextBillingPlan(product, of: state, to: &json, signedAt: signedAt)
+        addNextBillingPlan(product, of: state, to: &json)
         json.add("appAccountToken", state.appAccountToken ?? identity.appAccountToken)
         addAppTransactionId(to: &json, signedAt: signedAt)
         return json.object

@@ -88,6 +88,43 @@ import Testing
         )
     }
 
+    @Test func `what lists refunds of items on after their reversal was announced refunds nothing`()
+        throws
+    {
+        let listed = "purchase bundle 03-20..04-20 price=10000 \(Self.commerce(Self.first))"
+        try expect(
+            """
+            @04-02 \(listed)
+            @04-05 notice REFUND_REVERSED uuid=n1 about=03-20..04-20
+            @04-06 \(listed)
+            @04-07 \(listed)
+            --- refunds
+            reversed items current bundle 03-20 revoked=03-31T23:33:20 told=04-02 \
+            announced=04-05 0/10000 net
+            """
+        )
+    }
+
+    @Test func `a refund of items that stays when that of the whole is reversed is told then`()
+        throws
+    {
+        let listed = "purchase bundle 03-20..04-20 price=10000 \(Self.commerce(Self.first))"
+        for repetition in ["", "@04-07 \(listed)"] {
+            try expect(
+                """
+                @04-02 \(listed) revoked=04-01
+                @04-06 \(listed)
+                \(repetition)
+                @04-08 \(listed)
+                --- refunds
+                reversed untyped current bundle 03-20 revoked=04-01 told=04-02 inferred=04-06 \
+                0/10000
+                refunded items current bundle 03-20 revoked=03-31T23:33:20 told=04-06 1500/10000 net
+                """
+            )
+        }
+    }
+
     @Test func `REFUND without a statement of the refund is a case, its amount not known`() throws {
         try expect(
             """

@@ -246,7 +246,7 @@ import Testing
             @04-10 renewal auto=1 next=lite via=top
             @04-12 renewal auto=1 next=basic via=top
             --- plan_changes
-            withdrawn next_renewal downgrade basic..lite requested=04-10 withdrawn=04-12 same undated
+            withdrawn next_renewal downgrade basic..lite requested=04-10 withdrawn=04-12 same
             """
         )
     }

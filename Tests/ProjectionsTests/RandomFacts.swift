@@ -138,7 +138,10 @@ struct RandomFacts {
     private mutating func notification(_ stream: StreamID) -> Fact {
         var content = Content(format: notificationFormat())
         content[.notificationType] = .text(pick(RandomFacts.notificationTypes))
-        content[.notificationUUID] = pick([nil, .text("n1"), .text("n2"), .text("n3")])
+        // Version 2 always has one, version 1 never: there the type is the name.
+        let uuids: [FieldValue] = [.text("n1"), .text("n1"), .text("n2"), .text("n3")]
+        let uuid = pick(uuids)
+        if content.format == .signedNotification { content[.notificationUUID] = uuid }
         content[.subtype] = chance(2) ? nil : .text(pick(RandomFacts.subtypes))
         content[.consumptionRequestReason] = pick([
             nil, nil, .text("UNINTENDED_PURCHASE"), .text("LEGAL"),
