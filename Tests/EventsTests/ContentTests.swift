@@ -97,8 +97,7 @@ import Testing
         #expect(content == Content(format: .signedTransaction))
     }
 
-    @Test func `fields set, replaced and removed in any order leave the bytes of those that remain`()
-    {
+    @Test func `fields set, replaced and removed in any order leave the bytes of the others`() {
         for seed in UInt64(1)...2000 {
             var random = SeededRandom(seed: seed)
             let (source, other) = (random.content(), random.content())
