@@ -94,7 +94,7 @@ struct CatalogTests {
             let imported = try await command.json(Import.self, "catalog", "import", first)
             #expect(imported.added && imported.version == 1 && imported.warnings.isEmpty)
             #expect(imported.format == "storekit 4.0" && imported.difference.from == nil)
-            #expect(imported.difference.added.count == 15)
+            #expect(imported.difference.added.count == 21)
             try expectChanges(imported.changes)
             let again = try await command.json(Import.self, "catalog", "import", first)
             #expect(!again.added && again.version == 1 && again.difference.added.isEmpty)
@@ -117,7 +117,7 @@ struct CatalogTests {
     }
 
     private func expectChanges(_ changes: [Change]) throws {
-        #expect(changes.count == 7 * 6 + 6 * 5)
+        #expect(changes.count == 7 * 6 + 6 * 5 + 4 * 3)
         let up = try #require(changes.first { $0.from == Self.plus && $0.to == Self.pro })
         #expect(up.class == "upgrade" && up.takesEffect == "now" && !up.sameDuration)
         let down = try #require(changes.first { $0.from == Self.pro && $0.to == Self.plus })
@@ -137,7 +137,7 @@ struct CatalogTests {
         let lines = try await command.json([Line].self, "catalog", "list")
         #expect(lines.map(\.version) == [1, 2])
         #expect(lines.map(\.source) == [first, second])
-        #expect(lines.map(\.subscriptions) == [13, 13])
+        #expect(lines.map(\.subscriptions) == [17, 17])
         // Effective by the machine's clock, recorded by the server's.
         #expect(lines.first.map { abs($0.effectiveFrom - $0.recordedAt) <= 300_000 } == true)
         #expect(Set(lines.map(\.digest)).count == 2)
@@ -148,7 +148,7 @@ struct CatalogTests {
         )
         #expect(plus.level == 2 && plus.duration == "P1W")
         let old = try await command.json(Shown.self, "catalog", "show", "--version", "1")
-        #expect(old.version == 1 && old.changes.count == 72)
+        #expect(old.version == 1 && old.changes.count == 84)
         let difference = try await command.json(Difference.self, "catalog", "diff")
         #expect(difference.from == 1 && difference.to == 2)
         #expect(difference.added == ["lumen.credits.500"])
