@@ -95,7 +95,8 @@ extension Timeline {
 }
 
 extension Purchase {
-    fileprivate func everExpired(on date: Instant?) -> Bool {
+    /// Whether that was its expiry at any time; an extension moves it.
+    func everExpired(on date: Instant?) -> Bool {
         expiresDate == date || extensions.contains { $0.from == date }
     }
 }
