@@ -113,13 +113,15 @@ public enum Schema {
             name: "v004-continuation",
             sql: text(PackageResources.v004_continuation_sql),
             check: text(PackageResources.check_v004_continuation_sql),
-            // The byte is looked for first: few contents have it, and reading fields takes longer.
+            // Form and byte are looked at first: only signed transactions have the field, few have
+            // the byte, and reading fields takes longer.
             indexes: [
                 Index(
                     name: "event_continuation",
                     table: "event",
                     definition: "((ledger.content_text(content, 24) COLLATE \"C\")) "
-                        + "WHERE position('\\x18'::bytea IN content) > 0 "
+                        + "WHERE substr(content, 2, 1) = '\\x01'::bytea "
+                        + "AND position('\\x18'::bytea IN content) > 0 "
                         + "AND ledger.content_text(content, 24) IS NOT NULL"
                 )
             ]

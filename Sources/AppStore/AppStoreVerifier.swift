@@ -56,7 +56,7 @@ public struct AppStoreVerifier: Sendable {
         context: EvidenceContext? = nil
     ) throws(Rejection) -> VerifiedPayload {
         try verify(
-            payload: payload,
+            RecognisedPayload(payload),
             source: source,
             arrival: arrival,
             receivedAt: receivedAt,
@@ -73,7 +73,7 @@ public struct AppStoreVerifier: Sendable {
     /// signatures of the unit nor their chains are checked again. Everything else is judged as
     /// always, so that the facts are the same. An answer that is not true lets a forgery in.
     package func verify(
-        payload: [UInt8],
+        _ payload: RecognisedPayload,
         source: String,
         arrival: Arrival = .live,
         receivedAt: Instant,
@@ -91,7 +91,7 @@ public struct AppStoreVerifier: Sendable {
             known: known
         )
         let receipts = ReceiptReading(intake: intake, opener: receiptOpener)
-        switch try PayloadForm(payload) {
+        switch payload.form {
         case .signed(let envelope): return try read(envelope, intake)
         case .receipt(let bytes):
             let proven = try receipts.read(bytes)
@@ -134,19 +134,23 @@ public struct AppStoreVerifier: Sendable {
     }
 }
 
+/// A payload whose form is known and whose JSON is parsed; nothing of it is verified.
+package struct RecognisedPayload {
+    fileprivate let form: PayloadForm
+
+    /// Throws where the bytes have no form that is known.
+    package init(_ payload: [UInt8]) throws(Rejection) {
+        form = try PayloadForm(payload)
+    }
+}
+
 extension AppStoreVerifier {
     /// The addresses that the units of a payload would have as evidence, each once, in their order.
     ///
-    /// Nothing is verified: this is for looking up which bytes are known. Empty for what cannot be
-    /// read, and without those units of a payload that cannot.
-    package func evidenceDigests(of payload: [UInt8]) -> [Digest] {
-        let form: PayloadForm
-        do throws(Rejection) {
-            form = try PayloadForm(payload)
-        } catch {
-            return []
-        }
-        switch form {
+    /// Nothing is verified: this is for looking up which bytes are known. Without those units that
+    /// cannot be read.
+    package func evidenceDigests(of payload: RecognisedPayload) -> [Digest] {
+        switch payload.form {
         case .signed(let envelope):
             var digests: Set<Digest> = []
             return envelope.parts.map(\.digest).filter { digests.insert($0).inserted }

@@ -37,13 +37,26 @@ struct PreparedFact: Sendable {
 struct Submission: Sendable {
     let evidence: Evidence
     let recordDigest: Digest
-    /// The payload's bytes for storage; nil where they must not be kept.
-    let packed: EvidencePacking.Packed?
+    var packing: Packing
     let facts: [PreparedFact]
     /// The subscriptions in other lanes of which the payload says something.
     var elsewhere: [StreamID] = []
     /// A body of the product catalog that goes with its one fact; nil for all else.
     var catalog: CatalogueVersion?
+
+    /// The payload's bytes for storage.
+    enum Packing: Sendable {
+        case packed(EvidencePacking.Packed)
+        /// Packed only where the payload is to be stored, which is not likely.
+        case whenStored(EvidenceDictionary?)
+        /// They must not be kept.
+        case notKept
+    }
+
+    /// The payload's bytes, packed; nil where they must not be kept.
+    var packed: EvidencePacking.Packed? {
+        if case .packed(let packed) = packing { packed } else { nil }
+    }
 
     /// What it weighs in a batch.
     var byteCount: Int {
@@ -73,9 +86,17 @@ extension Submission {
         return Submission(
             evidence: record,
             recordDigest: record.recordDigest,
-            packed: nil,
+            packing: .notKept,
             facts: facts
         )
+    }
+
+    /// The same, ready to be stored.
+    var ready: Submission {
+        guard case .whenStored(let dictionary) = packing else { return self }
+        var ready = self
+        ready.packing = .packed(EvidencePacking.pack(evidence.payload, dictionary: dictionary))
+        return ready
     }
 
     /// All subscriptions of which the payload says something.
@@ -265,14 +286,13 @@ struct AppendDecision {
         var isCited = false
         let number = head.evidence + Int64(evidence.count) + 1
         let outcomes = submission.facts.map { prepared -> AppendOutcome in
-            var prepared = prepared
-            if let erasure = known.erasures[prepared.fact.stream] {
-                if let position = erasure.refusal(of: prepared.fact) { return .erased(position) }
-                if erasure.strips(prepared.fact), prepared.fact.content.hasPerson {
-                    prepared = PreparedFact(prepared.fact.withoutPerson)
-                }
+            guard let erasure = known.erasures[prepared.fact.stream] else {
+                return decide(prepared, of: submission, number, isKnown: isKnown, isCited: &isCited)
             }
-            return decide(prepared, of: submission, number, isKnown: isKnown, isCited: &isCited)
+            if let position = erasure.refusal(of: prepared.fact) { return .erased(position) }
+            let isStripped = erasure.strips(prepared.fact) && prepared.fact.content.hasPerson
+            let fact = isStripped ? PreparedFact(prepared.fact.withoutPerson) : prepared
+            return decide(fact, of: submission, number, isKnown: isKnown, isCited: &isCited)
         }
         if isCited {
             evidence.append(stored(submission))
@@ -285,7 +305,7 @@ struct AppendDecision {
     private func stored(_ submission: Submission) -> Submission {
         guard !known.erasures.isEmpty, !submission.isOfOperator,
             submission.streams.contains(where: { known.erasures[$0]?.isLasting == true })
-        else { return submission }
+        else { return submission.ready }
         return submission.withoutPayload(
             digest: Digest(notKept: salt())
         )

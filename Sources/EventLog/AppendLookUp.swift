@@ -19,6 +19,8 @@ struct AppendLookUp {
     /// A subject of the batch, with what its facts are as of.
     private struct AskedSubject {
         let subject: Subject
+        /// The key of one of its facts.
+        let key: [UInt8]
         var asOf: ClosedRange<Instant>
         var transactionIds: Set<FieldValue> = []
     }
@@ -34,11 +36,10 @@ struct AppendLookUp {
                 let place = places[subject] ?? subjects.count
                 if place == subjects.count {
                     places[subject] = place
-                    subjects.append(AskedSubject(subject: subject, asOf: asOf...asOf))
+                    let key = prepared.key
+                    subjects.append(AskedSubject(subject: subject, key: key, asOf: asOf...asOf))
                 } else {
-                    let known = subjects[place].asOf
-                    subjects[place].asOf =
-                        min(known.lowerBound, asOf)...max(known.upperBound, asOf)
+                    subjects[place].asOf = subjects[place].asOf.extended(to: asOf...asOf)
                 }
                 if let id = prepared.fact.content[.transactionId] {
                     subjects[place].transactionIds.insert(id)
@@ -218,12 +219,7 @@ struct AppendLookUp {
             let stream = asked.subject.stream
             // Digests by which repeated payloads are told are gone: what they repeated is read.
             if known.erasures[stream] != nil {
-                let old = late[stream] ?? asked.asOf
-                late[stream] =
-                    min(
-                        old.lowerBound,
-                        asked.asOf.lowerBound
-                    )...max(old.upperBound, asked.asOf.upperBound)
+                late[stream] = late[stream]?.extended(to: asked.asOf) ?? asked.asOf
             }
             guard found.asOf <= asked.asOf.upperBound,
                 let latest = known.latestConfirmation[stream], latest >= found.asOf
@@ -236,10 +232,7 @@ struct AppendLookUp {
             } else {
                 continue
             }
-            late[stream] =
-                late[stream].map {
-                    min($0.lowerBound, range.lowerBound)...max($0.upperBound, range.upperBound)
-                } ?? range
+            late[stream] = late[stream]?.extended(to: range) ?? range
         }
         var renamed: Set<StreamID> = []
         for asked in subjects where !asked.transactionIds.isEmpty {
@@ -308,7 +301,7 @@ extension AppendLookUp {
         _ subjects: [AskedSubject],
         lane: Int
     ) -> PostgresStatement {
-        let ranges = subjects.map { FactKey.range(of: $0.subject) }
+        let ranges = subjects.map { FactKey.range(around: $0.key) }
         return PostgresStatement(
             known,
             [
@@ -397,4 +390,11 @@ extension AppendLookUp {
         WHERE c.lane = $1 AND c.environment = $2 AND c.original_transaction_id = $3
             AND c.transaction_ids IS NOT NULL
         """
+}
+
+extension ClosedRange<Instant> {
+    /// The least range that holds both.
+    fileprivate func extended(to other: ClosedRange<Instant>) -> ClosedRange<Instant> {
+        Swift.min(lowerBound, other.lowerBound)...Swift.max(upperBound, other.upperBound)
+    }
 }

@@ -238,10 +238,12 @@ extension EventLog {
         LIMIT $2
         """
 
-    // As the index has it: the byte is the tag of previousOriginalTransactionId.
+    // As the index has it: the form is that of a signed transaction, the byte the tag of
+    // previousOriginalTransactionId.
     private static let byContinuation = """
         SELECT DISTINCT environment, original_transaction_id FROM ledger.event
-        WHERE position('\\x18'::bytea IN content) > 0
+        WHERE substr(content, 2, 1) = '\\x01'::bytea
+            AND position('\\x18'::bytea IN content) > 0
             AND ledger.content_text(content, 24) IS NOT NULL
             AND ledger.content_text(content, 24) COLLATE "C" = ANY ($1)
             AND original_transaction_id <> ''

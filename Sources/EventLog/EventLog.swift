@@ -114,19 +114,23 @@ public final class EventLog: Sendable {
     /// Facts of several lanes are committed lane by lane; after an error some lanes may be durable,
     /// and the same call again completes the others.
     ///
-    /// - Parameter verified: As many as the caller holds; they wait in memory.
+    /// - Parameters:
+    ///   - verified: As many as the caller holds; they wait in memory.
+    ///   - known: Payloads that the log is thought to hold, by their digests: they are made ready to
+    ///     be stored only where something of them is news after all.
     /// - Returns: For each element one outcome a fact.
     /// - Throws: `databaseUnavailable` where the database was not there within
     ///   `Options.appendSecondsMax`; the message says whether the append may have taken effect.
     ///   While the database stays away, further appends are refused after one short try.
     ///   `queueFull` where too many appends wait; nothing of this one was written then.
     public func append(
-        _ verified: [Verified<[Fact]>]
+        _ verified: [Verified<[Fact]>],
+        known: Set<Digest> = []
     ) async throws(EventLogError) -> [[AppendOutcome]] {
         var places: [Int: [(element: Int, indexes: [Int])]] = [:]
         var waiting: [Int: [Submission]] = [:]
         for (element, verified) in verified.enumerated() {
-            for (lane, submission, indexes) in try submissions(of: verified) {
+            for (lane, submission, indexes) in try submissions(of: verified, known: known) {
                 places[lane, default: []].append((element, indexes))
                 waiting[lane, default: []].append(submission)
             }
@@ -168,7 +172,8 @@ public final class EventLog: Sendable {
 
     /// What goes to each lane, with the indexes of its facts.
     func submissions(
-        of verified: Verified<[Fact]>
+        of verified: Verified<[Fact]>,
+        known: Set<Digest> = []
     ) throws(EventLogError) -> [(lane: Int, Submission, indexes: [Int])] {
         let facts = verified.value
         guard facts.count <= EventLog.factsPerPayloadMax else {
@@ -178,10 +183,11 @@ public final class EventLog: Sendable {
                     + "at most \(EventLog.factsPerPayloadMax) are taken at once"
             )
         }
-        let packed = EvidencePacking.pack(
-            verified.evidence.payload,
-            dictionary: dictionaries.newest
-        )
+        let (payload, dictionary) = (verified.evidence.payload, dictionaries.newest)
+        let packing: Submission.Packing =
+            known.contains(verified.evidence.digest)
+            ? .whenStored(dictionary)
+            : .packed(EvidencePacking.pack(payload, dictionary: dictionary))
         let record = verified.evidence.recordDigest
         var indexes: [Int: [Int]] = [:]
         for (index, fact) in facts.enumerated() {
@@ -192,7 +198,7 @@ public final class EventLog: Sendable {
             let submission = Submission(
                 evidence: verified.evidence,
                 recordDigest: record,
-                packed: packed,
+                packing: packing,
                 facts: here.map { PreparedFact(facts[$0]) },
                 elsewhere: indexes.count == 1
                     ? []

@@ -66,6 +66,9 @@ struct EvidencePacker {
 
     /// Appends a payload.
     mutating func append(_ payload: [UInt8]) {
+        // About what is left of one; growing step by step would move it as often.
+        frame.reserve(payload.count / 2)
+        values.reserve(payload.count / 4)
         append(payload[...], depth: 0)
     }
 

@@ -168,8 +168,14 @@ enum EvidenceText {
 
     /// The text of a UUID with these sixteen bytes.
     static func uuidText(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
-        var text = Array(hexadecimal(bytes).utf8)
-        for index in uuidDashes { text.insert(dash, at: index) }
+        var text: [UInt8] = []
+        text.reserveCapacity(uuidTextByteCount)
+        for byte in bytes {
+            if uuidDashes.contains(text.count) { text.append(dash) }
+            for digit in [byte >> 4, byte & 15] {
+                text.append(digit + (digit < 10 ? UInt8(ascii: "0") : UInt8(ascii: "a") - 10))
+            }
+        }
         return text
     }
 }

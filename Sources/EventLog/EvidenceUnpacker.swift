@@ -223,9 +223,10 @@ struct EvidenceUnpacker {
     private var nextValue: ArraySlice<UInt8>? {
         mutating get {
             let start = valuePosition
-            guard let end = text[start...].firstIndex(of: EvidencePacking.valueEnd) else {
-                return nil
+            let found = text.withUnsafeBytes {
+                ByteScan.firstIndex(of: EvidencePacking.valueEnd, in: $0, from: start)
             }
+            guard let end = found else { return nil }
             valuePosition = end + 1
             return text[start..<end]
         }

@@ -36,14 +36,11 @@ public struct FactKey: Hashable, Sendable {
         bytes = Array(FactKey.prefix(of: subject)) + rest
     }
 
-    /// The first and the last key that a fact about a subject can have.
-    package static func range(of subject: Subject) -> (first: [UInt8], last: [UInt8]) {
-        let prefix = prefix(of: subject)
-        let rest = byteCount - subjectByteCount
-        return (
-            Array(prefix) + [UInt8](repeating: 0x00, count: rest),
-            Array(prefix) + [UInt8](repeating: 0xff, count: rest)
-        )
+    /// The first and the last key that a fact about the subject of this key can have.
+    package static func range(around key: [UInt8]) -> (first: [UInt8], last: [UInt8]) {
+        var (first, last) = (key, key)
+        for index in subjectByteCount..<byteCount { (first[index], last[index]) = (0x00, 0xff) }
+        return (first, last)
     }
 
     private static func prefix(of subject: Subject) -> ArraySlice<UInt8> {

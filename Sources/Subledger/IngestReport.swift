@@ -83,6 +83,17 @@ public struct IngestReport: Sendable {
         public let notice: VerifiedPayload.Notice
     }
 
+    /// How far a run is: the counts alone, for whoever kept the report itself would have its lists
+    /// and sets copied with every payload.
+    public struct Progress: Sendable {
+        /// Payloads that are finished: taken or refused.
+        public let payloads: Int
+        /// Payloads that were read and are not finished.
+        public let underWay: Int
+    }
+
+    var progress: Progress { Progress(payloads: payloads, underWay: underWay) }
+
     /// Streams that payloads spoke of; beyond `streamsMax` at least so many.
     public var streams: Int { streamHashes.count }
 

@@ -31,7 +31,7 @@ extension Ledger {
     ///   - clock: Our clock.
     ///   - isStopped: Asked before and after each call of `next`; true finishes what is under way
     ///     and returns.
-    ///   - progress: Told the report so far, after each payload, and before an error is thrown.
+    ///   - progress: Told how far it is after each payload, and before an error is thrown.
     /// - Returns: What became of all of them.
     /// - Throws: `EventLogError`, or what `next` threw.
     public func ingest(
@@ -42,7 +42,7 @@ extension Ledger {
         voucher: Voucher = .nobody,
         clock: @escaping @Sendable () -> Instant = { .systemClock() },
         isStopped: () -> Bool = { false },
-        progress: (IngestReport) -> Void = { _ in }
+        progress: (IngestReport.Progress) -> Void = { _ in }
     ) async throws -> IngestReport {
         let startedAt = clock()
         let channel = Channel(source: source, arrival: arrival, voucher: voucher, clock: clock)
@@ -64,14 +64,14 @@ extension Ledger {
         _ next: @escaping @Sendable () async throws -> [LocatedPayload]?,
         by channel: Channel,
         _ isStopped: () -> Bool,
-        _ progress: (IngestReport) -> Void
+        _ progress: (IngestReport.Progress) -> Void
     ) async throws -> IngestReport {
         var run = RunningIngest()
         do {
             try await take(all: next, by: channel, isStopped, progress, in: &run)
             try await log.keep(run.refused.take())
         } catch {
-            progress(run.report)
+            progress(run.report.progress)
             throw error
         }
         return run.report
@@ -83,7 +83,7 @@ extension Ledger {
         all next: @escaping @Sendable () async throws -> [LocatedPayload]?,
         by channel: Channel,
         _ isStopped: () -> Bool,
-        _ progress: (IngestReport) -> Void,
+        _ progress: (IngestReport.Progress) -> Void,
         in run: inout RunningIngest
     ) async throws {
         try await withThrowingTaskGroup(of: Step.self) { group in
@@ -119,7 +119,7 @@ extension Ledger {
                     for ingested in all {
                         run.finish(ingested)
                         if run.refused.isFull { try await log.keep(run.refused.take()) }
-                        progress(run.report)
+                        progress(run.report.progress)
                     }
                 }
             }
@@ -137,14 +137,15 @@ extension Ledger {
     // One after the other: other chunks keep the other processors busy.
     private func ingest(_ chunk: Chunk, by channel: Channel) async throws -> [Ingested] {
         // Bytes that are in evidence need no second check of their signatures.
-        let known = chunk.mayBeKnown ? try await knownEvidence(of: chunk.payloads) : [:]
+        let looked = chunk.mayBeKnown ? chunk.payloads.map(\.recognised) : nil
+        let known = try await knownEvidence(looked ?? [])
         var ingested: [Ingested] = []
         var verified: [(LocatedPayload, VerifiedPayload)] = []
-        for located in chunk.payloads {
+        for (index, located) in chunk.payloads.enumerated() {
             let now = channel.clock()
             do throws(Rejection) {
                 let payload = try verifier.verify(
-                    payload: try located.payload.get(),
+                    try (looked?[index] ?? located.recognised).get(),
                     source: channel.source,
                     arrival: channel.arrival,
                     receivedAt: now,
@@ -161,7 +162,7 @@ extension Ledger {
                 ingested.append(Ingested(located, .failure(error), rejected: kept))
             }
         }
-        let appended = try await appendChunk(verified.map(\.1))
+        let appended = try await appendChunk(verified.map(\.1), known: Set(known.keys))
         for ((located, _), ingestion) in zip(verified, appended) {
             ingested.append(Ingested(located, .success(ingestion)))
         }
@@ -169,24 +170,42 @@ extension Ledger {
     }
 
     private func knownEvidence(
-        of payloads: [LocatedPayload]
+        _ payloads: [Result<RecognisedPayload, Rejection>]
     ) async throws -> [Digest: Verification] {
         var digests: [Digest] = []
-        for case .success(let bytes) in payloads.map(\.payload) {
-            digests += verifier.evidenceDigests(of: bytes)
+        for case .success(let payload) in payloads {
+            digests += verifier.evidenceDigests(of: payload)
         }
-        return try await log.knownEvidence(digests)
+        return digests.isEmpty ? [:] : try await log.knownEvidence(digests)
     }
 
     // What the log refuses for ever must not keep what came with it out.
-    private func appendChunk(_ verified: [VerifiedPayload]) async throws -> [Ingestion] {
+    private func appendChunk(
+        _ verified: [VerifiedPayload],
+        known: Set<Digest>
+    ) async throws -> [Ingestion] {
         do throws(EventLogError) {
-            return try await appendTogether(verified)
+            return try await appendTogether(verified, known: known)
         } catch {
             guard verified.count > 1, !error.isRetryable else { throw error }
             var ingested: [Ingestion] = []
-            for payload in verified { ingested += try await appendTogether([payload]) }
+            for payload in verified {
+                ingested += try await appendTogether([payload], known: known)
+            }
             return ingested
+        }
+    }
+}
+
+extension LocatedPayload {
+    /// Its form, or why it has none.
+    fileprivate var recognised: Result<RecognisedPayload, Rejection> {
+        payload.flatMap { bytes in
+            do throws(Rejection) {
+                return .success(try RecognisedPayload(bytes))
+            } catch {
+                return .failure(error)
+            }
         }
     }
 }

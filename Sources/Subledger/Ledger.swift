@@ -92,11 +92,13 @@ public struct Ledger: Sendable {
         )
     }
 
-    /// Appends what is news in payloads, in one commit where they are of one lane.
+    /// Appends what is news in payloads, in one commit where they are of one lane; `known` names
+    /// units that the log holds.
     func appendTogether(
-        _ verified: [VerifiedPayload]
+        _ verified: [VerifiedPayload],
+        known: Set<Digest> = []
     ) async throws(EventLogError) -> [Ingestion] {
-        var outcomes = try await log.append(verified.flatMap(\.groups))[...]
+        var outcomes = try await log.append(verified.flatMap(\.groups), known: known)[...]
         return verified.map { payload in
             defer { outcomes = outcomes.dropFirst(payload.groups.count) }
             return Ingestion(

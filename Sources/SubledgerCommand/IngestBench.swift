@@ -12,13 +12,14 @@ extension BenchCommand {
             abstract: "The whole of ingest, from files to the durable log, against its limit.",
             discussion: """
                 Works in a database of its own, subledger_bench, on the configured server. Each \
-                round ingests every kind of file into an empty ledger, once and once more, and \
+                round ingests a kind of file into an empty ledger, once and once more, and \
                 measures the limit right after it: the bare signature checks of the same payloads \
                 on all cores, while COPY BINARY writes the same rows into tables with the same \
                 columns, constraints and indexes; server and client share the cores in both. \
                 verifyReceipt responses are not signed: their limit is the decoder alone, on all \
                 cores, beside the same COPY. Ratios are taken within a round, and medians over the \
-                rounds are printed. Use a release build.
+                rounds are printed; MiB are what the first delivery added to the memory of this \
+                process, at most in any round. Use a release build.
                 """
         )
 
@@ -63,8 +64,10 @@ extension BenchCommand {
         private func measure(_ scratch: ScratchDatabase, _ folder: URL) async throws {
             if !output.quiet { Terminal.write("making and signing payloads") }
             let kinds = IngestBenchKind.allCases.filter { kind.isEmpty || kind.contains($0) }
-            let benches = try kinds.map { kind in
-                IngestBench(
+            var results = IngestBenchResults()
+            for kind in kinds {
+                // One kind's payloads at a time, so that the memory is that of its ingest.
+                let bench = IngestBench(
                     settings: scratch.settings,
                     material: try IngestBenchMaterial(
                         kind,
@@ -72,11 +75,10 @@ extension BenchCommand {
                         in: folder
                     )
                 )
-            }
-            var results = IngestBenchResults()
-            for round in 1...rounds {
-                if !output.quiet { Terminal.write("round \(round) of \(rounds)") }
-                for bench in benches {
+                for round in 1...rounds {
+                    if !output.quiet {
+                        Terminal.write("\(kind.title): round \(round) of \(rounds)")
+                    }
                     try await scratch.make()
                     results.record(bench.material, try await bench.measured())
                 }
@@ -111,9 +113,10 @@ struct IngestBench {
     func measured() async throws -> Round {
         var round = Round()
         PeakMemory.reset()
+        let before = PeakMemory.mebibytes
         let policy = VerificationPolicy(roots: [material.root])
         (round.first, round.facts) = try await ingest(policy)
-        round.memoryMiB = PeakMemory.mebibytes
+        round.memoryMiB = PeakMemory.mebibytes - before
         let second: Int
         (round.second, second) = try await ingest(policy)
         guard round.facts > 0, second == 0 else {
@@ -191,10 +194,15 @@ struct IngestBench {
 /// What was measured, a round after the other.
 struct IngestBenchResults {
     private var rounds: [IngestBenchKind: [IngestBench.Round]] = [:]
-    private var materials: [IngestBenchKind: IngestBenchMaterial] = [:]
+    private var sizes: [IngestBenchKind: Size] = [:]
+
+    private struct Size {
+        let payloads: Int
+        let bytes: Int
+    }
 
     mutating func record(_ material: IngestBenchMaterial, _ round: IngestBench.Round) {
-        materials[material.kind] = material
+        sizes[material.kind] = Size(payloads: material.payloadCount, bytes: material.byteCount)
         rounds[material.kind, default: []].append(round)
     }
 
@@ -210,12 +218,12 @@ struct IngestBenchResults {
         let limitPayloadsPerSecond: Double
         let ratioToLimit: Double
         let ratioOfSecondToFirst: Double
-        let peakMemoryMiB: Int
+        let memoryMiB: Int
     }
 
     var summary: [String: Summary] {
         Dictionary(
-            uniqueKeysWithValues: materials.map { ($0.rawValue, summary(of: $0, $1)) }
+            uniqueKeysWithValues: sizes.map { ($0.rawValue, summary(of: $0, $1)) }
         )
     }
 
@@ -225,24 +233,24 @@ struct IngestBenchResults {
             "second delivery, payloads/s", "to the first", "MiB",
         ])
         for kind in IngestBenchKind.allCases {
-            guard let material = materials[kind] else { continue }
-            let summary = summary(of: kind, material)
+            guard let size = sizes[kind] else { continue }
+            let summary = summary(of: kind, size)
             table.add([
                 kind.title, "\(Int(summary.payloadsPerSecond))", "\(Int(summary.factsPerSecond))",
                 "\(Int(summary.megabytesPerSecond))", "\(Int(summary.limitPayloadsPerSecond))",
                 text(summary.ratioToLimit), "\(Int(summary.secondPayloadsPerSecond))",
-                text(summary.ratioOfSecondToFirst), "\(summary.peakMemoryMiB)",
+                text(summary.ratioOfSecondToFirst), "\(summary.memoryMiB)",
             ])
         }
         return table.text
     }
 
-    private func summary(of kind: IngestBenchKind, _ material: IngestBenchMaterial) -> Summary {
+    private func summary(of kind: IngestBenchKind, _ size: Size) -> Summary {
         let rounds = rounds[kind, default: []]
-        let payloads = Double(material.payloadCount)
-        let megabytes = Double(material.byteCount) / 1e6
+        let payloads = Double(size.payloads)
+        let megabytes = Double(size.bytes) / 1e6
         return Summary(
-            payloads: material.payloadCount,
+            payloads: size.payloads,
             megabytes: megabytes,
             facts: rounds.first?.facts ?? 0,
             payloadsPerSecond: median(rounds.map { payloads / $0.first }),
@@ -252,7 +260,7 @@ struct IngestBenchResults {
             limitPayloadsPerSecond: median(rounds.map { payloads / $0.limit }),
             ratioToLimit: median(rounds.map { $0.limit / $0.first }),
             ratioOfSecondToFirst: median(rounds.map { $0.first / $0.second }),
-            peakMemoryMiB: rounds.map(\.memoryMiB).max() ?? 0
+            memoryMiB: rounds.map(\.memoryMiB).max() ?? 0
         )
     }
 

@@ -109,7 +109,7 @@ struct IngestCommand: AsyncParsableCommand {
     ) async throws -> (IngestReport, skipped: Int) {
         let reader = PayloadReader(walk)
         var progress = Progress("ingest", isQuiet: isQuiet)
-        var last = IngestReport()
+        var last: IngestReport.Progress?
         let watch = Task { try await giveUpAfterInterrupt(ledger.log) }
         defer { watch.cancel() }
         do {
@@ -142,11 +142,14 @@ struct IngestCommand: AsyncParsableCommand {
     }
 
     // What is in and what is not, where the database left in the middle.
-    private static func unfinished(_ error: EventLogError, _ report: IngestReport) -> Failure {
+    private static func unfinished(
+        _ error: EventLogError,
+        _ last: IngestReport.Progress?
+    ) -> Failure {
         Failure(
             Interrupt.isRequested ? Exit.interrupted : Exit.unavailable,
             (Interrupt.isRequested ? "stopped; " : "")
-                + "\(report.payloads) payloads are finished, \(report.underWay) were read and are "
+                + "\(last?.payloads ?? 0) payloads are finished, \(last?.underWay ?? 0) were read and are "
                 + "not: run it again, nothing is written twice. \(error)"
         )
     }

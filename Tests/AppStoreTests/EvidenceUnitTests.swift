@@ -223,3 +223,14 @@ struct EvidenceUnitTests {
         #expect(verifier.evidenceDigests(of: Array(payload.utf8)).isEmpty)
     }
 }
+
+extension AppStoreVerifier {
+    /// The addresses of a payload's units; none where it has no form that is known.
+    func evidenceDigests(of payload: [UInt8]) -> [Digest] {
+        do throws(Rejection) {
+            return evidenceDigests(of: try RecognisedPayload(payload))
+        } catch {
+            return []
+        }
+    }
+}

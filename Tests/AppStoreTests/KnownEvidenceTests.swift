@@ -21,7 +21,7 @@ struct KnownEvidenceTests {
         known: @escaping (Digest) -> Verification?
     ) throws -> [Verified<[Fact]>] {
         try (verifier ?? self.verifier).verify(
-            payload: payload,
+            RecognisedPayload(payload),
             source: "test",
             receivedAt: receivedAt,
             known: known

@@ -52,7 +52,7 @@ struct CrashLedger {
         self.erases = erases
         root = try RootCertificate(der: simulator.store.pki.rootDER)
         let verifier = AppStoreVerifier(policy: VerificationPolicy(roots: [root]))
-        digests = payloads.map(verifier.evidenceDigests)
+        digests = try payloads.map { try verifier.evidenceDigests(of: RecognisedPayload($0)) }
         folder = try TestFolder()
         try folder.write("root.der", simulator.store.pki.rootDER)
         generator = TestSupport.SeededGenerator(seed: seed)

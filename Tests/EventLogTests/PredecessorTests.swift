@@ -128,7 +128,7 @@ struct PredecessorTests {
         return Submission(
             evidence: evidence,
             recordDigest: evidence.recordDigest,
-            packed: packed,
+            packing: .packed(packed),
             facts: facts.map(PreparedFact.init),
             catalog: CatalogueVersion(
                 version: 1,

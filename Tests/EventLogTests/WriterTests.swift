@@ -264,7 +264,7 @@ func submission(_ fact: Fact) -> Submission {
     return Submission(
         evidence: evidence,
         recordDigest: evidence.recordDigest,
-        packed: EvidencePacking.pack(evidence.payload, dictionary: nil),
+        packing: .packed(EvidencePacking.pack(evidence.payload, dictionary: nil)),
         facts: [PreparedFact(fact)]
     )
 }

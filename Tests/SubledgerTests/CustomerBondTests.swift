@@ -164,7 +164,9 @@ struct CustomerBondTests {
         }
 
         func fact(asOf day: Int64) -> Fact {
-            var content = Content(format: .responseTransaction)
+            // Only a signed transaction tells of a migration.
+            let isMigrated = texts.contains { $0.0 == .previousOriginalTransactionId }
+            var content = Content(format: isMigrated ? .signedTransaction : .responseTransaction)
             content[.productId] = .text("month")
             content[.transactionId] = .text(id + "1")
             for (field, text) in texts { content[field] = .text(text) }
