@@ -778,14 +778,14 @@ COMMENT ON COLUMN ledger.root_certificate.digest IS 'SHA-256 of the certificate 
 
 CREATE TABLE operation.lease (
     lane integer NOT NULL,
-    source_digest bytea NOT NULL,
+    folds text NOT NULL COLLATE pg_catalog."C",
     holder text NOT NULL COLLATE pg_catalog."C",
     expires_at timestamp with time zone NOT NULL
 );
 
 COMMENT ON TABLE operation.lease IS 'Which process follows a lane; it may be taken over once it has expired.';
 
-COMMENT ON COLUMN operation.lease.source_digest IS 'SHA-256 of the source of the folds whose tables it follows.';
+COMMENT ON COLUMN operation.lease.folds IS 'Names and versions of the folds whose tables it brings on.';
 
 ALTER TABLE ONLY ledger.catalog
     ADD CONSTRAINT catalog_pkey PRIMARY KEY (lane, version);
@@ -833,7 +833,7 @@ ALTER TABLE ONLY ledger.root_certificate
     ADD CONSTRAINT root_certificate_pkey PRIMARY KEY (lane, root_key);
 
 ALTER TABLE ONLY operation.lease
-    ADD CONSTRAINT lease_pkey PRIMARY KEY (lane, source_digest);
+    ADD CONSTRAINT lease_pkey PRIMARY KEY (lane, folds);
 
 CREATE INDEX checkpoint_taken_at ON ledger.checkpoint USING btree (taken_at, digest);
 
@@ -845,7 +845,7 @@ CREATE INDEX event_app_account_token ON ledger.event USING btree (app_account_to
 
 CREATE INDEX event_app_transaction_id ON ledger.event USING btree (app_transaction_id) WHERE (app_transaction_id IS NOT NULL);
 
-CREATE INDEX event_continuation ON ledger.event USING btree (ledger.content_text(content, 24) COLLATE "C") WHERE ((POSITION(('\x18'::bytea) IN (content)) > 0) AND (ledger.content_text(content, 24) IS NOT NULL));
+CREATE INDEX event_continuation ON ledger.event USING btree (ledger.content_text(content, 24) COLLATE "C") WHERE ((substr(content, 2, 1) = '\x01'::bytea) AND (POSITION(('\x18'::bytea) IN (content)) > 0) AND (ledger.content_text(content, 24) IS NOT NULL));
 
 CREATE INDEX event_customer_id ON ledger.event USING btree (customer_id) WHERE (customer_id IS NOT NULL);
 

@@ -76,7 +76,6 @@ struct Build: Sendable {
                     .int4Array(lanes.map { Int32($0) }),
                     .byteaArray(lanes.map { log.origin(lane: $0).digest.bytes }),
                     .text(schema), .text(projection.name), .int4(Int32(projection.version)),
-                    .bytea(FoldSource.digest.bytes),
                     .int4(Int32(plan.context(of: projection).catalogues.newestVersion)),
                     .text(plan.policy),
                     .bytea(ProjectionDigest().digest.bytes),

@@ -28,7 +28,11 @@ struct Follower {
         self.options = options
         self.following = following
         self.session = session
-        lease = Lease(holder: options.holder, seconds: options.leaseSeconds)
+        lease = Lease(
+            holder: options.holder,
+            folds: projector.foldNames,
+            seconds: options.leaseSeconds
+        )
         context = try await projector.context()
     }
 
@@ -241,7 +245,6 @@ struct Follower {
             let here = projections.first { $0.name == table.name }?.version
             return switch here {
             case nil: "\(table.name) is not known here"
-            case table.version: "\(table.name) of version \(table.version) from another source"
             case let version?: "\(table.name) of version \(table.version), here \(version)"
             }
         }.joined(separator: ", ")

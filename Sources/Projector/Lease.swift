@@ -1,20 +1,21 @@
-internal import Events
 internal import Postgres
 internal import Projections
 
 /// Who follows a lane, so that several processes share the lanes rather than the work.
 ///
-/// Of each program: one with other folds follows other tables, and must not wait for this one's. A
-/// lease only saves work: what a step writes is exact without it. One that is not renewed expires,
+/// Of each set of folds: a program with other versions follows other tables, and must not wait for
+/// this one's. A lease only saves work: what a step writes is exact without it. One that is not renewed expires,
 /// on the server's clock, and the lane is taken over.
 struct Lease: Sendable {
     /// The process, in words that `operation.lease` shows.
     let holder: String
+    /// Names and versions of the folds whose tables it brings on.
+    let folds: String
     /// For how long a step may go on before others try the same.
     let seconds: Double
 
     private static let take = """
-        INSERT INTO operation.lease (lane, source_digest, holder, expires_at)
+        INSERT INTO operation.lease (lane, folds, holder, expires_at)
         VALUES ($1, $4, $2, clock_timestamp() + $3 * interval '1 millisecond')
         ON CONFLICT ON CONSTRAINT lease_pkey DO UPDATE
             SET holder = excluded.holder, expires_at = excluded.expires_at
@@ -28,7 +29,7 @@ struct Lease: Sendable {
             Lease.take,
             [
                 .int4(Int32(lane)), .text(holder), .int8(Int64(seconds * 1000)),
-                .bytea(FoldSource.digest.bytes),
+                .text(folds),
             ]
         )
         return taken.count == 1

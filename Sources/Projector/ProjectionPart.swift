@@ -10,7 +10,6 @@ struct ProjectionPart: Sendable {
     let name: String
     var state: State
     let version: Int
-    let sourceDigest: Digest
     let catalogueVersion: Int
     let policy: String?
     /// The newest commit that is in the rows.
@@ -21,10 +20,10 @@ struct ProjectionPart: Sendable {
     /// What a table is there for.
     typealias State = Projector.Table.State
 
-    /// Whether a fold of this program made it, with the policy that holds.
+    /// Whether a fold of this program made it, with the policy that holds: one of that name and
+    /// version, for a fold that gives other rows counts its version up.
     func isMade(by projection: any Projection) -> Bool {
         name == projection.name && version == projection.version && policy == nil
-            && sourceDigest == FoldSource.digest
     }
 
     /// The table, for SQL.
@@ -33,8 +32,8 @@ struct ProjectionPart: Sendable {
 
 extension ProjectionPart {
     private static let columns = """
-        lane, build_schema, name, state, version, source_digest, catalogue_version, policy,
-        lane_offset, commit_no, commit_digest, row_count, digest
+        lane, build_schema, name, state, version, catalogue_version, policy, lane_offset,
+        commit_no, commit_digest, row_count, digest
         """
 
     /// Reads parts; `condition` may use `$1` and further parameters.
@@ -48,9 +47,9 @@ extension ProjectionPart {
     /// The parts of a table that is not filled yet: `$1` the lanes, `$2` their origins' digests.
     static let insert = """
         INSERT INTO projection.ledger_projection
-            (lane, build_schema, name, state, version, source_digest, catalogue_version, policy,
-            lane_offset, commit_no, commit_digest, row_count, digest, updated_at)
-        SELECT lane, $3, $4, 'filling', $5, $6, $7, $8, 0, 0, origin, 0, $9, now()
+            (lane, build_schema, name, state, version, catalogue_version, policy, lane_offset,
+            commit_no, commit_digest, row_count, digest, updated_at)
+        SELECT lane, $3, $4, 'filling', $5, $6, $7, 0, 0, origin, 0, $8, now()
         FROM unnest($1::int[], $2::bytea[]) AS l (lane, origin)
         """
 
@@ -78,18 +77,16 @@ extension ProjectionPart {
         schema = try row.text(1)
         name = try row.text(2)
         guard let state = State(rawValue: try row.text(3)),
-            let source = Digest(bytes: try row.bytea(5)),
-            let commit = Digest(bytes: try row.bytea(10)),
-            let content = Digest(bytes: try row.bytea(12))
+            let commit = Digest(bytes: try row.bytea(9)),
+            let content = Digest(bytes: try row.bytea(11))
         else {
             preconditionFailure("ledger_projection holds what its constraints forbid")
         }
         self.state = state
         version = Int(try row.int4(4))
-        sourceDigest = source
-        catalogueVersion = Int(try row.int4(6))
-        policy = try row.textIfPresent(7)
-        head = EventLog.Head(offset: try row.int8(8), commit: try row.int8(9), digest: commit)
-        self.content = ProjectionDigest(content, rowCount: Int(try row.int8(11)))
+        catalogueVersion = Int(try row.int4(5))
+        policy = try row.textIfPresent(6)
+        head = EventLog.Head(offset: try row.int8(7), commit: try row.int8(8), digest: commit)
+        self.content = ProjectionDigest(content, rowCount: Int(try row.int8(10)))
     }
 }

@@ -15,29 +15,12 @@ enum ProjectionSchema {
         $$;
         SET LOCAL ROLE ledger_projector;
         GRANT USAGE ON SCHEMA projection TO ledger_writer, ledger_reader;
-        \(dropWithout("state", "ledger_projection"))
         \(ledgerProjection)
         \(refusedStream)
         GRANT SELECT ON projection.ledger_projection, projection.refused_stream
             TO ledger_writer, ledger_reader;
         COMMIT
         """
-
-    // What the first releases kept without these columns; a rebuild makes all anew that it said.
-    private static func dropWithout(_ column: String, _ table: String) -> String {
-        """
-        DO $$
-        BEGIN
-            IF to_regclass('projection.\(table)') IS NOT NULL AND NOT EXISTS (
-                SELECT FROM pg_attribute WHERE attname = '\(column)'
-                    AND attrelid = to_regclass('projection.\(table)'))
-            THEN
-                DROP TABLE projection.\(table);
-            END IF;
-        END
-        $$;
-        """
-    }
 
     private static let ledgerProjection = """
         CREATE TABLE IF NOT EXISTS projection.ledger_projection (
@@ -46,7 +29,6 @@ enum ProjectionSchema {
             name              text COLLATE "C" NOT NULL,
             state             text COLLATE "C" NOT NULL,
             version           int              NOT NULL,
-            source_digest     bytea            NOT NULL,
             catalogue_version int              NOT NULL,
             policy            text COLLATE "C",
             lane_offset       bigint           NOT NULL,
@@ -62,8 +44,7 @@ enum ProjectionSchema {
         COMMENT ON TABLE projection.ledger_projection IS 'Every table of a projection, lane by lane: which fold made it, up to which commit, with which content.';
         COMMENT ON COLUMN projection.ledger_projection.build_schema IS 'Where the table is; the view of that name in schema projection shows the live one.';
         COMMENT ON COLUMN projection.ledger_projection.state IS 'live: behind the view. ready: whole, waits to be promoted. beside: kept under a name of its own. fixed: the same, up to a given place of the log. filling: not whole; if no rebuild runs, one was killed, and the next drops it.';
-        COMMENT ON COLUMN projection.ledger_projection.version IS 'Of the fold, as its author counts it.';
-        COMMENT ON COLUMN projection.ledger_projection.source_digest IS 'SHA-256 of the source of all folds.';
+        COMMENT ON COLUMN projection.ledger_projection.version IS 'Of the fold: its author counts it up whenever the same events give other rows.';
         COMMENT ON COLUMN projection.ledger_projection.catalogue_version IS 'Newest version of the catalogue that the fold knew; 0 for none.';
         COMMENT ON COLUMN projection.ledger_projection.policy IS 'The policy of a what-if; NULL for the one that holds.';
         COMMENT ON COLUMN projection.ledger_projection.lane_offset IS 'Newest event of the lane that is in the table.';

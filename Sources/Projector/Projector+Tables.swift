@@ -14,8 +14,6 @@ extension Projector {
         public let state: State
         /// The version of the fold that made it.
         public let version: Int
-        /// SHA-256 of the source of all folds of the program that made it.
-        public let sourceDigest: Digest
         /// Whether this program's fold makes the same, so that it may follow it.
         public let isCurrent: Bool
         /// Whether this program has a projection of that name at all.
@@ -148,7 +146,6 @@ extension Projector {
             schema: first.schema,
             state: first.state,
             version: first.version,
-            sourceDigest: first.sourceDigest,
             isCurrent: projections.contains { first.isMade(by: $0) },
             isKnown: retired(among: [first.name]).isEmpty,
             catalogueVersion: first.catalogueVersion,

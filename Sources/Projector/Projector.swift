@@ -59,6 +59,12 @@ public struct Projector: Sendable {
         public let positions: [Int: Int64]
     }
 
+    /// Names and versions of the folds, in the order of the names: who has the same brings the same
+    /// tables on.
+    package var foldNames: String {
+        projections.map { "\($0.name) \($0.version)" }.sorted().joined(separator: ", ")
+    }
+
     /// The projections of these names; all where none is named.
     public func projections(
         named names: [String]

@@ -82,7 +82,6 @@ struct ProjectionsCommand: AsyncParsableCommand {
         let state: String
         let schema: String
         let version: Int
-        let sourceDigest: String
         let isCurrent: Bool
         let isKnown: Bool
         let catalogueVersion: Int
@@ -99,7 +98,6 @@ struct ProjectionsCommand: AsyncParsableCommand {
             state = table.state.rawValue
             schema = table.schema
             version = table.version
-            sourceDigest = table.sourceDigest.hex
             isCurrent = table.isCurrent
             isKnown = table.isKnown
             catalogueVersion = table.catalogueVersion

@@ -107,9 +107,10 @@ struct FollowTests {
             // Somebody else has the lane, so that it waits.
             try await settings.meddle(
                 """
-                INSERT INTO operation.lease (lane, source_digest, holder, expires_at)
-                SELECT DISTINCT 0, source_digest, 'another', now() + interval '1 hour'
-                FROM projection.ledger_projection WHERE state = 'live'
+                INSERT INTO operation.lease (lane, folds, holder, expires_at)
+                SELECT 0, string_agg(name || ' ' || version, ', ' ORDER BY name), 'another',
+                    now() + interval '1 hour'
+                FROM projection.ledger_projection WHERE state = 'live' AND lane = 0
                 """
             )
             // The server shows a session for a moment after its program has ended.

@@ -1,5 +1,6 @@
 import Events
 import Projections
+import TestSupport
 import Testing
 
 /// A history as text: one fact a line, then for each table `--- TABLE` and the rows it must give.
@@ -279,5 +280,14 @@ func expect(
             )
         }
     }
-    return MemoryLedger([history.facts])
+    let ledger = MemoryLedger([history.facts])
+    keptFolds.check(
+        history.facts,
+        [ledger.timeline(of: TimelineText.stream)],
+        FoldContext(catalogues: scenarioCatalogues),
+        sourceLocation: sourceLocation
+    )
+    return ledger
 }
+
+private let keptFolds = KeptFolds("kept-folds.txt")

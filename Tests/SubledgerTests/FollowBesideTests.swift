@@ -89,7 +89,7 @@ struct FollowBesideTests {
             try await session.execute(
                 """
                 INSERT INTO operation.lease VALUES
-                    (0, sha256('other folds'), 'another', clock_timestamp() + '1 hour')
+                    (0, 'other folds', 'another', clock_timestamp() + '1 hour')
                 """
             )
             #expect(try await projector.follow(.onceUnlessHeld("one")).steps == 1)

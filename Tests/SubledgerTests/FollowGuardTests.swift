@@ -18,7 +18,7 @@ struct FollowGuardTests {
             // As a step before has left it.
             try await session.execute(
                 """
-                INSERT INTO operation.lease VALUES (0, '\(FoldSource.digest.sql)', 'one',
+                INSERT INTO operation.lease VALUES (0, '\(projector.foldNames)', 'one',
                     clock_timestamp() + '1 minute');
                 CREATE TABLE public.seen (holder text, remaining interval);
                 GRANT INSERT ON public.seen TO PUBLIC;

@@ -70,7 +70,7 @@ struct FollowTests {
             let session = try await PostgresSession.connect(settings)
             try await session.execute(
                 """
-                INSERT INTO operation.lease VALUES (0, '\(FoldSource.digest.sql)', 'gone',
+                INSERT INTO operation.lease VALUES (0, '\(projector.foldNames)', 'gone',
                     clock_timestamp() + '1 hour')
                 """
             )

@@ -78,16 +78,16 @@ BEGIN
     END IF;
     IF to_regclass('operation.lease') IS NULL THEN
         CREATE TABLE operation.lease (
-            lane          int              NOT NULL,
-            source_digest bytea            NOT NULL,
-            holder        text COLLATE "C" NOT NULL,
-            expires_at    timestamptz      NOT NULL,
-            CONSTRAINT lease_pkey PRIMARY KEY (lane, source_digest)
+            lane       int              NOT NULL,
+            folds      text COLLATE "C" NOT NULL,
+            holder     text COLLATE "C" NOT NULL,
+            expires_at timestamptz      NOT NULL,
+            CONSTRAINT lease_pkey PRIMARY KEY (lane, folds)
         );
         COMMENT ON TABLE operation.lease IS
             'Which process follows a lane; it may be taken over once it has expired.';
-        COMMENT ON COLUMN operation.lease.source_digest IS
-            'SHA-256 of the source of the folds whose tables it follows.';
+        COMMENT ON COLUMN operation.lease.folds IS
+            'Names and versions of the folds whose tables it brings on.';
     END IF;
 END
 $$;

@@ -1,0 +1,31 @@
+import AppStoreSimulator
+import Events
+import Projections
+import TestSupport
+import Testing
+
+/// The folds give the same rows under the same version.
+@Suite struct KeptFoldTests {
+    private static let kept = KeptFolds("kept-folds.txt")
+
+    @Test func `lives of every kind give the rows that are kept of them`() throws {
+        let simulator = AppStoreSimulator(seed: 20_261_123, flaws: .unsigned)
+        let context = FoldContext(catalogues: .simulated)
+        var kinds: Set<LifeKind> = []
+        for index in 0..<300 {
+            let life = simulator.life(index)
+            kinds.formUnion(life.kinds)
+            let told = try Told(unverified: life.deliveries()) + Told(unverified: life.polls())
+            var ledger = MemoryLedger()
+            for fact in told.facts { ledger.append(fact) }
+            let streams = Set(told.facts.map(\.stream)).sorted()
+            Self.kept.check(
+                told.facts,
+                named: "life-\(index)",
+                streams.map(ledger.timeline),
+                context
+            )
+        }
+        #expect(kinds == Set(LifeKind.allCases))
+    }
+}

@@ -1,0 +1,136 @@
+public import Events
+import Foundation
+public import Projections
+import Synchronization
+public import Testing
+
+/// What every fold gives for a corpus that does not change, kept in a file beside the tests, so that
+/// no fold gives other rows under the same version.
+///
+/// A line a history: its name, a digest of its facts, and of the rows of each table. `make snapshot`
+/// keeps what is new; what is gone stays until somebody deletes the file first.
+public final class KeptFolds: Sendable {
+    private let path: String
+    private let isUpdating = ProcessInfo.processInfo.environment["SNAPSHOT_UPDATE"] == "1"
+    private let versions: [String]
+    private let state: Mutex<[String: Line]>
+
+    private struct Line: Equatable {
+        var facts: String
+        var rows: [String]
+    }
+
+    /// The file of that name, beside the source file that asks.
+    public init(_ name: String, beside source: StaticString = #filePath) {
+        path =
+            URL(fileURLWithPath: "\(source)").deletingLastPathComponent()
+            .appendingPathComponent(name).path
+        let lines = FileManager.default.contents(atPath: path).map {
+            String(decoding: $0, as: UTF8.self)
+        }
+        var kept: [String: Line] = [:]
+        var versions: [String] = []
+        for line in (lines ?? "").split(separator: "\n") where !line.hasPrefix("#") {
+            let words = line.split(separator: " ").map(String.init)
+            if words[0] == "versions" {
+                versions = Array(words.dropFirst())
+            } else {
+                kept[words[0]] = Line(facts: words[1], rows: Array(words.dropFirst(2)))
+            }
+        }
+        self.versions = versions
+        state = Mutex(kept)
+    }
+
+    /// Compares what the folds give for a history with what was kept of it, under its name, or the
+    /// digest of its facts.
+    public func check(
+        _ facts: [Fact],
+        named name: String? = nil,
+        _ timelines: [Timeline],
+        _ context: FoldContext,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) {
+        let digest = KeptFolds.digest(of: facts)
+        let found = Line(
+            facts: digest,
+            rows: allProjections.map { KeptFolds.digest(of: timelines, by: $0, context) }
+        )
+        let name = name ?? digest
+        let kept = state.withLock { $0[name] }
+        guard found != kept else { return }
+        if let kept, kept.facts == digest {
+            let same = changed(from: kept, to: found).filter { versions.contains($0) }
+            guard same.isEmpty else {
+                Issue.record(
+                    """
+                    other rows under the same version: \(same.joined(separator: ", ")). \
+                    Count the version up in the projection's file, then `make snapshot`
+                    """,
+                    sourceLocation: sourceLocation
+                )
+                return
+            }
+        }
+        guard isUpdating else {
+            Issue.record(
+                "not kept yet, or changed: `make snapshot`",
+                sourceLocation: sourceLocation
+            )
+            return
+        }
+        state.withLock { lines in
+            lines[name] = found
+            write(lines)
+        }
+    }
+
+    private func changed(from kept: Line, to found: Line) -> [String] {
+        zip(allProjections, zip(kept.rows, found.rows)).filter { $1.0 != $1.1 }
+            .map { KeptFolds.name(of: $0.0) }
+    }
+
+    private func write(_ lines: [String: Line]) {
+        var text = """
+            # What the folds give, kept by `make snapshot`: a history a line, with digests of its
+            # facts and of its rows in each table, in the order of the versions.
+            versions \(allProjections.map(KeptFolds.name).joined(separator: " "))
+
+            """
+        for (name, line) in lines.sorted(by: { $0.key < $1.key }) {
+            text += "\(name) \(line.facts) \(line.rows.joined(separator: " "))\n"
+        }
+        let isWritten = FileManager.default.createFile(atPath: path, contents: Data(text.utf8))
+        precondition(isWritten, "\(path) cannot be written")
+    }
+
+    private static func name(of projection: any Projection) -> String {
+        "\(projection.name):\(projection.version)"
+    }
+
+    private static func digest(of facts: [Fact]) -> String {
+        var writer = ByteWriter()
+        for fact in facts {
+            writer.prefixed("\(fact.stream) \(fact.kind) \(fact.purchaseDate) \(fact.expiresDate)")
+            writer.prefixed("\(fact.asOf)")
+            writer.raw(Digest.of(fact.content.canonicalBytes).bytes)
+        }
+        return String(Digest.of(writer.bytes).hex.prefix(16))
+    }
+
+    private static func digest(
+        of timelines: [Timeline],
+        by projection: any Projection,
+        _ context: FoldContext
+    ) -> String {
+        var digest = ProjectionDigest()
+        for timeline in timelines {
+            do {
+                digest.add(try projection.rows(of: timeline, in: context), of: timeline.stream)
+            } catch {
+                return "refused"
+            }
+        }
+        return String(digest.digest.hex.prefix(8))
+    }
+}
