@@ -36,6 +36,27 @@ import Testing
     }
 
     @Test(arguments: [
+        (["peroids", "1"], "`subledger periods`"), (["acess", "1"], "`subledger access`"),
+        (["customers", "lnk"], "`subledger customers link`"),
+        (["help", "rebild"], "`subledger rebuild`"), (["verif"], "`subledger verify`"),
+    ])
+    func `a mistyped command names the one that was meant`(
+        arguments: [String],
+        meant: String
+    ) async throws {
+        let ending = try await command.run(arguments)
+        #expect(ending.code == 64)
+        #expect(ending.errors.contains("did you mean \(meant)?"), "\(ending.errors)")
+        #expect(ending.output.isEmpty)
+    }
+
+    @Test func `a command that is near none is told as unknown, without a guess`() async throws {
+        let ending = try await command.run(["nonsense"])
+        #expect(ending.code == 64)
+        #expect(ending.errors.contains("there is no command `subledger nonsense`; `subledger --h"))
+    }
+
+    @Test(arguments: [
         ["nonsense"], ["ingest"], ["ingest", "--nonsense", "x"], ["periods"],
         ["ingest", "--format", "xml", "x"], ["ingest", "--source", "", "x"],
         ["migrate", "--lanes", "3"], ["migrate", "--lanes", "many"],
