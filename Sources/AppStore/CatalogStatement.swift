@@ -98,7 +98,7 @@ extension CatalogStatement {
         )
     }
 
-    /// The fact with the payload as its evidence: for `CatalogueStore`, which keeps the body with
+    /// The fact with the payload as its evidence: for `CatalogStore`, which keeps the body with
     /// it.
     ///
     /// It is not among the payloads that `ingest` takes: without its body a version decides

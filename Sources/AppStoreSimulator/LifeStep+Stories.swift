@@ -8,8 +8,8 @@ extension LifeStep {
     ///
     /// It begins at the instant, a whole second, and takes half a year.
     public static func fifteenSteps(from start: Instant) -> [LifeStep] {
-        let plus = SimulatedCatalogue.lumen[2]
-        let pro = SimulatedCatalogue.lumen[0]
+        let plus = SimulatedCatalog.lumen[2]
+        let pro = SimulatedCatalog.lumen[0]
         func day(_ number: Int64) -> Instant {
             Instant(milliseconds: start.milliseconds + number * SimulatedCalendar.day)
         }

@@ -149,7 +149,7 @@ extension RandomStory {
             tell(.restore(at: at))
             return
         }
-        let product = generator.element(of: SimulatedCatalogue.consumables)
+        let product = generator.element(of: SimulatedCatalog.consumables)
         let quantity = generator.integer(in: 1...3)
         if tellOneTimePurchase(at: at) { return }
         tell(
@@ -169,9 +169,9 @@ extension RandomStory {
         }
         switch aside.integer(in: 0...9) {
         case 0..<3:
-            tell(.buyOnce(productId: SimulatedCatalogue.nonConsumable, .nonConsumable, at: at))
+            tell(.buyOnce(productId: SimulatedCatalog.nonConsumable, .nonConsumable, at: at))
         case 3..<5:
-            tell(.buyOnce(productId: SimulatedCatalogue.nonRenewing, .nonRenewing, at: at))
+            tell(.buyOnce(productId: SimulatedCatalog.nonRenewing, .nonRenewing, at: at))
         case 5..<8:
             guard let number = aside.element(of: standing) else { return false }
             tell(.refundOneTime(number, at: at))

@@ -25,13 +25,13 @@ struct RandomStory {
     ) {
         var generator = generator
         self.identity = identity
-        let drawn = generator.element(of: [SimulatedCatalogue.lumen, SimulatedCatalogue.atlas])
+        let drawn = generator.element(of: [SimulatedCatalog.lumen, SimulatedCatalog.atlas])
         // Drawn apart from the story, so that the other lives stay what they were.
         var aside = identity.generator(step: 2 * LifeMachine.stepCountMax)
         let isCommitted = aside.chance(percent: Self.commitmentPercent)
         self.products =
             products
-            ?? (isCommitted ? SimulatedCatalogue.harbor : drawn ?? SimulatedCatalogue.lumen)
+            ?? (isCommitted ? SimulatedCatalog.harbor : drawn ?? SimulatedCatalog.lumen)
         machine = LifeMachine(
             storefront: identity.storefront,
             isFamilyShared: identity.isFamilyShared

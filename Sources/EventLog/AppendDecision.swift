@@ -42,7 +42,7 @@ struct Submission: Sendable {
     /// The subscriptions in other lanes of which the payload says something.
     var elsewhere: [StreamID] = []
     /// A body of the product catalog that goes with its one fact; nil for all else.
-    var catalog: CatalogueVersion?
+    var catalog: CatalogVersion?
 
     /// The payload's bytes for storage.
     enum Packing: Sendable {

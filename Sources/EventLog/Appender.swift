@@ -233,7 +233,7 @@ actor Appender {
     }
 
     private static let catalogTaken = EventLogError(
-        .catalogueTaken,
+        .catalogTaken,
         "append: another import used the number of this catalog version first; nothing was "
             + "written. Import it again"
     )

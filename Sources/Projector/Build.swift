@@ -76,7 +76,7 @@ struct Build: Sendable {
                     .int4Array(lanes.map { Int32($0) }),
                     .byteaArray(lanes.map { log.origin(lane: $0).digest.bytes }),
                     .text(schema), .text(projection.name), .int4(Int32(projection.version)),
-                    .int4(Int32(plan.context(of: projection).catalogues.newestVersion)),
+                    .int4(Int32(plan.context(of: projection).catalogs.newestVersion)),
                     .text(plan.policy),
                     .bytea(ProjectionDigest().digest.bytes),
                 ]

@@ -59,8 +59,8 @@ struct Follower {
     private mutating func advance(to heads: [Int: EventLog.Head]) async throws {
         (following.lag, following.lanesHeldByOthers) = (0, 0)
         let parts = try await followableParts()
-        // A rebuild may have used a catalogue that was imported meanwhile.
-        if parts.contains(where: { $0.catalogueVersion > context.catalogues.newestVersion }) {
+        // A rebuild may have used a catalog that was imported meanwhile.
+        if parts.contains(where: { $0.catalogVersion > context.catalogs.newestVersion }) {
             context = try await projector.context()
         }
         let lanes = Dictionary(grouping: parts, by: \.lane)
@@ -200,7 +200,7 @@ struct Follower {
     // there is no news: another program may have promoted its tables.
     private mutating func checkLive() async throws {
         let live = try await projector.tables(in: session).filter { $0.state == .live }
-        let found = live.map { "\($0.schema).\($0.name) \($0.isCurrent) \($0.catalogueVersion)" }
+        let found = live.map { "\($0.schema).\($0.name) \($0.isCurrent) \($0.catalogVersion)" }
         guard found != known else { return }
         known = found
         guard !live.isEmpty else {
@@ -232,7 +232,7 @@ struct Follower {
             )
         }
         let newest = try await projector.context()
-        if let behind = Projector.behind(live.map(\.catalogueVersion), newest) {
+        if let behind = Projector.behind(live.map(\.catalogVersion), newest) {
             options.notice(behind)
         }
     }

@@ -10,7 +10,7 @@ struct ProjectionPart: Sendable {
     let name: String
     var state: State
     let version: Int
-    let catalogueVersion: Int
+    let catalogVersion: Int
     let policy: String?
     /// The newest commit that is in the rows.
     var head: EventLog.Head
@@ -32,7 +32,7 @@ struct ProjectionPart: Sendable {
 
 extension ProjectionPart {
     private static let columns = """
-        lane, build_schema, name, state, version, catalogue_version, policy, lane_offset,
+        lane, build_schema, name, state, version, catalog_version, policy, lane_offset,
         commit_no, commit_digest, row_count, digest
         """
 
@@ -47,7 +47,7 @@ extension ProjectionPart {
     /// The parts of a table that is not filled yet: `$1` the lanes, `$2` their origins' digests.
     static let insert = """
         INSERT INTO projection.ledger_projection
-            (lane, build_schema, name, state, version, catalogue_version, policy, lane_offset,
+            (lane, build_schema, name, state, version, catalog_version, policy, lane_offset,
             commit_no, commit_digest, row_count, digest, updated_at)
         SELECT lane, $3, $4, 'filling', $5, $6, $7, 0, 0, origin, 0, $8, now()
         FROM unnest($1::int[], $2::bytea[]) AS l (lane, origin)
@@ -84,7 +84,7 @@ extension ProjectionPart {
         }
         self.state = state
         version = Int(try row.int4(4))
-        catalogueVersion = Int(try row.int4(5))
+        catalogVersion = Int(try row.int4(5))
         policy = try row.textIfPresent(6)
         head = EventLog.Head(offset: try row.int8(7), commit: try row.int8(8), digest: commit)
         self.content = ProjectionDigest(content, rowCount: Int(try row.int8(10)))

@@ -29,7 +29,7 @@ enum ProjectionSchema {
             name              text COLLATE "C" NOT NULL,
             state             text COLLATE "C" NOT NULL,
             version           int              NOT NULL,
-            catalogue_version int              NOT NULL,
+            catalog_version int              NOT NULL,
             policy            text COLLATE "C",
             lane_offset       bigint           NOT NULL,
             commit_no         bigint           NOT NULL,
@@ -45,7 +45,7 @@ enum ProjectionSchema {
         COMMENT ON COLUMN projection.ledger_projection.build_schema IS 'Where the table is; the view of that name in schema projection shows the live one.';
         COMMENT ON COLUMN projection.ledger_projection.state IS 'live: behind the view. ready: whole, waits to be promoted. beside: kept under a name of its own. fixed: the same, up to a given place of the log. filling: not whole; if no rebuild runs, one was killed, and the next drops it.';
         COMMENT ON COLUMN projection.ledger_projection.version IS 'Of the fold: its author counts it up whenever the same events give other rows.';
-        COMMENT ON COLUMN projection.ledger_projection.catalogue_version IS 'Newest version of the catalogue that the fold knew; 0 for none.';
+        COMMENT ON COLUMN projection.ledger_projection.catalog_version IS 'Newest version of the catalog that the fold knew; 0 for none.';
         COMMENT ON COLUMN projection.ledger_projection.policy IS 'The policy of a what-if; NULL for the one that holds.';
         COMMENT ON COLUMN projection.ledger_projection.lane_offset IS 'Newest event of the lane that is in the table.';
         COMMENT ON COLUMN projection.ledger_projection.commit_no IS 'Newest commit of the lane that is in the table.';

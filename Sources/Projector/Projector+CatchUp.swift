@@ -50,7 +50,7 @@ extension Projector {
             FollowedPart(
                 part: part,
                 projection: projection,
-                context: context.knowing(catalogue: part.catalogueVersion)
+                context: context.knowing(catalog: part.catalogVersion)
             )
         }
     }

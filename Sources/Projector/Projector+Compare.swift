@@ -14,7 +14,7 @@ extension Projector {
         /// their live table has.
         public let misstated: [String]
         /// Projections whose live table has the rows of a rebuild, but cites other events for some;
-        /// looked for only where the catalogue is that of the live tables and all rows are equal.
+        /// looked for only where the catalog is that of the live tables and all rows are equal.
         public let miscited: [String]
         /// Subscriptions that only the live tables refuse, or only the new ones.
         public let refusals: RefusalDifference
@@ -50,12 +50,12 @@ extension Projector {
     /// live ones may be followed meanwhile.
     ///
     /// - Parameters:
-    ///   - chosen: What to compare; nil for all, where the catalogue is that of the live tables for
+    ///   - chosen: What to compare; nil for all, where the catalog is that of the live tables for
     ///     all that are live.
     ///   - afterwards: What becomes of the new tables.
     ///   - whatIf: The policy of a what-if, which cannot wait to be promoted; nil for the one that
     ///     holds.
-    ///   - catalogue: Whether the new tables know the newest catalogue, or the one that the live
+    ///   - catalog: Whether the new tables know the newest catalog, or the one that the live
     ///     tables know.
     ///   - samplesMax: Most subscriptions to show as samples.
     ///   - options: How to go about it.
@@ -66,30 +66,30 @@ extension Projector {
         _ chosen: [any Projection]? = nil,
         then afterwards: Afterwards,
         whatIf: WhatIf? = nil,
-        catalogue: ComparedCatalogue = .newest,
+        catalog: ComparedCatalog = .newest,
         samplesMax: Int = ProjectionDifference.samplesDefault,
         _ options: RebuildOptions = RebuildOptions()
     ) async throws(ProjectorError) -> Comparison {
         let action =
-            "rebuild --" + (whatIf != nil ? "with" : catalogue == .ofLive ? "check" : "diff")
+            "rebuild --" + (whatIf != nil ? "with" : catalog == .ofLive ? "check" : "diff")
         return try await exclusively(action, options) { session in
             let live = try await liveParts(of: chosen ?? projections, in: session)
             let newest = try await context(of: whatIf)
             // What was never built has nothing to be checked.
             let checked = projections.filter { projection in
-                catalogue == .newest || live.contains { $0.name == projection.name }
+                catalog == .newest || live.contains { $0.name == projection.name }
             }
             var plan = BuildPlan(
                 projections: chosen ?? checked,
                 context: newest,
                 policy: whatIf?.text
             )
-            if catalogue == .ofLive {
-                if let behind = Projector.behind(live.map(\.catalogueVersion), newest) {
+            if catalog == .ofLive {
+                if let behind = Projector.behind(live.map(\.catalogVersion), newest) {
                     options.notice(behind)
                 }
                 for part in live {
-                    plan.contexts[part.name] = newest.knowing(catalogue: part.catalogueVersion)
+                    plan.contexts[part.name] = newest.knowing(catalog: part.catalogVersion)
                 }
             }
             switch afterwards {
@@ -104,7 +104,7 @@ extension Projector {
                 projector: self,
                 plan: plan,
                 live: live,
-                comparesCitations: catalogue == .ofLive
+                comparesCitations: catalog == .ofLive
             )
             return try await comparing.run(
                 then: afterwards,
@@ -115,8 +115,8 @@ extension Projector {
         }
     }
 
-    /// Which catalogue the new tables of a comparison know.
-    public enum ComparedCatalogue: Sendable, Hashable {
+    /// Which catalog the new tables of a comparison know.
+    public enum ComparedCatalog: Sendable, Hashable {
         /// The newest: what changes when they are promoted.
         case newest
         /// That of the live tables: whether these are what their fold makes.
@@ -148,7 +148,7 @@ private struct Comparing: Sendable {
     let plan: BuildPlan
     /// The live tables as they were when it began.
     let live: [ProjectionPart]
-    /// Whether equal rows must have equal causes: those of one fold, one catalogue and one log.
+    /// Whether equal rows must have equal causes: those of one fold, one catalog and one log.
     let comparesCitations: Bool
 
     func run(

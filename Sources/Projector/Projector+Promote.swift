@@ -185,22 +185,22 @@ extension Projector {
         in session: PostgresSession
     ) async throws {
         let new = try await parts(of: tables, session)
-        var catalogues: Set<Int> = []
+        var catalogs: Set<Int> = []
         var versions: [String] = []
         for name in tables.names {
             guard let old = live.first(where: { $0.name == name }),
                 let new = new.first(where: { $0.name == name })
             else { continue }
-            if old.catalogueVersion != new.catalogueVersion {
-                catalogues.insert(old.catalogueVersion)
+            if old.catalogVersion != new.catalogVersion {
+                catalogs.insert(old.catalogVersion)
             }
             if old.version > new.version {
                 versions.append("\(name) of version \(old.version), here \(new.version)")
             }
         }
-        if let oldest = catalogues.min(), let newest = new.first?.catalogueVersion {
+        if let oldest = catalogs.min(), let newest = new.first?.catalogVersion {
             options.notice(
-                "the new tables know version \(newest) of the catalogue; those that they replace "
+                "the new tables know version \(newest) of the catalog; those that they replace "
                     + "knew \(oldest == 0 ? "none" : "version \(oldest)")"
             )
         }

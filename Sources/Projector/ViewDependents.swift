@@ -73,10 +73,10 @@ enum ViewDependents {
     /// What is part of a view and goes with it, for SQL: triggers and rules, but its own rule.
     ///
     /// - Parameter view: The view's oid, or its name as an SQL text.
-    /// - Returns: A query for the catalogues and oids of these parts.
+    /// - Returns: A query for the catalogs and oids of these parts.
     static func attached(to view: String) -> String {
         """
-        SELECT 'pg_trigger'::regclass AS catalogue, oid FROM pg_trigger
+        SELECT 'pg_trigger'::regclass AS catalog, oid FROM pg_trigger
             WHERE tgrelid = \(view)::regclass AND NOT tgisinternal
         UNION ALL SELECT 'pg_rewrite'::regclass, oid FROM pg_rewrite
             WHERE ev_class = \(view)::regclass AND rulename <> '_RETURN'
@@ -151,8 +151,8 @@ enum ViewDependents {
             AND v.relname = ANY($1) AND r.ev_class IS DISTINCT FROM v.oid
         UNION
         SELECT v.relname::text COLLATE "C", (part).type || ' ' || (part).identity COLLATE "C"
-        FROM pg_class v, LATERAL (\(attached(to: "v.oid"))) own (catalogue, oid),
-            pg_identify_object(own.catalogue, own.oid, 0) part
+        FROM pg_class v, LATERAL (\(attached(to: "v.oid"))) own (catalog, oid),
+            pg_identify_object(own.catalog, own.oid, 0) part
         WHERE v.relnamespace = to_regnamespace('projection') AND v.relkind = 'v'
             AND v.relname = ANY($1)
         ORDER BY 1, 2

@@ -11,12 +11,12 @@ struct AccessCommand: AsyncParsableCommand {
             Over all the customer's subscriptions, in all apps: one that ends takes nothing from \
             another one. Where access rests on a link, or on what Apple says of the account, the \
             answer names it. Of \
-            a group the highest level of the catalogue counts, else what began last. What the \
+            a group the highest level of the catalog counts, else what began last. What the \
             family shares is access; a sandbox purchase is none in production. A non-consumable \
             that was bought and not revoked is owned, which is access without end. Consumables and \
             non-renewing subscriptions are listed and not judged: what they still give, only the \
             app knows. What Apple took back gives nothing, whatever its type. The \
-            type is Apple's; where a receipt does not name it, the catalogue's.
+            type is Apple's; where a receipt does not name it, the catalog's.
 
             --content answers by the magazine rule which issues are unlocked: the newest one when \
             a run of periods began, and each that came out while it lasted. The file holds a JSON \
@@ -70,7 +70,7 @@ extension AccessCommand {
         let entitlement = Entitlement(
             known.timelines,
             environment: known.environment,
-            catalogues: known.catalogues,
+            catalogs: known.catalogs,
             tenureEnds: known.tenureEnds
         )
         let isYes =

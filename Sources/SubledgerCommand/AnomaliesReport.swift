@@ -11,7 +11,7 @@ struct AnomaliesReport: AsyncParsableCommand {
         discussion: """
             refund_loop: \(StreamAnomaly.loopChangesMin) or more immediate changes within \
             \(StreamAnomaly.loopWindow / 86_400_000) days to a product of the same level and \
-            duration (without a catalogue: immediate changes to any product), each of which gives \
+            duration (without a catalog: immediate changes to any product), each of which gives \
             the rest of the old period back. refunded_again: a purchase refunded more than once. \
             everything_refunded: all of \(StreamAnomaly.everythingPurchasesMin) or more purchases. \
             empty_period: periods that give no access, because the purchase is not before the \
@@ -53,7 +53,7 @@ struct AnomaliesReport: AsyncParsableCommand {
     }
 
     private func tally(of log: EventLog) async throws -> Readable<AnomalyTally> {
-        let catalogues = try await CatalogueStore(log: log).history(
+        let catalogs = try await CatalogStore(log: log).history(
             knownAt: knowledge.knownAt
         )
         let progress = SharedProgress("anomalies", isQuiet: output.quiet)
@@ -63,7 +63,7 @@ struct AnomaliesReport: AsyncParsableCommand {
                 tally,
                 history in
                 if tally.unreadable.take(history.stream, history.unreadable) { return }
-                tally.state.take(StreamAnomalies(Timeline(history), catalogues).found)
+                tally.state.take(StreamAnomalies(Timeline(history), catalogs).found)
                 progress.report(tally.state.streams, "streams")
             }
         }

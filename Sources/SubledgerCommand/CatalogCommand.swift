@@ -1,5 +1,5 @@
 import ArgumentParser
-import Catalogue
+import Catalog
 import EventLog
 import Events
 import Foundation
@@ -12,7 +12,7 @@ struct CatalogCommand: AsyncParsableCommand {
         abstract: "What the app sells, in versions: levels tell an upgrade from a downgrade.",
         discussion: """
             Apple's payloads name products, but not which one is the higher level. With a \
-            catalogue a change of plan is an upgrade, a downgrade or a crossgrade; without one it \
+            catalog a change of plan is an upgrade, a downgrade or a crossgrade; without one it \
             is only a change. A version is never overwritten and holds from the instant you name; \
             before the first one, the first holds.
             """,
@@ -25,7 +25,7 @@ struct CatalogCommand: AsyncParsableCommand {
 struct CatalogImport: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "import",
-        abstract: "Add what a file says as the next version of the catalogue.",
+        abstract: "Add what a file says as the next version of the catalog.",
         discussion: """
             Takes a .storekit file of Xcode, or a saved response of the App Store Connect API \
             (/v1/apps/ID/subscriptionGroups?include=subscriptions), several of them in one JSON \
@@ -65,10 +65,10 @@ struct CatalogImport: AsyncParsableCommand {
     }
 
     private func add(
-        _ content: CatalogueContent,
+        _ content: CatalogContent,
         to log: EventLog
-    ) async throws -> CatalogueStore.Import {
-        try await CatalogueStore(log: log).add(
+    ) async throws -> CatalogStore.Import {
+        try await CatalogStore(log: log).add(
             content,
             effectiveFrom: effectiveFrom,
             source: file,
@@ -79,7 +79,7 @@ struct CatalogImport: AsyncParsableCommand {
 
     private func print(
         _ document: CatalogImportDocument,
-        _ result: CatalogueStore.Import
+        _ result: CatalogStore.Import
     ) throws {
         if output.json {
             try Terminal.print(json: document)
@@ -93,33 +93,33 @@ struct CatalogImport: AsyncParsableCommand {
             )
             return
         }
-        let catalogue = result.version.catalogue
+        let catalog = result.version.catalog
         Terminal.print(
             (dryRun ? "would be version " : "version ")
                 + "\(record.version), effective from \(record.effectiveFrom.clock): "
-                + "\(catalogue.subscriptions.count) subscriptions, "
-                + "\(catalogue.otherProducts.count) other products"
+                + "\(catalog.subscriptions.count) subscriptions, "
+                + "\(catalog.otherProducts.count) other products"
         )
         CatalogWording.print(result.difference)
-        CatalogWording.print(PlanChangeMatrix(catalogue))
+        CatalogWording.print(PlanChangeMatrix(catalog))
     }
 
-    private static func read(_ path: String) throws -> CatalogueContent {
+    private static func read(_ path: String) throws -> CatalogContent {
         let handle =
             path == "-" ? FileHandle.standardInput : FileHandle(forReadingAtPath: path)
         guard let handle else {
-            throw Failure(Exit.inputMissing, "the catalogue \(path) cannot be read")
+            throw Failure(Exit.inputMissing, "the catalog \(path) cannot be read")
         }
         let data: Data?
         // Reading a folder fails here, after it could be opened.
         do {
             // One byte more than is allowed tells that there is more.
-            data = try handle.read(upToCount: CatalogueFile.byteCountMax + 1)
+            data = try handle.read(upToCount: CatalogFile.byteCountMax + 1)
         } catch {
-            throw Failure(Exit.inputMissing, "the catalogue \(path) cannot be read: is it a file?")
+            throw Failure(Exit.inputMissing, "the catalog \(path) cannot be read: is it a file?")
         }
-        do throws(CatalogueError) {
-            return try CatalogueFile.read([UInt8](data ?? Data()))
+        do throws(CatalogError) {
+            return try CatalogFile.read([UInt8](data ?? Data()))
         } catch {
             throw Failure(Exit.badInput, "\(path): \(error)")
         }

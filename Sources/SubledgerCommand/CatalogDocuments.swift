@@ -1,10 +1,10 @@
-import Catalogue
+import Catalog
 import EventLog
 import Events
 import Projections
 import Subledger
 
-/// A version of the catalogue in `catalog list --json`.
+/// A version of the catalog in `catalog list --json`.
 struct CatalogVersionLine: Encodable {
     let version: Int
     let effectiveFrom: Int64
@@ -14,14 +14,14 @@ struct CatalogVersionLine: Encodable {
     let subscriptions: Int
     let products: Int
 
-    init(_ version: CatalogueStore.Version) {
+    init(_ version: CatalogStore.Version) {
         self.version = version.record.version
         effectiveFrom = version.record.effectiveFrom.milliseconds
         recordedAt = version.record.recordedAt.milliseconds
         source = version.record.source
         digest = version.record.digest.hex
-        subscriptions = version.catalogue.subscriptions.count
-        products = version.catalogue.otherProducts.count
+        subscriptions = version.catalog.subscriptions.count
+        products = version.catalog.otherProducts.count
     }
 }
 
@@ -32,17 +32,17 @@ struct CatalogShowDocument: Encodable {
     let recordedAt: Int64
     let source: String
     let digest: String
-    let catalogue: CatalogueDocument
+    let catalog: CatalogDocument
     let changes: [CatalogChangeLine]
 
-    init(_ version: CatalogueStore.Version) {
+    init(_ version: CatalogStore.Version) {
         self.version = version.record.version
         effectiveFrom = version.record.effectiveFrom.milliseconds
         recordedAt = version.record.recordedAt.milliseconds
         source = version.record.source
         digest = version.record.digest.hex
-        catalogue = CatalogueDocument(version.catalogue)
-        changes = CatalogChangeLine.lines(of: version.catalogue)
+        catalog = CatalogDocument(version.catalog)
+        changes = CatalogChangeLine.lines(of: version.catalog)
     }
 }
 
@@ -65,7 +65,7 @@ struct CatalogDifferenceDocument: Encodable {
         let new: String?
     }
 
-    init(_ difference: CatalogueDifference, from: Int?, to: Int) {
+    init(_ difference: CatalogDifference, from: Int?, to: Int) {
         self.from = from
         self.to = to
         added = difference.added
@@ -88,9 +88,9 @@ struct CatalogChangeLine: Encodable {
     let sameDuration: Bool
     let takesEffect: String
 
-    /// All changes within the groups of a catalogue.
-    static func lines(of catalogue: ProductCatalogue) -> [CatalogChangeLine] {
-        PlanChangeMatrix(catalogue).groups.flatMap { group in
+    /// All changes within the groups of a catalog.
+    static func lines(of catalog: ProductCatalog) -> [CatalogChangeLine] {
+        PlanChangeMatrix(catalog).groups.flatMap { group in
             group.changes.map { change in
                 CatalogChangeLine(
                     subscriptionGroupIdentifier: group.subscriptionGroupIdentifier,
@@ -125,7 +125,7 @@ struct CatalogImportDocument: Encodable {
         let message: String
     }
 
-    init(_ result: CatalogueStore.Import, _ content: CatalogueContent, isDryRun: Bool) {
+    init(_ result: CatalogStore.Import, _ content: CatalogContent, isDryRun: Bool) {
         let record = result.version.record
         version = record.version
         added = result.isAdded
@@ -134,8 +134,8 @@ struct CatalogImportDocument: Encodable {
         effectiveFrom = record.effectiveFrom.milliseconds
         recordedAt = record.recordedAt.milliseconds
         digest = record.digest.hex
-        subscriptions = result.version.catalogue.subscriptions.count
-        products = result.version.catalogue.otherProducts.count
+        subscriptions = result.version.catalog.subscriptions.count
+        products = result.version.catalog.otherProducts.count
         warnings = content.warnings.map {
             Warning(code: $0.code.rawValue, message: $0.message)
         }
@@ -144,6 +144,6 @@ struct CatalogImportDocument: Encodable {
             from: result.previous?.record.version,
             to: record.version
         )
-        changes = CatalogChangeLine.lines(of: result.version.catalogue)
+        changes = CatalogChangeLine.lines(of: result.version.catalog)
     }
 }

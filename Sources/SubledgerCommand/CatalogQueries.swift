@@ -1,5 +1,5 @@
 import ArgumentParser
-import Catalogue
+import Catalog
 import EventLog
 import Events
 import Projections
@@ -8,7 +8,7 @@ import Subledger
 struct CatalogList: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
-        abstract: "Every version of the catalogue, by number."
+        abstract: "Every version of the catalog, by number."
     )
 
     @OptionGroup var database: DatabaseOptions
@@ -21,7 +21,7 @@ struct CatalogList: AsyncParsableCommand {
             return
         }
         guard !versions.isEmpty else {
-            Terminal.print("no catalogue was imported")
+            Terminal.print("no catalog was imported")
             return
         }
         var table = TextTable([
@@ -30,8 +30,8 @@ struct CatalogList: AsyncParsableCommand {
         for version in versions {
             table.add([
                 "\(version.record.version)", version.record.effectiveFrom.clock,
-                version.record.recordedAt.clock, "\(version.catalogue.subscriptions.count)",
-                "\(version.catalogue.otherProducts.count)", version.record.source,
+                version.record.recordedAt.clock, "\(version.catalog.subscriptions.count)",
+                "\(version.catalog.otherProducts.count)", version.record.source,
             ])
         }
         Terminal.print(table.text)
@@ -60,15 +60,15 @@ struct CatalogShow: AsyncParsableCommand {
         }
     }
 
-    private func printTables(_ version: CatalogueStore.Version) {
+    private func printTables(_ version: CatalogStore.Version) {
         let record = version.record
         Terminal.print(
             "version \(record.version), effective from \(record.effectiveFrom.clock), imported "
                 + "\(record.recordedAt.clock) from \(record.source)"
         )
-        if !version.catalogue.subscriptions.isEmpty {
+        if !version.catalog.subscriptions.isEmpty {
             var table = TextTable(["group", "level", "period", "price", "product", "offers"])
-            for group in PlanChangeMatrix(version.catalogue).groups {
+            for group in PlanChangeMatrix(version.catalog).groups {
                 for product in group.subscriptions {
                     table.add([
                         product.subscriptionGroupIdentifier, "\(product.level)",
@@ -80,10 +80,10 @@ struct CatalogShow: AsyncParsableCommand {
             }
             Terminal.print(table.text)
         }
-        for product in version.catalogue.otherProducts {
+        for product in version.catalog.otherProducts {
             Terminal.print(" \(product.type)  \(product.productId)")
         }
-        CatalogWording.print(PlanChangeMatrix(version.catalogue))
+        CatalogWording.print(PlanChangeMatrix(version.catalog))
     }
 }
 
@@ -109,7 +109,7 @@ struct CatalogDiff: AsyncParsableCommand {
     func run() async throws {
         let versions = try await CatalogVersions.read(database)
         let (old, new) = try pair(versions)
-        let difference = CatalogueDifference(from: old.catalogue, to: new.catalogue)
+        let difference = CatalogDifference(from: old.catalog, to: new.catalog)
         if output.json {
             try Terminal.print(
                 json: CatalogDifferenceDocument(
@@ -126,8 +126,8 @@ struct CatalogDiff: AsyncParsableCommand {
     }
 
     private func pair(
-        _ versions: [CatalogueStore.Version]
-    ) throws -> (CatalogueStore.Version, CatalogueStore.Version) {
+        _ versions: [CatalogStore.Version]
+    ) throws -> (CatalogStore.Version, CatalogStore.Version) {
         if numbers.count == 2 {
             return (
                 try CatalogVersions.find(numbers[0], in: versions),
@@ -137,7 +137,7 @@ struct CatalogDiff: AsyncParsableCommand {
         guard versions.count >= 2 else {
             throw Failure(
                 Exit.notFound,
-                "there are no two versions of the catalogue to compare, but \(versions.count); "
+                "there are no two versions of the catalog to compare, but \(versions.count); "
                     + "`subledger catalog import` adds one"
             )
         }
@@ -145,11 +145,11 @@ struct CatalogDiff: AsyncParsableCommand {
     }
 }
 
-/// Finds versions of the catalogue.
+/// Finds versions of the catalog.
 enum CatalogVersions {
-    static func read(_ database: DatabaseOptions) async throws -> [CatalogueStore.Version] {
+    static func read(_ database: DatabaseOptions) async throws -> [CatalogStore.Version] {
         let log = try await database.openLog()
-        let versions = try await CatalogueStore(log: log).versions()
+        let versions = try await CatalogStore(log: log).versions()
         await log.close()
         return versions
     }
@@ -157,19 +157,19 @@ enum CatalogVersions {
     /// The version of that number; the newest for nil.
     static func find(
         _ number: Int?,
-        in versions: [CatalogueStore.Version]
-    ) throws -> CatalogueStore.Version {
+        in versions: [CatalogStore.Version]
+    ) throws -> CatalogStore.Version {
         guard let newest = versions.last else {
             throw Failure(
                 Exit.notFound,
-                "no catalogue was imported; `subledger catalog import FILE` does it"
+                "no catalog was imported; `subledger catalog import FILE` does it"
             )
         }
         guard let number else { return newest }
         guard let found = versions.first(where: { $0.record.version == number }) else {
             throw Failure(
                 Exit.notFound,
-                "there is no version \(number) of the catalogue; `subledger catalog list` shows "
+                "there is no version \(number) of the catalog; `subledger catalog list` shows "
                     + "those from 1 to \(newest.record.version)"
             )
         }

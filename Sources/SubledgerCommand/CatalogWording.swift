@@ -1,12 +1,12 @@
 import Projections
 
-/// The catalogue for people.
+/// The catalog for people.
 enum CatalogWording {
     /// Most products of a group whose changes are shown as a table: more do not fit a terminal.
     static let matrixProductsMax = 12
 
     /// Products added, removed and changed, a line each; `old → new` a line each below.
-    static func print(_ difference: CatalogueDifference) {
+    static func print(_ difference: CatalogDifference) {
         for productId in difference.added { Terminal.print("+ \(productId)") }
         for productId in difference.removed { Terminal.print("- \(productId)") }
         for product in difference.changed {

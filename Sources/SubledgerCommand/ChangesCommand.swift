@@ -10,7 +10,7 @@ struct ChangesCommand: AsyncParsableCommand {
         abstract: "Which product or billing plan a subscription moved to, and was to move to.",
         discussion: """
             Folded from the log at once; no table stands between. What an upgrade is says the \
-            catalogue (`subledger catalog`); without one a change is a plan_change.
+            catalog (`subledger catalog`); without one a change is a plan_change.
             """
     )
 
@@ -34,13 +34,13 @@ struct ChangesCommand: AsyncParsableCommand {
 
     private func document(from log: EventLog) async throws -> ChangesDocument {
         let stream = try await question.stream(in: log)
-        let catalogues = try await CatalogueStore(log: log).history(
+        let catalogs = try await CatalogStore(log: log).history(
             knownAt: question.knownAt
         )
         let history = try await log.history(of: stream, knownAt: question.knownAt)
         try await ErasureMarks.tell(of: [stream], in: log)
         try await question.printSiblings(of: stream, in: log)
-        let rows = PlanChanges(Timeline(history), catalogues).rows
+        let rows = PlanChanges(Timeline(history), catalogs).rows
         return ChangesDocument(stream, asked(rows), lanes: log.identity.lanes)
     }
 
@@ -74,7 +74,7 @@ struct ChangesDocument: Encodable {
         let effective: Int64?
         let withdrawn: Int64?
         let sameDuration: Bool?
-        let catalogueVersion: Int?
+        let catalogVersion: Int?
         let offerType: Int64?
         let refundsPrevious: Bool
         let isUndated: Bool
@@ -99,7 +99,7 @@ struct ChangesDocument: Encodable {
                 effective: row.effective?.milliseconds,
                 withdrawn: row.withdrawn?.milliseconds,
                 sameDuration: row.hasSameDuration,
-                catalogueVersion: row.catalogueVersion,
+                catalogVersion: row.catalogVersion,
                 offerType: row.offerType,
                 refundsPrevious: row.refundsPrevious,
                 isUndated: row.isUndated,

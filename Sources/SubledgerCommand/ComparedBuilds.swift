@@ -16,8 +16,8 @@ struct ComparedBuilds {
     let madeAt: Instant
     /// Up to where both sides hold the log: one, unless some live tables were left behind others.
     let standings: [Standing]
-    /// The catalogue that each side knows, by projection.
-    let catalogues: [String: Catalogues]
+    /// The catalog that each side knows, by projection.
+    let catalogs: [String: Catalogs]
 
     /// Which comparison.
     enum Kind: Equatable {
@@ -45,8 +45,8 @@ struct ComparedBuilds {
         let heads: [CommitMark]
     }
 
-    /// Versions of the catalogue; 0 for none.
-    struct Catalogues {
+    /// Versions of the catalog; 0 for none.
+    struct Catalogs {
         /// That of the live table; nil where there is none.
         let old: Int?
         let new: Int
@@ -58,7 +58,7 @@ struct ComparedBuilds {
     ///   - comparison: What was found.
     ///   - kind: Which comparison it was.
     ///   - keptIn: The schema in which the new tables are kept, if they are.
-    ///   - newCatalogue: The newest version of the catalogue that the new tables know; nil where
+    ///   - newCatalog: The newest version of the catalog that the new tables know; nil where
     ///     they know that of the live ones.
     ///   - projector: Knows the live tables.
     ///   - log: What they are made of.
@@ -68,7 +68,7 @@ struct ComparedBuilds {
         _ comparison: Projector.Comparison,
         _ kind: Kind,
         keptIn: String?,
-        newCatalogue: Int?,
+        newCatalog: Int?,
         of projector: Projector,
         in log: EventLog,
         madeAt: Instant
@@ -81,19 +81,19 @@ struct ComparedBuilds {
         // The lists of tables are read after the comparison: one that somebody promoted meanwhile
         // has another version, and is not the one that was compared.
         let tables = try await projector.tables()
-        var catalogues: [String: Catalogues] = [:]
+        var catalogs: [String: Catalogs] = [:]
         for compared in comparison.difference.tables {
             let new = comparison.tables.first { $0.name == compared.name }
             let live = tables.first {
                 $0.state == .live && $0.name == compared.name && $0.version == compared.oldVersion
             }
             let built = tables.first { $0.schema == new?.schema && $0.name == new?.name }
-            let old = live?.catalogueVersion
-            if let version = built?.catalogueVersion ?? newCatalogue ?? old {
-                catalogues[compared.name] = Catalogues(old: old, new: version)
+            let old = live?.catalogVersion
+            if let version = built?.catalogVersion ?? newCatalog ?? old {
+                catalogs[compared.name] = Catalogs(old: old, new: version)
             }
         }
-        self.catalogues = catalogues
+        self.catalogs = catalogs
     }
 
     // Tables of one position stand together, in the order in which they are compared.
@@ -181,11 +181,11 @@ extension ComparedBuilds {
         grouped(tables.map { ($0.name, DifferenceWording.versions($0)) })
     }
 
-    /// The versions of the catalogue likewise; 0 is none.
-    func catalogueWords(_ tables: [ComparedTable]) -> String {
+    /// The versions of the catalog likewise; 0 is none.
+    func catalogWords(_ tables: [ComparedTable]) -> String {
         ComparedBuilds.grouped(
             tables.compactMap { table in
-                catalogues[table.name].map { versions in
+                catalogs[table.name].map { versions in
                     let old = versions.old ?? versions.new
                     let words = (old == versions.new ? [old] : [old, versions.new])
                         .map { $0 == 0 ? "none" : "\($0)" }
@@ -195,9 +195,9 @@ extension ComparedBuilds {
         )
     }
 
-    /// Whether the two sides of a table know different versions of the catalogue.
-    var changesCatalogue: Bool {
-        catalogues.values.contains { $0.old != nil && $0.old != $0.new }
+    /// Whether the two sides of a table know different versions of the catalog.
+    var changesCatalog: Bool {
+        catalogs.values.contains { $0.old != nil && $0.old != $0.new }
     }
 
     // Where all have one, no names are needed.

@@ -36,7 +36,7 @@ struct CustomerOptions: ParsableArguments {
     func ask(_ database: DatabaseOptions, at instant: Instant) async throws -> KnownCustomer {
         let ledger = try await Ledger.open(try await database.settings())
         let subject = try await subject(in: ledger, at: instant)
-        let catalogues = try await ledger.catalogues(knownAt: knownAt)
+        let catalogs = try await ledger.catalogs(knownAt: knownAt)
         let named = StreamID(environment: Environment(environment), originalTransactionId: id)
         let asked = Set(subject.everStreams.map(\.stream)).union([named])
         try await ErasureMarks.tell(of: asked.sorted(), in: ledger.log)
@@ -48,7 +48,7 @@ struct CustomerOptions: ParsableArguments {
             grounds: subject.grounds,
             everGrounds: AnswerGrounds(subject.customer, subject.everStreams),
             environment: subject.customer.environment,
-            catalogues: catalogues,
+            catalogs: catalogs,
             lanes: ledger.log.identity.lanes
         )
     }
@@ -99,7 +99,7 @@ struct KnownCustomer {
     /// Where they were bought.
     let environment: Environment
     /// What is sold, and was.
-    let catalogues: CatalogueHistory
+    let catalogs: CatalogHistory
     /// The ledger's lanes, for writing positions.
     let lanes: LaneCount
 }

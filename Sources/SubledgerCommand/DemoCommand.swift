@@ -1,7 +1,7 @@
 import AppStore
 import AppStoreSimulator
 import ArgumentParser
-import Catalogue
+import Catalog
 import EventLog
 import Events
 import Foundation
@@ -34,7 +34,7 @@ struct DemoCommand: AsyncParsableCommand {
     private static let databaseName = "subledger_demo"
 
     /// Before the first purchase of any simulated life.
-    private static let catalogueStart = Instant(milliseconds: 1_230_768_000_000)
+    private static let catalogStart = Instant(milliseconds: 1_230_768_000_000)
 
     func run() async throws {
         Terminal.write("1/5  starting PostgreSQL")
@@ -54,10 +54,10 @@ struct DemoCommand: AsyncParsableCommand {
         )
         Terminal.write("3/5  ingesting \(subscriptions) subscriptions, shuffled, some twice")
         try await ingest(simulator, into: ledger)
-        Terminal.write("4/5  importing the catalogue, rebuilding the projections")
-        try await importCatalogue(into: ledger)
+        Terminal.write("4/5  importing the catalog, rebuilding the projections")
+        try await importCatalog(into: ledger)
         let projector = Projector(log: ledger.log, settings: settings) {
-            FoldContext(catalogues: try await ledger.catalogues())
+            FoldContext(catalogs: try await ledger.catalogs())
         }
         for projection in try await projector.rebuild() {
             Terminal.print(
@@ -73,10 +73,10 @@ struct DemoCommand: AsyncParsableCommand {
         if !report.isOK { throw Exit.mismatch }
     }
 
-    private func importCatalogue(into ledger: Ledger) async throws {
-        _ = try await CatalogueStore(log: ledger.log).add(
-            try CatalogueFile.read(SimulatedCatalogue.storekit),
-            effectiveFrom: DemoCommand.catalogueStart,
+    private func importCatalog(into ledger: Ledger) async throws {
+        _ = try await CatalogStore(log: ledger.log).add(
+            try CatalogFile.read(SimulatedCatalog.storekit),
+            effectiveFrom: DemoCommand.catalogStart,
             source: "the synthetic App Store",
             recordedAt: .systemClock()
         )

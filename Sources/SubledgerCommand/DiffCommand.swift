@@ -40,8 +40,8 @@ struct DiffCommand: AsyncParsableCommand {
         let instant = at ?? .systemClock()
         let before = try await customer.ask(ledger, at: instant, knownAt: known.0)
         let after = try await customer.ask(ledger, at: instant, knownAt: known.1)
-        let old = try await ledger.catalogues(knownAt: known.0)
-        let new = try await ledger.catalogues(knownAt: known.1)
+        let old = try await ledger.catalogs(knownAt: known.0)
+        let new = try await ledger.catalogs(knownAt: known.1)
         await ledger.log.close()
         for line in after.grounds.lines { Terminal.write(line) }
         let difference = KnowledgeDifference(

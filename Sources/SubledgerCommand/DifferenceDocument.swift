@@ -77,9 +77,9 @@ struct DifferenceDocument: Encodable {
         let name: String
         let oldVersion: JSONTree
         let newVersion: Int
-        /// Versions of the catalogue; 0 for none, null where it is not known.
-        let oldCatalogueVersion: JSONTree
-        let newCatalogueVersion: JSONTree
+        /// Versions of the catalog; 0 for none, null where it is not known.
+        let oldCatalogVersion: JSONTree
+        let newCatalogVersion: JSONTree
         /// Whether there is no live table to compare with; `rows` are then those of the new one.
         let isNew: Bool
         let rows: Int?
@@ -151,9 +151,9 @@ extension DifferenceDocument.Table {
         name = table.name
         oldVersion = JSONTree(table.oldVersion.map(Int64.init))
         newVersion = table.newVersion
-        let catalogues = report.subject?.catalogues[table.name]
-        oldCatalogueVersion = JSONTree(catalogues?.old.map(Int64.init))
-        newCatalogueVersion = JSONTree((catalogues?.new).map(Int64.init))
+        let catalogs = report.subject?.catalogs[table.name]
+        oldCatalogVersion = JSONTree(catalogs?.old.map(Int64.init))
+        newCatalogVersion = JSONTree((catalogs?.new).map(Int64.init))
         isNew = report.newTables[table.name] != nil
         rows = report.rows[table.name]
         rowsChanged = totals.rowsChanged

@@ -60,7 +60,7 @@ struct DifferencePage {
         if let schema = subject.keptIn { facts.append(("kept in", ["schema \(schema)"])) }
         facts.append(("up to", subject.positions(lanes: report.lanes)))
         facts.append(("fold version", [ComparedBuilds.folds(tables)]))
-        facts.append(("catalogue", [subject.catalogueWords(tables)]))
+        facts.append(("catalog", [subject.catalogWords(tables)]))
         facts.append(("ledger", [subject.ledger]))
         facts.append(("made", ["\(subject.madeAt.clock) UTC"]))
         let items = facts.map { fact -> HTML in

@@ -28,7 +28,7 @@ struct DifferenceReport {
     ///   - subject: What it was of.
     ///   - policy: What counts as access on the new side.
     ///   - ledger: Where the events are.
-    /// - Throws: `EventLogError`; `CatalogueError` where the catalogue cannot be read back.
+    /// - Throws: `EventLogError`; `CatalogError` where the catalog cannot be read back.
     init(
         _ comparison: Projector.Comparison,
         _ subject: ComparedBuilds,
@@ -70,7 +70,7 @@ struct DifferenceReport {
     ///   - knownAt: How much of the log went into the new side.
     ///   - policy: What counts as access on the new side.
     ///   - ledger: Where the events are.
-    /// - Throws: `EventLogError`; `CatalogueError` where the catalogue cannot be read back.
+    /// - Throws: `EventLogError`; `CatalogError` where the catalog cannot be read back.
     init(
         _ difference: ProjectionDifference,
         knownAt: KnownAt = .latest,

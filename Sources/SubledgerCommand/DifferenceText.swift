@@ -51,8 +51,8 @@ struct DifferenceText {
         if let policy = subject.policy { lines.append("  policy     \(policy)") }
         if let schema = subject.keptIn { lines.append("  kept in    schema \(schema)") }
         lines += subject.positions(lanes: report.lanes).map { "  up to      \($0)" }
-        if subject.changesCatalogue {
-            lines.append("  catalogue  \(subject.catalogueWords(difference.tables))")
+        if subject.changesCatalog {
+            lines.append("  catalog  \(subject.catalogWords(difference.tables))")
         }
         return lines
     }

@@ -34,7 +34,7 @@ struct EligibilityCommand: AsyncParsableCommand {
         let offers = OfferEligibility(
             known.everTimelines,
             environment: known.environment,
-            catalogues: known.catalogues
+            catalogs: known.catalogs
         )
         let groups =
             group.map { [offers.eligibility(in: .identified($0), at: instant)] }

@@ -13,8 +13,8 @@ struct ExplanationAnswer {
     let now: KnowledgeMarks
     let then: KnowledgeMarks
     let evidence: [Position: EvidenceSummary]
-    /// The version of the catalogue that held at the instant; nil where there is none.
-    let catalogueVersion: Int?
+    /// The version of the catalog that held at the instant; nil where there is none.
+    let catalogVersion: Int?
 
     /// The document `ledger.explain/1` (reference/audit-answers.md §2.5), instants in RFC 3339.
     var document: JSONTree {
@@ -44,7 +44,7 @@ struct ExplanationAnswer {
                 }
             ),
             "policy": policy,
-            "catalogVersion": catalogueVersion.map { .number(Int64($0)) } ?? .null,
+            "catalogVersion": catalogVersion.map { .number(Int64($0)) } ?? .null,
             "projection": projection,
             "erasures": customer.erasures.document(lanes: customer.lanes),
             "proof": now.proof(lanes: customer.lanes),
@@ -175,7 +175,7 @@ extension ExplanationAnswer {
     ///   - askedKnownAt: How much was asked for, where that lies inside of a commit.
     ///   - policy: What counts as access.
     ///   - ledger: Where they are.
-    /// - Throws: `EventLogError`; `CatalogueError` where the catalogue cannot be read back.
+    /// - Throws: `EventLogError`; `CatalogError` where the catalog cannot be read back.
     init(
         about asked: AskedCustomer,
         product: String?,
@@ -186,7 +186,7 @@ extension ExplanationAnswer {
         in ledger: Ledger
     ) async throws {
         let now = try await KnowledgeMarks(of: asked, knownAt: knownAt, in: ledger.log)
-        let catalogues = try await ledger.catalogues(knownAt: knownAt)
+        let catalogs = try await ledger.catalogs(knownAt: knownAt)
         self.init(
             customer: asked,
             product: product,
@@ -199,14 +199,14 @@ extension ExplanationAnswer {
                     originalTransactionId: asked.id
                 ),
                 under: policy,
-                catalogues,
+                catalogs,
                 tenures: asked.tenures
             ),
             askedKnownAt: askedKnownAt ?? knownAt,
             now: now,
             then: try await KnowledgeMarks(of: asked, at: instant, notAfter: now, in: ledger.log),
             evidence: try await asked.evidence(in: ledger.log),
-            catalogueVersion: catalogues.version(at: instant)?.version
+            catalogVersion: catalogs.version(at: instant)?.version
         )
     }
 }

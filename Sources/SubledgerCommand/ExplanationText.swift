@@ -169,7 +169,7 @@ struct ExplanationText {
             + "retry=\(policy.retryGivesAccess ? "access" : "no-access")  "
             + "family=\(policy.familyGivesAccess ? "on" : "off")  "
             + "reversal=\(policy.reversalIsRetroactive ? "retroactive" : "from-then-on")  "
-            + (answer.catalogueVersion.map { "catalogue v\($0)" } ?? "no catalogue")
+            + (answer.catalogVersion.map { "catalog v\($0)" } ?? "no catalog")
     }
 
     private var next: String {

@@ -97,7 +97,7 @@ struct FollowCommand: AsyncParsableCommand {
         logOptions.readersMax = 1
         let log = try await EventLog.open(settings, logOptions)
         let projector = Projector(log: log, settings: settings) {
-            FoldContext(catalogues: try await CatalogueStore(log: log).history())
+            FoldContext(catalogs: try await CatalogStore(log: log).history())
         }
         Interrupt.heed()
         let end: ExitCode

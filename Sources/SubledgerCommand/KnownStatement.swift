@@ -25,23 +25,23 @@ struct KnownStatement {
     static func all(
         of asked: AskedCustomer,
         at instant: Instant,
-        _ catalogues: CatalogueHistory
+        _ catalogs: CatalogHistory
     ) -> [KnownStatement] {
         let timelines = asked.histories.map { Timeline($0.latest) }
         var statements: [KnownStatement] = []
         for timeline in timelines {
-            statements += TransactionRows(timeline, catalogues).rows.compactMap(
+            statements += TransactionRows(timeline, catalogs).rows.compactMap(
                 KnownStatement.money
             )
             statements += Refunds(timeline).rows.map(KnownStatement.refund)
-            statements += OneTimePurchase.all(of: timeline, catalogues).map(KnownStatement.owned)
-            statements += PlanChanges(timeline, catalogues).rows.map(KnownStatement.plan)
+            statements += OneTimePurchase.all(of: timeline, catalogs).map(KnownStatement.owned)
+            statements += PlanChanges(timeline, catalogs).rows.map(KnownStatement.plan)
             statements += RenewalStates(timeline).rows.map(KnownStatement.renewal)
         }
         let offers = OfferEligibility(
             timelines,
             environment: asked.environment,
-            catalogues: catalogues
+            catalogs: catalogs
         )
         statements += offers.groups(at: instant).map(KnownStatement.eligibility)
         return statements.sorted { left, right in

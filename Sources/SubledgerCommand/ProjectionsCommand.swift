@@ -84,7 +84,7 @@ struct ProjectionsCommand: AsyncParsableCommand {
         let version: Int
         let isCurrent: Bool
         let isKnown: Bool
-        let catalogueVersion: Int
+        let catalogVersion: Int
         let policy: String?
         let positions: [String: Int64]
         let lag: Int64
@@ -100,7 +100,7 @@ struct ProjectionsCommand: AsyncParsableCommand {
             version = table.version
             isCurrent = table.isCurrent
             isKnown = table.isKnown
-            catalogueVersion = table.catalogueVersion
+            catalogVersion = table.catalogVersion
             policy = table.policy
             positions = PositionVector(table.positions).document
             lag = table.lag

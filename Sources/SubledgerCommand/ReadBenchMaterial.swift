@@ -99,7 +99,7 @@ struct ReadBenchMaterial {
         )
     }
 
-    private static let weekly = SimulatedCatalogue.lumen[5]
+    private static let weekly = SimulatedCatalog.lumen[5]
 
     private static func size(of lives: [SubscriptionLife], in log: EventLog) async throws -> Size {
         var targets: [Target] = []

@@ -25,7 +25,7 @@ struct RebuildCommand: AsyncParsableCommand {
             questions answer by the adopted one all the same):
 
               {"graceCounts":false,"familyCounts":true,"reversalIsRetroactive":true,
-               "catalogueVersion":1}
+               "catalogVersion":1}
 
             Money is told of one table, so that no sum counts twice: of `movements` where amounts \
             differ there, else of the first other table in which they do. What further tables say \
@@ -183,7 +183,7 @@ struct RebuildCommand: AsyncParsableCommand {
 
     private func run(_ settings: ConnectionSettings, _ log: EventLog) async throws -> ExitCode {
         let projector = Projector(log: log, settings: settings) {
-            FoldContext(catalogues: try await CatalogueStore(log: log).history())
+            FoldContext(catalogs: try await CatalogStore(log: log).history())
         }
         let progress = SharedProgress("rebuild", isQuiet: output.quiet)
         var options = Projector.RebuildOptions()
@@ -215,12 +215,12 @@ struct RebuildCommand: AsyncParsableCommand {
 
     private func whatIf(_ log: EventLog) async throws -> Projector.WhatIf? {
         guard let with else { return nil }
-        let catalogues = try await CatalogueStore(log: log).history()
+        let catalogs = try await CatalogStore(log: log).history()
         let bytes = try RebuildCommand.policyBytes(of: with)
         do throws(PolicyError) {
             let document = try PolicyDocument(json: bytes)
             return Projector.WhatIf(
-                context: try document.context(catalogues),
+                context: try document.context(catalogs),
                 text: document.canonicalText
             )
         } catch {

@@ -14,7 +14,7 @@ extension RebuildRun {
             comparison,
             whatIf.map { .policy($0.text) } ?? (command.check ? .check : .diff),
             keptIn: command.into,
-            newCatalogue: whatIf?.context.catalogues.newestVersion,
+            newCatalog: whatIf?.context.catalogs.newestVersion,
             of: projector,
             in: log,
             madeAt: .systemClock()

@@ -89,7 +89,7 @@ struct RebuildRun {
             chosen,
             then: afterwards,
             whatIf: whatIf,
-            catalogue: command.check ? .ofLive : .newest,
+            catalog: command.check ? .ofLive : .newest,
             samplesMax: command.samples ?? ProjectionDifference.samplesDefault,
             options
         )

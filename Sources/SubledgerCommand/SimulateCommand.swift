@@ -10,7 +10,7 @@ struct SimulateCommand: ParsableCommand {
         discussion: """
             Everything follows from the seed, byte for byte. The payloads are signed by a test \
             root, written beside them as root.der: ingest them with --root-certificate. What is \
-            sold lies beside it as catalogue.storekit, for `subledger catalog import`. Use --truth \
+            sold lies beside it as catalog.storekit, for `subledger catalog import`. Use --truth \
             to have what the periods of each subscription must come out as.
 
             The same lives can be had in every format Apple has used (--format):
@@ -78,7 +78,7 @@ struct SimulateCommand: ParsableCommand {
         let simulator = AppStoreSimulator(seed: seed, environment: Environment(environment))
         var writer = try SimulationWriter(folder: out, isOneFileEach: files)
         try writer.write(root: simulator.store.pki.rootDER)
-        try writer.write(catalogue: SimulatedCatalogue.storekit)
+        try writer.write(catalog: SimulatedCatalog.storekit)
         let truthFile = try truth.map(SimulationWriter.create)
         var progress = Progress("simulate", isQuiet: output.quiet)
         for (index, life) in simulator.lives(subscriptions).enumerated() {
@@ -114,7 +114,7 @@ struct SimulateCommand: ParsableCommand {
         }
         Terminal.print(
             "\(writer.payloads) payloads of \(subscriptions) subscriptions in \(out); their "
-                + "root is \(out)/root.der, what is sold \(out)/catalogue.storekit"
+                + "root is \(out)/root.der, what is sold \(out)/catalog.storekit"
         )
         for place in writer.places { Terminal.print("  \(place.path): \(place.payloads)") }
     }

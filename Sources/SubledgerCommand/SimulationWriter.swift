@@ -41,8 +41,8 @@ struct SimulationWriter {
         try Data(root).write(to: URL(fileURLWithPath: "\(folder)/root.der"))
     }
 
-    func write(catalogue: [UInt8]) throws {
-        try Data(catalogue).write(to: URL(fileURLWithPath: "\(folder)/catalogue.storekit"))
+    func write(catalog: [UInt8]) throws {
+        try Data(catalog).write(to: URL(fileURLWithPath: "\(folder)/catalog.storekit"))
     }
 
     mutating func write(_ delivery: Delivery, of life: SubscriptionLife, number: Int) throws {

@@ -73,7 +73,7 @@ struct RetiredProjectionTests {
                 CREATE VIEW projection.retired AS SELECT * FROM projection_900.retired;
                 INSERT INTO projection.ledger_projection
                 SELECT lane, 'projection_900', 'retired', state, version,
-                    catalogue_version, policy, lane_offset, commit_no, commit_digest, 3, digest,
+                    catalog_version, policy, lane_offset, commit_no, commit_digest, 3, digest,
                     updated_at
                 FROM projection.ledger_projection WHERE name = 'refunds'
                 """

@@ -38,7 +38,7 @@ struct CustomerText {
     }
 }
 
-extension ProductCatalogue {
+extension ProductCatalog {
     /// A version that holds from a time on; lines `PRODUCT GROUP LEVEL`.
     init(version: Int = 1, from: String = "01-01", _ text: String) throws {
         let month = try #require(SubscriptionPeriod("P1M"))
