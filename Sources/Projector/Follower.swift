@@ -85,7 +85,7 @@ struct Follower {
         } catch let error as PostgresError where Follower.meansGone(error) {
             throw ProjectorError(
                 .nothingLive,
-                "follow: a live table is gone: \(error); `subledger projections` tells which, and "
+                "follow: a live table is gone: \(error); `subledger tables` tells which, and "
                     + "`subledger rebuild` makes it anew"
             )
         }
@@ -120,7 +120,7 @@ struct Follower {
         _ schema: String,
         _ state: ProjectionPart.State?
     ) -> String {
-        let way = "`subledger rebuild --discard" + (state == .ready ? "`" : " --into \(schema)`")
+        let way = "`subledger tables discard" + (state == .ready ? "`" : " --schema \(schema)`")
         let what = "the tables of schema \(schema) are not brought on, the live ones are: "
         if meansLocked(error) {
             return what + "somebody holds one locked; they follow when it is let go of"
@@ -215,7 +215,7 @@ struct Follower {
                 .nothingLive,
                 "the live tables were made by other folds than those of this program "
                     + "(\(Follower.difference(of: old, from: projector.projections))), which cannot keep them "
-                    + "up to date; `subledger rebuild --diff` shows what a rebuild would change"
+                    + "up to date; `subledger tables diff` shows what a rebuild would change"
             )
         }
         following.notFollowed = old.map(\.name)
@@ -223,8 +223,8 @@ struct Follower {
             let gone = projector.retired(among: old.map(\.name))
             let way =
                 gone.isEmpty
-                ? "`subledger rebuild --diff` shows what a rebuild would change"
-                : "`subledger rebuild --discard \(gone.joined(separator: " "))` drops what this "
+                ? "`subledger tables diff` shows what a rebuild would change"
+                : "`subledger tables discard \(gone.joined(separator: " "))` drops what this "
                     + "program does not have"
             options.notice(
                 "not followed, because other folds made them: "

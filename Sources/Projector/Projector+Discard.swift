@@ -13,7 +13,7 @@ extension Projector {
         _ chosen: [any Projection]? = nil,
         _ options: RebuildOptions = RebuildOptions()
     ) async throws(ProjectorError) -> [String] {
-        try await exclusively("rebuild --discard", options) { session in
+        try await exclusively("tables discard", options) { session in
             let names = (chosen ?? projections).map(\.name)
             let found = try await session.query(
                 """
@@ -40,7 +40,7 @@ extension Projector {
         schema: String,
         _ options: RebuildOptions = RebuildOptions()
     ) async throws(ProjectorError) {
-        try await exclusively("rebuild --discard", options) { session in
+        try await exclusively("tables discard", options) { session in
             let found = try await session.query(
                 """
                 SELECT FROM projection.ledger_projection
@@ -52,7 +52,7 @@ extension Projector {
                 throw ProjectorError(
                     .schemaTaken,
                     "schema \(schema) holds no tables that a rebuild has kept; "
-                        + "`subledger projections` lists those there are"
+                        + "`subledger tables` lists those there are"
                 )
             }
             guard try await LeftOvers.drop(schema, options, .ofHousekeeping, in: session) else {
@@ -78,7 +78,7 @@ extension Projector {
         retired names: [String],
         _ options: RebuildOptions = RebuildOptions()
     ) async throws(ProjectorError) -> [String] {
-        try await exclusively("rebuild --discard", options) { session in
+        try await exclusively("tables discard", options) { session in
             let found = try await retiredTables(names, in: session)
             for name in names {
                 let dependents = try await ViewDependents.all(upon: [name], in: session)
@@ -171,7 +171,7 @@ extension Projector {
                 + (dependents.count == 1 ? "depends" : "depend") + " on it. Drop that"
         return ProjectorError(
             .viewsInUse,
-            "rebuild --discard: the view projection.\(name) cannot be dropped: \(why), and try again"
+            "tables discard: the view projection.\(name) cannot be dropped: \(why), and try again"
         )
     }
 }

@@ -27,14 +27,14 @@ extension Projector {
         _ chosen: [any Projection]? = nil,
         _ options: RebuildOptions = RebuildOptions()
     ) async throws(ProjectorError) -> Promotion {
-        try await exclusively("rebuild --promote", options) { session in
+        try await exclusively("tables promote", options) { session in
             var promoted: [Rebuilt] = []
             var milliseconds = 0.0
             let ready = try await ready(chosen, in: session)
             let names = ready.flatMap(\.names)
             try await ViewDependents.check(
                 projections.filter { names.contains($0.name) },
-                doing: "rebuild --promote",
+                doing: "tables promote",
                 in: session
             )
             for tables in ready {
@@ -90,7 +90,7 @@ extension Projector {
             throw ProjectorError(
                 .nothingReady,
                 "no rebuilt table\(chosen == nil ? "" : " of that name") waits to be promoted; "
-                    + "`subledger rebuild --diff` makes one and shows what would change"
+                    + "`subledger tables diff` makes one and shows what would change"
             )
         }
         if let old = parts.first(where: { part in
@@ -99,7 +99,7 @@ extension Projector {
             throw ProjectorError(
                 .nothingReady,
                 "the table \(old.name) that waits in schema \(old.schema) was made by another "
-                    + "version of this program; `subledger rebuild --diff` makes it anew"
+                    + "version of this program; `subledger tables diff` makes it anew"
             )
         }
         // Tables of several comparisons may wait.

@@ -325,7 +325,7 @@ extension Projector {
                 .schemaTaken,
                 "schema \(schema) exists already; choose another name"
                     + (isKept
-                        ? ", or drop its tables with `subledger rebuild --discard --into \(schema)`"
+                        ? ", or drop its tables with `subledger tables discard --schema \(schema)`"
                         : "; it is not listed among those that rebuilds have kept, so that only "
                             + "its owner can say whether it may be dropped")
             )

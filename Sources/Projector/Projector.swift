@@ -102,7 +102,7 @@ extension Projector {
         let imported = newest.catalogs.newestVersion
         guard let oldest = versions.min(), oldest < imported else { return nil }
         return "the live tables know the catalog up to version \(oldest), and version "
-            + "\(imported) was imported since; `subledger rebuild --diff` shows what it changes"
+            + "\(imported) was imported since; `subledger tables diff` shows what it changes"
     }
 }
 

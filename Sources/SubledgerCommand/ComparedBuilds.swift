@@ -137,8 +137,8 @@ extension ComparedBuilds {
     /// Which comparison, for people.
     var title: String {
         switch kind {
-        case .diff: "rebuild --diff: the live tables (old) and what this program's folds make (new)"
-        case .check: "rebuild --check: the live tables (old) and a rebuild of them (new)"
+        case .diff: "tables diff: the live tables (old) and what this program's folds make (new)"
+        case .check: "tables check: the live tables (old) and a rebuild of them (new)"
         case .policy:
             "rebuild --with: the live tables (old) and what another policy would make (new)"
         }

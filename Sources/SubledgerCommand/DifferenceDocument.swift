@@ -3,7 +3,7 @@ import Events
 import Projections
 import Projector
 
-/// The JSON of `rebuild --diff`.
+/// The JSON of `tables diff`.
 struct DifferenceDocument: Encodable {
     /// What the comparison was of; left out where only tables were compared.
     let comparison: JSONTree?

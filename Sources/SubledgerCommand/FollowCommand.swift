@@ -222,12 +222,12 @@ struct FollowCommand: AsyncParsableCommand {
         }.map(\.name)
         throw Failure(
             Exit.tryAgain,
-            "the live tables do not hold \(position) after \(seconds) s; `subledger projections` "
+            "the live tables do not hold \(position) after \(seconds) s; `subledger tables` "
                 + "shows how far they are, and `subledger follow` brings them on"
                 + (others.isEmpty
                     ? ""
                     : ", but for \(others.joined(separator: ", ")), which other folds have made: "
-                        + "`subledger rebuild --diff` shows what a rebuild would change")
+                        + "`subledger tables diff` shows what a rebuild would change")
         )
     }
 

@@ -12,8 +12,8 @@ extension RebuildRun {
     func report(_ comparison: Projector.Comparison) async throws -> DifferenceReport {
         let subject = try await ComparedBuilds(
             comparison,
-            whatIf.map { .policy($0.text) } ?? (command.check ? .check : .diff),
-            keptIn: command.into,
+            whatIf.map { .policy($0.text) } ?? (work.action == .check ? .check : .diff),
+            keptIn: work.schema,
             newCatalog: whatIf?.context.catalogs.newestVersion,
             of: projector,
             in: log,
@@ -25,7 +25,7 @@ extension RebuildRun {
             under: whatIf?.context.policy ?? .current,
             in: Ledger(log: log, verifier: AppStoreVerifier(policy: VerificationPolicy()))
         )
-        if let path = command.html {
+        if let path = work.comparison.html {
             try OutputFile(path).write(DifferencePage(report).text)
         }
         return report
@@ -33,7 +33,7 @@ extension RebuildRun {
 
     /// Prints a report, as JSON with what was promoted after it.
     func show(_ report: DifferenceReport, promotion: Projector.Promotion?) throws {
-        guard command.output.json else {
+        guard work.output.json else {
             let text = DifferenceText(
                 report,
                 style: Terminal.pictureStyle(isASCII: false),
@@ -49,34 +49,34 @@ extension RebuildRun {
     /// Says on stderr what a comparison found beside the rows.
     func tell(_ comparison: Projector.Comparison) {
         for alteration in comparison.alterations {
-            Terminal.write("rebuild: \(alteration.message)")
+            Terminal.write("\(work.name): \(alteration.message)")
         }
         for name in comparison.misstated {
             Terminal.write(
-                "rebuild: \(name) has the rows of a rebuild, but ledger_projection says another "
+                "\(work.name): \(name) has the rows of a rebuild, but ledger_projection says another "
                     + "digest; `subledger rebuild \(name)` sets it right"
             )
         }
         for name in comparison.miscited {
             Terminal.write(
-                "rebuild: \(name) has the rows of a rebuild, but cites other events for some; "
+                "\(work.name): \(name) has the rows of a rebuild, but cites other events for some; "
                     + "`subledger rebuild \(name)` sets it right"
             )
         }
         for line in RefusalWording.lines(comparison.refusals, lanes: log.identity.lanes) {
-            Terminal.write("rebuild: \(line)")
+            Terminal.write("\(work.name): \(line)")
         }
-        guard !command.output.quiet else { return }
+        guard !work.output.quiet else { return }
         if comparison.lag > 0 {
             Terminal.write(
-                "rebuild: compared where the live tables stand, \(comparison.lag) events before "
+                "\(work.name): compared where the live tables stand, \(comparison.lag) events before "
                     + "the end of the log"
             )
         }
-        if afterwards == .wait, !command.promote {
+        if afterwards == .wait, work.action != .diff(isPromoted: true) {
             Terminal.write(
-                "rebuild: the new tables wait: `subledger rebuild --promote` puts them live, "
-                    + "`subledger rebuild --discard` drops them"
+                "\(work.name): the new tables wait: `subledger tables promote` puts them live, "
+                    + "`subledger tables discard` drops them"
             )
         }
     }
@@ -85,7 +85,7 @@ extension RebuildRun {
     func promote(after compared: [Projector.Rebuilt] = []) async throws -> ExitCode {
         let promotion = try await projector.promote(chosen, options)
         progress.finish()
-        if command.output.json {
+        if work.output.json {
             try Terminal.print(json: PromotionDocument(promotion))
             return end(promotion.tables, told: compared)
         }

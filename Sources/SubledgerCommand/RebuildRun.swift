@@ -6,9 +6,9 @@ import Projections
 import Projector
 import Subledger
 
-/// One run of `rebuild`, with all it needs.
+/// One run of what was asked for, with all it needs.
 struct RebuildRun {
-    let command: RebuildCommand
+    let work: TableWork
     let projector: Projector
     let chosen: [any Projection]?
     let whatIf: Projector.WhatIf?
@@ -18,12 +18,12 @@ struct RebuildRun {
 
     func rebuild() async throws -> ExitCode {
         let rebuilt: [Projector.Rebuilt]
-        if let schema = command.into {
-            if let to = command.to { try await Clock.check(to, "--to", in: log) }
+        if let schema = work.schema {
+            if let to = work.to { try await Clock.check(to, "--to", in: log) }
             rebuilt = try await projector.build(
                 chosen,
                 into: schema,
-                upTo: command.to ?? .latest,
+                upTo: work.to ?? .latest,
                 options
             )
         } else {
@@ -36,12 +36,12 @@ struct RebuildRun {
 
     func discard() async throws -> ExitCode {
         let gone = try await discarded()
-        if command.output.json {
+        if work.output.json {
             try Terminal.print(json: ["discarded": gone])
         } else if gone.isEmpty {
             Terminal.write(
                 "no tables wait to be promoted; nothing was dropped"
-                    + (command.projections.isEmpty
+                    + (work.tables.projections.isEmpty
                         ? "" : ": live tables of projections that this program has stay")
             )
         } else {
@@ -52,7 +52,7 @@ struct RebuildRun {
 
     private func discarded() async throws -> [String] {
         let halves = try await projector.tables().filter { $0.state == .filling }
-        if let schema = command.into {
+        if let schema = work.schema {
             if let refusal = await refusal(ofDiscarding: schema) {
                 // What a rebuild that was killed has left there any rebuild drops at its beginning.
                 let isGone = try await gone(halves).contains { $0.schema == schema }
@@ -60,9 +60,9 @@ struct RebuildRun {
             }
             return [schema]
         }
-        let retired = projector.retired(among: command.projections)
+        let retired = projector.retired(among: work.tables.projections)
         var dropped = retired.isEmpty ? [] : try await projector.discard(retired: retired, options)
-        if command.projections.isEmpty || retired.count < command.projections.count {
+        if work.tables.projections.isEmpty || retired.count < work.tables.projections.count {
             dropped += try await projector.discard(chosen, options)
         }
         return try await dropped + gone(halves).map { "\($0.schema).\($0.name)" }
@@ -89,24 +89,25 @@ struct RebuildRun {
             chosen,
             then: afterwards,
             whatIf: whatIf,
-            catalog: command.check ? .ofLive : .newest,
-            samplesMax: command.samples ?? ProjectionDifference.samplesDefault,
+            catalog: work.action == .check ? .ofLive : .newest,
+            samplesMax: work.comparison.samples ?? ProjectionDifference.samplesDefault,
             options
         )
         progress.finish()
         let report = try await report(comparison)
         // Both results are one document.
-        let isOneDocument = command.diff && command.promote && command.output.json
+        let isPromoted = work.action == .diff(isPromoted: true)
+        let isOneDocument = isPromoted && work.output.json
         if !isOneDocument { try show(report, promotion: nil) }
         tell(comparison)
         // What is refused as it was is no difference.
-        if command.check { return comparison.isClean ? .success : Exit.mismatch }
+        if work.action == .check { return comparison.isClean ? .success : Exit.mismatch }
         let unmatched = comparison.unmatched.map(\.name)
         let end = end(
             comparison.tables,
             told: comparison.tables.filter { !unmatched.contains($0.name) }
         )
-        guard command.diff, command.promote else { return end }
+        guard isPromoted else { return end }
         let promoted =
             isOneDocument
             ? try await promote(with: report, after: comparison.tables)
@@ -115,8 +116,8 @@ struct RebuildRun {
     }
 
     var afterwards: Projector.Afterwards {
-        if let schema = command.into { return .keep(into: schema) }
-        return command.check || whatIf != nil ? .drop : .wait
+        if let schema = work.schema { return .keep(into: schema) }
+        return work.action == .check || whatIf != nil ? .drop : .wait
     }
 
     // Of tables of which as many refused subscriptions were told already nothing is told again.
@@ -128,7 +129,7 @@ struct RebuildRun {
         for table in refused
         where !told.contains(where: { ($0.name, $0.refused) == (table.name, table.refused) }) {
             Terminal.write(
-                "rebuild: \(table.name) has no row of \(table.refused) refused "
+                "\(work.name): \(table.name) has no row of \(table.refused) refused "
                     + "\(table.refused == 1 ? "subscription" : "subscriptions"); "
                     + "`SELECT * FROM projection.refused_stream` says which and why"
             )
@@ -137,7 +138,7 @@ struct RebuildRun {
     }
 
     private func print(_ rebuilt: [Projector.Rebuilt]) throws {
-        if command.output.json {
+        if work.output.json {
             try Terminal.print(json: rebuilt.map(RebuiltDocument.init))
             return
         }

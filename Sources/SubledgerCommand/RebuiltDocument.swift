@@ -26,7 +26,7 @@ struct RebuiltDocument: Encodable {
     }
 }
 
-/// The JSON of `rebuild --promote`.
+/// The JSON of `tables promote`.
 struct PromotionDocument: Encodable {
     let promoted: [Table]
     let lockMilliseconds: Double

@@ -72,15 +72,15 @@ struct ComparedBuildsTests {
             try await command.expect(0, "rebuild", "--quiet")
             let document = try await command.json(
                 Report.self,
-                "rebuild",
-                "--diff",
+                "tables",
+                "diff",
                 "--promote",
                 "--quiet"
             )
             #expect(document.equal && document.comparison.kind == "diff")
             let names = document.projections.map(\.name)
             #expect(try #require(document.promotion).promoted.map(\.name) == names)
-            let alone = try await command.json(Report.self, "rebuild", "--diff", "--quiet")
+            let alone = try await command.json(Report.self, "tables", "diff", "--quiet")
             #expect(alone.promotion == nil)
         }
     }
@@ -96,18 +96,18 @@ struct ComparedBuildsTests {
             try await command.expect(0, "catalog", "import", file, "--quiet")
             let text = try await command.expect(
                 0,
-                ["rebuild", "--diff", "--quiet", "--html", page]
+                ["tables", "diff", "--quiet", "--html", page]
             )
             #expect(text.contains("catalog  none -> 1"), "\(text.prefix(600))")
             let html = try String(contentsOfFile: page, encoding: .utf8)
             #expect(html.contains("<dt>catalog</dt><dd>none → 1</dd>"))
             // A check rebuilds with what the live tables know.
-            let check = try await command.json(Report.self, "rebuild", "--check", "--quiet")
+            let check = try await command.json(Report.self, "tables", "check", "--quiet")
             #expect(check.comparison.kind == "check" && check.comparison.policy == nil)
             for table in check.projections {
                 #expect(table.oldCatalogVersion == 0 && table.newCatalogVersion == 0)
             }
-            let difference = try await command.json(Report.self, "rebuild", "--diff", "--quiet")
+            let difference = try await command.json(Report.self, "tables", "diff", "--quiet")
             for table in difference.projections {
                 #expect(table.oldCatalogVersion == 0 && table.newCatalogVersion == 1)
             }
@@ -143,8 +143,8 @@ struct ComparedBuildsTests {
             let refunds = try await command.json(
                 Report.self,
                 exit: 3,
-                "rebuild",
-                "--check",
+                "tables",
+                "check",
                 "--quiet"
             )
             // The rebuilt table gives back what the live one forgot: less money.
@@ -160,8 +160,8 @@ struct ComparedBuildsTests {
             let both = try await command.json(
                 Report.self,
                 exit: 3,
-                "rebuild",
-                "--check",
+                "tables",
+                "check",
                 "--quiet"
             )
             #expect(!both.money.isEmpty && both.money.allSatisfy { $0.projection == "movements" })
@@ -170,7 +170,7 @@ struct ComparedBuildsTests {
             let page = folder.path(of: "page.html")
             let text = try await command.expect(
                 3,
-                ["rebuild", "--check", "--quiet", "--html", page]
+                ["tables", "check", "--quiet", "--html", page]
             )
             #expect(text.contains("  money (movements)  +"), "\(text.prefix(600))")
             #expect(text.contains("lost; another table's, not added"))

@@ -18,7 +18,9 @@ import Testing
         ["database", "status"],
         ["database", "stop"], ["catalog"], ["catalog", "import"], ["catalog", "list"],
         ["catalog", "show"], ["catalog", "diff"], ["refunds"], ["changes"],
-        ["report", "anomalies"], ["feed"], ["follow"], ["projections"],
+        ["report", "anomalies"], ["feed"], ["follow"], ["tables"],
+        ["tables", "list"], ["tables", "diff"], ["tables", "check"], ["tables", "promote"],
+        ["tables", "discard"],
     ]
     private let command = Command(environment: ["DATABASE_URL": "host=/nowhere"])
 
@@ -90,7 +92,7 @@ import Testing
         ["follow", "--wait-for", "2026-03-03T09:00:00Z"], ["follow", "--wait-for", "1,2"],
         ["rebuild", "--jobs", "0"], ["rebuild", "--jobs", "17"],
         ["rebuild", "--into", " \t"], ["rebuild", "--into", "a\u{1b}[2J"],
-        ["rebuild", "--into", ""], ["rebuild", "--diff", "--html", "-"], ["demo", "--json"],
+        ["rebuild", "--into", ""], ["tables", "diff", "--html", "-"], ["demo", "--json"],
     ])
     func `a usage error is 64, and stdout stays empty`(arguments: [String]) async throws {
         let ending = try await command.run(arguments)

@@ -48,7 +48,7 @@ struct WaitingTablesTests {
             imported.increment()
             #expect(try await projector.compare(then: .drop, catalog: .ofLive, options).isClean)
             let behind = try #require(notices.all.first)
-            #expect(behind.contains("was imported since") && behind.contains("rebuild --diff"))
+            #expect(behind.contains("was imported since") && behind.contains("tables diff"))
             _ = try await projector.rebuild(nil, options)
             #expect(notices.all.last?.contains("replace knew none") == true)
             let session = try await PostgresSession.connect(settings)
