@@ -124,7 +124,11 @@ let package = Package(
             swiftSettings: strict
         ),
         .testTarget(name: "TidyTests", dependencies: ["Events"], swiftSettings: strict),
-        .testTarget(name: "EventsTests", dependencies: ["Events"], swiftSettings: strict),
+        .testTarget(
+            name: "EventsTests",
+            dependencies: ["Events", "TestSupport"],
+            swiftSettings: strict
+        ),
         .testTarget(
             name: "PostgresTests",
             dependencies: ["Postgres", "TestSupport"],

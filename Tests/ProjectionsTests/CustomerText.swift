@@ -1,5 +1,6 @@
 import Events
 import Projections
+import TestSupport
 import Testing
 
 /// The subscriptions of one customer as text: `stream ID [ENVIRONMENT]`, then facts as in

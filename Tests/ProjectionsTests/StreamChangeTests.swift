@@ -1,5 +1,6 @@
 import Events
 import Projections
+import TestSupport
 import Testing
 
 /// Changes of product that open a new subscription (app-store.md §G-3, §G-36, §I 15).

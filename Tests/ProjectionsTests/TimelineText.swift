@@ -261,7 +261,7 @@ func expect(
     sourceLocation: SourceLocation = #_sourceLocation
 ) throws -> MemoryLedger {
     let history = try TimelineText(text)
-    var random = SeededRandom(seed: 1)
+    var random = SeededGenerator(seed: 1)
     var orders = [history.facts, history.facts.reversed()]
     for _ in 0..<8 { orders.append((history.facts + history.facts).shuffled(using: &random)) }
     for order in orders {
