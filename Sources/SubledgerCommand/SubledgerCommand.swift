@@ -45,7 +45,7 @@ struct SubledgerCommand: AsyncParsableCommand {
             CommandGroup(
                 name: "Tables",
                 subcommands: [
-                    RebuildCommand.self, FollowCommand.self, ProjectionsCommand.self,
+                    RebuildCommand.self, FollowCommand.self, TablesCommand.self,
                 ]
             ),
             CommandGroup(
@@ -77,7 +77,7 @@ struct SubledgerCommand: AsyncParsableCommand {
                 try command.run()
             }
         } catch {
-            let unknown = UnknownCommand(CommandLine.arguments.dropFirst(), of: self)
+            let unknown = UnknownCommand.first(in: CommandLine.arguments.dropFirst(), of: self)
             Failure.exit(unknown?.failure ?? error, of: self)
         }
     }

@@ -8,22 +8,25 @@ struct UnknownCommand {
     /// The commands that could stand there.
     let known: [String]
 
-    /// Nil where the arguments begin with commands that there are.
-    init?(_ arguments: some Sequence<String>, of root: any ParsableCommand.Type) {
-        var (command, path) = (root, [root._commandName])
+    /// The first among these arguments; nil where they begin with commands that there are.
+    static func first(
+        in arguments: some Sequence<String>,
+        of root: any ParsableCommand.Type
+    ) -> UnknownCommand? {
+        var command = root
+        var path = [root._commandName]
         for word in arguments {
-            let subcommands = command.configuration.subcommands
-            guard !subcommands.isEmpty, command.configuration.defaultSubcommand == nil,
-                !word.hasPrefix("-")
-            else { return nil }
+            let configuration = command.configuration
+            let subcommands = configuration.subcommands
+            if subcommands.isEmpty || configuration.defaultSubcommand != nil { return nil }
+            if word.hasPrefix("-") { return nil }
             if word == "help", path.count == 1 { continue }
             guard let next = subcommands.first(where: { $0._commandName == word }) else {
-                self.path = path
-                self.word = word
-                known = subcommands.map(\._commandName)
-                return
+                let known = subcommands.map { $0._commandName }
+                return UnknownCommand(path: path, word: word, known: known)
             }
-            (command, path) = (next, path + [word])
+            command = next
+            path.append(word)
         }
         return nil
     }

@@ -1,6 +1,7 @@
 import Events
 import Projections
 import Testing
+import TestSupport
 
 /// Changes of product (app-store.md §G-9, §G-23 to §G-27, §G-43, §I 4, 5, 12).
 @Suite struct PlanChangeScenarioTests {

@@ -71,7 +71,8 @@ extension Projector {
         _ options: RebuildOptions = RebuildOptions()
     ) async throws(ProjectorError) -> Comparison {
         let action =
-            "rebuild --" + (whatIf != nil ? "with" : catalog == .ofLive ? "check" : "diff")
+            whatIf != nil
+            ? "rebuild --with" : catalog == .ofLive ? "tables check" : "tables diff"
         return try await exclusively(action, options) { session in
             let live = try await liveParts(of: chosen ?? projections, in: session)
             let newest = try await context(of: whatIf)

@@ -25,7 +25,7 @@ extension RebuildRun {
             under: whatIf?.context.policy ?? .current,
             in: Ledger(log: log, verifier: AppStoreVerifier(policy: VerificationPolicy()))
         )
-        if let path = work.comparison.html {
+        if let path = work.comparison?.html {
             try OutputFile(path).write(DifferencePage(report).text)
         }
         return report

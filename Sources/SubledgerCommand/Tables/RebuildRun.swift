@@ -90,7 +90,7 @@ struct RebuildRun {
             then: afterwards,
             whatIf: whatIf,
             catalog: work.action == .check ? .ofLive : .newest,
-            samplesMax: work.comparison.samples ?? ProjectionDifference.samplesDefault,
+            samplesMax: work.comparison?.samples ?? ProjectionDifference.samplesDefault,
             options
         )
         progress.finish()

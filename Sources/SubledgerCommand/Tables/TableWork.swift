@@ -16,7 +16,8 @@ struct TableWork {
     var schema: String?
     /// Up to where the log is folded.
     var to: KnownAt?
-    var comparison = ComparisonOptions()
+    /// How a difference is shown; nil where none is asked for.
+    var comparison: ComparisonOptions?
 
     /// One thing that can be done.
     enum Action: Equatable {
@@ -53,7 +54,7 @@ struct TableWork {
     }
 
     func run() async throws {
-        if let path = comparison.html { try OutputFile(path).check() }
+        if let path = comparison?.html { try OutputFile(path).check() }
         let settings = try await tables.database.settings()
         var options = EventLog.Options()
         options.readersMax = max(options.readersMax, tables.connections)
