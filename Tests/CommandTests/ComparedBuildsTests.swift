@@ -61,7 +61,7 @@ struct ComparedBuildsTests {
             let html = try String(contentsOfFile: page, encoding: .utf8)
             for word in [
                 "rebuild --with", words.replacing("\"", with: "&quot;"), "schema next", position,
-                ledger, "by the adopted policy", "<dt>fold version</dt><dd>1</dd>",
+                ledger, "by the adopted policy", "<dt>fold version</dt><dd>1 (active_periods",
                 "<dt>catalog</dt><dd>none</dd>", "<dt>made</dt><dd>20",
             ] { #expect(html.contains(word), "\(word)") }
         }
