@@ -88,7 +88,7 @@ let package = Package(
             swiftSettings: strict
         ),
         .target(
-            name: "Catalogue",
+            name: "Catalog",
             dependencies: ["Events", "Projections"],
             swiftSettings: strict
         ),
@@ -100,7 +100,7 @@ let package = Package(
         .target(
             name: "Subledger",
             dependencies: [
-                "AppStore", "Catalogue", "EventLog", "Events", "Postgres", "Projections",
+                "AppStore", "Catalog", "EventLog", "Events", "Postgres", "Projections",
             ],
             swiftSettings: strict
         ),
@@ -112,7 +112,7 @@ let package = Package(
         .executableTarget(
             name: "SubledgerCommand",
             dependencies: [
-                "AppStore", "AppStoreSimulator", "Catalogue", "EventLog", "Events", "Postgres",
+                "AppStore", "AppStoreSimulator", "Catalog", "EventLog", "Events", "Postgres",
                 "Projections", "Projector", "Subledger", argumentParser, crypto,
             ],
             swiftSettings: strict
@@ -124,7 +124,11 @@ let package = Package(
             swiftSettings: strict
         ),
         .testTarget(name: "TidyTests", dependencies: ["Events"], swiftSettings: strict),
-        .testTarget(name: "EventsTests", dependencies: ["Events"], swiftSettings: strict),
+        .testTarget(
+            name: "EventsTests",
+            dependencies: ["Events", "TestSupport"],
+            swiftSettings: strict
+        ),
         .testTarget(
             name: "PostgresTests",
             dependencies: ["Postgres", "TestSupport"],
@@ -146,9 +150,9 @@ let package = Package(
             swiftSettings: strict
         ),
         .testTarget(
-            name: "CatalogueTests",
+            name: "CatalogTests",
             dependencies: [
-                "AppStoreSimulator", "Catalogue", "Events", "Projections", "TestSupport",
+                "AppStoreSimulator", "Catalog", "Events", "Projections", "TestSupport",
             ],
             swiftSettings: strict
         ),
@@ -169,7 +173,7 @@ let package = Package(
         .testTarget(
             name: "SubledgerTests",
             dependencies: [
-                "AppStore", "AppStoreSimulator", "Catalogue", "EventLog", "Events", "Postgres",
+                "AppStore", "AppStoreSimulator", "Catalog", "EventLog", "Events", "Postgres",
                 "Projections", "Projector", "Subledger", "TestSupport",
             ],
             exclude: ["kept-folds.txt"],

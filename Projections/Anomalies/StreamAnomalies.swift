@@ -6,11 +6,11 @@ public struct StreamAnomalies: Sendable {
     /// again, and at most one of all empty periods; in this order.
     public let found: [StreamAnomaly]
 
-    /// The anomalies of a timeline, its changes judged by these catalogues.
-    public init(_ timeline: Timeline, _ catalogues: CatalogueHistory) {
+    /// The anomalies of a timeline, its changes judged by these catalogs.
+    public init(_ timeline: Timeline, _ catalogs: CatalogHistory) {
         let empty = StreamAnomalies.emptyPeriods(of: timeline)
         let refunds = Refunds(timeline).rows
-        let changes = PlanChanges(timeline, catalogues).rows
+        let changes = PlanChanges(timeline, catalogs).rows
         guard !refunds.isEmpty || changes.count >= StreamAnomaly.loopChangesMin else {
             found = [empty].compactMap { $0 }
             return
@@ -165,7 +165,7 @@ extension StreamAnomaly {
 }
 
 extension PlanChange {
-    // Without a catalogue every change that gives the rest of the old period back may be one.
+    // Without a catalog every change that gives the rest of the old period back may be one.
     fileprivate var isLooping: Bool {
         guard state == .effective, refundsPrevious else { return false }
         switch changeClass {

@@ -11,28 +11,28 @@ public struct OfferEligibility: Sendable {
 
     private let purchases: [PurchaseAccess]
     private let renewals: [StreamRenewals]
-    private let catalogues: CatalogueHistory
+    private let catalogs: CatalogHistory
 
     /// The eligibility of the customer of these subscriptions, in whatever order they come, each
     /// once; those of other environments do not count.
     public init(
         _ timelines: [Timeline],
         environment: Environment = .production,
-        catalogues: CatalogueHistory = .none
+        catalogs: CatalogHistory = .none
     ) {
         let own = timelines.filter { $0.stream.environment == environment }
         self.environment = environment
-        self.catalogues = catalogues
-        purchases = own.flatMap { PurchaseAccess.all(of: $0, catalogues) }.sorted {
+        self.catalogs = catalogs
+        purchases = own.flatMap { PurchaseAccess.all(of: $0, catalogs) }.sorted {
             AccessPeriod.areInOrder($0.access, $1.access)
         }
-        renewals = own.map { StreamRenewals($0, catalogues) }
+        renewals = own.map { StreamRenewals($0, catalogs) }
     }
 
-    /// Every group the customer is known in, and each that the catalogue holds at that instant.
+    /// Every group the customer is known in, and each that the catalog holds at that instant.
     public func groups(at instant: Instant) -> [GroupEligibility] {
         var groups = purchases.map(\.access.group) + renewals.flatMap(\.groups)
-        let sold = catalogues.version(at: instant)?.subscriptions ?? []
+        let sold = catalogs.version(at: instant)?.subscriptions ?? []
         groups += sold.map { .identified($0.subscriptionGroupIdentifier) }
         groups.sort()
         return groups.indices.filter { $0 == 0 || groups[$0] != groups[$0 - 1] }.map {
@@ -70,11 +70,11 @@ private struct StreamRenewals {
     let groups: [SubscriptionGroup]
     let assertions: Assertions
 
-    init(_ timeline: Timeline, _ catalogues: CatalogueHistory) {
+    init(_ timeline: Timeline, _ catalogs: CatalogHistory) {
         stream = timeline.stream
         lane = timeline.lane
         assertions = timeline.renewals
-        let finder = GroupFinder(timeline, catalogues)
+        let finder = GroupFinder(timeline, catalogs)
         var groups = timeline.purchases.map(finder.group(of:))
         if groups.isEmpty, let last = assertions.sorted.last,
             case .value(.text(let productId)) = assertions.state(of: .productId)

@@ -60,8 +60,8 @@ struct PurchaseAccess {
     let lane: Int
 
     /// All of one subscription, in no order.
-    static func all(of timeline: Timeline, _ catalogues: CatalogueHistory) -> [PurchaseAccess] {
-        let groups = GroupFinder(timeline, catalogues)
+    static func all(of timeline: Timeline, _ catalogs: CatalogHistory) -> [PurchaseAccess] {
+        let groups = GroupFinder(timeline, catalogs)
         return timeline.periodsOfPurchases.map { period, index in
             let purchase = timeline.purchases[index]
             let ownership = purchase.assertions.state(of: .inAppOwnershipType)

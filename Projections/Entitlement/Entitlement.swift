@@ -14,7 +14,7 @@ public struct Entitlement: Sendable {
     /// Every purchase that does not renew and has no end of its own, by date, then by stream.
     public let oneTimePurchases: [OneTimePurchase]
 
-    private let catalogues: CatalogueHistory
+    private let catalogs: CatalogHistory
 
     /// The entitlement of these subscriptions of one customer, in whatever order they come, each
     /// once; those of other environments do not count.
@@ -24,21 +24,21 @@ public struct Entitlement: Sendable {
     public init(
         _ timelines: [Timeline],
         environment: Environment = .production,
-        catalogues: CatalogueHistory = .none,
+        catalogs: CatalogHistory = .none,
         tenureEnds: [StreamID: Instant] = [:]
     ) {
         self.environment = environment
-        self.catalogues = catalogues
+        self.catalogs = catalogs
         let own = timelines.filter { $0.stream.environment == environment }
         periods =
             own.flatMap { timeline in
-                let all = PurchaseAccess.all(of: timeline, catalogues).map(\.access)
+                let all = PurchaseAccess.all(of: timeline, catalogs).map(\.access)
                 return tenureEnds[timeline.stream].map { end in
                     all.compactMap { $0.ending(by: end) }
                 } ?? all
             }
             .sorted(by: AccessPeriod.areInOrder)
-        oneTimePurchases = own.flatMap { OneTimePurchase.all(of: $0, catalogues) }
+        oneTimePurchases = own.flatMap { OneTimePurchase.all(of: $0, catalogs) }
             .sorted(by: OneTimePurchase.areInOrder)
     }
 
@@ -98,7 +98,7 @@ public struct Entitlement: Sendable {
         merged(periods.lazy.filter { scope.contains($0) }.map(\.period))
     }
 
-    // The highest level by the catalogue of the time, products it does not know after those it
+    // The highest level by the catalog of the time, products it does not know after those it
     // knows; else what began last, what the customer pays for, what lasts longest. The rest only
     // makes the answer one.
     private func outranks(
@@ -119,7 +119,7 @@ public struct Entitlement: Sendable {
     }
 
     private func level(of access: AccessPeriod, at instant: Instant) -> Int {
-        catalogues.version(at: instant)?.subscription(access.period.productId)?.level ?? .max
+        catalogs.version(at: instant)?.subscription(access.period.productId)?.level ?? .max
     }
 }
 

@@ -33,7 +33,7 @@ public struct OneTimePurchase: Hashable, Sendable {
         case consumable
         /// As long as the app says.
         case nonRenewing
-        /// Neither Apple's `type` nor the catalogue names the kind, as in a receipt.
+        /// Neither Apple's `type` nor the catalog names the kind, as in a receipt.
         case unknown
 
         fileprivate init(type: String) {
@@ -61,17 +61,17 @@ public struct OneTimePurchase: Hashable, Sendable {
     /// The one-time purchases of a timeline, by date.
     public static func all(
         of timeline: Timeline,
-        _ catalogues: CatalogueHistory = .none
+        _ catalogs: CatalogHistory = .none
     ) -> [OneTimePurchase] {
-        timeline.oneTimePurchases.map { OneTimePurchase($0, of: timeline, catalogues) }
+        timeline.oneTimePurchases.map { OneTimePurchase($0, of: timeline, catalogs) }
     }
 
-    private init(_ purchase: Purchase, of timeline: Timeline, _ catalogues: CatalogueHistory) {
+    private init(_ purchase: Purchase, of timeline: Timeline, _ catalogs: CatalogHistory) {
         var citations = Citations()
         citations.cite(purchase.datesOffset)
         var kind = Kind(type: purchase.text(.type, citing: &citations) ?? "")
         if kind == .unknown,
-            case .other(let product) = catalogues.product(
+            case .other(let product) = catalogs.product(
                 purchase.productId,
                 at: purchase.purchaseDate
             )

@@ -50,16 +50,16 @@ extension SubscriptionGroup: CustomStringConvertible {
 /// Finds the group of each purchase of one stream.
 ///
 /// What Apple says of the purchase counts; else what it says of the others, if that is one group,
-/// for a subscription stays in its group (app-store.md §G-2, §G-23); else the catalogue's word on
+/// for a subscription stays in its group (app-store.md §G-2, §G-23); else the catalog's word on
 /// the product; else the stream is its own group.
 struct GroupFinder {
     private let stream: StreamID
     private let common: SubscriptionGroup?
-    private let catalogues: CatalogueHistory
+    private let catalogs: CatalogHistory
 
-    init(_ timeline: Timeline, _ catalogues: CatalogueHistory) {
+    init(_ timeline: Timeline, _ catalogs: CatalogHistory) {
         stream = timeline.stream
-        self.catalogues = catalogues
+        self.catalogs = catalogs
         var named: SubscriptionGroup?
         var isOne = true
         for purchase in timeline.purchases {
@@ -78,7 +78,7 @@ struct GroupFinder {
 
     /// The group of a stream of which no purchase is known, by the product it renews.
     func group(ofProduct productId: String, at instant: Instant) -> SubscriptionGroup {
-        catalogues.version(at: instant)?.subscription(productId)
+        catalogs.version(at: instant)?.subscription(productId)
             .map { .identified($0.subscriptionGroupIdentifier) } ?? .ofStream(stream)
     }
 }

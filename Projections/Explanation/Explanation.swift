@@ -42,7 +42,7 @@ public struct Explanation: Sendable {
     ///   - product: Only access by this product; nil for any.
     ///   - stream: The stream asked about by its own id; nil where a customer is asked about.
     ///   - policy: What counts as access.
-    ///   - catalogues: Which type a product is of where Apple does not say.
+    ///   - catalogs: Which type a product is of where Apple does not say.
     ///   - tenures: The time around the instant in which a subscription was the customer's; none for
     ///     one that counts for all of time.
     public init(
@@ -51,12 +51,12 @@ public struct Explanation: Sendable {
         product: String? = nil,
         askedFor stream: StreamID? = nil,
         under policy: AccessPolicy = .current,
-        _ catalogues: CatalogueHistory = .none,
+        _ catalogs: CatalogHistory = .none,
         tenures: [StreamID: Range<Instant>] = [:]
     ) {
         self.policy = policy
         let accesses = histories.map {
-            KnownAccess($0, product: product, under: policy, catalogues, tenures[$0.stream])
+            KnownAccess($0, product: product, under: policy, catalogs, tenures[$0.stream])
         }
         let end = accesses.instants.last ?? instant
         at = instant
@@ -79,7 +79,7 @@ public struct Explanation: Sendable {
                         stated: $0,
                         product: product,
                         under: policy,
-                        catalogues,
+                        catalogs,
                         tenures[$0.stream]
                     )
                 },
@@ -96,7 +96,7 @@ public struct Explanation: Sendable {
                 product,
                 at: instant,
                 under: policy,
-                catalogues
+                catalogs
             )
             if without.hasAccess != hasAccess { flipping.append(position) }
         }
@@ -124,13 +124,13 @@ extension AccessAnswer {
         _ product: String?,
         at instant: Instant,
         under policy: AccessPolicy,
-        _ catalogues: CatalogueHistory
+        _ catalogs: CatalogHistory
     ) {
         let remaining = histories.map { $0.latest.without(position) }
         let timelines = remaining.map { Timeline($0).under(policy) }
         self.init(
             timelines.flatMap { ActivePeriods($0).rows }.filter { $0.isOf(product) },
-            timelines.flatMap { OneTimePurchase.all(of: $0, catalogues) }
+            timelines.flatMap { OneTimePurchase.all(of: $0, catalogs) }
                 .filter { $0.isOf(product) },
             isKnown: remaining.contains { !$0.events.isEmpty },
             at: instant

@@ -26,7 +26,7 @@ struct KnownAccess {
         _ history: RecordedHistory,
         product: String?,
         under policy: AccessPolicy,
-        _ catalogues: CatalogueHistory = .none,
+        _ catalogs: CatalogHistory = .none,
         _ tenure: Range<Instant>? = nil
     ) {
         self.init(
@@ -35,7 +35,7 @@ struct KnownAccess {
             history.known(at:),
             product: product,
             under: policy,
-            catalogues,
+            catalogs,
             tenure
         )
     }
@@ -46,7 +46,7 @@ struct KnownAccess {
         stated history: RecordedHistory,
         product: String?,
         under policy: AccessPolicy,
-        _ catalogues: CatalogueHistory,
+        _ catalogs: CatalogHistory,
         _ tenure: Range<Instant>?
     ) {
         self.init(
@@ -55,7 +55,7 @@ struct KnownAccess {
             history.stated(by:),
             product: product,
             under: policy,
-            catalogues,
+            catalogs,
             tenure
         )
     }
@@ -66,7 +66,7 @@ struct KnownAccess {
         _ known: (Instant) -> StreamHistory,
         product: String?,
         under policy: AccessPolicy,
-        _ catalogues: CatalogueHistory,
+        _ catalogs: CatalogHistory,
         _ tenure: Range<Instant>?
     ) {
         self.history = history
@@ -79,7 +79,7 @@ struct KnownAccess {
         steps = instants.map { instant in
             let timeline = Timeline(known(instant)).under(policy)
             let periods = ActivePeriods(timeline)
-            let oneTime = OneTimePurchase.all(of: timeline, catalogues).filter { $0.isOf(product) }
+            let oneTime = OneTimePurchase.all(of: timeline, catalogs).filter { $0.isOf(product) }
             guard product != nil || oneTime.contains(where: { !$0.owned.isEmpty }) else {
                 return Step(
                     knownFrom: instant,

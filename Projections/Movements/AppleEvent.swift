@@ -114,7 +114,7 @@ enum AppleEvent {
         }
     }
 
-    // Without a catalogue a change has no name of Apple's.
+    // Without a catalog a change has no name of Apple's.
     private static func name(_ change: PlanChangeClass) -> String? {
         switch change {
         case .upgrade: "Upgrade"

@@ -65,7 +65,7 @@ extension MovementFold {
     private func appleEvent(ofPurchase index: Int, replacing replaced: String?) -> String? {
         let purchase = timeline.purchases[index]
         let change = replaced.map {
-            catalogues.change(from: $0, to: purchase.productId, at: purchase.purchaseDate)
+            catalogs.change(from: $0, to: purchase.productId, at: purchase.purchaseDate)
         }
         let previous = index > 0 ? terms[index - 1].offerType : nil
         return AppleEvent.acquisition(

@@ -137,7 +137,7 @@ extension MovementFold {
 
     /// Wishes for another product, and their withdrawal.
     mutating func takeWishes() {
-        for change in PlanChanges(timeline, catalogues).rows {
+        for change in PlanChanges(timeline, catalogs).rows {
             var citations = Citations()
             citations.cite(change.positions)
             for (word, occurred) in [

@@ -6,11 +6,11 @@ public struct Movements: Sendable {
     /// The movements, by instant, then in the order of `Movement.Word`, then by purchase.
     public let rows: [Movement]
 
-    /// The movements of a timeline; changes of plan are judged by these catalogues.
+    /// The movements of a timeline; changes of plan are judged by these catalogs.
     ///
     /// Linear in the number of events but for sorting.
-    public init(_ timeline: Timeline, _ catalogues: CatalogueHistory) {
-        var fold = MovementFold(timeline.asAppleDid, catalogues)
+    public init(_ timeline: Timeline, _ catalogs: CatalogHistory) {
+        var fold = MovementFold(timeline.asAppleDid, catalogs)
         fold.takePurchases()
         fold.takeOneTimePurchases()
         fold.takeStatuses()
@@ -27,7 +27,7 @@ public struct Movements: Sendable {
 /// Gathers the movements of one timeline, kind by kind.
 struct MovementFold {
     let timeline: Timeline
-    let catalogues: CatalogueHistory
+    let catalogs: CatalogHistory
     let continuity: Continuity
     let spans: [StatusSpan]
     let settings: [RenewalSetting]
@@ -35,9 +35,9 @@ struct MovementFold {
     let expirations: Expirations
     private(set) var rows: [Movement] = []
 
-    init(_ timeline: Timeline, _ catalogues: CatalogueHistory) {
+    init(_ timeline: Timeline, _ catalogs: CatalogHistory) {
         self.timeline = timeline
-        self.catalogues = catalogues
+        self.catalogs = catalogs
         expirations = Expirations(timeline)
         continuity = timeline.continuity
         spans = timeline.statusSpans

@@ -42,6 +42,6 @@ struct MovementsProjection: Projection {
 
     func rows(of timeline: Timeline, in context: FoldContext) -> [ProjectionRow] {
         var writer = RowWriter()
-        return Movements(timeline, context.catalogues).rows.map { $0.row(&writer) }
+        return Movements(timeline, context.catalogs).rows.map { $0.row(&writer) }
     }
 }

@@ -51,7 +51,7 @@ COMMENT ON COLUMN {{schema}}.movements.ordinal IS
 COMMENT ON COLUMN {{schema}}.movements.movement IS
     'What moved: an acquisition (offer_start, paid_start, offer_renewal, conversion, renewal, one_time_purchase), an exit, money, or a switch.';
 COMMENT ON COLUMN {{schema}}.movements.apple_event IS
-    'Apple''s name in the Subscription Event report; NULL where Apple has none, or no catalogue says which.';
+    'Apple''s name in the Subscription Event report; NULL where Apple has none, or no catalog says which.';
 COMMENT ON COLUMN {{schema}}.movements.occurred_ms IS
     'When, on Apple''s clock: the start of a purchase, the date of a refund, else when Apple said so.';
 COMMENT ON COLUMN {{schema}}.movements.product_id IS

@@ -25,12 +25,12 @@ public struct PlanChange: Hashable, Sendable {
     public let state: State
     /// When it takes effect, measured by the old period.
     public let timing: Timing
-    /// What it is by the levels of the catalogue.
+    /// What it is by the levels of the catalog.
     public let changeClass: PlanChangeClass
-    /// Whether both products have periods of one length; nil where the catalogue does not know.
+    /// Whether both products have periods of one length; nil where the catalog does not know.
     public let hasSameDuration: Bool?
-    /// The version of the catalogue that judged; nil where there is none.
-    public let catalogueVersion: Int?
+    /// The version of the catalog that judged; nil where there is none.
+    public let catalogVersion: Int?
     /// Apple's `offerType` of the new purchase, or of the wish; nil for the standard price.
     public let offerType: Int64?
     /// Whether the rest of the old period is given back: only where some of it was left, and was
@@ -87,7 +87,7 @@ extension PlanChange {
         writer.text(timing.rawValue)
         writer.text(changeClass.rawValue)
         writer.boolean(hasSameDuration)
-        writer.int32(catalogueVersion)
+        writer.int32(catalogVersion)
         writer.integer(offerType)
         writer.boolean(refundsPrevious)
         writer.boolean(isUndated)

@@ -10,18 +10,18 @@ public struct PlanChanges: Sendable {
     /// The changes, by first known instant, then products.
     public let rows: [PlanChange]
 
-    /// The changes of a timeline, judged by these catalogues.
-    public init(_ timeline: Timeline, _ catalogues: CatalogueHistory) {
+    /// The changes of a timeline, judged by these catalogs.
+    public init(_ timeline: Timeline, _ catalogs: CatalogHistory) {
         rows = timeline.folds.value(
-            { $0.changes?.catalogues == catalogues ? $0.changes?.rows : nil },
-            { $0.changes = (catalogues, $1) },
-            { PlanChanges.folded(timeline, catalogues) }
+            { $0.changes?.catalogs == catalogs ? $0.changes?.rows : nil },
+            { $0.changes = (catalogs, $1) },
+            { PlanChanges.folded(timeline, catalogs) }
         )
     }
 
     private static func folded(
         _ timeline: Timeline,
-        _ catalogues: CatalogueHistory
+        _ catalogs: CatalogHistory
     ) -> [PlanChange] {
         guard timeline.namesTwoProducts || timeline.hasTwoBillingPlans else { return [] }
         let course = PlanCourse(timeline.asAppleDid)
@@ -31,10 +31,10 @@ public struct PlanChanges: Sendable {
             let (old, new) = (course.steps[step - 1], course.steps[step])
             guard course.isChange(from: old, to: new) else { continue }
             let wish = wishes.first { $0.fulfilment == step }
-            rows.append(course.change(from: old, to: new, wish, catalogues))
+            rows.append(course.change(from: old, to: new, wish, catalogs))
         }
         for wish in wishes where wish.fulfilment == nil {
-            rows.append(course.change(wish, catalogues))
+            rows.append(course.change(wish, catalogs))
         }
         rows.sort(by: PlanChange.areInOrder)
         return rows
@@ -104,7 +104,7 @@ struct PlanCourse {
         from old: Int,
         to new: Int,
         _ wish: PlanWish?,
-        _ catalogues: CatalogueHistory
+        _ catalogs: CatalogHistory
     ) -> PlanChange {
         let (previous, next) = (timeline.purchases[old], timeline.purchases[new])
         var citations = wish?.citations ?? Citations()
@@ -116,11 +116,11 @@ struct PlanCourse {
         let estimate =
             refundsPrevious
             ? RefundEstimate(of: previous, replacedAt: next.purchaseDate, citing: &citations) : nil
-        let judged = CatalogueVerdict(
+        let judged = CatalogVerdict(
             from: previous.productId,
             to: next.productId,
             at: next.purchaseDate,
-            catalogues
+            catalogs
         )
         return PlanChange(
             stream: timeline.stream,
@@ -135,7 +135,7 @@ struct PlanCourse {
             timing: timing,
             changeClass: judged.changeClass,
             hasSameDuration: judged.hasSameDuration,
-            catalogueVersion: judged.version,
+            catalogVersion: judged.version,
             offerType: offerType,
             refundsPrevious: refundsPrevious,
             isUndated: wish?.isUndated ?? false,
@@ -146,12 +146,12 @@ struct PlanCourse {
     }
 
     /// The row of a wish that has not come true.
-    fileprivate func change(_ wish: PlanWish, _ catalogues: CatalogueHistory) -> PlanChange {
-        let judged = CatalogueVerdict(
+    fileprivate func change(_ wish: PlanWish, _ catalogs: CatalogHistory) -> PlanChange {
+        let judged = CatalogVerdict(
             from: wish.fromProductId,
             to: wish.toProductId,
             at: wish.requested,
-            catalogues
+            catalogs
         )
         return PlanChange(
             stream: timeline.stream,
@@ -166,7 +166,7 @@ struct PlanCourse {
             timing: .nextRenewal,
             changeClass: judged.changeClass,
             hasSameDuration: judged.hasSameDuration,
-            catalogueVersion: judged.version,
+            catalogVersion: judged.version,
             offerType: wish.offerType,
             refundsPrevious: false,
             isUndated: wish.isUndated,
@@ -177,21 +177,21 @@ struct PlanCourse {
     }
 }
 
-/// What the catalogue of an instant says of a change.
-struct CatalogueVerdict {
+/// What the catalog of an instant says of a change.
+struct CatalogVerdict {
     let changeClass: PlanChangeClass
     let hasSameDuration: Bool?
     let version: Int?
 
-    init(from: String, to: String, at instant: Instant, _ catalogues: CatalogueHistory) {
-        // Of one product only the way of paying changes, which no level of the catalogue judges.
+    init(from: String, to: String, at instant: Instant, _ catalogs: CatalogHistory) {
+        // Of one product only the way of paying changes, which no level of the catalog judges.
         guard byBytes(from, to) != nil else {
             (changeClass, hasSameDuration, version) = (.planChange, nil, nil)
             return
         }
-        changeClass = catalogues.change(from: from, to: to, at: instant)
-        hasSameDuration = catalogues.haveSameDuration(from, to, at: instant)
-        version = catalogues.version(at: instant)?.version
+        changeClass = catalogs.change(from: from, to: to, at: instant)
+        hasSameDuration = catalogs.haveSameDuration(from, to, at: instant)
+        version = catalogs.version(at: instant)?.version
     }
 }
 

@@ -1,10 +1,10 @@
 /// The table `plan_changes`: the rows of `PlanChanges`.
 struct PlanChangesProjection: Projection {
     let name = "plan_changes"
-    let version = 1
+    let version = 2
     let columns = [
         "from_product_id", "to_product_id", "requested_ms", "effective_ms", "withdrawn_ms",
-        "state", "timing", "class", "same_duration", "catalogue_version", "offer_type",
+        "state", "timing", "class", "same_duration", "catalog_version", "offer_type",
         "refunds_previous", "is_undated", "from_billing_plan_type", "to_billing_plan_type",
         "estimated_refund_milliunits", "estimated_refund_currency",
     ]
@@ -31,7 +31,7 @@ struct PlanChangesProjection: Projection {
                     "plan-change-class-changed",
                     "class",
                     "same_duration",
-                    "catalogue_version"
+                    "catalog_version"
                 ),
                 .init("product-changed", "from_product_id", "to_product_id"),
                 .init(
@@ -47,6 +47,6 @@ struct PlanChangesProjection: Projection {
 
     func rows(of timeline: Timeline, in context: FoldContext) -> [ProjectionRow] {
         var writer = RowWriter()
-        return PlanChanges(timeline, context.catalogues).rows.map { $0.row(&writer) }
+        return PlanChanges(timeline, context.catalogs).rows.map { $0.row(&writer) }
     }
 }

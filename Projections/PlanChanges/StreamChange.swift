@@ -15,12 +15,12 @@ public struct StreamChange: Hashable, Sendable {
     public let effective: Instant
     /// Where the one stood just before: in billing retry, expired or revoked.
     public let previousStatus: SubscriptionStatus
-    /// What the change is by the levels of the catalogue.
+    /// What the change is by the levels of the catalog.
     public let changeClass: PlanChangeClass
-    /// Whether both products have periods of one length; nil where the catalogue does not know.
+    /// Whether both products have periods of one length; nil where the catalog does not know.
     public let hasSameDuration: Bool?
-    /// The version of the catalogue that judged; nil where there is none.
-    public let catalogueVersion: Int?
+    /// The version of the catalog that judged; nil where there is none.
+    public let catalogVersion: Int?
     /// The events that caused it: of both subscriptions, ascending, each once.
     public let positions: [Position]
 }
@@ -30,20 +30,20 @@ extension PlanChanges {
     /// same group, by their instant, then by subscription.
     ///
     /// A subscription of the group that runs in parallel excludes them (app-store.md §G-36), and so
-    /// does a group that neither Apple nor the catalogue names.
+    /// does a group that neither Apple nor the catalog names.
     ///
     /// - Parameters:
     ///   - timelines: All subscriptions of the customer, in any order; each at most once.
-    ///   - catalogues: Judge the changes, and name the group where Apple did not.
+    ///   - catalogs: Judge the changes, and name the group where Apple did not.
     /// - Returns: At most one change a subscription: the one it began with.
     public static func acrossStreams(
         _ timelines: [Timeline],
-        _ catalogues: CatalogueHistory
+        _ catalogs: CatalogHistory
     ) -> [StreamChange] {
         let known = timelines.sorted { $0.stream < $1.stream }
             .filter { !$0.purchases.isEmpty }
             .map { RunningStream($0) }
-        return known.compactMap { $0.change(from: known, catalogues) }.sorted { left, right in
+        return known.compactMap { $0.change(from: known, catalogs) }.sorted { left, right in
             left.effective != right.effective
                 ? left.effective < right.effective : left.to < right.to
         }
@@ -63,16 +63,16 @@ private struct RunningStream {
     }
 
     // The one that ended last before this one began is the one that was left.
-    func change(from others: [RunningStream], _ catalogues: CatalogueHistory) -> StreamChange? {
+    func change(from others: [RunningStream], _ catalogs: CatalogHistory) -> StreamChange? {
         guard let new = timeline.purchases.first,
-            let group = catalogues.group(of: new)
+            let group = catalogs.group(of: new)
         else { return nil }
         let before = Instant(milliseconds: new.purchaseDate.milliseconds - 1)
         var left: (stream: RunningStream, old: Purchase, status: SubscriptionStatus)?
         var leftEnd: Instant?
         for other in others where other.isCandidate(for: timeline.stream) {
             let old = other.timeline.purchases.last { $0.purchaseDate < new.purchaseDate }
-            guard let old, let theirs = catalogues.group(of: old), byBytes(group, theirs) == nil
+            guard let old, let theirs = catalogs.group(of: old), byBytes(group, theirs) == nil
             else { continue }
             // Where Apple fell silent before the announced end, it ended.
             let status = other.states.state(at: before)?.status ?? .expired
@@ -84,7 +84,7 @@ private struct RunningStream {
         guard let left, !left.old.productId.isEmpty, !new.productId.isEmpty,
             byBytes(left.old.productId, new.productId) != nil
         else { return nil }
-        return change(from: left.stream, left.old, left.status, to: new, catalogues)
+        return change(from: left.stream, left.old, left.status, to: new, catalogs)
     }
 
     private func isCandidate(for stream: StreamID) -> Bool {
@@ -96,13 +96,13 @@ private struct RunningStream {
         _ old: Purchase,
         _ status: SubscriptionStatus,
         to new: Purchase,
-        _ catalogues: CatalogueHistory
+        _ catalogs: CatalogHistory
     ) -> StreamChange {
-        let judged = CatalogueVerdict(
+        let judged = CatalogVerdict(
             from: old.productId,
             to: new.productId,
             at: new.purchaseDate,
-            catalogues
+            catalogs
         )
         let positions = [
             Position(lane: left.timeline.lane, offset: old.datesOffset),
@@ -117,14 +117,14 @@ private struct RunningStream {
             previousStatus: status,
             changeClass: judged.changeClass,
             hasSameDuration: judged.hasSameDuration,
-            catalogueVersion: judged.version,
+            catalogVersion: judged.version,
             positions: positions.first == positions.last
                 ? Array(positions.prefix(1)) : positions
         )
     }
 }
 
-extension CatalogueHistory {
+extension CatalogHistory {
     fileprivate func group(of purchase: Purchase) -> String? {
         if case .value(.text(let group)) = purchase.assertions.state(
             of: .subscriptionGroupIdentifier

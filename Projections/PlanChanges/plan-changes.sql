@@ -14,7 +14,7 @@ CREATE TABLE {{schema}}.plan_changes (
     timing                  text COLLATE "C" NOT NULL,
     class                   text COLLATE "C" NOT NULL,
     same_duration           boolean          NULL,
-    catalogue_version       integer          NULL,
+    catalog_version       integer          NULL,
     offer_type              bigint           NULL,
     refunds_previous        boolean          NOT NULL,
     is_undated              boolean          NOT NULL,
@@ -64,11 +64,11 @@ COMMENT ON COLUMN {{schema}}.plan_changes.state IS
 COMMENT ON COLUMN {{schema}}.plan_changes.timing IS
     'now (inside the old period, or in the grace or billing retry after it), next_renewal, or resubscribe (after a lapse).';
 COMMENT ON COLUMN {{schema}}.plan_changes.class IS
-    'upgrade, downgrade or crossgrade by the levels of the catalogue; plan_change where it does not know them.';
+    'upgrade, downgrade or crossgrade by the levels of the catalog; plan_change where it does not know them.';
 COMMENT ON COLUMN {{schema}}.plan_changes.same_duration IS
-    'Whether both products have periods of one length; NULL where the catalogue does not know.';
-COMMENT ON COLUMN {{schema}}.plan_changes.catalogue_version IS
-    'Version of the catalogue that judged; NULL where there is none.';
+    'Whether both products have periods of one length; NULL where the catalog does not know.';
+COMMENT ON COLUMN {{schema}}.plan_changes.catalog_version IS
+    'Version of the catalog that judged; NULL where there is none.';
 COMMENT ON COLUMN {{schema}}.plan_changes.offer_type IS
     'Apple''s offerType of the new purchase, or of the wish; NULL for the standard price.';
 COMMENT ON COLUMN {{schema}}.plan_changes.refunds_previous IS

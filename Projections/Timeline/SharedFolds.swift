@@ -20,7 +20,7 @@ final class SharedFolds: Sendable {
         var continuity: Continuity?
         var states: [RenewalState]?
         var refunds: [RefundCase]?
-        var changes: (catalogues: CatalogueHistory, rows: [PlanChange])?
+        var changes: (catalogs: CatalogHistory, rows: [PlanChange])?
     }
 
     private let kept = Mutex(Kept())

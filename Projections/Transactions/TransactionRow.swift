@@ -34,15 +34,15 @@ public struct TransactionRow: Hashable, Sendable {
         public let appAccountToken: String?
     }
 
-    /// What was bought; of the catalogue that held when it began.
+    /// What was bought; of the catalog that held when it began.
     public struct Product: Hashable, Sendable {
         /// The product; empty where no format said it.
         public let productId: String
-        /// The length of a period at the standard price; nil where the catalogue does not know.
+        /// The length of a period at the standard price; nil where the catalog does not know.
         public let duration: SubscriptionPeriod?
         /// The group; nil if it was never stated.
         public let subscriptionGroupIdentifier: String?
-        /// The rank in it, 1 for the most service; nil where the catalogue does not know.
+        /// The rank in it, 1 for the most service; nil where the catalog does not know.
         public let groupLevel: Int?
     }
 

@@ -5,9 +5,9 @@ public struct TransactionRows: Sendable {
     /// One row a purchase, one-time purchases included, by start.
     public let rows: [TransactionRow]
 
-    /// The rows of a timeline, its products described by these catalogues.
-    public init(_ timeline: Timeline, _ catalogues: CatalogueHistory) {
-        let course = TransactionCourse(timeline, catalogues)
+    /// The rows of a timeline, its products described by these catalogs.
+    public init(_ timeline: Timeline, _ catalogs: CatalogHistory) {
+        let course = TransactionCourse(timeline, catalogs)
         var rows: [TransactionRow] = []
         rows.reserveCapacity(timeline.purchases.count + timeline.oneTimePurchases.count)
         var before: TransactionCourse.Predecessor?
@@ -33,7 +33,7 @@ public struct TransactionRows: Sendable {
 /// What the rows of one timeline share.
 private struct TransactionCourse {
     let timeline: Timeline
-    let catalogues: CatalogueHistory
+    let catalogs: CatalogHistory
     let continuity: Continuity
     let cuts: [Cut?]
     let graces: GracePeriods?
@@ -42,9 +42,9 @@ private struct TransactionCourse {
     let refunds: [RefundCase?]
     let oneTimeRefunds: [RefundCase?]
 
-    init(_ timeline: Timeline, _ catalogues: CatalogueHistory) {
+    init(_ timeline: Timeline, _ catalogs: CatalogHistory) {
         self.timeline = timeline
-        self.catalogues = catalogues
+        self.catalogs = catalogs
         continuity = timeline.asAppleDid.continuity
         cuts = timeline.cuts
         graces = timeline.graces
@@ -172,7 +172,7 @@ extension TransactionCourse {
         of purchase: Purchase,
         _ citations: inout Citations
     ) -> TransactionRow.Product {
-        let sold = catalogues.version(at: purchase.purchaseDate)?
+        let sold = catalogs.version(at: purchase.purchaseDate)?
             .subscription(purchase.productId)
         return TransactionRow.Product(
             productId: purchase.productId,
@@ -274,7 +274,7 @@ extension TransactionCourse {
         if let before, !before.productId.isEmpty, !purchase.productId.isEmpty,
             byBytes(before.productId, purchase.productId) != nil
         {
-            change = catalogues.change(
+            change = catalogs.change(
                 from: before.productId,
                 to: purchase.productId,
                 at: purchase.purchaseDate

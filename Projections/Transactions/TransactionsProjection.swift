@@ -98,7 +98,7 @@ struct TransactionsProjection: Projection {
 
     func rows(of timeline: Timeline, in context: FoldContext) -> [ProjectionRow] {
         var writer = RowWriter()
-        return TransactionRows(timeline.under(context.policy), context.catalogues).rows.map {
+        return TransactionRows(timeline.under(context.policy), context.catalogs).rows.map {
             $0.row(&writer)
         }
     }

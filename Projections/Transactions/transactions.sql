@@ -77,11 +77,11 @@ COMMENT ON COLUMN {{schema}}.transactions.web_order_line_item_id IS
 COMMENT ON COLUMN {{schema}}.transactions.product_identifier IS
     'The product that was bought; empty where no format said it.';
 COMMENT ON COLUMN {{schema}}.transactions.product_duration IS
-    'Length of a period at the standard price, ISO 8601, not that of a trial; NULL where the catalogue does not know.';
+    'Length of a period at the standard price, ISO 8601, not that of a trial; NULL where the catalog does not know.';
 COMMENT ON COLUMN {{schema}}.transactions.subscription_group_identifier IS
-    'The group, as Apple said it, else the catalogue; NULL where neither did.';
+    'The group, as Apple said it, else the catalog; NULL where neither did.';
 COMMENT ON COLUMN {{schema}}.transactions.group_level IS
-    'Rank in the group, 1 for the most service; NULL where the catalogue does not know.';
+    'Rank in the group, 1 for the most service; NULL where the catalog does not know.';
 COMMENT ON COLUMN {{schema}}.transactions.start_time IS
     'Start of the purchase, in whole seconds.';
 COMMENT ON COLUMN {{schema}}.transactions.end_time IS

@@ -45,11 +45,11 @@ private struct CustomerDraft {
         let lives: [SubscriptionLife]
         switch situation {
         case .twoGroups:
-            lives = [drawn(0, SimulatedCatalogue.lumen), drawn(1, SimulatedCatalogue.atlas)]
+            lives = [drawn(0, SimulatedCatalog.lumen), drawn(1, SimulatedCatalog.atlas)]
         case .familyMember:
             lives = [
-                drawn(0, SimulatedCatalogue.atlas),
-                drawn(1, SimulatedCatalogue.lumen, isFamilyShared: true),
+                drawn(0, SimulatedCatalog.atlas),
+                drawn(1, SimulatedCatalog.lumen, isFamilyShared: true),
             ]
         case .secondStream: lives = secondStream()
         case .changedToken: lives = [changedToken()]
@@ -89,7 +89,7 @@ private struct CustomerDraft {
 
     // F-800210: another plan bought while the old one is in retry, which is given up on day 60.
     private mutating func secondStream() -> [SubscriptionLife] {
-        let (monthly, pro) = (SimulatedCatalogue.lumen[2], SimulatedCatalogue.lumen[0])
+        let (monthly, pro) = (SimulatedCatalog.lumen[2], SimulatedCatalog.lumen[0])
         let start = start()
         let end = SimulatedCalendar.end(of: .months(1), from: start, billingDay: 15)
         let bought = end.adding(generator.integer(in: 3600...864_000) * SimulatedCalendar.second)
@@ -120,7 +120,7 @@ private struct CustomerDraft {
         return life(
             identity(0),
             [
-                .subscribe(SimulatedCatalogue.lumen[2], offer: nil, at: start),
+                .subscribe(SimulatedCatalog.lumen[2], offer: nil, at: start),
                 .setAppAccountToken(otherToken, at: start.adding(10 * SimulatedCalendar.day)),
                 .renew(at: end.adding(-SimulatedCalendar.hour)),
             ]
@@ -134,7 +134,7 @@ private struct CustomerDraft {
         let life = life(
             identity(0),
             [
-                .subscribe(SimulatedCatalogue.lumen[2], offer: nil, at: start),
+                .subscribe(SimulatedCatalog.lumen[2], offer: nil, at: start),
                 .restore(at: restoredAt), .renew(at: end),
             ]
         )

@@ -37,7 +37,7 @@ public struct EventLogError: Error, Sendable {
         /// The clocks of this machine, of the server and of the newest commit are too far apart.
         case clockSkew = "clock-skew"
         /// Another import took the number of a version of the catalog.
-        case catalogueTaken = "catalog-taken"
+        case catalogTaken = "catalog-taken"
         /// More facts came in one payload than a commit can take.
         case tooManyFacts = "too-many-facts"
         /// A look-up leads to more subscriptions than one answer takes.

@@ -18,8 +18,8 @@ extension Projector {
         public let isCurrent: Bool
         /// Whether this program has a projection of that name at all.
         public let isKnown: Bool
-        /// Newest version of the catalogue that the fold knew; 0 for none.
-        public let catalogueVersion: Int
+        /// Newest version of the catalog that the fold knew; 0 for none.
+        public let catalogVersion: Int
         /// The policy of a what-if; nil for the one that holds.
         public let policy: String?
         /// Newest event of each lane that is in it; lanes without events are left out.
@@ -148,7 +148,7 @@ extension Projector {
             version: first.version,
             isCurrent: projections.contains { first.isMade(by: $0) },
             isKnown: retired(among: [first.name]).isEmpty,
-            catalogueVersion: first.catalogueVersion,
+            catalogVersion: first.catalogVersion,
             policy: first.policy,
             positions: Dictionary(uniqueKeysWithValues: offsets),
             lag: parts.reduce(0) { $0 + (heads[$1.lane]?.offset ?? 0) - $1.head.offset },

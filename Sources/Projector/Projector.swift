@@ -13,7 +13,7 @@ public struct Projector: Sendable {
     let log: EventLog
     let settings: ConnectionSettings
     let projections: [any Projection]
-    /// What folds may know now, asked for anew wherever something begins or goes on: a catalogue
+    /// What folds may know now, asked for anew wherever something begins or goes on: a catalog
     /// may have been imported.
     let context: @Sendable () async throws -> FoldContext
 
@@ -96,19 +96,19 @@ public struct Projector: Sendable {
 }
 
 extension Projector {
-    /// What to say where live tables know less of the catalogue than there is; nil where all know
+    /// What to say where live tables know less of the catalog than there is; nil where all know
     /// it.
     static func behind(_ versions: [Int], _ newest: FoldContext) -> String? {
-        let imported = newest.catalogues.newestVersion
+        let imported = newest.catalogs.newestVersion
         guard let oldest = versions.min(), oldest < imported else { return nil }
-        return "the live tables know the catalogue up to version \(oldest), and version "
-            + "\(imported) was imported since; `subledger rebuild --diff` shows what it changes"
+        return "the live tables know the catalog up to version \(oldest), and version "
+            + "\(imported) was imported since; `subledger tables diff` shows what it changes"
     }
 }
 
 extension FoldContext {
-    /// The same, as it was when that version of the catalogue was the newest.
-    func knowing(catalogue version: Int) -> FoldContext {
-        FoldContext(catalogues: catalogues.imported(through: version), policy: policy)
+    /// The same, as it was when that version of the catalog was the newest.
+    func knowing(catalog version: Int) -> FoldContext {
+        FoldContext(catalogs: catalogs.imported(through: version), policy: policy)
     }
 }

@@ -5,7 +5,7 @@ public import Projections
 /// A policy to be judged before it is adopted: a JSON object of a few members, all optional.
 ///
 /// `graceCounts`, `familyCounts` and `reversalIsRetroactive` are true or false (see
-/// `AccessPolicy`), `catalogueVersion` is the last version of the catalogue that counts, 0 for
+/// `AccessPolicy`), `catalogVersion` is the last version of the catalog that counts, 0 for
 /// none. What is left out is as it is without a policy.
 public struct PolicyDocument: Codable, Hashable, Sendable {
     /// Whether billing grace is access; nil for what holds without a policy.
@@ -15,8 +15,8 @@ public struct PolicyDocument: Codable, Hashable, Sendable {
     /// Whether a reversed refund gives access back as if it had never been; nil for what holds
     /// without a policy.
     public var reversalIsRetroactive: Bool?
-    /// The last version of the catalogue that counts, in the order of imports; nil for all.
-    public var catalogueVersion: Int?
+    /// The last version of the catalog that counts, in the order of imports; nil for all.
+    public var catalogVersion: Int?
 
     /// Longest document, in bytes: far above any with these members, far below trouble.
     public static let byteCountMax = 65_536
@@ -85,7 +85,7 @@ public struct PolicyDocument: Codable, Hashable, Sendable {
         graceCounts = try value(.graceCounts, "true or false")
         familyCounts = try value(.familyCounts, "true or false")
         reversalIsRetroactive = try value(.reversalIsRetroactive, "true or false")
-        catalogueVersion = try value(.catalogueVersion, "the number of a version, or 0 for none")
+        catalogVersion = try value(.catalogVersion, "the number of a version, or 0 for none")
     }
 
     /// Writes the members that are set.
@@ -94,11 +94,11 @@ public struct PolicyDocument: Codable, Hashable, Sendable {
         try members.encodeIfPresent(graceCounts, forKey: .graceCounts)
         try members.encodeIfPresent(familyCounts, forKey: .familyCounts)
         try members.encodeIfPresent(reversalIsRetroactive, forKey: .reversalIsRetroactive)
-        try members.encodeIfPresent(catalogueVersion, forKey: .catalogueVersion)
+        try members.encodeIfPresent(catalogVersion, forKey: .catalogVersion)
     }
 
     private enum Member: String, CodingKey, CaseIterable {
-        case graceCounts, familyCounts, reversalIsRetroactive, catalogueVersion
+        case graceCounts, familyCounts, reversalIsRetroactive, catalogVersion
     }
 
     private struct MemberName: CodingKey {
@@ -124,37 +124,37 @@ extension PolicyDocument {
 
     /// What folds may know by it.
     ///
-    /// - Parameter catalogues: Every version that was imported.
+    /// - Parameter catalogs: Every version that was imported.
     /// - Returns: The policy, and the versions that count by it.
-    /// - Throws: `unknownCatalogue` for a version that was not.
-    public func context(_ catalogues: CatalogueHistory) throws(PolicyError) -> FoldContext {
-        FoldContext(catalogues: try chosen(of: catalogues), policy: policy)
+    /// - Throws: `unknownCatalog` for a version that was not.
+    public func context(_ catalogs: CatalogHistory) throws(PolicyError) -> FoldContext {
+        FoldContext(catalogs: try chosen(of: catalogs), policy: policy)
     }
 
     /// The policy in words that say the same again, whatever a later version takes for granted:
-    /// every member, in one order, without spaces; `catalogueVersion` only where it is set.
+    /// every member, in one order, without spaces; `catalogVersion` only where it is set.
     public var canonicalText: String {
         let policy = policy
-        let version = catalogueVersion.map { "\"catalogueVersion\":\($0)," } ?? ""
+        let version = catalogVersion.map { "\"catalogVersion\":\($0)," } ?? ""
         return "{\(version)\"familyCounts\":\(policy.familyGivesAccess),"
             + "\"graceCounts\":\(policy.graceGivesAccess),"
             + "\"reversalIsRetroactive\":\(policy.reversalIsRetroactive)}"
     }
 
-    private func chosen(of catalogues: CatalogueHistory) throws(PolicyError) -> CatalogueHistory {
-        guard let version = catalogueVersion else { return catalogues }
-        let isThere = version == 0 || catalogues.versions.contains { $0.version == version }
+    private func chosen(of catalogs: CatalogHistory) throws(PolicyError) -> CatalogHistory {
+        guard let version = catalogVersion else { return catalogs }
+        let isThere = version == 0 || catalogs.versions.contains { $0.version == version }
         guard isThere else {
-            let newest = catalogues.newestVersion
+            let newest = catalogs.newestVersion
             throw PolicyError(
-                .unknownCatalogue,
-                "the policy names version \(version) of the catalogue; "
+                .unknownCatalog,
+                "the policy names version \(version) of the catalog; "
                     + (newest == 0
                         ? "none was imported, so that it can only be 0, for none"
                         : "the newest is \(newest), and 0 stands for none")
                     + "; see `subledger catalog list`"
             )
         }
-        return catalogues.imported(through: version)
+        return catalogs.imported(through: version)
     }
 }

@@ -17,8 +17,8 @@ public struct PolicyError: Error, Hashable, Sendable {
         case malformed
         /// It is larger than any policy.
         case tooLarge = "too-large"
-        /// It names a version of the catalogue that was never imported.
-        case unknownCatalogue = "unknown-catalogue"
+        /// It names a version of the catalog that was never imported.
+        case unknownCatalog = "unknown-catalog"
     }
 
     init(_ code: Code, _ message: String) {

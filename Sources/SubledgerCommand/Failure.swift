@@ -1,6 +1,6 @@
 import AppStore
 import ArgumentParser
-import Catalogue
+import Catalog
 import EventLog
 import Foundation
 import Postgres
@@ -44,7 +44,7 @@ struct Failure: Error {
         case let error as EventLogError: end(exitCode(of: error.code), error.description)
         case let error as ProjectorError: end(exitCode(of: error.code), error.description)
         case let error as Rejection: end(Exit.badInput, error.message)
-        case let error as CatalogueError: end(exitCode(of: error.code), error.description)
+        case let error as CatalogError: end(exitCode(of: error.code), error.description)
         case let error as PolicyError: end(Exit.badInput, error.description)
         case let error as EmbeddedServerError: end(Exit.unavailable, error.description)
         case let error as PostgresError:
@@ -65,7 +65,7 @@ struct Failure: Error {
             Exit.configuration
         case .tableInUse: Exit.tryAgain
         case .permissionDenied: Exit.permission
-        case .databaseUnavailable, .catalogueTaken: Exit.unavailable
+        case .databaseUnavailable, .catalogTaken: Exit.unavailable
         case .queueFull: Exit.tryAgain
         case .malformedLog, .cursorNotOfLog, .cursorBeyondLog: Exit.mismatch
         case .tooManyFacts, .tooManyStreams, .sharedPayloads: Exit.badInput
@@ -73,7 +73,7 @@ struct Failure: Error {
         }
     }
 
-    private static func exitCode(of code: CatalogueError.Code) -> ExitCode {
+    private static func exitCode(of code: CatalogError.Code) -> ExitCode {
         code == .unreadableVersion ? Exit.mismatch : Exit.badInput
     }
 

@@ -20,17 +20,49 @@ struct SubledgerCommand: AsyncParsableCommand {
             78 configuration, 130 interrupted.
             """,
         version: "0.1.0",
-        subcommands: [
-            DemoCommand.self, MigrateCommand.self, IngestCommand.self, RebuildCommand.self,
-            FollowCommand.self, ProjectionsCommand.self,
-            CheckpointCommand.self, VerifyCommand.self, ExplainCommand.self, PeriodsCommand.self,
-            StateCommand.self,
-            ChangesCommand.self, RefundsCommand.self, HistoryCommand.self, BlameCommand.self,
-            DiffCommand.self, ReplayCommand.self, EventCommand.self, FeedCommand.self,
-            AccessCommand.self, EligibilityCommand.self, DueCommand.self, StreamsCommand.self,
-            CustomersCommand.self, EraseCommand.self, CatalogCommand.self, RejectionsCommand.self,
-            ReportCommand.self,
-            SimulateCommand.self, BenchCommand.self, DatabaseCommand.self,
+        groupedSubcommands: [
+            CommandGroup(
+                name: "Fill",
+                subcommands: [
+                    IngestCommand.self, MigrateCommand.self, CatalogCommand.self,
+                    RejectionsCommand.self,
+                ]
+            ),
+            CommandGroup(
+                name: "Ask",
+                subcommands: [
+                    AccessCommand.self, ExplainCommand.self, PeriodsCommand.self,
+                    StateCommand.self, ChangesCommand.self, RefundsCommand.self,
+                    EligibilityCommand.self, HistoryCommand.self, DiffCommand.self,
+                    ReplayCommand.self, BlameCommand.self, EventCommand.self, DueCommand.self,
+                    StreamsCommand.self,
+                ]
+            ),
+            CommandGroup(
+                name: "Customers",
+                subcommands: [CustomersCommand.self, EraseCommand.self]
+            ),
+            CommandGroup(
+                name: "Tables",
+                subcommands: [
+                    RebuildCommand.self, FollowCommand.self, TablesCommand.self,
+                ]
+            ),
+            CommandGroup(
+                name: "Prove",
+                subcommands: [VerifyCommand.self, CheckpointCommand.self]
+            ),
+            CommandGroup(
+                name: "Reports",
+                subcommands: [ReportCommand.self, FeedCommand.self]
+            ),
+            CommandGroup(
+                name: "Tools",
+                subcommands: [
+                    DemoCommand.self, DatabaseCommand.self, SimulateCommand.self,
+                    BenchCommand.self,
+                ]
+            ),
         ]
     )
 
@@ -45,7 +77,8 @@ struct SubledgerCommand: AsyncParsableCommand {
                 try command.run()
             }
         } catch {
-            Failure.exit(error, of: self)
+            let unknown = UnknownCommand.first(in: CommandLine.arguments.dropFirst(), of: self)
+            Failure.exit(unknown?.failure ?? error, of: self)
         }
     }
 }

@@ -4,11 +4,11 @@ import Testing
 
 /// A life written by hand, and its rows as text: one line each.
 struct ScriptedLife {
-    static let monthly = SimulatedCatalogue.lumen[2]
-    static let students = SimulatedCatalogue.lumen[3]
-    static let proMonthly = SimulatedCatalogue.lumen[0]
-    static let yearly = SimulatedCatalogue.lumen[4]
-    static let weekly = SimulatedCatalogue.lumen[5]
+    static let monthly = SimulatedCatalog.lumen[2]
+    static let students = SimulatedCatalog.lumen[3]
+    static let proMonthly = SimulatedCatalog.lumen[0]
+    static let yearly = SimulatedCatalog.lumen[4]
+    static let weekly = SimulatedCatalog.lumen[5]
 
     let life: SubscriptionLife
 

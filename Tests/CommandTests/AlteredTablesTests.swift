@@ -3,7 +3,7 @@ import Postgres
 import TestSupport
 import Testing
 
-/// Live tables and views that somebody has altered by hand: told by `rebuild --check`, and set
+/// Live tables and views that somebody has altered by hand: told by `tables check`, and set
 /// right by what it says.
 @Suite(.enabled { await TestServer.isAvailable })
 struct AlteredTablesTests {
@@ -16,21 +16,21 @@ struct AlteredTablesTests {
             let rows = try await settings.number("SELECT count(*) FROM projection.refunds")
             try await settings.meddle(alteration.sql)
 
-            let check = try await command.run("rebuild", "--check")
+            let check = try await command.run("tables", "check")
             #expect(check.code == 3, "\(check.errors)")
             for word in [alteration.words, "`subledger rebuild refunds`"] {
                 #expect(check.errors.contains(word), "\(word): \(check.errors)")
             }
             #expect(!check.output.contains("is new"), "\(check.output)")
-            let document = try await command.json(Altered.self, exit: 3, "rebuild", "--check")
+            let document = try await command.json(Altered.self, exit: 3, "tables", "check")
             #expect(document.alterations.map(\.kind) == alteration.kinds)
             #expect(document.alterations.allSatisfy { $0.projection == "refunds" })
-            let listing = try await command.run("projections")
+            let listing = try await command.run("tables")
             let tells = listing.errors.contains("`subledger rebuild refunds`")
             // Which types the columns have only a rebuild knows.
             #expect(listing.code == 0 && tells == !alteration.isOfType, "\(listing.errors)")
 
-            let listed = try await command.json([Listed].self, "projections")
+            let listed = try await command.json([Listed].self, "tables")
             #expect(listed.filter { !$0.alterations.isEmpty }.count == (tells ? 1 : 0))
 
             if let next = alteration.next {
@@ -40,7 +40,7 @@ struct AlteredTablesTests {
                 try await settings.meddle(next)
             }
             try await command.expect(0, "rebuild", "refunds", "--quiet")
-            let healed = try await command.run("rebuild", "--check")
+            let healed = try await command.run("tables", "check")
             #expect(healed.code == 0, "\(healed.errors)")
             let shown = "SET ROLE ledger_reader; SELECT count(*) FROM projection.refunds"
             try await settings.meddle(shown)
@@ -58,7 +58,7 @@ struct AlteredTablesTests {
             let folder = try TestFolder()
             let page = folder.path(of: "page.html")
             let ending = try await command.run(
-                ["rebuild", "--check", "--quiet", "--html", page]
+                ["tables", "check", "--quiet", "--html", page]
             )
             let line = try #require(
                 ending.output.split(separator: "\n").first { $0.contains("refunds") }
@@ -70,11 +70,11 @@ struct AlteredTablesTests {
 
             // The next one must not take the name of what is only listed.
             try await settings.meddle("DROP SCHEMA projection_1 CASCADE")
-            let document = try await command.json(Altered.self, exit: 3, "rebuild", "--check")
+            let document = try await command.json(Altered.self, exit: 3, "tables", "check")
             #expect(document.alterations.map(\.kind) == Array(repeating: "tableMissing", count: 6))
             #expect(!document.equal)
             try await command.expect(0, "rebuild", "--quiet")
-            try await command.expect(0, "rebuild", "--check", "--quiet")
+            try await command.expect(0, "tables", "check", "--quiet")
         }
     }
 }

@@ -55,7 +55,7 @@ struct CatalogTests {
     }
 
     private struct Shown: Decodable {
-        struct Catalogue: Decodable {
+        struct Catalog: Decodable {
             struct Subscription: Decodable {
                 let productId: String
                 let level: Int
@@ -64,7 +64,7 @@ struct CatalogTests {
             let subscriptions: [Subscription]
         }
         let version: Int
-        let catalogue: Catalogue
+        let catalog: Catalog
         let changes: [Change]
     }
 
@@ -74,7 +74,7 @@ struct CatalogTests {
     /// The simulator's file, and the same with one level, one period and one product changed.
     private func files(_ folder: TestFolder) async throws -> (first: String, second: String) {
         let simulation = try await Simulation.shared
-        let first = "\(simulation.payloads)/catalogue.storekit"
+        let first = "\(simulation.payloads)/catalog.storekit"
         let text = try String(contentsOfFile: first, encoding: .utf8)
         let changed = text.replacing("lumen.credits.100", with: "lumen.credits.500")
             .replacing(
@@ -84,7 +84,7 @@ struct CatalogTests {
         return (first, try folder.write("plans.storekit", changed.utf8))
     }
 
-    @Test func `a catalogue goes in, and its versions come out`() async throws {
+    @Test func `a catalog goes in, and its versions come out`() async throws {
         let folder = try TestFolder()
         let (first, second) = try await files(folder)
         try await withLedger { command, settings in
@@ -144,7 +144,7 @@ struct CatalogTests {
         let newest = try await command.json(Shown.self, "catalog", "show")
         #expect(newest.version == 2)
         let plus = try #require(
-            newest.catalogue.subscriptions.first { $0.productId == Self.plus }
+            newest.catalog.subscriptions.first { $0.productId == Self.plus }
         )
         #expect(plus.level == 2 && plus.duration == "P1W")
         let old = try await command.json(Shown.self, "catalog", "show", "--version", "1")
@@ -198,7 +198,7 @@ struct CatalogTests {
         let cases: [(path: String, code: Int32, words: [String])] = [
             (folder.path(of: "absent"), 66, ["absent"]), (folder.path, 66, ["cannot be read"]),
             (twice, 65, ["app.a", "products[0]", "products[1]", "[duplicate-product]"]),
-            (other, 65, ["other.json", "expected a .storekit", "[not-a-catalogue]"]),
+            (other, 65, ["other.json", "expected a .storekit", "[not-a-catalog]"]),
         ]
         for (path, code, words) in cases {
             let ending = try await command.run("catalog", "import", path)

@@ -51,7 +51,7 @@ struct ComparedBuildsTests {
             #expect(standing.heads.map(\.commit) == [head.commit])
             #expect(comparison.madeAt > 1_700_000_000_000)
             for table in document.projections {
-                #expect(table.oldCatalogueVersion == 0 && table.newCatalogueVersion == 0)
+                #expect(table.oldCatalogVersion == 0 && table.newCatalogVersion == 0)
             }
 
             let position = "#\(head.offset) (commit \(head.commit), \(head.digest.prefix(12))"
@@ -61,8 +61,8 @@ struct ComparedBuildsTests {
             let html = try String(contentsOfFile: page, encoding: .utf8)
             for word in [
                 "rebuild --with", words.replacing("\"", with: "&quot;"), "schema next", position,
-                ledger, "by the adopted policy", "<dt>fold version</dt><dd>1</dd>",
-                "<dt>catalogue</dt><dd>none</dd>", "<dt>made</dt><dd>20",
+                ledger, "by the adopted policy", "<dt>fold version</dt><dd>1 (active_periods",
+                "<dt>catalog</dt><dd>none</dd>", "<dt>made</dt><dd>20",
             ] { #expect(html.contains(word), "\(word)") }
         }
     }
@@ -72,46 +72,46 @@ struct ComparedBuildsTests {
             try await command.expect(0, "rebuild", "--quiet")
             let document = try await command.json(
                 Report.self,
-                "rebuild",
-                "--diff",
+                "tables",
+                "diff",
                 "--promote",
                 "--quiet"
             )
             #expect(document.equal && document.comparison.kind == "diff")
             let names = document.projections.map(\.name)
             #expect(try #require(document.promotion).promoted.map(\.name) == names)
-            let alone = try await command.json(Report.self, "rebuild", "--diff", "--quiet")
+            let alone = try await command.json(Report.self, "tables", "diff", "--quiet")
             #expect(alone.promotion == nil)
         }
     }
 
-    @Test func `versions of the catalogue stand beside each table, the old and the new`()
+    @Test func `versions of the catalog stand beside each table, the old and the new`()
         async throws
     {
         try await withSimulatedLedger { command, _ in
             let folder = try TestFolder()
             let page = folder.path(of: "page.html")
             try await command.expect(0, "rebuild", "--quiet")
-            let file = try await Simulation.shared.payloads + "/catalogue.storekit"
+            let file = try await Simulation.shared.payloads + "/catalog.storekit"
             try await command.expect(0, "catalog", "import", file, "--quiet")
             let text = try await command.expect(
                 0,
-                ["rebuild", "--diff", "--quiet", "--html", page]
+                ["tables", "diff", "--quiet", "--html", page]
             )
-            #expect(text.contains("catalogue  none -> 1"), "\(text.prefix(600))")
+            #expect(text.contains("catalog  none -> 1"), "\(text.prefix(600))")
             let html = try String(contentsOfFile: page, encoding: .utf8)
-            #expect(html.contains("<dt>catalogue</dt><dd>none → 1</dd>"))
+            #expect(html.contains("<dt>catalog</dt><dd>none → 1</dd>"))
             // A check rebuilds with what the live tables know.
-            let check = try await command.json(Report.self, "rebuild", "--check", "--quiet")
+            let check = try await command.json(Report.self, "tables", "check", "--quiet")
             #expect(check.comparison.kind == "check" && check.comparison.policy == nil)
             for table in check.projections {
-                #expect(table.oldCatalogueVersion == 0 && table.newCatalogueVersion == 0)
+                #expect(table.oldCatalogVersion == 0 && table.newCatalogVersion == 0)
             }
-            let difference = try await command.json(Report.self, "rebuild", "--diff", "--quiet")
+            let difference = try await command.json(Report.self, "tables", "diff", "--quiet")
             for table in difference.projections {
-                #expect(table.oldCatalogueVersion == 0 && table.newCatalogueVersion == 1)
+                #expect(table.oldCatalogVersion == 0 && table.newCatalogVersion == 1)
             }
-            // What a catalogue changes is the class of a plan change, and no access.
+            // What a catalog changes is the class of a plan change, and no access.
             let sample = try #require(
                 difference.samples.first { $0.explain.old.row?.projection == "plan_changes" }
             )
@@ -143,8 +143,8 @@ struct ComparedBuildsTests {
             let refunds = try await command.json(
                 Report.self,
                 exit: 3,
-                "rebuild",
-                "--check",
+                "tables",
+                "check",
                 "--quiet"
             )
             // The rebuilt table gives back what the live one forgot: less money.
@@ -160,8 +160,8 @@ struct ComparedBuildsTests {
             let both = try await command.json(
                 Report.self,
                 exit: 3,
-                "rebuild",
-                "--check",
+                "tables",
+                "check",
                 "--quiet"
             )
             #expect(!both.money.isEmpty && both.money.allSatisfy { $0.projection == "movements" })
@@ -170,7 +170,7 @@ struct ComparedBuildsTests {
             let page = folder.path(of: "page.html")
             let text = try await command.expect(
                 3,
-                ["rebuild", "--check", "--quiet", "--html", page]
+                ["tables", "check", "--quiet", "--html", page]
             )
             #expect(text.contains("  money (movements)  +"), "\(text.prefix(600))")
             #expect(text.contains("lost; another table's, not added"))
@@ -216,8 +216,8 @@ private struct Report: Decodable {
 
     struct Table: Decodable {
         let name: String
-        let oldCatalogueVersion: Int?
-        let newCatalogueVersion: Int?
+        let oldCatalogVersion: Int?
+        let newCatalogVersion: Int?
     }
 
     struct Sample: Decodable {

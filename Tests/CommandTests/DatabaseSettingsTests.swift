@@ -28,7 +28,7 @@ struct DatabaseSettingsTests {
             try await command.expect(0, "rebuild", "--quiet")
             try await command.expect(0, simulation.arguments + [simulation.payloads])
             try await command.expect(0, "follow", "--once", "--quiet")
-            try await command.expect(0, "rebuild", "--check", "--quiet")
+            try await command.expect(0, "tables", "check", "--quiet")
             try await command.expectSoundLog()
         }
     }
@@ -53,7 +53,7 @@ struct DatabaseSettingsTests {
             try await command.expect(0, simulation.arguments + [simulation.payloads])
             try await command.expect(0, "rebuild", "--quiet")
             try await command.expect(0, "follow", "--once", "--quiet")
-            try await command.expect(0, "rebuild", "--check", "--quiet")
+            try await command.expect(0, "tables", "check", "--quiet")
             try await command.expectSoundLog()
         }
     }

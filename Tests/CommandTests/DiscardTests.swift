@@ -3,12 +3,12 @@ import Postgres
 import TestSupport
 import Testing
 
-/// `rebuild --discard` after a rebuild that did not end.
+/// `tables discard` after a rebuild that did not end.
 @Suite(.enabled { await TestServer.isAvailable })
 struct DiscardTests {
-    @Test(arguments: [(["--into", "kept"], SIGKILL), (["--diff"], SIGINT)])
+    @Test(arguments: [(["rebuild", "--into", "kept"], SIGKILL), (["tables", "diff"], SIGINT)])
     func `what a rebuild that was ended has left is dropped, and told as dropped`(
-        options: [String],
+        arguments: [String],
         signal: Int32
     ) async throws {
         try await withSimulatedLedger { command, settings in
@@ -17,7 +17,7 @@ struct DiscardTests {
             // It has made its tables, and waits for the log.
             try await session.execute("BEGIN; LOCK TABLE ledger.event IN ACCESS EXCLUSIVE MODE")
             let program = try Program("subledger").start(
-                ["rebuild", "--quiet"] + options,
+                arguments + ["--quiet"],
                 environment: command.environment
             )
             while try await settings.number(DiscardTests.filling) == 0, program.isRunning {}
@@ -28,16 +28,16 @@ struct DiscardTests {
             let schema = try await settings.text(
                 "SELECT min(build_schema) FROM projection.ledger_projection WHERE state = 'filling'"
             )
-            let into = options.first == "--into" ? options : []
-            let ending = try await command.run(["rebuild", "--discard"] + into)
+            let into = arguments.contains("--into") ? ["--schema", "kept"] : []
+            let ending = try await command.run(["tables", "discard"] + into)
             #expect(ending.code == 0, "\(ending.errors)")
             #expect(ending.output.hasPrefix("dropped \(schema)"), "\(ending.output)")
             #expect(!ending.errors.contains("nothing was dropped"), "\(ending.errors)")
             #expect(try await settings.number(DiscardTests.filling) == 0)
             // Now there is nothing any more.
-            let again = try await command.run(["rebuild", "--discard"] + into)
+            let again = try await command.run(["tables", "discard"] + into)
             #expect(again.code == (into.isEmpty ? 0 : 64) && again.output.isEmpty)
-            try await command.expect(0, "rebuild", "--check", "--quiet")
+            try await command.expect(0, "tables", "check", "--quiet")
         }
     }
 

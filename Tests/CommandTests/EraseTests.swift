@@ -64,7 +64,7 @@ struct EraseTests {
                 #expect(!answer.contains("1970"), "\(answer)")
             }
             try await command.expect(0, "follow", "--once", "--quiet")
-            try await command.expect(0, "rebuild", "--check", "--quiet")
+            try await command.expect(0, "tables", "check", "--quiet")
             let history = try await command.expect(0, "history", id)
             #expect(history.contains("erased: the subscription"))
             #expect(history.contains("ticket 4711"))
@@ -80,7 +80,7 @@ struct EraseTests {
             #expect(explained.contains("erased: \(id) by event"), "\(explained)")
             let periods = try await command.run("periods", id)
             #expect(periods.errors.contains("ticket 4711"), "\(periods.errors)")
-            try await command.expect(0, "rebuild", "--check", "--quiet")
+            try await command.expect(0, "tables", "check", "--quiet")
             let twice = try await Self.erase(command, "subscription", id)
             #expect(twice.erasures.isEmpty)
         }

@@ -162,8 +162,8 @@ struct ErrorGalleryTests {
             try await settings.meddle(
                 "DROP VIEW projection.active_periods; CREATE TABLE projection.active_periods ()"
             )
-            for option in [[], ["--diff"]] {
-                let ending = try await command.run(["rebuild"] + option)
+            for arguments in [["rebuild"], ["tables", "diff"]] {
+                let ending = try await command.run(arguments)
                 #expect(ending.code == 69, "\(ending.errors)")
                 for word in ["projection.active_periods is something else", "Rename or drop"] {
                     #expect(ending.errors.contains(word), "\(ending.errors)")

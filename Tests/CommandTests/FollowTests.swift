@@ -79,7 +79,7 @@ struct FollowTests {
                     try await refuse(commands[1], "5", "names no offset of lane 1")
                     try await refuse(commands[1], "0:5", "name all 4, or an instant")
                 }
-                let tables = try await command.json([TableLine].self, "projections")
+                let tables = try await command.json([TableLine].self, "tables")
                 #expect(Set(tables.map(\.state)) == ["live"])
                 try await command.expect(
                     0,

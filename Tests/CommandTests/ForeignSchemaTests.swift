@@ -14,7 +14,7 @@ struct ForeignSchemaTests {
                 CREATE TABLE projection_2024.budget AS SELECT 1 AS number
                 """
             )
-            let ending = try await command.run("rebuild", "--discard")
+            let ending = try await command.run("tables", "discard")
             #expect(ending.code == 0, "\(ending.errors)")
             let left = "SELECT count(*) FROM pg_class WHERE relname = 'budget'"
             #expect(try await settings.number(left) == 1, "\(ending.errors)")

@@ -15,7 +15,7 @@ struct IngestTests {
             )
             let report = try JSONDecoder().decode(IngestDocument.self, from: Data(output.utf8))
             #expect(report.rejected == 0)
-            #expect(report.skipped == 2, "root.der and catalogue.storekit are no payloads")
+            #expect(report.skipped == 2, "root.der and catalog.storekit are no payloads")
             #expect(report.payloads == (try simulation.allPayloads().count))
             let truths = try String(contentsOfFile: simulation.truth, encoding: .utf8)
                 .split(separator: "\n")

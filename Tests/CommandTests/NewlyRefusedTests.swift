@@ -5,9 +5,9 @@ import Testing
 /// A subscription of which the live tables have rows, and that a rebuild cannot read any more.
 @Suite(.enabled { await TestServer.isAvailable })
 struct NewlyRefusedTests {
-    @Test(arguments: ["--check", "--diff"])
+    @Test(arguments: ["check", "diff"])
     func `it is shown as a difference and named, and does not end the comparison`(
-        option: String
+        verb: String
     ) async throws {
         try await withSimulatedLedger { command, settings in
             try await command.expect(0, "rebuild", "--quiet")
@@ -21,7 +21,7 @@ struct NewlyRefusedTests {
             try await settings.meddle(
                 "UPDATE ledger.event SET content = '\\x7f' WHERE lane_offset = \(offset)"
             )
-            let ending = try await command.run("rebuild", option, "--quiet")
+            let ending = try await command.run("tables", verb, "--quiet")
             #expect(ending.code == 3, "\(ending.errors)")
             #expect(ending.output.contains("1 changed"), "\(ending.errors)")
             for word in [id, "refused at #\(offset)"] {
@@ -30,8 +30,8 @@ struct NewlyRefusedTests {
             let document = try await command.json(
                 CheckDocument.self,
                 exit: 3,
-                "rebuild",
-                option,
+                "tables",
+                verb,
                 "--quiet"
             )
             #expect(!document.equal && document.refusals.changed.count == 6)

@@ -10,7 +10,7 @@ struct OutputTests {
             let stream = try #require(try await command.json([StreamLine].self, "streams").first)
             let id = "\(stream.originalTransactionId) --environment \(stream.environment)"
             for arguments in [
-                "feed", "rebuild --json", "rebuild", "follow --once --json", "projections",
+                "feed", "rebuild --json", "rebuild", "follow --once --json", "tables",
                 "verify", "streams", "streams --json", "history \(id)", "periods \(id) --json",
             ] {
                 let ending = try await shell("'$P' \(arguments) > /dev/full", command)
@@ -22,20 +22,20 @@ struct OutputTests {
             }
             let closed = try await shell("'$P' rebuild --json >&-", command)
             #expect(closed.code == 70 && closed.errors.contains("stdout cannot be written"))
-            try await command.expect(0, "rebuild", "--check", "--quiet")
+            try await command.expect(0, "tables", "check", "--quiet")
         }
     }
 
     @Test func `a reader that went away changes neither the work nor its exit code`() async throws {
         try await withSimulatedLedger { command, settings in
             for arguments in [
-                "rebuild --json", "rebuild --promote --diff", "streams", "verify", "feed",
+                "rebuild --json", "tables diff --promote", "streams", "verify", "feed",
             ] {
                 let ending = try await runUnread(arguments, command)
                 #expect(ending.code == 0 && !ending.wasKilled, "\(arguments): \(ending.errors)")
                 #expect(!ending.errors.contains("cannot be written"), "\(ending.errors)")
             }
-            try await command.expect(0, "rebuild", "--check", "--quiet")
+            try await command.expect(0, "tables", "check", "--quiet")
             try await settings.meddle(
                 "UPDATE ledger.commit SET digest = sha256('x') WHERE commit_no = 1"
             )
@@ -65,13 +65,13 @@ struct OutputTests {
                 (folder.path(of: "none/page.html"), "No such file or directory"),
                 ("/proc/page.html", ""),
             ] {
-                let ending = try await command.run("rebuild", "--check", "--quiet", "--html", path)
+                let ending = try await command.run("tables", "check", "--quiet", "--html", path)
                 #expect(ending.code == 70, "\(path): \(ending.errors)")
                 #expect(ending.output.isEmpty, "\(path)")
                 #expect(ending.errors.contains("\(path) cannot be written: \(reason)"))
             }
             let page = try folder.write("page.html", Array("old".utf8))
-            try await command.expect(0, "rebuild", "--check", "--quiet", "--html", page)
+            try await command.expect(0, "tables", "check", "--quiet", "--html", page)
             #expect(try String(contentsOfFile: page, encoding: .utf8).hasSuffix("</html>\n"))
             let files = try FileManager.default.contentsOfDirectory(atPath: folder.path)
             #expect(files == ["page.html"])
@@ -88,7 +88,7 @@ struct OutputTests {
             // Opened for both directions, so that nobody waits for a reader that never comes.
             let ending = try await shell(
                 "mkfifo '\(pipe)'; exec 3<> '\(pipe)'; cat <&3 > '\(copy)' & "
-                    + "'$P' rebuild --check --quiet --html '\(pipe)' 3<&-; code=$?; "
+                    + "'$P' tables check --quiet --html '\(pipe)' 3<&-; code=$?; "
                     + "[ -p '\(pipe)' ] || code=99; kill $!; wait; exit $code",
                 command
             )

@@ -15,13 +15,13 @@ struct OwnerWithViewsTests {
                 CREATE VIEW public.report AS SELECT * FROM projection.refunds
                 """
             )
-            try await command.expect(0, "rebuild", "--diff", "--quiet")
-            // schema/README.md: `rebuild --promote` needs ledger_projector, and no right to make
+            try await command.expect(0, "tables", "diff", "--quiet")
+            // schema/README.md: `tables promote` needs ledger_projector, and no right to make
             // schemas.
             let promoter = Command(
                 environment: command.environment.merging(["PGOPTIONS": "-c role=\(role)"]) { $1 }
             )
-            let ending = try await promoter.run("rebuild", "--promote", "--quiet")
+            let ending = try await promoter.run("tables", "promote", "--quiet")
             #expect(ending.code == 0, "\(ending.errors)")
             try await settings.meddle("DROP OWNED BY \(role); DROP ROLE \(role)")
         }
@@ -30,7 +30,7 @@ struct OwnerWithViewsTests {
     @Test func `tables that are not named stay in a schema beside`() async throws {
         try await withSimulatedLedger { command, settings in
             try await command.expect(0, "rebuild", "--into", "kept", "--quiet")
-            _ = try await command.run("rebuild", "--discard", "--into", "kept", "refunds")
+            _ = try await command.run("tables", "discard", "--schema", "kept", "refunds")
             let left =
                 "SELECT count(*) FROM pg_class WHERE relnamespace = to_regnamespace('kept')"
                 + " AND relkind = 'r' AND relname <> 'refunds'"

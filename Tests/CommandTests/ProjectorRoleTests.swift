@@ -60,9 +60,9 @@ struct ProjectorRoleTests {
             let projector = Command(settings.loggedIn(as: login))
             for arguments in [
                 ["rebuild", "--quiet"], ["follow", "--once", "--quiet"],
-                ["rebuild", "--diff", "--quiet"], ["rebuild", "--promote", "--quiet"],
-                ["rebuild", "--into", "kept", "--quiet"], ["rebuild", "--check", "--quiet"],
-                ["rebuild", "--discard", "--into", "kept", "--quiet"],
+                ["tables", "diff", "--quiet"], ["tables", "promote", "--quiet"],
+                ["rebuild", "--into", "kept", "--quiet"], ["tables", "check", "--quiet"],
+                ["tables", "discard", "--schema", "kept", "--quiet"],
             ] { try await projector.expect(0, arguments) }
             let owners = try await settings.text(
                 """

@@ -3,18 +3,18 @@ import Postgres
 import TestSupport
 import Testing
 
-/// What `rebuild --check` and its neighbours say of tables that are not as they should be.
+/// What `tables check` and its neighbours say of tables that are not as they should be.
 @Suite(.enabled { await TestServer.isAvailable })
 struct RebuildCheckTests {
     @Test func `a subscription that is refused as before is told, and is no difference`()
         async throws
     {
         try await Self.withRefusal { command, _ in
-            let check = try await command.run("rebuild", "--check")
+            let check = try await command.run("tables", "check")
             #expect(check.code == 0, "\(check.errors)")
             #expect(check.errors.contains("1 subscription"), "\(check.errors)")
             #expect(check.errors.contains("refused_stream"), "\(check.errors)")
-            let document = try await command.json(CheckDocument.self, "rebuild", "--check")
+            let document = try await command.json(CheckDocument.self, "tables", "check")
             #expect(document.equal && document.refusals.changed.isEmpty)
             #expect(document.refusals.same == 6)
             // Where a rebuild itself refuses something, its exit code says so as ever.
@@ -37,12 +37,12 @@ struct RebuildCheckTests {
                 "SELECT original_transaction_id FROM projection.refused_stream LIMIT 1"
             )
             try await settings.meddle(meddling)
-            let check = try await command.run("rebuild", "--check")
+            let check = try await command.run("tables", "check")
             #expect(check.code == 3, "\(check.errors)")
             let named = meddling.contains("INSERT") ? "4711" : id
             #expect(check.errors.contains("refunds"), "\(check.errors)")
             #expect(check.errors.contains(named), "\(check.errors)")
-            let document = try await command.json(CheckDocument.self, exit: 3, "rebuild", "--check")
+            let document = try await command.json(CheckDocument.self, exit: 3, "tables", "check")
             let changed = try #require(document.refusals.changed.first)
             #expect(document.refusals.changed.count == 1)
             #expect(changed.projection == "refunds" && changed.originalTransactionId == named)
@@ -51,7 +51,7 @@ struct RebuildCheckTests {
         }
     }
 
-    @Test(arguments: [["--diff"], ["--diff", "--promote"]])
+    @Test(arguments: [[], ["--promote"]])
     func `a subscription that is refused is told once`(options: [String]) async throws {
         try await Self.withRefusal { command, settings in
             // Of this table the comparison has nothing to say.
@@ -61,7 +61,7 @@ struct RebuildCheckTests {
                 DELETE FROM projection.ledger_projection WHERE name = 'refunds'
                 """
             )
-            let ending = try await command.run(["rebuild", "--quiet"] + options)
+            let ending = try await command.run(["tables", "diff", "--quiet"] + options)
             #expect(ending.code == 3, "\(ending.errors)")
             let lines = ending.errors.split(separator: "\n").filter { $0.contains("refused") }
             #expect(lines.count == 2, "\(ending.errors)")
@@ -86,7 +86,7 @@ struct RebuildCheckTests {
             let page = folder.path(of: "page.html")
             let text = try await command.expect(
                 0,
-                ["rebuild", "--diff", "--quiet", "--html", page]
+                ["tables", "diff", "--quiet", "--html", page]
             )
             let lines = text.split(separator: "\n").filter { $0.contains("refunds") }
             #expect(lines.count == 1, "\(text)")
@@ -100,8 +100,8 @@ struct RebuildCheckTests {
             #expect(!html.contains("Columns of"))
             let document = try await command.json(
                 CheckDocument.self,
-                "rebuild",
-                "--diff",
+                "tables",
+                "diff",
                 "--quiet"
             )
             let refunds = try #require(document.projections.first { $0.name == "refunds" })
@@ -116,8 +116,8 @@ struct RebuildCheckTests {
             try await command.expect(0, "rebuild", "--quiet")
             let database = try #require(settings.database)
             try await settings.meddle("ALTER DATABASE \(database) SET quote_all_identifiers = on")
-            try await command.expect(0, "rebuild", "--check", "--quiet")
-            let projections = try await command.run("projections")
+            try await command.expect(0, "tables", "check", "--quiet")
+            let projections = try await command.run("tables")
             #expect(projections.code == 0 && projections.errors.isEmpty, "\(projections.errors)")
             #expect(try await command.expect(0, "migrate").contains("up to date"))
         }
@@ -132,11 +132,12 @@ struct RebuildCheckTests {
             )
             let folder = try TestFolder()
             let policy = try folder.write("policy.json", Data("{\"graceCounts\":false}".utf8))
-            for (options, label) in [
-                (["--check"], "rebuild --check: "), (["--with", policy], "rebuild --with: "),
-                (["--diff"], "rebuild --diff: "), ([], "rebuild: "),
+            for (arguments, label) in [
+                (["tables", "check"], "tables check: "),
+                (["rebuild", "--with", policy], "rebuild --with: "),
+                (["tables", "diff"], "tables diff: "), (["rebuild"], "rebuild: "),
             ] {
-                let ending = try await stranger.run(["rebuild", "--quiet"] + options)
+                let ending = try await stranger.run(arguments + ["--quiet"])
                 #expect(ending.code == 77, "\(ending.errors)")
                 #expect(ending.errors.hasPrefix("subledger: \(label)"), "\(ending.errors)")
             }
@@ -157,7 +158,7 @@ struct RebuildCheckTests {
     }
 }
 
-/// What `rebuild --diff --json` says beside the samples.
+/// What `tables diff --json` says beside the samples.
 struct CheckDocument: Decodable {
     let equal: Bool
     let refusals: Refusals

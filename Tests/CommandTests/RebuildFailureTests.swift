@@ -67,7 +67,7 @@ struct RebuildFailureTests {
         _ digests: [String],
         location: SourceLocation = #_sourceLocation
     ) async throws {
-        let tables = try await command.json([TableLine].self, "projections")
+        let tables = try await command.json([TableLine].self, "tables")
         let live = tables.filter { $0.state == "live" }
         #expect(live.map(\.digest) == digests, sourceLocation: location)
         for table in live {
@@ -81,6 +81,6 @@ struct RebuildFailureTests {
             "SELECT count(*) FROM pg_namespace WHERE nspname ~ '^projection_[0-9]+$'"
         )
         #expect(left == 1, sourceLocation: location)
-        try await command.expect(0, ["rebuild", "--check", "--quiet"], location: location)
+        try await command.expect(0, ["tables", "check", "--quiet"], location: location)
     }
 }

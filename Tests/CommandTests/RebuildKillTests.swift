@@ -17,26 +17,26 @@ struct RebuildKillTests {
             for round in 0..<Self.rounds {
                 try await kill.ingestMore(round)
                 let arguments = Self.commands[round % Self.commands.count]
-                if arguments.contains("--promote") {
-                    try await command.expect(0, "rebuild", "--diff", "--quiet")
+                if arguments.contains("promote") {
+                    try await command.expect(0, "tables", "diff", "--quiet")
                 }
                 let share = Double.random(in: 0...1, using: &random)
                 try await kill.run(arguments, killedAfter: share)
                 let comment = "seed \(Self.seed), round \(round): \(arguments) killed at \(share)"
                 #expect(try await settings.number(Kill.broken) == 0, "\(comment)")
-                let check = try await command.run("rebuild", "--check", "--quiet")
+                let check = try await command.run("tables", "check", "--quiet")
                 #expect(check.code == 0, "\(comment): \(check.errors)\(check.output)")
             }
             #expect(kill.kills > Self.rounds / 3, "most commands ended before they were killed")
             try await command.expect(0, "rebuild", "--quiet")
-            try await command.expect(0, "rebuild", "--check", "--quiet")
+            try await command.expect(0, "tables", "check", "--quiet")
             #expect(try await settings.number(Kill.schemas) == 1)
             print("kill test, seed \(Self.seed): \(kill.kills) of \(Self.rounds) runs were killed")
         }
     }
 
     private static let commands = [
-        ["rebuild"], ["rebuild", "--diff"], ["rebuild", "--promote"], ["follow", "--once"],
+        ["rebuild"], ["tables", "diff"], ["tables", "promote"], ["follow", "--once"],
     ]
 }
 
@@ -78,7 +78,7 @@ private struct Kill {
         folder = try TestFolder()
         let begin = ContinuousClock.now
         try await command.expect(0, "rebuild", "--quiet")
-        for arguments in [["rebuild"], ["rebuild", "--diff"], ["rebuild", "--promote"]] {
+        for arguments in [["rebuild"], ["tables", "diff"], ["tables", "promote"]] {
             durations[arguments] = ContinuousClock.now - begin
         }
     }

@@ -28,9 +28,9 @@ struct RebuildStoryTests {
             async let appending: Void = story.ingest(story.parts[2])
             let difference = try await command.json(
                 DiffDocument.self,
-                "rebuild",
+                "tables",
+                "diff",
                 "active_periods",
-                "--diff",
                 "--samples",
                 "1000",
                 "--quiet"
@@ -43,7 +43,7 @@ struct RebuildStoryTests {
 
             try await story.promoteUnderReaders()
             try await command.expect(0, "follow", "--once", "--quiet")
-            try await command.expect(0, "rebuild", "--check", "--quiet")
+            try await command.expect(0, "tables", "check", "--quiet")
             #expect(try await settings.number(Story.overlaps) == 0)
             try await command.expectSoundLog()
             try await story.expectTableTellsPeriods()
@@ -71,8 +71,8 @@ struct RebuildStoryTests {
             #expect(html.contains("<svg") && html.contains("</html>"))
             #expect(!html.contains("src=\"http") && !html.contains("<script"))
             // A what-if leaves nothing behind.
-            try await command.expect(0, "rebuild", "--check", "--quiet")
-            let tables = try await command.json([TableLine].self, "projections")
+            try await command.expect(0, "tables", "check", "--quiet")
+            let tables = try await command.json([TableLine].self, "tables")
             #expect(Set(tables.map(\.state)) == ["live"])
         }
     }
@@ -80,15 +80,17 @@ struct RebuildStoryTests {
     @Test func `what cannot be rebuilt together is refused with the reason`() async throws {
         let command = Command(environment: ["DATABASE_URL": "postgresql://127.0.0.1:1/none"])
         for (arguments, words) in [
-            (["--check", "--promote"], "exclude each other"),
-            (["--with", "p.json", "--promote"], "never live"),
-            (["--into", "next", "--check"], "not promoted"),
-            (["--to", "17"], "--to is for --into"),
-            (["--into", "next", "--to", "17", "--diff"], "--to does not go with --diff"),
-            (["--html", "page.html"], "are for --diff"),
-            (["--diff", "--samples=-1"], "from 0 to"),
+            (["tables", "diff", "--into", "next", "--promote"], "not promoted"),
+            (["tables", "discard", "refunds", "--schema", "next"], "leave the names out"),
+            (["rebuild", "--to", "17"], "--to is for --into"),
+            (
+                ["rebuild", "--into", "next", "--to", "17", "--with", "p.json"],
+                "--to does not go with --with"
+            ),
+            (["rebuild", "--html", "page.html"], "are for --with"),
+            (["tables", "diff", "--samples=-1"], "from 0 to"),
         ] {
-            let ending = try await command.run(["rebuild"] + arguments)
+            let ending = try await command.run(arguments)
             #expect(ending.code == 64, "\(arguments): \(ending.errors)")
             #expect(ending.errors.contains(words), "\(arguments): \(ending.errors)")
         }
@@ -139,7 +141,7 @@ private struct Story: Sendable {
     }
 
     func tables() async throws -> [TableLine] {
-        try await command.json([TableLine].self, "projections")
+        try await command.json([TableLine].self, "tables")
     }
 
     /// The subscriptions with an upgraded period, as the fold of one stream says.
@@ -165,7 +167,7 @@ private struct Story: Sendable {
     /// Promotes while somebody reads the view again and again.
     func promoteUnderReaders() async throws {
         let promoting = Task {
-            try await command.expect(0, "rebuild", "--promote", "--json", "--quiet")
+            try await command.expect(0, "tables", "promote", "--json", "--quiet")
         }
         let session = try await PostgresSession.connect(settings)
         let isDone = Task { try await promoting.value }

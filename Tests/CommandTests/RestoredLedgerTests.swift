@@ -79,9 +79,9 @@ struct RestoredLedgerTests {
         #expect(try await command.expect(0, "migrate").contains("up to date"))
         // The tables that came with it are live, and stay so.
         for arguments in [
-            ["verify"], ["rebuild", "--check", "--quiet"], ["follow", "--once", "--quiet"],
-            ["projections"], ["rebuild", "--quiet"], ["rebuild", "--check", "--quiet"],
-            ["rebuild", "--discard", "--into", "kept", "--quiet"], ["feed", "--limit", "1"],
+            ["verify"], ["tables", "check", "--quiet"], ["follow", "--once", "--quiet"],
+            ["tables"], ["rebuild", "--quiet"], ["tables", "check", "--quiet"],
+            ["tables", "discard", "--schema", "kept", "--quiet"], ["feed", "--limit", "1"],
         ] { try await command.expect(0, arguments) }
         #expect(try await settings.number("SELECT count(*) FROM public.mine") == 1)
         // Each role does its work, and no other's.
@@ -100,7 +100,7 @@ struct RestoredLedgerTests {
         try await projector.expect(0, "follow", "--once", "--quiet")
         try await projector.expect(77, ingest)
         try await Command(settings.loggedIn(as: "writer")).expect(0, ingest)
-        try await Command(settings.loggedIn(as: "reader")).expect(0, "projections")
+        try await Command(settings.loggedIn(as: "reader")).expect(0, "tables")
         try await Command(settings.loggedIn(as: "reader")).expect(77, ingest)
         let session = try await PostgresSession.connect(settings.loggedIn(as: "reader"))
         let rows = try await session.query("SELECT count(*) FROM projection.movements")

@@ -7,28 +7,28 @@ import Testing
 struct RetiredProjectionTests {
     @Test func `it is listed, nobody waits for it, and it can be dropped`() async throws {
         try await Self.withRetiredTable { command, settings in
-            let listed = try await command.run("projections")
+            let listed = try await command.run("tables")
             #expect(listed.output.contains("retired"), "\(listed.output)")
             #expect(listed.output.contains("(not known here)"), "\(listed.output)")
-            #expect(listed.errors.contains("rebuild --discard retired"), "\(listed.errors)")
+            #expect(listed.errors.contains("tables discard retired"), "\(listed.errors)")
 
             let simulation = try await Simulation.shared
             try await command.expect(0, simulation.arguments + [simulation.payloads])
             let followed = try await command.run("follow", "--once", "--quiet")
             #expect(followed.code == 0, "\(followed.errors)")
-            #expect(followed.errors.contains("rebuild --discard retired"), "\(followed.errors)")
+            #expect(followed.errors.contains("tables discard retired"), "\(followed.errors)")
             let end = try await settings.number("SELECT max(lane_offset) FROM ledger.event")
             try await command.expect(0, "follow", "--wait-for", "\(end)", "--timeout", "600")
-            try await command.expect(0, "rebuild", "--check", "--quiet")
+            try await command.expect(0, "tables", "check", "--quiet")
 
-            let dropped = try await command.expect(0, "rebuild", "--discard", "retired", "--json")
+            let dropped = try await command.expect(0, "tables", "discard", "retired", "--json")
             #expect(dropped.contains("projection_900.retired"), "\(dropped)")
             for left in [
                 "SELECT count(*) FROM projection.ledger_projection WHERE name = 'retired'",
                 "SELECT count(*) FROM pg_class WHERE relname = 'retired'",
                 "SELECT count(*) FROM pg_namespace WHERE nspname = 'projection_900'",
             ] { #expect(try await settings.number(left) == 0, "\(left)") }
-            let again = try await command.run("rebuild", "--discard", "retired")
+            let again = try await command.run("tables", "discard", "retired")
             #expect(again.code == 64, "\(again.errors)")
         }
     }
@@ -37,21 +37,21 @@ struct RetiredProjectionTests {
         async throws
     {
         try await Self.withRetiredTable { command, settings in
-            let own = try await command.run("rebuild", "--discard", "refunds")
+            let own = try await command.run("tables", "discard", "refunds")
             #expect(own.code == 0 && own.output.isEmpty, "\(own.errors)")
             #expect(own.errors.contains("live"), "\(own.errors)")
             #expect(try await settings.number("SELECT count(*) FROM projection.refunds") >= 0)
 
             let report = try await PostgresSession.connect(settings)
             try await report.execute("BEGIN; SELECT * FROM projection.retired LIMIT 1")
-            let read = try await command.run("rebuild", "--discard", "retired")
+            let read = try await command.run("tables", "discard", "retired")
             #expect(read.code == 69, "\(read.errors)")
             #expect(read.errors.contains("pg_stat_activity"), "\(read.errors)")
             try await report.execute(
                 "ROLLBACK; CREATE VIEW public.mine AS SELECT * FROM projection.retired"
             )
             await report.close()
-            let viewed = try await command.run("rebuild", "--discard", "retired")
+            let viewed = try await command.run("tables", "discard", "retired")
             #expect(viewed.code == 69, "\(viewed.errors)")
             #expect(viewed.errors.contains("public.mine"), "\(viewed.errors)")
             #expect(try await settings.number("SELECT count(*) FROM public.mine") == 3)
@@ -73,7 +73,7 @@ struct RetiredProjectionTests {
                 CREATE VIEW projection.retired AS SELECT * FROM projection_900.retired;
                 INSERT INTO projection.ledger_projection
                 SELECT lane, 'projection_900', 'retired', state, version,
-                    catalogue_version, policy, lane_offset, commit_no, commit_digest, 3, digest,
+                    catalog_version, policy, lane_offset, commit_no, commit_digest, 3, digest,
                     updated_at
                 FROM projection.ledger_projection WHERE name = 'refunds'
                 """

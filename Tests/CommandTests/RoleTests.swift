@@ -55,15 +55,15 @@ struct RoleTests {
         for role in [roles.reader, roles.writer, roles.owner] {
             try await role.expect(77, "follow", "--once", "--quiet")
         }
-        try await roles.builder.expect(0, "rebuild", "--check", "--quiet")
-        try await roles.builder.expect(0, "rebuild", "--diff", "--quiet")
+        try await roles.builder.expect(0, "tables", "check", "--quiet")
+        try await roles.builder.expect(0, "tables", "diff", "--quiet")
         // What is built already can be promoted and dropped without the right to make schemas.
-        try await roles.follower.expect(0, "rebuild", "--promote", "--quiet")
-        try await roles.follower.expect(77, "rebuild", "--diff", "--quiet")
+        try await roles.follower.expect(0, "tables", "promote", "--quiet")
+        try await roles.follower.expect(77, "tables", "diff", "--quiet")
         try await roles.builder.expect(0, "rebuild", "--into", "kept", "--quiet")
-        try await roles.follower.expect(0, "rebuild", "--discard", "--into", "kept", "--quiet")
+        try await roles.follower.expect(0, "tables", "discard", "--schema", "kept", "--quiet")
         for arguments in [
-            ["projections"], ["feed"], ["streams"], ["report", "drift"],
+            ["tables"], ["feed"], ["streams"], ["report", "drift"],
             ["follow", "--wait-for", "1"], ["rejections"], ["catalog", "list"],
         ] { try await roles.reader.expect(0, arguments) }
         try await Self.erase(roles)

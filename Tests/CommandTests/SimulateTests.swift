@@ -21,11 +21,11 @@ import Testing
         }
         let first = try contents(folder.path(of: "a"))
         #expect(first.keys.contains("root.der") && first.keys.contains("notification.ndjson"))
-        #expect(first.keys.contains("catalogue.storekit"))
+        #expect(first.keys.contains("catalog.storekit"))
         #expect(try contents(folder.path(of: "b")) == first)
         let other = try contents(folder.path(of: "c"))
         #expect(other != first)
-        #expect(other["catalogue.storekit"] == first["catalogue.storekit"], "of no seed")
+        #expect(other["catalog.storekit"] == first["catalog.storekit"], "of no seed")
         let truth = try Data(contentsOf: URL(fileURLWithPath: folder.path(of: "truth-a")))
         #expect(try Data(contentsOf: URL(fileURLWithPath: folder.path(of: "truth-b"))) == truth)
         let lines = first.filter { $0.key.hasSuffix(".ndjson") }.values

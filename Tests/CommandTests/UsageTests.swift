@@ -18,7 +18,9 @@ import Testing
         ["database", "status"],
         ["database", "stop"], ["catalog"], ["catalog", "import"], ["catalog", "list"],
         ["catalog", "show"], ["catalog", "diff"], ["refunds"], ["changes"],
-        ["report", "anomalies"], ["feed"], ["follow"], ["projections"],
+        ["report", "anomalies"], ["feed"], ["follow"], ["tables"],
+        ["tables", "list"], ["tables", "diff"], ["tables", "check"], ["tables", "promote"],
+        ["tables", "discard"],
     ]
     private let command = Command(environment: ["DATABASE_URL": "host=/nowhere"])
 
@@ -33,6 +35,27 @@ import Testing
 
     @Test func `the version goes to stdout`() async throws {
         #expect(try await command.expect(0, "--version").hasPrefix("0."))
+    }
+
+    @Test(arguments: [
+        (["peroids", "1"], "`subledger periods`"), (["acess", "1"], "`subledger access`"),
+        (["customers", "lnk"], "`subledger customers link`"),
+        (["help", "rebild"], "`subledger rebuild`"), (["verif"], "`subledger verify`"),
+    ])
+    func `a mistyped command names the one that was meant`(
+        arguments: [String],
+        meant: String
+    ) async throws {
+        let ending = try await command.run(arguments)
+        #expect(ending.code == 64)
+        #expect(ending.errors.contains("did you mean \(meant)?"), "\(ending.errors)")
+        #expect(ending.output.isEmpty)
+    }
+
+    @Test func `a command that is near none is told as unknown, without a guess`() async throws {
+        let ending = try await command.run(["nonsense"])
+        #expect(ending.code == 64)
+        #expect(ending.errors.contains("there is no command `subledger nonsense`; `subledger --h"))
     }
 
     @Test(arguments: [
@@ -69,7 +92,7 @@ import Testing
         ["follow", "--wait-for", "2026-03-03T09:00:00Z"], ["follow", "--wait-for", "1,2"],
         ["rebuild", "--jobs", "0"], ["rebuild", "--jobs", "17"],
         ["rebuild", "--into", " \t"], ["rebuild", "--into", "a\u{1b}[2J"],
-        ["rebuild", "--into", ""], ["rebuild", "--diff", "--html", "-"], ["demo", "--json"],
+        ["rebuild", "--into", ""], ["tables", "diff", "--html", "-"], ["demo", "--json"],
     ])
     func `a usage error is 64, and stdout stays empty`(arguments: [String]) async throws {
         let ending = try await command.run(arguments)

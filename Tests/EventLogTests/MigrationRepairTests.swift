@@ -130,18 +130,18 @@ struct MigrationRepairTests {
     @Test(arguments: damages)
     func `what differs is mended, and nothing else`(damage: Damage) async throws {
         try await damage.variant.withDatabase { settings in
-            let before = try await Self.catalogue(settings)
+            let before = try await Self.catalog(settings)
             try await Inspector.inspect(settings) { inspector in
                 try await inspector.session.execute(damage.sql)
             }
-            #expect(try await Self.catalogue(settings) != before)
+            #expect(try await Self.catalog(settings) != before)
             let trial = try await Migrator.migrate(settings, isDryRun: true)
             #expect(trial.mended == damage.mended)
             let changes = try await Migrator.migrate(settings)
             #expect(changes.mended == damage.mended)
             #expect(changes.applied.isEmpty && changes.indexed.isEmpty)
             #expect(try await Migrator.migrate(settings).isEmpty)
-            #expect(try await Self.catalogue(settings) == before)
+            #expect(try await Self.catalog(settings) == before)
         }
     }
 
@@ -191,7 +191,7 @@ struct MigrationRepairTests {
                     "ALTER TABLE ledger.event OWNER TO CURRENT_USER; "
                         + "ALTER TABLE ledger.commit OWNER TO CURRENT_USER"
                 )
-                let before = try await Self.catalogue(settings)
+                let before = try await Self.catalog(settings)
                 try await inspector.session.execute("BEGIN; SELECT count(*) FROM ledger.event")
                 let error = await #expect(throws: EventLogError.self) {
                     _ = try await Migrator.migrate(settings, lockTimeoutSeconds: 1)
@@ -204,7 +204,7 @@ struct MigrationRepairTests {
                 ] {
                     #expect(error?.message.contains(words) == true, "\(words): \(error as Any)")
                 }
-                #expect(try await Self.catalogue(settings) == before)
+                #expect(try await Self.catalog(settings) == before)
                 try await inspector.session.execute("ROLLBACK")
                 let changes = try await Migrator.migrate(settings, lockTimeoutSeconds: 1)
                 #expect(changes.mended == ["owner of ledger.commit", "owner of ledger.event"])
@@ -213,7 +213,7 @@ struct MigrationRepairTests {
     }
 
     /// Everything that is mended, by name and definition.
-    private static func catalogue(_ settings: ConnectionSettings) async throws -> [String] {
+    private static func catalog(_ settings: ConnectionSettings) async throws -> [String] {
         try await Inspector.inspect(settings) { inspector in
             try await inspector.texts(
                 """

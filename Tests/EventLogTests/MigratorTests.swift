@@ -18,18 +18,18 @@ struct MigratorTests {
             #expect(applied.map(\.version) == Array(1...Migrator.newestVersion))
             let identity = try await identity(settings)
             #expect(identity.lanes == variant.lanes)
-            let catalogue = try await Self.catalogue(settings)
+            let catalog = try await Self.catalog(settings)
 
             // The layout of an existing ledger need not be said again.
             let again = try await Migrator.migrate(settings)
             #expect(again.isEmpty)
             let same = try await Migrator.migrate(settings, variant.layout)
             #expect(same.isEmpty)
-            let (identityAfter, catalogueAfter) = (
-                try await self.identity(settings), try await Self.catalogue(settings)
+            let (identityAfter, catalogAfter) = (
+                try await self.identity(settings), try await Self.catalog(settings)
             )
             #expect(identityAfter == identity)
-            #expect(catalogueAfter == catalogue)
+            #expect(catalogAfter == catalog)
             let after = try await Migrator.status(settings)
             #expect(after == applied)
         }
@@ -175,7 +175,7 @@ struct MigratorTests {
     }
 
     /// Everything in the schema, by name and definition.
-    private static func catalogue(_ settings: ConnectionSettings) async throws -> [String] {
+    private static func catalog(_ settings: ConnectionSettings) async throws -> [String] {
         try await Inspector.inspect(settings) { inspector in
             try await inspector.texts(
                 """

@@ -130,7 +130,7 @@ struct PredecessorTests {
             recordDigest: evidence.recordDigest,
             packing: .packed(packed),
             facts: facts.map(PreparedFact.init),
-            catalog: CatalogueVersion(
+            catalog: CatalogVersion(
                 version: 1,
                 effectiveFrom: TestClock.noon,
                 recordedAt: TestClock.noon,

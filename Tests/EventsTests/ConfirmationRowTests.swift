@@ -1,4 +1,5 @@
 import Events
+import TestSupport
 import Testing
 
 /// How repetitions are coded: a set that comes back, in a few bytes each.
@@ -27,7 +28,7 @@ struct ConfirmationRowTests {
 
     @Test(arguments: [UInt64(1), 2, 3])
     func `random sets come back, each once, whatever their order`(seed: UInt64) throws {
-        var random = SeededRandom(seed: seed)
+        var random = SeededGenerator(seed: seed)
         for _ in 0..<300 {
             let set = Set(
                 (0..<Int.random(in: 1...40, using: &random)).map { _ in

@@ -1,11 +1,12 @@
 import Events
+import TestSupport
 import Testing
 
 /// The canonical form of what a statement says.
 @Suite struct ContentTests {
     @Test func `canonical bytes are read back to the same content`() {
         for seed in UInt64(1)...2000 {
-            var random = SeededRandom(seed: seed)
+            var random = SeededGenerator(seed: seed)
             let content = random.content()
             let bytes = content.canonicalBytes
             #expect(Content(canonicalBytes: bytes) == content, "seed \(seed)")
@@ -15,7 +16,7 @@ import Testing
 
     @Test func `damaged bytes are refused or stand for themselves, and never trap`() {
         for seed in UInt64(1)...3000 {
-            var random = SeededRandom(seed: seed)
+            var random = SeededGenerator(seed: seed)
             var bytes = random.content().canonicalBytes
             if Bool.random(using: &random) {
                 bytes.removeLast(Int.random(in: 1...bytes.count, using: &random))
@@ -34,7 +35,7 @@ import Testing
 
     @Test func `random bytes never trap`() {
         for seed in UInt64(1)...3000 {
-            var random = SeededRandom(seed: seed)
+            var random = SeededGenerator(seed: seed)
             var bytes = (0..<Int.random(in: 0...40, using: &random)).map { _ in
                 UInt8.random(in: 0...255, using: &random)
             }
@@ -99,7 +100,7 @@ import Testing
 
     @Test func `fields set, replaced and removed in any order leave the bytes of the others`() {
         for seed in UInt64(1)...2000 {
-            var random = SeededRandom(seed: seed)
+            var random = SeededGenerator(seed: seed)
             let (source, other) = (random.content(), random.content())
             var content = Content(format: source.format)
             // `extra` sets another field, and is apart.

@@ -1,5 +1,6 @@
 import Events
 import Foundation
+import TestSupport
 import Testing
 
 /// Points in time as text, held against Foundation.
@@ -34,7 +35,7 @@ import Testing
     @Test func `random instants with milliseconds are read by Foundation and back`() throws {
         let style = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
         for seed in UInt64(1)...3000 {
-            var random = SeededRandom(seed: seed)
+            var random = SeededGenerator(seed: seed)
             let instant = Instant(
                 milliseconds: .random(in: -2_000_000_000_000...7_258_118_400_000, using: &random)
             )
@@ -47,7 +48,7 @@ import Testing
 
     @Test func `offsets are taken off`() {
         for seed in UInt64(1)...500 {
-            var random = SeededRandom(seed: seed)
+            var random = SeededGenerator(seed: seed)
             let utc = Int64.random(in: 1_000_000_000...4_000_000_000, using: &random) / 60 * 60
             let minutes = Int.random(in: -840...840, using: &random)
             let local = Instant(milliseconds: (utc + Int64(minutes) * 60) * 1000)

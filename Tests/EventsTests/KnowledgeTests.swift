@@ -1,11 +1,12 @@
 import Events
+import TestSupport
 import Testing
 
 /// What is known about one subject, and which fact is news.
 @Suite struct KnowledgeTests {
     @Test func `sorted assertions and sweeps know what the plain model knows`() {
         for seed in UInt64(1)...1000 {
-            var random = SeededRandom(seed: seed)
+            var random = SeededGenerator(seed: seed)
             var (knowledge, assertions) = (Knowledge(), [Assertion]())
             for offset in Int64(1)...Int64.random(in: 1...12, using: &random) {
                 let content = random.colliding()
@@ -149,7 +150,7 @@ import Testing
     }
 }
 
-extension SeededRandom {
+extension SeededGenerator {
     /// A content over few fields and values, so that assertions meet.
     fileprivate mutating func colliding() -> Content {
         var content = Content(format: .signedTransaction)

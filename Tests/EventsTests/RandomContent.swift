@@ -1,6 +1,7 @@
 import Events
+import TestSupport
 
-extension SeededRandom {
+extension SeededGenerator {
     /// A content of any format with any fields, values from the edges of their types included.
     mutating func content() -> Content {
         let formats = Format.allCases

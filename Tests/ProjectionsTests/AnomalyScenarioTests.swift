@@ -17,7 +17,7 @@ import Testing
                 @06-01 purchase video 06-01..07-01 woli=4 price=990
                 --- anomalies
                 refund_loop 3 05-02..06-01
-                --- anomalies_without_catalogue
+                --- anomalies_without_catalog
                 refund_loop 3 05-02..06-01
                 """
         )
@@ -46,7 +46,7 @@ import Testing
         )
     }
 
-    @Test func `upgrades are no loop where the catalogue knows them`() throws {
+    @Test func `upgrades are no loop where the catalog knows them`() throws {
         try expect(
             """
             @05-01 purchase lite 05-01..06-01 woli=1

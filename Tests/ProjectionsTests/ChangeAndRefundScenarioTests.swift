@@ -1,5 +1,6 @@
 import Events
 import Projections
+import TestSupport
 import Testing
 
 /// Upgrades, refunds, reversals and family sharing (app-store.md §I 4, 5, 10, §G-8 to §G-10,

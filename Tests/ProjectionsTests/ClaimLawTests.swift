@@ -1,5 +1,6 @@
 import Events
 import Projections
+import TestSupport
 import Testing
 
 /// What must hold for claims and customers, whatever is claimed (promises 2 to 4 and 7).
@@ -97,13 +98,13 @@ import Testing
 
 /// Makes claims over alphabets so small that they meet in every way.
 struct RandomClaims {
-    var random: SeededRandom
+    var random: SeededGenerator
 
     static let customers = ["anna", "ben", "caro"]
     static let uuid = "0b5e7c1a-3f6d-4e0b-9a51-7f3d2c1b0a99"
 
     init(seed: UInt64) {
-        random = SeededRandom(seed: seed)
+        random = SeededGenerator(seed: seed)
     }
 
     static func day(_ number: Int) -> Instant {

@@ -1,5 +1,6 @@
 import Events
 import Projections
+import TestSupport
 import Testing
 
 /// Claims as text: one fact a line, as `TimelineText` but with the stream's id in front.

@@ -1,5 +1,6 @@
 import Events
 import Projections
+import TestSupport
 import Testing
 
 /// What joins the subscriptions of one customer, and what does not.
@@ -24,7 +25,7 @@ import Testing
     ) throws -> Customer {
         let facts = try ClaimText.facts(text)
         let told = MemoryLedger([facts]).customer(name, in: environment)
-        var random = SeededRandom(seed: 8)
+        var random = SeededGenerator(seed: 8)
         for order in [facts.reversed(), (facts + facts).shuffled(using: &random)] {
             let other = MemoryLedger([order]).customer(name, in: environment)
             #expect(describe(other) == describe(told))

@@ -32,7 +32,7 @@ import Testing
     {
         var random = RandomCustomer(seed: seed)
         let timelines = CustomerText.timelines(of: random.facts())
-        let entitlement = Entitlement(timelines, catalogues: try RandomCustomer.catalogues)
+        let entitlement = Entitlement(timelines, catalogs: try RandomCustomer.catalogs)
         let own = timelines.filter { $0.stream.environment == .production }
             .map { ActivePeriods($0).active }
         let union = entitlement.intervals()
@@ -56,8 +56,8 @@ import Testing
     {
         var random = RandomCustomer(seed: seed)
         let timelines = CustomerText.timelines(of: random.facts())
-        let catalogues = try RandomCustomer.catalogues
-        let entitlement = Entitlement(timelines, catalogues: catalogues)
+        let catalogs = try RandomCustomer.catalogs
+        let entitlement = Entitlement(timelines, catalogs: catalogs)
         var wrong: [Instant] = []
         for instant in random.instants {
             let groups = entitlement.groups(at: instant)
@@ -66,9 +66,9 @@ import Testing
             #expect(Set(groups.map(\.group)).count == groups.count, "seed \(seed)")
             #expect(groups.flatMap(\.active).count == active.count, "seed \(seed)")
             for group in groups {
-                let counting = rank(group.counting, catalogues, at: instant)
+                let counting = rank(group.counting, catalogs, at: instant)
                 let best = active.filter { $0.group == group.group }
-                    .map { rank($0, catalogues, at: instant) }.min { $0 < $1 }
+                    .map { rank($0, catalogs, at: instant) }.min { $0 < $1 }
                 if best.map({ $0 != counting }) ?? true { wrong.append(instant) }
             }
         }
@@ -121,10 +121,10 @@ import Testing
 
     private func rank(
         _ access: AccessPeriod,
-        _ catalogues: CatalogueHistory,
+        _ catalogs: CatalogHistory,
         at instant: Instant
     ) -> (Int, Int64) {
-        let level = catalogues.version(at: instant)?.subscription(access.period.productId)?.level
+        let level = catalogs.version(at: instant)?.subscription(access.period.productId)?.level
         return (level ?? .max, -access.period.validFrom.milliseconds)
     }
 }
@@ -134,9 +134,9 @@ private struct Answers: Equatable {
     private var lines: [String] = []
 
     init(_ timelines: [Timeline], _ instants: [Instant]) throws {
-        let catalogues = try RandomCustomer.catalogues
-        let entitlement = Entitlement(timelines, catalogues: catalogues)
-        let offers = OfferEligibility(timelines, catalogues: catalogues)
+        let catalogs = try RandomCustomer.catalogs
+        let entitlement = Entitlement(timelines, catalogs: catalogs)
+        let offers = OfferEligibility(timelines, catalogs: catalogs)
         lines = entitlement.periods.map(Answers.text)
         for instant in instants {
             for group in entitlement.groups(at: instant) {

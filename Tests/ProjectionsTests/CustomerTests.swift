@@ -1,5 +1,6 @@
 import Events
 import Projections
+import TestSupport
 import Testing
 
 /// Which subscriptions are one customer's.
@@ -14,7 +15,7 @@ import Testing
         sourceLocation: SourceLocation = #_sourceLocation
     ) throws -> Customer {
         let facts = try ClaimText.facts(text)
-        var random = SeededRandom(seed: 6)
+        var random = SeededGenerator(seed: 6)
         var orders = [facts, facts.reversed()]
         for _ in 0..<6 { orders.append((facts + facts).shuffled(using: &random)) }
         for order in orders {

@@ -1,5 +1,6 @@
 import Events
 import Projections
+import TestSupport
 import Testing
 
 /// The subscriptions of one customer as text: `stream ID [ENVIRONMENT]`, then facts as in
@@ -38,7 +39,7 @@ struct CustomerText {
     }
 }
 
-extension ProductCatalogue {
+extension ProductCatalog {
     /// A version that holds from a time on; lines `PRODUCT GROUP LEVEL`.
     init(version: Int = 1, from: String = "01-01", _ text: String) throws {
         let month = try #require(SubscriptionPeriod("P1M"))

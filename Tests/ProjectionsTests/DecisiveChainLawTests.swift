@@ -1,5 +1,6 @@
 import Events
 import Projections
+import TestSupport
 import Testing
 
 /// Which events explain an answer must not depend on the order in which they were delivered.
@@ -40,7 +41,7 @@ import Testing
     /// The payloads of a story in another order, in one commit or one each.
     private func shuffled(_ story: String, _ seed: UInt64, at once: Bool) throws -> RecordedHistory
     {
-        var random = SeededRandom(seed: seed)
+        var random = SeededGenerator(seed: seed)
         let facts = try RecordedStory(story).facts
         let payloads = Set(facts.map(\.payload)).sorted().shuffled(using: &random)
         let late = try TimelineText.instant("2027-01-01").milliseconds

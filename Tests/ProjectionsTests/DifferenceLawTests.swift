@@ -1,12 +1,13 @@
 import Events
 import Projections
+import TestSupport
 import Testing
 
 /// What must hold for the difference of any two builds.
 @Suite struct DifferenceLawTests {
     @Test(arguments: UInt64(1)...300)
     func `no order of subscriptions, of rows or of adding up changes the difference`(seed: UInt64) {
-        var random = SeededRandom(seed: seed)
+        var random = SeededGenerator(seed: seed)
         let streams = (1...12).map { RandomSides.stream("\($0)", &random) }
         let expected = RandomSides.text(of: streams, samplesMax: 4)
         for _ in 0..<4 {
@@ -25,7 +26,7 @@ import Testing
 
     @Test(arguments: UInt64(1)...500)
     func `a plain model predicts the difference`(seed: UInt64) {
-        var random = SeededRandom(seed: seed)
+        var random = SeededGenerator(seed: seed)
         let streams = (1...6).map { RandomSides.stream("\($0)", &random) }
         let difference = RandomSides.difference(of: streams[...], samplesMax: 6)
         let plain = PlainDifference(streams)
@@ -48,7 +49,7 @@ import Testing
 
     @Test(arguments: UInt64(1)...200)
     func `the other way round, what was gained is lost`(seed: UInt64) {
-        var random = SeededRandom(seed: seed)
+        var random = SeededGenerator(seed: seed)
         let streams = (1...6).map { RandomSides.stream("\($0)", &random) }
         let there = RandomSides.difference(of: streams[...], samplesMax: 2)
         let back = RandomSides.difference(of: streams.map(RandomSides.swapped)[...], samplesMax: 2)
@@ -70,7 +71,7 @@ import Testing
 enum RandomSides {
     static let tables = TestRow.tables(["active_periods", "movements"])
 
-    static func stream(_ id: String, _ random: inout SeededRandom) -> StreamRows {
+    static func stream(_ id: String, _ random: inout SeededGenerator) -> StreamRows {
         let old = (0..<Int.random(in: 0...5, using: &random)).map { _ in period(&random) }
         // Some rows stay as they are, some change a little, some go, some come.
         var new: [ProjectionRow] = []
@@ -89,7 +90,7 @@ enum RandomSides {
         return stream
     }
 
-    private static func period(_ random: inout SeededRandom) -> ProjectionRow {
+    private static func period(_ random: inout SeededGenerator) -> ProjectionRow {
         let from = Int64.random(in: 1...4, using: &random)
         return TestRow.period(
             from,
@@ -101,7 +102,7 @@ enum RandomSides {
         )
     }
 
-    private static func movements(_ random: inout SeededRandom) -> [ProjectionRow] {
+    private static func movements(_ random: inout SeededGenerator) -> [ProjectionRow] {
         (0..<Int.random(in: 0...2, using: &random)).map { _ in
             TestRow.movement(
                 Int64.random(in: 1...3, using: &random),
@@ -111,7 +112,7 @@ enum RandomSides {
         }
     }
 
-    static func shuffled(_ rows: StreamRows, _ random: inout SeededRandom) -> StreamRows {
+    static func shuffled(_ rows: StreamRows, _ random: inout SeededGenerator) -> StreamRows {
         var rows = rows
         for index in rows.tables.indices {
             // Whether the order differs is told apart from all else, so it stays the same.

@@ -1,5 +1,6 @@
 import Events
 import Projections
+import TestSupport
 import Testing
 
 /// The fold held against what Apple itself says (app-store.md §C.2, §D.2).

@@ -64,11 +64,11 @@ import Testing
         )
         let newest = ["g: retired of 3, basic of 2, pro of 1"]
         #expect(try Entitlement(customer.timelines).active(at: "02-15") == newest)
-        let catalogues = CatalogueHistory([
-            try ProductCatalogue("pro g 1\nbasic g 2"),
-            try ProductCatalogue(version: 2, from: "02-01", "pro g 2\nbasic g 1"),
+        let catalogs = CatalogHistory([
+            try ProductCatalog("pro g 1\nbasic g 2"),
+            try ProductCatalog(version: 2, from: "02-01", "pro g 2\nbasic g 1"),
         ])
-        let entitlement = Entitlement(customer.timelines, catalogues: catalogues)
+        let entitlement = Entitlement(customer.timelines, catalogs: catalogs)
         #expect(
             try entitlement.active(at: "01-25") == ["g: pro of 1, basic of 2, retired of 3"]
         )
@@ -131,10 +131,10 @@ import Testing
                 "h: basic of 2", "of 1: pro of 1", "of 3: other of 3",
             ]
         )
-        let catalogue = try ProductCatalogue("pro g 1\nother g 2")
+        let catalog = try ProductCatalog("pro g 1\nother g 2")
         let entitlement = Entitlement(
             customer.timelines,
-            catalogues: CatalogueHistory([catalogue])
+            catalogs: CatalogHistory([catalog])
         )
         #expect(
             try entitlement.active(at: "01-05") == ["g: pro of 1, other of 3", "h: basic of 2"]

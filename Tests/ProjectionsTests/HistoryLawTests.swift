@@ -183,18 +183,18 @@ extension MemoryLedger {
 }
 
 extension FoldContext {
-    /// One catalogue for all laws, so that changes have a class and a length.
-    fileprivate static let lawful = FoldContext(catalogues: .lawful)
+    /// One catalog for all laws, so that changes have a class and a length.
+    fileprivate static let lawful = FoldContext(catalogs: .lawful)
 }
 
-extension CatalogueHistory {
-    fileprivate static let lawful = CatalogueHistory([
-        ProductCatalogue(
+extension CatalogHistory {
+    fileprivate static let lawful = CatalogHistory([
+        ProductCatalog(
             version: 1,
             effectiveFrom: Instant(milliseconds: 0),
             subscriptions: ["a", "b"].enumerated().compactMap { level, product in
                 SubscriptionPeriod("P1M").map {
-                    ProductCatalogue.Subscription(
+                    ProductCatalog.Subscription(
                         productId: product,
                         subscriptionGroupIdentifier: "g",
                         level: level + 1,

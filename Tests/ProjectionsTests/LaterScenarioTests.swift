@@ -1,6 +1,7 @@
 import Events
 import Projections
 import Testing
+import TestSupport
 
 /// The second half of the scenarios of app-store.md §I, in its order.
 @Suite struct LaterScenarioTests {

@@ -1,5 +1,6 @@
 import Events
 import Projections
+import TestSupport
 import Testing
 
 /// What must hold for every history, whatever it says (promises 2, 3, 4 and 7).

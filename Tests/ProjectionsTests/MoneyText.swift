@@ -29,7 +29,7 @@ func describe(_ refunds: Refunds) -> [String] {
 }
 
 /// The rows of a stream as scenarios write them: `STATE TIMING CLASS FROM..TO [requested=]
-/// [effective=] [withdrawn=] [same|other] [offer=]`, judged by `CatalogueHistory.magazines`.
+/// [effective=] [withdrawn=] [same|other] [offer=]`, judged by `CatalogHistory.magazines`.
 func describe(_ changes: PlanChanges) -> [String] {
     let text = TimelineText.text
     return changes.rows.map { row in
@@ -97,17 +97,17 @@ func describe(_ anomalies: StreamAnomalies) -> [String] {
     }
 }
 
-extension CatalogueHistory {
+extension CatalogHistory {
     /// One group of three levels: premium over basic, video and annual over lite; and one apart.
-    static let magazines: CatalogueHistory = {
+    static let magazines: CatalogHistory = {
         func product(
             _ id: String,
             _ level: Int,
             _ duration: String,
             group: String = "magazines"
-        ) -> ProductCatalogue.Subscription? {
+        ) -> ProductCatalog.Subscription? {
             SubscriptionPeriod(duration).map {
-                ProductCatalogue.Subscription(
+                ProductCatalog.Subscription(
                     productId: id,
                     subscriptionGroupIdentifier: group,
                     level: level,
@@ -120,8 +120,8 @@ extension CatalogueHistory {
             product("annual", 2, "P1Y"), product("lite", 3, "P1M"),
             product("archive", 1, "P1M", group: "archive"),
         ]
-        return CatalogueHistory([
-            ProductCatalogue(
+        return CatalogHistory([
+            ProductCatalog(
                 version: 1,
                 effectiveFrom: Instant(milliseconds: 0),
                 subscriptions: products.compactMap { $0 }

@@ -16,21 +16,21 @@ func describe(_ movements: Movements) -> [String] {
     }
 }
 
-/// A catalogue of one group: `premium` and `premium2` above `basic`, all monthly.
-let scenarioCatalogues = CatalogueHistory(
-    [("premium", 1), ("premium2", 1), ("basic", 2)].reduce(into: [ProductCatalogue]()) {
-        catalogues,
+/// A catalog of one group: `premium` and `premium2` above `basic`, all monthly.
+let scenarioCatalogs = CatalogHistory(
+    [("premium", 1), ("premium2", 1), ("basic", 2)].reduce(into: [ProductCatalog]()) {
+        catalogs,
         product in
         guard let month = SubscriptionPeriod("P1M") else { return }
-        let subscription = ProductCatalogue.Subscription(
+        let subscription = ProductCatalog.Subscription(
             productId: product.0,
             subscriptionGroupIdentifier: "group",
             level: product.1,
             duration: month
         )
-        let subscriptions = (catalogues.first?.subscriptions ?? []) + [subscription]
-        catalogues = [
-            ProductCatalogue(
+        let subscriptions = (catalogs.first?.subscriptions ?? []) + [subscription]
+        catalogs = [
+            ProductCatalog(
                 version: 1,
                 effectiveFrom: Instant(milliseconds: 0),
                 subscriptions: subscriptions

@@ -223,8 +223,8 @@ import Testing
             @01-01 purchase lite 01-01..02-01
             """
         )
-        let catalogue = CatalogueHistory([try ProductCatalogue("a k 1\nb k 2\npro g 1")])
-        let offers = OfferEligibility(customer.timelines, catalogues: catalogue)
+        let catalog = CatalogHistory([try ProductCatalog("a k 1\nb k 2\npro g 1")])
+        let offers = OfferEligibility(customer.timelines, catalogs: catalog)
         let groups = offers.groups(at: try TimelineText.instant("01-10"))
         #expect(groups.map(\.group.description) == ["g", "k", "of 2"])
         #expect(groups.map(\.subscriber) == [.existing, .new, .existing])

@@ -6,9 +6,9 @@ import Testing
 @Suite struct OneTimePurchaseTests {
     private func entitlement(
         _ text: String,
-        _ catalogues: CatalogueHistory = .none
+        _ catalogs: CatalogHistory = .none
     ) throws -> Entitlement {
-        Entitlement(try CustomerText(text).timelines, catalogues: catalogues)
+        Entitlement(try CustomerText(text).timelines, catalogs: catalogs)
     }
 
     private func owned(_ entitlement: Entitlement, _ at: String) throws -> [String] {
@@ -58,7 +58,7 @@ import Testing
         #expect(entitlement.notJudged(at: try TimelineText.instant("03-01")).count == 1)
     }
 
-    @Test func `where a receipt does not state the type, the catalogue does`() throws {
+    @Test func `where a receipt does not state the type, the catalog does`() throws {
         let text = """
             stream 1
             @03-01 once pro.unlock 03-01 via=receipt
@@ -68,7 +68,7 @@ import Testing
             try entitlement(text).notJudged(at: TimelineText.instant("03-05")).map(\.kind)
                 == [.unknown]
         )
-        let product = ProductCatalogue.OtherProduct(
+        let product = ProductCatalog.OtherProduct(
             productId: "pro.unlock",
             type: "Non-Consumable",
             referenceName: nil,
@@ -76,13 +76,13 @@ import Testing
             isFamilyShareable: false,
             prices: []
         )
-        let catalogue = ProductCatalogue(
+        let catalog = ProductCatalog(
             version: 1,
             effectiveFrom: Instant(milliseconds: 0),
             subscriptions: [],
             otherProducts: [product]
         )
-        let known = try entitlement(text, CatalogueHistory([catalogue]))
+        let known = try entitlement(text, CatalogHistory([catalog]))
         #expect(try owned(known, "03-05") == ["pro.unlock"])
     }
 

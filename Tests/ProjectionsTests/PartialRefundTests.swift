@@ -1,5 +1,6 @@
 import Events
 import Projections
+import TestSupport
 import Testing
 
 /// Refunds of which Apple states a part, or hardly anything.

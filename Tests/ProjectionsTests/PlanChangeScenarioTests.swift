@@ -1,6 +1,7 @@
 import Events
 import Projections
 import Testing
+import TestSupport
 
 /// Changes of product (app-store.md §G-9, §G-23 to §G-27, §G-43, §I 4, 5, 12).
 @Suite struct PlanChangeScenarioTests {
@@ -53,7 +54,7 @@ import Testing
         )
         let rows = PlanChanges(ledger.timeline(of: TimelineText.stream), .magazines).rows
         #expect(rows.map { $0.positions.map(\.offset) } == [[1, 2, 3]])
-        #expect(rows.map(\.catalogueVersion) == [1])
+        #expect(rows.map(\.catalogVersion) == [1])
         #expect(rows.map(\.refundsPrevious) == [false])
     }
 
@@ -169,7 +170,7 @@ import Testing
         )
     }
 
-    @Test func `a product that the catalogue does not know gives no class`() throws {
+    @Test func `a product that the catalog does not know gives no class`() throws {
         try expect(
             """
             @04-10 purchase basic 04-01..05-01 woli=1

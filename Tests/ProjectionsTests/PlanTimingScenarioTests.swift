@@ -1,5 +1,6 @@
 import Events
 import Projections
+import TestSupport
 import Testing
 
 /// When changes of plan begin, what they give back, and how certain a wish is (app-store.md §G-23).

@@ -1,12 +1,13 @@
 import Events
 import Projections
+import TestSupport
 import Testing
 
 /// The bytes of a row, and the values that they stand for.
 @Suite struct ProjectionRowTests {
     @Test func `a row gives the values back that it was made of`() {
         for seed in UInt64(1)...500 {
-            var random = SeededRandom(seed: seed)
+            var random = SeededGenerator(seed: seed)
             let values = (0..<Int.random(in: 0...60, using: &random)).map { _ in
                 random.columnValue()
             }
@@ -34,7 +35,7 @@ import Testing
     }
 }
 
-extension SeededRandom {
+extension SeededGenerator {
     fileprivate mutating func columnValue() -> ColumnValue {
         switch Int.random(in: 0...7, using: &self) {
         case 0: .null

@@ -10,11 +10,11 @@ struct RandomCustomer {
     }
 
     /// Two versions of what is sold; one product is in neither.
-    static var catalogues: CatalogueHistory {
+    static var catalogs: CatalogHistory {
         get throws {
-            let first = try ProductCatalogue(from: "2023-01-01", "a g1 1\nb g1 2")
-            let second = try ProductCatalogue(version: 2, from: "2023-11-18", "a g1 2\nb g1 1")
-            return CatalogueHistory([second, first])
+            let first = try ProductCatalog(from: "2023-01-01", "a g1 1\nb g1 2")
+            let second = try ProductCatalog(version: 2, from: "2023-11-18", "a g1 2\nb g1 1")
+            return CatalogHistory([second, first])
         }
     }
 

@@ -1,14 +1,15 @@
 import Events
+import TestSupport
 
 /// Makes facts over alphabets so small that they collide in every way: keys, as-ofs, values, ids,
 /// and texts that Swift holds equal while their bytes differ.
 struct RandomFacts {
-    var random: SeededRandom
+    var random: SeededGenerator
     /// Whether facts of receipts, verifyReceipt and version 1 notifications occur as well.
     let hasOldFormats: Bool
 
     init(seed: UInt64, hasOldFormats: Bool = false) {
-        random = SeededRandom(seed: seed)
+        random = SeededGenerator(seed: seed)
         self.hasOldFormats = hasOldFormats
     }
 

@@ -1,5 +1,6 @@
 import Events
 import Projections
+import TestSupport
 import Testing
 
 /// A history with both clocks as text: the facts of `TimelineText`, each after the instant at which

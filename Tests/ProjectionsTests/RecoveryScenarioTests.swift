@@ -1,6 +1,7 @@
 import Events
 import Projections
 import Testing
+import TestSupport
 
 /// How failed charges, refunds and replaced periods go on (app-store.md §G-9, §G-14, §G-18, §G-21).
 @Suite struct RecoveryScenarioTests {

@@ -1,6 +1,7 @@
 import Events
 import Projections
 import Testing
+import TestSupport
 
 /// The life of a refund (app-store.md §G-8 to §G-10, §G-24, §G-27 to §G-33, §I 4, 5, 10).
 @Suite struct RefundScenarioTests {

@@ -1,6 +1,7 @@
 import Events
 import Projections
 import Testing
+import TestSupport
 
 /// Purchases, renewals, restores and extensions (app-store.md §I 1, 2, 3, 6, 11, 14, 16).
 @Suite struct RenewalScenarioTests {

@@ -1,6 +1,7 @@
 import Events
 import Projections
 import Testing
+import TestSupport
 
 /// Where a subscription stands between and in its periods (app-store.md §C.2, §G-11 to §G-22).
 @Suite struct RenewalStateScenarioTests {

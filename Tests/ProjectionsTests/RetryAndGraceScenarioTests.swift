@@ -1,6 +1,7 @@
 import Events
 import Projections
 import Testing
+import TestSupport
 
 /// Failed renewals (app-store.md §G-19 to §G-22, §I 7 to 9).
 @Suite struct RetryAndGraceScenarioTests {

@@ -1,6 +1,7 @@
 import Events
 import Projections
 import Testing
+import TestSupport
 
 /// The scenarios of app-store.md §I, in its order: each as facts in the form that brought them.
 @Suite struct ScenarioTests {

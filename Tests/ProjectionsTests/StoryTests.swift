@@ -1,6 +1,7 @@
 import Events
 import Projections
 import Testing
+import TestSupport
 
 /// The fifteen steps of somebody who cannot decide, and the rows they leave in every table.
 @Suite struct StoryTests {

@@ -1,5 +1,6 @@
 import Events
 import Projections
+import TestSupport
 import Testing
 
 /// Changes of product that open a new subscription (app-store.md §G-3, §G-36, §I 15).
@@ -50,7 +51,7 @@ import Testing
         #expect(changes.isEmpty)
     }
 
-    @Test func `the group that Apple names needs no catalogue`() throws {
+    @Test func `the group that Apple names needs no catalog`() throws {
         let changes = try changes(
             [
                 (TimelineText.stream, "@03-20 purchase a 03-20..04-20 woli=1 group=7"),
@@ -72,13 +73,13 @@ import Testing
 
     private func changes(
         _ texts: [(StreamID, String)],
-        _ catalogues: CatalogueHistory = .magazines
+        _ catalogs: CatalogHistory = .magazines
     ) throws -> [StreamChange] {
         let facts = try texts.flatMap { try TimelineText($0.1, stream: $0.0).facts }
         let ledger = MemoryLedger([facts])
         let timelines = ledger.streams.map { ledger.timeline(of: $0) }
-        let changes = PlanChanges.acrossStreams(timelines, catalogues)
-        #expect(PlanChanges.acrossStreams(timelines.reversed(), catalogues) == changes)
+        let changes = PlanChanges.acrossStreams(timelines, catalogs)
+        #expect(PlanChanges.acrossStreams(timelines.reversed(), catalogs) == changes)
         return changes
     }
 }

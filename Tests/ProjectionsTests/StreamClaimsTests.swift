@@ -1,5 +1,6 @@
 import Events
 import Projections
+import TestSupport
 import Testing
 
 /// Who had a subscription when: app-store.md §G-37, and the pains 14 to 17 of peers.md §4.
@@ -13,7 +14,7 @@ import Testing
         sourceLocation: SourceLocation = #_sourceLocation
     ) throws -> StreamClaims {
         let facts = try ClaimText.facts(text)
-        var random = SeededRandom(seed: 5)
+        var random = SeededGenerator(seed: 5)
         var orders = [facts, facts.reversed()]
         for _ in 0..<8 { orders.append((facts + facts).shuffled(using: &random)) }
         for order in orders {

@@ -30,8 +30,8 @@ struct TimelineText {
         "plan_changes": { describe(PlanChanges($0, .magazines)) },
         "transactions": { describe(TransactionRows($0, .magazines)) },
         "anomalies": { describe(StreamAnomalies($0, .magazines)) },
-        "anomalies_without_catalogue": { describe(StreamAnomalies($0, .none)) },
-        "movements": { describe(Movements($0, scenarioCatalogues)) },
+        "anomalies_without_catalog": { describe(StreamAnomalies($0, .none)) },
+        "movements": { describe(Movements($0, scenarioCatalogs)) },
     ]
 
     static let stream = StreamID(environment: .production, originalTransactionId: "1000")
@@ -261,7 +261,7 @@ func expect(
     sourceLocation: SourceLocation = #_sourceLocation
 ) throws -> MemoryLedger {
     let history = try TimelineText(text)
-    var random = SeededRandom(seed: 1)
+    var random = SeededGenerator(seed: 1)
     var orders = [history.facts, history.facts.reversed()]
     for _ in 0..<8 { orders.append((history.facts + history.facts).shuffled(using: &random)) }
     for order in orders {
@@ -284,7 +284,7 @@ func expect(
     keptFolds.check(
         history.facts,
         [ledger.timeline(of: TimelineText.stream)],
-        FoldContext(catalogues: scenarioCatalogues),
+        FoldContext(catalogs: scenarioCatalogs),
         sourceLocation: sourceLocation
     )
     return ledger

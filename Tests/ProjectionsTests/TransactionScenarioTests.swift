@@ -1,6 +1,7 @@
 import Events
 import Projections
 import Testing
+import TestSupport
 
 /// Purchases as analysts want them (analytics.md §1.1, app-store.md §G-4, §G-16, §G-19, §G-21).
 @Suite struct TransactionScenarioTests {

@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    // The catalogue decides, not the price nor the length; a crossgrade of one length is at once.
+    // The catalog decides, not the price nor the length; a crossgrade of one length is at once.
     @Test(arguments: [
         ("basic", "premium", "04-10", "now upgrade", "same"),
         ("premium", "basic", "05-01", "next_renewal downgrade", "same"),
@@ -39,7 +39,7 @@ import Testing
         ("basic", "unheard", "04-10", "now plan_change", ""),
         ("basic", "unheard", "05-01", "next_renewal plan_change", ""),
     ])
-    func `the levels of the catalogue tell what a change is`(
+    func `the levels of the catalog tell what a change is`(
         old: String,
         new: String,
         start: String,

@@ -1,6 +1,7 @@
 import Events
 import Projections
 import Testing
+import TestSupport
 
 /// Traps about which purchase, which subscription, and which moment is meant (app-store.md §G).
 @Suite struct TrapTestsOfIdentity {

@@ -1,6 +1,7 @@
 import Events
 import Projections
 import Testing
+import TestSupport
 
 /// Traps about money given back (app-store.md §G).
 @Suite struct TrapTestsOfRefund {

@@ -1,5 +1,6 @@
 import Events
 import Projections
+import TestSupport
 import Testing
 
 /// What must hold for the second clock, whatever a history says.
@@ -66,7 +67,7 @@ import Testing
     @Test(arguments: UInt64(1)...300)
     func `the order of arrival within one instant changes no answer`(seed: UInt64) {
         let facts = story(seed)
-        var random = SeededRandom(seed: seed)
+        var random = SeededGenerator(seed: seed)
         let shuffled = facts.shuffled(using: &random).sorted { $0.recordedAt < $1.recordedAt }
         let (one, other) = (RecordedStory.history(of: facts), RecordedStory.history(of: shuffled))
         let areSame = WrongAnswers([one]).stretches == WrongAnswers([other]).stretches

@@ -21,7 +21,7 @@ struct AnyValueTests {
             let rebuilt = try await projector.rebuild()
             let live = try #require(rebuilt.last)
             #expect(live.refused == 0)
-            let check = try await projector.compare(nil, then: .drop, catalogue: .ofLive)
+            let check = try await projector.compare(nil, then: .drop, catalog: .ofLive)
             #expect(check.isClean)
             let session = try await PostgresSession.connect(settings)
             let found = try await session.query(
@@ -94,7 +94,7 @@ struct AnyValueTests {
             // Some become refused and others not any more: following says what a rebuild says.
             try await ledger.ingest(Array(deliveries.suffix(from: deliveries.count / 2)))
             _ = try await projector.follow(.once("test"))
-            let check = try await projector.compare(nil, then: .drop, catalogue: .ofLive)
+            let check = try await projector.compare(nil, then: .drop, catalog: .ofLive)
             #expect(check.isClean && check.refusals.same > 0)
             let table = try #require(try await projector.tables().first { $0.name == "far" })
             let counted = try await FollowTests.texts(
@@ -116,7 +116,7 @@ struct AnyValueTests {
                     projections: [Far(milliseconds: milliseconds)]
                 )
                 #expect(try await projector.rebuild().first?.refused == 0)
-                let check = try await projector.compare(nil, then: .drop, catalogue: .ofLive)
+                let check = try await projector.compare(nil, then: .drop, catalog: .ofLive)
                 #expect(check.isClean)
                 let arrived = try await FollowTests.texts(
                     settings,
@@ -147,7 +147,7 @@ struct AnyValueTests {
                 var how = Projector.RebuildOptions()
                 how.jobs = jobs
                 digests.insert(try await projector.rebuild(nil, how).map(\.digest))
-                let check = try await projector.compare(nil, then: .drop, catalogue: .ofLive, how)
+                let check = try await projector.compare(nil, then: .drop, catalog: .ofLive, how)
                 #expect(check.isClean)
                 await log.close()
             }

@@ -1,5 +1,5 @@
 import AppStoreSimulator
-import Catalogue
+import Catalog
 import EventLog
 import Events
 import Postgres
@@ -94,8 +94,8 @@ struct FailoverTests {
             }
             try await ledger.ingest(simulator.life(0).notifications())
             _ = try await ledger.ingest([[1, 2, 3]])
-            _ = try await CatalogueStore(log: ledger.log).add(
-                try CatalogueFile.read(SimulatedCatalogue.storekit),
+            _ = try await CatalogStore(log: ledger.log).add(
+                try CatalogFile.read(SimulatedCatalog.storekit),
                 effectiveFrom: nil,
                 source: "test",
                 recordedAt: .systemClock()

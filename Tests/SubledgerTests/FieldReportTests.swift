@@ -1,6 +1,7 @@
 import AppStore
 import Events
 import Projections
+import TestSupport
 import Testing
 
 /// The field reports behind this project, as verifyReceipt answers that somebody vouches for.

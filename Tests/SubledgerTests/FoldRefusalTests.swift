@@ -123,7 +123,7 @@ private struct Picky: Projection {
         of timeline: Timeline,
         in context: FoldContext
     ) throws(FoldRefusal) -> [ProjectionRow] {
-        let purchases = TransactionRows(timeline, context.catalogues).rows
+        let purchases = TransactionRows(timeline, context.catalogs).rows
         guard let position = purchases.first?.positions.first else { return [] }
         guard purchases.count > 1 else { throw FoldRefusal(position, "too short") }
         return [ProjectionRow(.integer(Int64(purchases.count)), causedBy: [position])]

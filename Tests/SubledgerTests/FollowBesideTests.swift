@@ -22,9 +22,9 @@ struct FollowBesideTests {
 
         var words: [String] {
             switch self {
-            case .gone: ["one is gone", "rebuild --discard --into side"]
+            case .gone: ["one is gone", "tables discard --schema side"]
             case .locked: ["locked"]
-            case .ofAnotherLog: ["another log", "rebuild --discard --into side"]
+            case .ofAnotherLog: ["another log", "tables discard --schema side"]
             }
         }
     }

@@ -121,11 +121,11 @@ struct FollowTests {
         }
     }
 
-    @Test func `a follower learns of a catalogue with which tables were rebuilt`() async throws {
+    @Test func `a follower learns of a catalog with which tables were rebuilt`() async throws {
         try await Self.withLedger(lanes: 1) { ledger, settings in
             let imported = Counter()
             let projector = Projector(log: ledger.log, settings: settings) {
-                FoldContext(catalogues: imported.value > 0 ? .simulated : .none)
+                FoldContext(catalogs: imported.value > 0 ? .simulated : .none)
             }
             let deliveries = Self.deliveries(seed: 8)
             try await ledger.ingest(Array(deliveries.prefix(deliveries.count / 2)))
@@ -142,8 +142,8 @@ struct FollowTests {
             #expect(try await projector.wait(for: heads) { false })
             ends.increment()
             _ = try await following.value
-            #expect(try await projector.tables().allSatisfy { $0.catalogueVersion > 0 })
-            try await Self.expectEqualsRebuild(projector, settings, "catalogue")
+            #expect(try await projector.tables().allSatisfy { $0.catalogVersion > 0 })
+            try await Self.expectEqualsRebuild(projector, settings, "catalog")
         }
     }
 

@@ -10,7 +10,7 @@ import Testing
 
     @Test func `lives of every kind give the rows that are kept of them`() throws {
         let simulator = AppStoreSimulator(seed: 20_261_123, flaws: .unsigned)
-        let context = FoldContext(catalogues: .simulated)
+        let context = FoldContext(catalogs: .simulated)
         var kinds: Set<LifeKind> = []
         for index in 0..<300 {
             let life = simulator.life(index)

@@ -11,13 +11,13 @@ import Testing
 
     @Test func `all members are optional, and what is left out is as without a policy`() throws {
         let context = try Self.document("{}").context(.three)
-        #expect(context == FoldContext(catalogues: .three))
+        #expect(context == FoldContext(catalogs: .three))
         #expect(context.policy == .current)
         #expect(try Self.document("{\"graceCounts\":null}") == PolicyDocument())
         let document = try Self.document(
             """
             { "graceCounts": false, "reversalIsRetroactive": false, "familyCounts": false,
-              "catalogueVersion": 2 }
+              "catalogVersion": 2 }
             """
         )
         let other = try document.context(.three)
@@ -25,12 +25,12 @@ import Testing
         #expect(!other.policy.familyGivesAccess)
         #expect(!other.policy.reversalIsRetroactive)
         #expect(!other.policy.retryGivesAccess)
-        #expect(other.catalogues.versions.map(\.version) == [1, 2])
+        #expect(other.catalogs.versions.map(\.version) == [1, 2])
     }
 
     @Test(arguments: [
         "{}", "{\"graceCounts\":false}", "{\"reversalIsRetroactive\":false}",
-        "{\"catalogueVersion\":0,\"familyCounts\":false}", "{\"catalogueVersion\":3}",
+        "{\"catalogVersion\":0,\"familyCounts\":false}", "{\"catalogVersion\":3}",
     ])
     func `the canonical text says the same again, and names what was left out`(
         text: String
@@ -45,9 +45,9 @@ import Testing
     }
 
     @Test func `the canonical text is of one form`() throws {
-        let document = try Self.document("{\"graceCounts\":false,\"catalogueVersion\":2}")
+        let document = try Self.document("{\"graceCounts\":false,\"catalogVersion\":2}")
         #expect(
-            document.canonicalText == "{\"catalogueVersion\":2,\"familyCounts\":true,"
+            document.canonicalText == "{\"catalogVersion\":2,\"familyCounts\":true,"
                 + "\"graceCounts\":false,\"reversalIsRetroactive\":true}"
         )
     }
@@ -56,12 +56,12 @@ import Testing
         ("", PolicyError.Code.notAPolicy, ["JSON object"]), ("[]", .notAPolicy, ["JSON object"]),
         ("true", .notAPolicy, ["JSON object"]), ("{", .notAPolicy, ["JSON object"]),
         ("{\"graceCounts\":\"no\"}", .malformed, ["graceCounts", "true or false"]),
-        ("{\"catalogueVersion\":1.5}", .malformed, ["catalogueVersion", "number"]),
+        ("{\"catalogVersion\":1.5}", .malformed, ["catalogVersion", "number"]),
         (
             "{\"grace\":false}", .unknownMember,
             [
                 "'grace'", "graceCounts", "familyCounts", "reversalIsRetroactive",
-                "catalogueVersion",
+                "catalogVersion",
             ]
         ),
         (String(repeating: " ", count: 70_000), .tooLarge, ["65536"]),
@@ -78,24 +78,24 @@ import Testing
 
     @Test func `a version that was never imported is refused, and the newest is named`() throws {
         for version in [-1, 4, 99] {
-            let document = try Self.document("{\"catalogueVersion\":\(version)}")
+            let document = try Self.document("{\"catalogVersion\":\(version)}")
             let error = #expect(throws: PolicyError.self) { try document.context(.three) }
-            #expect(error?.code == .unknownCatalogue)
+            #expect(error?.code == .unknownCatalog)
             #expect(error?.message.contains("the newest is 3") == true)
             let empty = #expect(throws: PolicyError.self) { try document.context(.none) }
             #expect(empty?.message.contains("none was imported") == true)
         }
-        let none = try Self.document("{\"catalogueVersion\":0}")
-        #expect(try none.context(.three).catalogues == .none)
-        #expect(try none.context(.none).catalogues == .none)
+        let none = try Self.document("{\"catalogVersion\":0}")
+        #expect(try none.context(.three).catalogs == .none)
+        #expect(try none.context(.none).catalogs == .none)
     }
 }
 
-extension CatalogueHistory {
+extension CatalogHistory {
     /// Three versions, of which the one imported last holds first.
-    fileprivate static let three = CatalogueHistory(
+    fileprivate static let three = CatalogHistory(
         [(1, 20), (2, 30), (3, 10)].map { version, day in
-            ProductCatalogue(
+            ProductCatalog(
                 version: version,
                 effectiveFrom: Instant(milliseconds: day * 86_400_000),
                 subscriptions: []

@@ -29,7 +29,7 @@ struct StoryInDatabaseTests {
             let rebuilt = try await Projector(
                 log: ledger.log,
                 settings: settings
-            ) { FoldContext(catalogues: .simulated) }.rebuild()
+            ) { FoldContext(catalogs: .simulated) }.rebuild()
             #expect(rebuilt.map(\.rows) == [5, 19, 3, 1, 5, 17])
             let session = try await PostgresSession.connect(settings)
             try await session.execute(Self.functions)

@@ -84,7 +84,7 @@ struct TableDifferenceTests {
                 """
                 ALTER TABLE old.active_periods DROP COLUMN end_reason, ADD COLUMN "Was ""it" json;
                 ALTER TABLE old.active_periods ALTER valid_to_ms TYPE numeric;
-                ALTER TABLE old.plan_changes ALTER catalogue_version TYPE bigint;
+                ALTER TABLE old.plan_changes ALTER catalog_version TYPE bigint;
                 ALTER TABLE old.refunds ALTER product_id TYPE varchar COLLATE "POSIX"
                 """
             )

@@ -4,7 +4,7 @@ import Projections
 
 /// One table of a life: what must be in it and what the fold puts there, as text.
 ///
-/// Where the simulator has no word for a column (cited positions, the catalogue's version), the
+/// Where the simulator has no word for a column (cited positions, the catalog's version), the
 /// column is left out on both sides.
 struct TableTruth {
     let table: String
@@ -99,15 +99,15 @@ struct TableTruth {
     }
 }
 
-extension CatalogueHistory {
+extension CatalogHistory {
     /// What the simulated app sells, in one version for all times.
-    static let simulated = CatalogueHistory([
-        ProductCatalogue(
+    static let simulated = CatalogHistory([
+        ProductCatalog(
             version: 1,
             effectiveFrom: Instant(milliseconds: 0),
-            subscriptions: SimulatedCatalogue.groups.flatMap { $0 }.compactMap { product in
+            subscriptions: SimulatedCatalog.groups.flatMap { $0 }.compactMap { product in
                 SubscriptionPeriod(product.duration.iso8601).map {
-                    ProductCatalogue.Subscription(
+                    ProductCatalog.Subscription(
                         productId: product.id,
                         subscriptionGroupIdentifier: product.group,
                         level: product.level,

@@ -32,13 +32,13 @@ struct WaitingTablesTests {
         }
     }
 
-    @Test func `a rebuild says where the catalogue moved on, and where a newer fold is replaced`()
+    @Test func `a rebuild says where the catalog moved on, and where a newer fold is replaced`()
         async throws
     {
         try await FollowTests.withLedger(lanes: 1) { ledger, settings in
             let imported = Counter()
             let projector = Projector(log: ledger.log, settings: settings) {
-                FoldContext(catalogues: imported.value > 0 ? .simulated : .none)
+                FoldContext(catalogs: imported.value > 0 ? .simulated : .none)
             }
             let notices = Notices()
             var options = Projector.RebuildOptions()
@@ -46,9 +46,9 @@ struct WaitingTablesTests {
             for _ in 0..<2 { _ = try await projector.rebuild(nil, options) }
             #expect(notices.all.isEmpty)
             imported.increment()
-            #expect(try await projector.compare(then: .drop, catalogue: .ofLive, options).isClean)
+            #expect(try await projector.compare(then: .drop, catalog: .ofLive, options).isClean)
             let behind = try #require(notices.all.first)
-            #expect(behind.contains("was imported since") && behind.contains("rebuild --diff"))
+            #expect(behind.contains("was imported since") && behind.contains("tables diff"))
             _ = try await projector.rebuild(nil, options)
             #expect(notices.all.last?.contains("replace knew none") == true)
             let session = try await PostgresSession.connect(settings)
@@ -140,17 +140,17 @@ struct WaitingTablesTests {
         }
     }
 
-    @Test func `tables of several catalogues are checked each with its own`() async throws {
+    @Test func `tables of several catalogs are checked each with its own`() async throws {
         try await TestServer.shared.withDatabase(from: FilledLedger.plain) { settings in
             let ledger = try await FilledLedger.open(settings)
             let imported = Counter()
             let projector = Projector(log: ledger.log, settings: settings) {
-                FoldContext(catalogues: imported.value > 0 ? .simulated : .none)
+                FoldContext(catalogs: imported.value > 0 ? .simulated : .none)
             }
             _ = try await projector.rebuild()
             imported.increment()
             _ = try await projector.rebuild(try projector.projections(named: ["plan_changes"]))
-            let check = try await projector.compare(then: .drop, catalogue: .ofLive)
+            let check = try await projector.compare(then: .drop, catalog: .ofLive)
             #expect(check.isClean)
             let session = try await PostgresSession.connect(settings)
             let movements = try await projector.tables().first { $0.name == "movements" }
@@ -159,7 +159,7 @@ struct WaitingTablesTests {
                 "UPDATE \(schema).movements SET positions = '{999999}' WHERE ordinal = 1"
             )
             await session.close()
-            let again = try await projector.compare(then: .drop, catalogue: .ofLive)
+            let again = try await projector.compare(then: .drop, catalog: .ofLive)
             #expect(again.difference.isEqual && again.miscited == ["movements"] && !again.isClean)
             let difference = try await projector.compare(then: .drop).difference
             #expect(!difference.isEqual)

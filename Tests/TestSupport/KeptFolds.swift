@@ -58,7 +58,7 @@ public final class KeptFolds: Sendable {
         )
         let name = name ?? digest
         let kept = state.withLock { $0[name] }
-        guard found != kept else { return }
+        guard found != kept || versions != allProjections.map(KeptFolds.name) else { return }
         if let kept, kept.facts == digest {
             let same = changed(from: kept, to: found).filter { versions.contains($0) }
             guard same.isEmpty else {

@@ -66,7 +66,7 @@ import Testing
     {
         let allowed = [
             "CPostgres": ["Sources/Postgres/"],
-            "CZlib": ["Sources/EventLog/Deflate.swift"],
+            "CZlib": ["Sources/EventLog/Evidence/Deflate.swift"],
             "Postgres": [
                 "Sources/EventLog/", "Sources/Projector/", "Sources/Subledger/",
                 "Sources/SubledgerCommand/",

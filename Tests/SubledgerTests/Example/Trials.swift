@@ -10,7 +10,7 @@ struct Trials: Projection {
     }
 
     func rows(of timeline: Timeline, in context: FoldContext) -> [ProjectionRow] {
-        let purchases = TransactionRows(timeline, context.catalogues).rows
+        let purchases = TransactionRows(timeline, context.catalogs).rows
         return purchases.indices.filter { purchases[$0].terms.isTrialPeriod }.map { index in
             let (trial, next) = (purchases[index], purchases[(index + 1)...].first)
             return ProjectionRow(

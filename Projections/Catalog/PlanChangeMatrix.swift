@@ -1,0 +1,87 @@
+/// What every change within every group of a catalog is: the operator's check of the levels.
+public struct PlanChangeMatrix: Hashable, Sendable {
+    /// One group.
+    public struct Group: Hashable, Sendable {
+        /// Apple's identifier of it.
+        public let subscriptionGroupIdentifier: String
+        /// Its reference name; nil where the catalog does not say.
+        public let name: String?
+        /// Its subscriptions by level, then by product id.
+        public let subscriptions: [ProductCatalog.Subscription]
+
+        /// All changes from one of its subscriptions to another.
+        public var changes: [Change] {
+            subscriptions.flatMap { from in
+                subscriptions.filter { $0 != from }.map { change(from: from, to: $0) }
+            }
+        }
+
+        /// What a change between two of its subscriptions is.
+        public func change(
+            from: ProductCatalog.Subscription,
+            to: ProductCatalog.Subscription
+        ) -> Change {
+            let sameDuration = from.duration == to.duration
+            let kind: PlanChangeClass =
+                to.level < from.level
+                ? .upgrade : to.level > from.level ? .downgrade : .crossgrade
+            return Change(
+                from: from.productId,
+                to: to.productId,
+                kind: kind,
+                sameDuration: sameDuration,
+                isImmediate: kind.isImmediate(sameDuration: sameDuration) ?? false
+            )
+        }
+    }
+
+    /// A change from one product to another.
+    public struct Change: Hashable, Sendable {
+        /// The product that is left.
+        public let from: String
+        /// The product that is taken.
+        public let to: String
+        /// What it is.
+        public let kind: PlanChangeClass
+        /// Whether their periods have one length.
+        public let sameDuration: Bool
+        /// Whether it is carried out at once, and not with the next renewal.
+        public let isImmediate: Bool
+    }
+
+    /// The groups by identifier in UTF-8 bytes.
+    public let groups: [Group]
+
+    /// The changes of a catalog.
+    public init(_ catalog: ProductCatalog) {
+        let sorted = catalog.subscriptions.sorted { left, right in
+            let order = byBytes(
+                left.subscriptionGroupIdentifier,
+                right.subscriptionGroupIdentifier
+            )
+            if let order { return order }
+            if left.level != right.level { return left.level < right.level }
+            return byBytes(left.productId, right.productId) ?? false
+        }
+        var groups: [[ProductCatalog.Subscription]] = []
+        for subscription in sorted {
+            if let last = groups.last?.last,
+                byBytes(
+                    last.subscriptionGroupIdentifier,
+                    subscription.subscriptionGroupIdentifier
+                ) == nil
+            {
+                groups[groups.count - 1].append(subscription)
+            } else {
+                groups.append([subscription])
+            }
+        }
+        self.groups = groups.map { members in
+            Group(
+                subscriptionGroupIdentifier: members.first?.subscriptionGroupIdentifier ?? "",
+                name: members.lazy.compactMap(\.groupName).first,
+                subscriptions: members
+            )
+        }
+    }
+}

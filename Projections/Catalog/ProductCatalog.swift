@@ -1,0 +1,175 @@
+public import Events
+
+/// What an app sells, as the operator imported it once: one version, never changed.
+public struct ProductCatalog: Hashable, Sendable {
+    /// The version's number, from 1.
+    public let version: Int
+    /// The first instant it holds for.
+    public let effectiveFrom: Instant
+    /// Its subscriptions, by product id in UTF-8 bytes; no id occurs twice.
+    public let subscriptions: [Subscription]
+    /// All else that is sold, by product id in UTF-8 bytes; no id occurs twice.
+    public let otherProducts: [OtherProduct]
+
+    /// A version of these products, in whatever order they come.
+    ///
+    /// No product id may occur twice, neither here nor there; of two, either one is found.
+    public init(
+        version: Int,
+        effectiveFrom: Instant,
+        subscriptions: [Subscription],
+        otherProducts: [OtherProduct] = []
+    ) {
+        self.version = version
+        self.effectiveFrom = effectiveFrom
+        self.subscriptions = subscriptions.sorted {
+            byBytes($0.productId, $1.productId) ?? false
+        }
+        self.otherProducts = otherProducts.sorted {
+            byBytes($0.productId, $1.productId) ?? false
+        }
+    }
+
+    /// The subscription of that product id; nil where the catalog does not know it.
+    public func subscription(_ productId: String) -> Subscription? {
+        ProductCatalog.find(productId, in: subscriptions) { $0.productId }
+    }
+
+    /// The product of that id; nil where the catalog does not know it.
+    public func product(_ productId: String) -> Product? {
+        if let subscription = subscription(productId) { return .subscription(subscription) }
+        return ProductCatalog.find(productId, in: otherProducts) { $0.productId }
+            .map(Product.other)
+    }
+
+    private static func find<Element>(
+        _ productId: String,
+        in sorted: [Element],
+        id: (Element) -> String
+    ) -> Element? {
+        var (low, high) = (sorted.startIndex, sorted.endIndex)
+        while low < high {
+            let middle = (low + high) / 2
+            guard let isBefore = byBytes(id(sorted[middle]), productId) else {
+                return sorted[middle]
+            }
+            if isBefore { low = middle + 1 } else { high = middle }
+        }
+        return nil
+    }
+}
+
+extension ProductCatalog {
+    /// A subscription product.
+    public struct Subscription: Hashable, Sendable {
+        /// Apple's identifier of the product.
+        public let productId: String
+        /// The group; a customer has at most one running subscription in each.
+        public let subscriptionGroupIdentifier: String
+        /// The group's reference name; nil where the catalog does not say.
+        public let groupName: String?
+        /// The rank in its group, 1 for the most service (app-store.md §G-23: not price, not
+        /// length).
+        public let level: Int
+        /// The length of a period at the standard price.
+        public let duration: SubscriptionPeriod
+        /// The developer's own name of it; nil where the catalog does not say.
+        public let referenceName: String?
+        /// The name customers see, in the catalog's own language; nil where it does not say.
+        public let displayName: String?
+        /// Whether a family may share it.
+        public let isFamilyShareable: Bool
+        /// What a period costs, by store; empty where the catalog does not say.
+        public let prices: [CatalogPrice]
+        /// The ways to pay for a period; empty where the catalog does not say.
+        public let billingPlans: [BillingPlan]
+        /// The offers on it, in the catalog's order.
+        public let offers: [CatalogOffer]
+
+        /// A product of these values.
+        public init(
+            productId: String,
+            subscriptionGroupIdentifier: String,
+            groupName: String? = nil,
+            level: Int,
+            duration: SubscriptionPeriod,
+            referenceName: String? = nil,
+            displayName: String? = nil,
+            isFamilyShareable: Bool = false,
+            prices: [CatalogPrice] = [],
+            billingPlans: [BillingPlan] = [],
+            offers: [CatalogOffer] = []
+        ) {
+            self.productId = productId
+            self.subscriptionGroupIdentifier = subscriptionGroupIdentifier
+            self.groupName = groupName
+            self.level = level
+            self.duration = duration
+            self.referenceName = referenceName
+            self.displayName = displayName
+            self.isFamilyShareable = isFamilyShareable
+            self.prices = prices
+            self.billingPlans = billingPlans
+            self.offers = offers
+        }
+    }
+
+    /// A way to pay for a subscription's period: at once, or month by month under a commitment.
+    public struct BillingPlan: Hashable, Sendable {
+        /// Apple's `billingPlanType`: `BILLED_UPFRONT`, `MONTHLY`, or a word yet unknown.
+        public let type: String
+        /// What is charged at a time; nil where the catalog does not say.
+        public let price: CatalogPrice?
+        /// What the whole commitment comes to; nil where the catalog does not say.
+        public let commitmentPrice: CatalogPrice?
+
+        /// A plan of these values.
+        public init(type: String, price: CatalogPrice?, commitmentPrice: CatalogPrice?) {
+            self.type = type
+            self.price = price
+            self.commitmentPrice = commitmentPrice
+        }
+    }
+
+    /// A product that is no auto-renewable subscription.
+    public struct OtherProduct: Hashable, Sendable {
+        /// Apple's identifier of the product.
+        public let productId: String
+        /// Apple's `type`, in the words of a transaction (app-store.md §D.1): `Consumable`,
+        /// `Non-Consumable`, `Non-Renewing Subscription`, or a word yet unknown.
+        public let type: String
+        /// The developer's own name of it; nil where the catalog does not say.
+        public let referenceName: String?
+        /// The name customers see, in the catalog's own language; nil where it does not say.
+        public let displayName: String?
+        /// Whether a family may share it.
+        public let isFamilyShareable: Bool
+        /// What it costs, by store; empty where the catalog does not say.
+        public let prices: [CatalogPrice]
+
+        /// A product of these values.
+        public init(
+            productId: String,
+            type: String,
+            referenceName: String?,
+            displayName: String?,
+            isFamilyShareable: Bool,
+            prices: [CatalogPrice]
+        ) {
+            self.productId = productId
+            self.type = type
+            self.referenceName = referenceName
+            self.displayName = displayName
+            self.isFamilyShareable = isFamilyShareable
+            self.prices = prices
+        }
+    }
+
+    /// Anything that is sold.
+    public enum Product: Hashable, Sendable {
+        /// A subscription that renews itself.
+        case subscription(Subscription)
+        /// Anything else.
+        case other(OtherProduct)
+    }
+}

@@ -1,0 +1,124 @@
+public import Events
+public import Projections
+
+/// What a file says an app sells, before it is a version of the catalog.
+public struct CatalogContent: Hashable, Sendable {
+    /// The format it was read from, such as `storekit 4.0` or `app-store-connect`.
+    public let format: String
+    /// The subscriptions, each product id once.
+    public let subscriptions: [ProductCatalog.Subscription]
+    /// All else that is sold, each product id once.
+    public let otherProducts: [ProductCatalog.OtherProduct]
+    /// What the operator should know, in the order of the file.
+    public let warnings: [Warning]
+
+    /// Something in the file that does less than it seems to.
+    public struct Warning: Hashable, Sendable {
+        /// What it is, for scripts.
+        public let code: Code
+        /// What it is, for people; names the group or product.
+        public let message: String
+
+        /// The kinds.
+        public enum Code: String, CaseIterable, Sendable {
+            /// A group identifier that Xcode made up: it is in no payload.
+            case localGroup = "local-group"
+            /// A subscription that names another group than the one it stands in.
+            case groupMismatch = "group-mismatch"
+            /// A product that cannot be sold yet, for something is missing.
+            case productLeftOut = "product-left-out"
+            /// An offer that cannot be read.
+            case offerLeftOut = "offer-left-out"
+            /// A response that is one page of several.
+            case incompleteResponse = "incomplete-response"
+            /// A format newer than those this program knows.
+            case newerFormat = "newer-format"
+            /// No subscription at all.
+            case noSubscriptions = "no-subscriptions"
+        }
+    }
+
+    /// The version of the catalog that it is.
+    public func version(_ number: Int, effectiveFrom: Instant) -> ProductCatalog {
+        ProductCatalog(
+            version: number,
+            effectiveFrom: effectiveFrom,
+            subscriptions: subscriptions,
+            otherProducts: otherProducts
+        )
+    }
+}
+
+/// Collects what a reader finds, and keeps the rules that both formats share.
+struct CatalogBuilder {
+    private var subscriptions: [ProductCatalog.Subscription] = []
+    private var otherProducts: [ProductCatalog.OtherProduct] = []
+    private var warnings: [CatalogContent.Warning] = []
+    private var groupsWarnedOf: Set<[UInt8]> = []
+    // Bytes, for two spellings of one letter are two identifiers.
+    private var placeOfProduct: [[UInt8]: String] = [:]
+
+    mutating func add(
+        _ subscription: ProductCatalog.Subscription,
+        at place: String
+    ) throws(CatalogError) {
+        try claim(subscription.productId, at: place)
+        warnOfLocalGroup(subscription.subscriptionGroupIdentifier)
+        subscriptions.append(subscription)
+    }
+
+    mutating func add(
+        _ product: ProductCatalog.OtherProduct,
+        at place: String
+    ) throws(CatalogError) {
+        try claim(product.productId, at: place)
+        otherProducts.append(product)
+    }
+
+    mutating func warn(_ code: CatalogContent.Warning.Code, _ message: String) {
+        warnings.append(CatalogContent.Warning(code: code, message: message))
+    }
+
+    /// What was collected.
+    func content(format: String) -> CatalogContent {
+        var all = warnings
+        if subscriptions.isEmpty {
+            all.append(
+                CatalogContent.Warning(
+                    code: .noSubscriptions,
+                    message: "it holds no subscription: no change of plan can be told by it"
+                )
+            )
+        }
+        return CatalogContent(
+            format: format,
+            subscriptions: subscriptions,
+            otherProducts: otherProducts,
+            warnings: all
+        )
+    }
+
+    private mutating func claim(_ productId: String, at place: String) throws(CatalogError) {
+        if let other = placeOfProduct.updateValue(place, forKey: Array(productId.utf8)) {
+            throw CatalogError(
+                .duplicateProduct,
+                "two products have the identifier \(productId): \(other) and \(place); an "
+                    + "identifier names one product, remove one of them"
+            )
+        }
+    }
+
+    // App Store Connect's identifiers are numbers; Xcode makes up eight hexadecimal digits
+    // (interfaces.md §4.1). Eight digits that happen to be decimal cannot be told apart.
+    private mutating func warnOfLocalGroup(_ group: String) {
+        guard group.utf8.contains(where: { !(48...57).contains($0) }),
+            groupsWarnedOf.insert(Array(group.utf8)).inserted
+        else { return }
+        warn(
+            .localGroup,
+            "the group \(group) is known to Xcode only: App Store Connect's identifiers are "
+                + "numbers, and only they are in what Apple signs. Synchronise the file with App "
+                + "Store Connect in Xcode to have them"
+        )
+    }
+}

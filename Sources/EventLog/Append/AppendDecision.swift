@@ -1,0 +1,394 @@
+internal import Events
+
+/// The newest commit of a lane, as a writer knows it.
+struct LaneHead: Hashable, Sendable {
+    var lane: Int
+    var offset: Int64
+    var evidence: Int64
+    var commitNumber: Int64
+    var committedAt: Instant
+    var digest: Digest
+    /// Version of its canonical bytes.
+    var format: Int
+
+    /// Whether the numbers of the next commit still fit; beyond that a row was tampered with.
+    var hasRoom: Bool {
+        let limit = Int64.max - Int64(LogVerifier.countMax)
+        return offset < limit && evidence < limit && commitNumber < limit
+    }
+}
+
+/// A fact with what the log computes from it; made by the caller, outside the writer's turn.
+struct PreparedFact: Sendable {
+    let fact: Fact
+    let subject: Subject
+    let key: [UInt8]
+
+    init(_ fact: Fact) {
+        self.fact = fact
+        subject = fact.subject
+        key = FactKey(fact, of: subject).bytes
+    }
+
+    var contentBytes: [UInt8] { fact.content.canonicalBytes }
+}
+
+/// The facts of one payload that fall into one lane, with the payload ready to be stored.
+struct Submission: Sendable {
+    let evidence: Evidence
+    let recordDigest: Digest
+    var packing: Packing
+    let facts: [PreparedFact]
+    /// The subscriptions in other lanes of which the payload says something.
+    var elsewhere: [StreamID] = []
+    /// A body of the product catalog that goes with its one fact; nil for all else.
+    var catalog: CatalogVersion?
+
+    /// The payload's bytes for storage.
+    enum Packing: Sendable {
+        case packed(EvidencePacking.Packed)
+        /// Packed only where the payload is to be stored, which is not likely.
+        case whenStored(EvidenceDictionary?)
+        /// They must not be kept.
+        case notKept
+    }
+
+    /// The payload's bytes, packed; nil where they must not be kept.
+    var packed: EvidencePacking.Packed? {
+        if case .packed(let packed) = packing { packed } else { nil }
+    }
+
+    /// What it weighs in a batch.
+    var byteCount: Int {
+        (packed?.body.count ?? 0) + (catalog?.body.count ?? 0)
+            + facts.reduce(0) { $0 + $1.contentBytes.count }
+    }
+}
+
+extension Submission {
+    /// The same without the payload's bytes, whose subscription was erased: what is stored of it
+    /// was verified at entry.
+    ///
+    /// - Parameter digest: In place of the payload's digest, from which an unsigned one could be
+    ///   guessed.
+    /// - Returns: What is stored instead.
+    func withoutPayload(digest: Digest) -> Submission {
+        let record = Evidence(
+            payload: [],
+            digest: digest,
+            kind: evidence.kind,
+            source: evidence.source,
+            arrival: evidence.arrival,
+            verification: evidence.verification,
+            context: nil,
+            receivedAt: evidence.receivedAt
+        )
+        return Submission(
+            evidence: record,
+            recordDigest: record.recordDigest,
+            packing: .notKept,
+            facts: facts
+        )
+    }
+
+    /// The same, ready to be stored.
+    var ready: Submission {
+        guard case .whenStored(let dictionary) = packing else { return self }
+        var ready = self
+        ready.packing = .packed(EvidencePacking.pack(evidence.payload, dictionary: dictionary))
+        return ready
+    }
+
+    /// All subscriptions of which the payload says something.
+    var streams: [StreamID] { facts.map(\.fact.stream) + elsewhere }
+
+    /// Whether it is the operator's own statement, which an erasure does not strip.
+    var isOfOperator: Bool {
+        evidence.kind == .customerLink || evidence.kind == .erasureStatement
+    }
+}
+
+/// What one commit will write, decided against one head: a pure function of head, batch, knowledge
+/// and salts.
+struct AppendPlan: Sendable {
+    struct NewEvent: Sendable {
+        let event: Event
+        let key: [UInt8]
+        let salt: Salt
+        let isLate: Bool
+    }
+
+    struct NewConfirmation: Sendable {
+        let row: ConfirmationRow
+        let salt: Salt
+    }
+
+    let commit: Commit
+    /// The digest that the commit was built upon.
+    let previous: Digest
+    let digest: Digest
+    let events: [NewEvent]
+    let confirmations: [NewConfirmation]
+    /// Submissions whose payload must be stored, by their numbers.
+    let evidence: [Submission]
+    /// One list a submission, one outcome a fact.
+    let outcomes: [[AppendOutcome]]
+
+    /// Whether nothing needs to be written.
+    var isEmpty: Bool { events.isEmpty && confirmations.isEmpty }
+
+    /// The head of the lane once this is committed.
+    var head: LaneHead {
+        LaneHead(
+            lane: commit.lane,
+            offset: commit.lastOffset,
+            evidence: commit.lastEvidence,
+            commitNumber: commit.number,
+            committedAt: commit.committedAt,
+            digest: digest,
+            format: commit.format
+        )
+    }
+}
+
+/// What the log knows that a batch has to be judged by.
+struct AppendKnowledge: Sendable {
+    /// What is known about every subject of the batch.
+    var subjects: [Subject: Knowledge] = [:]
+    /// The strongest trust by which the lane holds a payload of the batch already, by its digest.
+    var evidence: [Digest: Verification.Trust] = [:]
+    /// The latest as-of, at most, of what confirms anything of a stream.
+    var latestConfirmation: [StreamID: Instant] = [:]
+    /// The erasures that bear upon what still comes in, by subscription.
+    var erasures: [StreamID: KnownErasure] = [:]
+}
+
+/// What was erased of a subscription, as far as later facts must be judged by it.
+struct KnownErasure: Sendable {
+    /// Whether what still comes is taken in without what identifies a person.
+    private(set) var isLasting = false
+    // The newest erasure of everything, and the newest of any links.
+    private var whole: (asOf: Instant, position: Position)?
+    private var links: (asOf: Instant, position: Position)?
+
+    init(_ scope: Erasure.Scope, asOf: Instant, at position: Position) {
+        isLasting = scope.isLasting
+        if scope == .subscription { whole = (asOf, position) }
+        if scope != .payload { links = (asOf, position) }
+    }
+
+    mutating func merge(_ other: KnownErasure) {
+        isLasting = isLasting || other.isLasting
+        whole = [whole, other.whole].compactMap { $0 }.max { $0.asOf < $1.asOf }
+        links = [links, other.links].compactMap { $0 }.max { $0.asOf < $1.asOf }
+    }
+
+    /// The erasure that a fact is from before, so that it would bring back what was erased; nil for
+    /// none.
+    func refusal(of fact: Fact) -> Position? {
+        guard fact.kind != .erasure, let bound = fact.kind == .link ? links : whole,
+            fact.asOf <= bound.asOf
+        else { return nil }
+        return bound.position
+    }
+
+    /// Whether a fact may be taken in without what identifies a person only.
+    func strips(_ fact: Fact) -> Bool {
+        isLasting && fact.kind != .link && fact.kind != .erasure
+    }
+}
+
+/// Decides what of a batch is news.
+struct AppendDecision {
+    private let head: LaneHead
+    private let recordedAt: Instant
+    private let salt: () -> Salt
+    private var known: AppendKnowledge
+    private var events: [AppendPlan.NewEvent] = []
+    private var confirmations: [StreamID: [Confirmation]] = [:]
+    private var evidence: [Submission] = []
+
+    /// A decision against `head`.
+    ///
+    /// - Parameters:
+    ///   - head: The newest commit that `known` takes into account.
+    ///   - known: What the log knows.
+    ///   - now: The server's clock; recorded times never fall within a lane, even where clocks do.
+    ///   - salt: Gives the salt of each row.
+    init(head: LaneHead, known: AppendKnowledge, now: Instant, salt: @escaping () -> Salt) {
+        self.head = head
+        self.known = known
+        self.salt = salt
+        recordedAt = max(now, head.committedAt)
+    }
+
+    /// The plan for a batch; facts are judged in their order, each with the news before it.
+    mutating func plan(_ batch: [Submission]) -> AppendPlan {
+        var outcomes: [[AppendOutcome]] = []
+        outcomes.reserveCapacity(batch.count)
+        for submission in batch { outcomes.append(decide(submission)) }
+        let new = confirmations.flatMap { stream, confirmations in
+            ConfirmationRow.rows(of: confirmations, stream: stream)
+        }
+        .sorted { $0.precedes($1) }
+        .map { AppendPlan.NewConfirmation(row: $0, salt: salt()) }
+        let commit = Commit(
+            lane: head.lane,
+            number: head.commitNumber + 1,
+            firstOffset: head.offset + 1,
+            count: events.count,
+            firstEvidence: head.evidence + 1,
+            evidence: evidence.count,
+            confirmations: new.count,
+            committedAt: recordedAt
+        )
+        return AppendPlan(
+            commit: commit,
+            previous: head.digest,
+            digest: digest(of: commit, new),
+            events: events,
+            confirmations: new,
+            evidence: evidence,
+            outcomes: outcomes
+        )
+    }
+
+    private func digest(of commit: Commit, _ new: [AppendPlan.NewConfirmation]) -> Digest {
+        var hasher = CommitHasher(after: head.digest, commit: commit)
+        for new in events {
+            let record = evidence[Int(new.event.evidence - head.evidence) - 1].recordDigest
+            let commitments = new.event.commitments(
+                keys: CommitmentKeys(new.salt),
+                evidence: record,
+                isLate: new.isLate
+            )
+            hasher.update(commitments.digest)
+        }
+        for new in new {
+            let records = new.row.evidenceNumbers(lane: head.lane).map {
+                evidence[Int($0 - head.evidence) - 1].recordDigest
+            }
+            let commitments = new.row.commitments(
+                lane: head.lane,
+                keys: CommitmentKeys(new.salt),
+                evidence: records
+            )
+            hasher.update(commitments.digest)
+        }
+        return hasher.digest()
+    }
+
+    private mutating func decide(_ submission: Submission) -> [AppendOutcome] {
+        let trust = submission.evidence.verification.trust
+        let digest = submission.evidence.digest
+        // The same bytes by no better proof: they have been judged, and what they repeat is kept.
+        let isKnown = known.evidence[digest].map { !trust.isStronger(than: $0) } ?? false
+        var isCited = false
+        let number = head.evidence + Int64(evidence.count) + 1
+        let outcomes = submission.facts.map { prepared -> AppendOutcome in
+            guard let erasure = known.erasures[prepared.fact.stream] else {
+                return decide(prepared, of: submission, number, isKnown: isKnown, isCited: &isCited)
+            }
+            if let position = erasure.refusal(of: prepared.fact) { return .erased(position) }
+            let isStripped = erasure.strips(prepared.fact) && prepared.fact.content.hasPerson
+            let fact = isStripped ? PreparedFact(prepared.fact.withoutPerson) : prepared
+            return decide(fact, of: submission, number, isKnown: isKnown, isCited: &isCited)
+        }
+        if isCited {
+            evidence.append(stored(submission))
+            known.evidence[digest] = trust
+        }
+        return outcomes
+    }
+
+    // A payload that says anything of an erased subscription holds what was erased.
+    private func stored(_ submission: Submission) -> Submission {
+        guard !known.erasures.isEmpty, !submission.isOfOperator,
+            submission.streams.contains(where: { known.erasures[$0]?.isLasting == true })
+        else { return submission.ready }
+        return submission.withoutPayload(
+            digest: Digest(notKept: salt())
+        )
+    }
+
+    private mutating func decide(
+        _ prepared: PreparedFact,
+        of submission: Submission,
+        _ number: Int64,
+        isKnown: Bool,
+        isCited: inout Bool
+    ) -> AppendOutcome {
+        let fact = prepared.fact
+        let trust = submission.evidence.verification.trust
+        let isRestore = known.subjects[prepared.subject]?.isRestored(by: fact) ?? false
+        switch known.subjects[prepared.subject, default: Knowledge()].judge(fact, trust: trust) {
+        case .new:
+            isCited = true
+            let position = append(prepared, number, submission.evidence.arrival)
+            known.subjects[prepared.subject, default: Knowledge()].learn(
+                offset: position.offset,
+                asOf: fact.asOf,
+                content: fact.content,
+                trust: trust
+            )
+            return .appended(position, isRestore: isRestore)
+        case .known(let offset, let repetitions):
+            if !isKnown {
+                for repetition in repetitions {
+                    isCited = true
+                    let confirmation = Confirmation(
+                        position: Position(lane: head.lane, offset: repetition.offset),
+                        asOf: fact.asOf,
+                        fields: repetition.fields,
+                        transactionId: repetition.transactionId,
+                        evidence: number
+                    )
+                    confirmations[fact.stream, default: []].append(confirmation)
+                    let latest = known.latestConfirmation[fact.stream] ?? fact.asOf
+                    known.latestConfirmation[fact.stream] = max(latest, fact.asOf)
+                    known.subjects[prepared.subject]?.learn(confirmation, trust: trust)
+                }
+            }
+            return .duplicate(
+                Position(lane: head.lane, offset: offset),
+                isRestore: isRestore,
+                isConfirmation: !isKnown && !repetitions.isEmpty
+            )
+        }
+    }
+
+    private mutating func append(
+        _ prepared: PreparedFact,
+        _ number: Int64,
+        _ arrival: Arrival
+    ) -> Position {
+        let fact = prepared.fact
+        let position = Position(lane: head.lane, offset: head.offset + Int64(events.count) + 1)
+        let isLate = known.latestConfirmation[fact.stream].map { fact.asOf < $0 } ?? false
+        events.append(
+            AppendPlan.NewEvent(
+                event: Event(
+                    position: position,
+                    recordedAt: recordedAt,
+                    fact: fact,
+                    evidence: number,
+                    isImported: arrival == .imported
+                ),
+                key: prepared.key,
+                salt: salt(),
+                isLate: isLate
+            )
+        )
+        return position
+    }
+}
+
+extension ConfirmationRow {
+    /// The numbers of the payloads that prove it, ascending; none where it cannot be read.
+    func evidenceNumbers(lane: Int) -> [Int64] {
+        var numbers: [Int64] = []
+        for confirmation in confirmations(lane: lane) ?? []
+        where numbers.last != confirmation.evidence { numbers.append(confirmation.evidence) }
+        return numbers
+    }
+}

@@ -1,0 +1,287 @@
+internal import Events
+internal import Postgres
+
+/// Writes the lanes it is given, one commit after another.
+///
+/// Group commit: whatever queued while the last commit was flushing is the next batch; there is no
+/// timer. Optimistic: it keeps each lane's head in memory, and the primary key of `commit` refuses
+/// a batch that was decided against a head that is no longer the newest; then it reads the head and
+/// decides again (DESIGN §4).
+actor Appender {
+    let settings: ConnectionSettings
+    let identity: LedgerIdentity
+    /// How a batch becomes a plan.
+    let making: PlanMaking
+    /// How long an append may take.
+    let limits: AppendLimits
+    /// The connection; nil before the first batch and after a loss.
+    var session: PostgresSession?
+    /// The head for which the session's plans were made; nil before there are any.
+    var plannedOffset: Int64?
+    /// By lane, what payloads share and is known to be stored; emptied when it grows over a limit.
+    var stored: [Int: SharedParts] = [:]
+    private var heads: [Int: LaneHead] = [:]
+    private var queue = AppendQueue()
+    /// Whether the last batch found no database in its time.
+    private var isUnavailable = false
+    private var isDraining = false
+    private var isClosed = false
+    private var closing: [CheckedContinuation<Void, Never>] = []
+
+    /// Most facts in a commit: above it the look-up and the insert gain nothing by being larger.
+    static let batchFactsMax = 2000
+
+    /// Most bytes in a commit, packed payloads included: what a waiting caller's commit may have
+    /// to be flushed together with.
+    static let batchBytesMax = 1 << 20
+
+    /// Events up to which any plan of the look-up is quick.
+    static let planRowsMin: Int64 = 50
+
+    /// Lost races for the next offset after which a writer asks for the lane's row lock.
+    static let lostRacesMax = 2
+
+    /// Turns that callers get to come back while more and more of them do.
+    static let turnsMax = 16
+
+    /// Lost races of one batch after which its callers get an error.
+    static let lostRacesAtOnceMax = 60
+
+    init(
+        settings: ConnectionSettings,
+        identity: LedgerIdentity,
+        making: PlanMaking,
+        limits: AppendLimits
+    ) {
+        self.settings = settings
+        self.identity = identity
+        self.making = making
+        self.limits = limits
+    }
+
+    /// Appends what is news in the submissions, in one commit; returns when it is durable, or when
+    /// the deadline has passed.
+    func append(
+        _ submissions: [Submission],
+        to lane: Int,
+        by deadline: Deadline
+    ) async throws(EventLogError)
+        -> [[AppendOutcome]]
+    {
+        guard !isClosed else {
+            throw EventLogError(.closed, "append: the event log is closed; open it again")
+        }
+        let bytes = submissions.reduce(0) { $0 + $1.byteCount }
+        guard queue.hasRoom(forBytes: bytes, limits: limits) else { throw fullQueue() }
+        let result = await withCheckedContinuation { answer in
+            queue.add(
+                WaitingAppend(submissions: submissions, deadline: deadline, answer: answer),
+                to: lane
+            )
+            guard !isDraining else { return }
+            isDraining = true
+            Task { await self.drain() }
+        }
+        return try result.get()
+    }
+
+    private func fullQueue() -> EventLogError {
+        EventLogError(
+            .queueFull,
+            "append: too many appends wait for the database: \(queue.count) with "
+                + "\(queue.byteCount) bytes (limits: at most \(limits.waitingMax) appends and "
+                + "\(AppendLimits.waitingBytesMax) bytes); nothing of this one was written. Try "
+                + "again later, or append from fewer tasks at once"
+        )
+    }
+
+    /// Refuses new work, finishes what waits or refuses it at its deadline, and closes the
+    /// connection.
+    func close() async {
+        isClosed = true
+        if isDraining { await withCheckedContinuation { closing.append($0) } }
+        await session?.close()
+        session = nil
+    }
+
+    private func drain() async {
+        while let (lane, batch) = queue.takeBatch() {
+            await commit(batch, to: lane)
+            await letCallersReturn()
+        }
+        isDraining = false
+        for waiting in closing { waiting.resume() }
+        closing = []
+    }
+
+    // The callers of a batch that was just committed are about to come back. Without these turns
+    // the next commit takes only those that queued meanwhile, and two halves of the callers wait
+    // for each other's commits for ever.
+    private func letCallersReturn() async {
+        var queued = -1
+        for _ in 0..<Appender.turnsMax {
+            guard queue.count != queued else { return }
+            queued = queue.count
+            await Task.yield()
+        }
+    }
+
+    private func commit(_ batch: [WaitingAppend], to lane: Int) async {
+        switch await outcomes(of: batch, in: lane) {
+        case .done(let outcomes):
+            isUnavailable = false
+            var start = 0
+            for waiting in batch {
+                let end = start + waiting.submissions.count
+                waiting.answer.resume(returning: .success(Array(outcomes[start..<end])))
+                start = end
+            }
+        case .refused(let error) where batch.count > 1 && !error.isRetryable:
+            isUnavailable = false
+            // One bad payload must not fail its neighbours: each gets a commit of its own.
+            for waiting in batch { await commit([waiting], to: lane) }
+        case .refused(let error):
+            isUnavailable = false
+            for waiting in batch { waiting.answer.resume(returning: .failure(error)) }
+        case .unavailable(let error, let others):
+            isUnavailable = true
+            for waiting in batch { waiting.answer.resume(returning: .failure(error)) }
+            for waiting in queue.takeAll() { waiting.answer.resume(returning: .failure(others)) }
+        }
+    }
+
+    private enum BatchOutcome {
+        case done([[AppendOutcome]])
+        case refused(EventLogError)
+        /// The database was not there in time: for the batch, and for what waits behind it.
+        case unavailable(EventLogError, others: EventLogError)
+    }
+
+    private func outcomes(of waiting: [WaitingAppend], in lane: Int) async -> BatchOutcome {
+        let batch = waiting.flatMap(\.submissions)
+        // The first to wait is the first whose time is over.
+        var deadline = waiting.dropFirst().reduce(waiting[0].deadline) {
+            $0.capped(by: $1.deadline)
+        }
+        if isUnavailable {
+            deadline = deadline.capped(after: .seconds(AppendLimits.probeSecondsMax))
+        }
+        var (attempt, lostRaces, mayBeWritten) = (0, 0, false)
+        while true {
+            do throws(AppenderFailure) {
+                let lookUp = AppendLookUp(batch, lane: lane, of: identity.lanes)
+                let plan = try await attemptOnce(
+                    lookUp,
+                    batch,
+                    in: lane,
+                    locking: lostRaces > Appender.lostRacesMax,
+                    by: deadline
+                )
+                return .done(plan.outcomes)
+            } catch {
+                heads[lane] = nil
+                switch error {
+                case .lostRace:
+                    lostRaces += 1
+                    guard lostRaces < Appender.lostRacesAtOnceMax else {
+                        return .refused(Appender.alwaysLate(lane))
+                    }
+                case .catalogTaken:
+                    return .refused(Appender.catalogTaken)
+                case .connectionLost(let cause, let isUnknown):
+                    // What comes back may have lost commits of every lane: a replica that lagged.
+                    heads = [:]
+                    stored = [:]
+                    mayBeWritten = mayBeWritten || isUnknown
+                    guard !isUnavailable, !deadline.isPassed else {
+                        return unavailable(cause, mayBeWritten: mayBeWritten)
+                    }
+                    await AppendLimits.backOff(attempt: attempt)
+                    attempt += 1
+                case .refused(let cause):
+                    return .refused(cause)
+                }
+            }
+        }
+    }
+
+    private func unavailable(_ cause: EventLogError, mayBeWritten: Bool) -> BatchOutcome {
+        let fate =
+            mayBeWritten
+            ? "The append may have taken effect: append it again, nothing is written twice"
+            : "Nothing was written; try again later"
+        let limit = "an append may take \(limits.secondsText) s; \(AppendLimits.variable) sets this"
+        return .unavailable(
+            EventLogError(
+                .databaseUnavailable,
+                "\(cause.message) The append timed out (\(limit)). \(fate)"
+            ),
+            others: EventLogError(
+                .databaseUnavailable,
+                "append: the database was unavailable for the append before this one, and "
+                    + "nothing of this one was written; try again later. \(cause.message)"
+            )
+        )
+    }
+
+    private static func alwaysLate(_ lane: Int) -> EventLogError {
+        EventLogError(
+            .databaseUnavailable,
+            "append: other writers of lane \(lane) committed first \(lostRacesAtOnceMax) times in "
+                + "a row; nothing was written. Try again"
+        )
+    }
+
+    private static let catalogTaken = EventLogError(
+        .catalogTaken,
+        "append: another import used the number of this catalog version first; nothing was "
+            + "written. Import it again"
+    )
+
+    private func attemptOnce(
+        _ lookUp: AppendLookUp,
+        _ batch: [Submission],
+        in lane: Int,
+        locking: Bool,
+        by deadline: Deadline
+    ) async throws(AppenderFailure) -> AppendPlan {
+        if locking {
+            let plan = try await commitLocked(
+                lookUp,
+                batch,
+                lane: lane,
+                genesis: identity.genesis(lane: lane),
+                by: deadline
+            )
+            if !plan.isEmpty { heads[lane] = plan.head }
+            return plan
+        }
+        let head: LaneHead
+        if let known = heads[lane] {
+            head = known
+        } else {
+            head = try await readHead(
+                of: lane,
+                genesis: identity.genesis(lane: lane),
+                by: deadline
+            )
+            heads[lane] = head
+        }
+        let plan = try await commitOptimistic(lookUp, batch, head: head, by: deadline)
+        if !plan.isEmpty { heads[lane] = plan.head }
+        return plan
+    }
+}
+
+/// Why an attempt at a batch did not commit.
+enum AppenderFailure: Error {
+    /// Another writer took the next offset.
+    case lostRace
+    /// Another import took the number of a version of the catalog.
+    case catalogTaken
+    /// The connection went away, or the time was over; with `isUnknown` the batch may or may not be
+    /// durable: the keys will decide.
+    case connectionLost(EventLogError, isUnknown: Bool)
+    /// The database will refuse it again.
+    case refused(EventLogError)
+}

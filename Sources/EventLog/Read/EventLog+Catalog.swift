@@ -1,0 +1,100 @@
+public import Events
+internal import Postgres
+
+extension EventLog {
+    /// Adds a version of the product catalog, unless the newest one says the same.
+    ///
+    /// `CatalogOutcome.expected` is the rule. Versions that hold from earlier than the newest are
+    /// welcome: history may be told late. A version is an event of the chain; its body is kept in
+    /// `ledger.catalog` and written by the same commit.
+    ///
+    /// - Parameters:
+    ///   - body: Normalised JSON in UTF-8, at most `CatalogVersion.bodyByteCountMax` bytes.
+    ///   - effectiveFrom: The first instant it holds for; nil for `recordedAt`.
+    ///   - source: The file it was read from; cut to `CatalogVersion.sourceByteCountMax` bytes.
+    ///   - recordedAt: Our clock.
+    ///   - statement: Makes the operator's statement that this is a version: its one fact must be about
+    ///     the version that it is given.
+    /// - Returns: The version that says it now, durable.
+    /// - Throws: `databaseUnavailable`, `permissionDenied`, `catalogTaken` where another import
+    ///   came between again and again, or what `statement` threw.
+    public func addCatalog(
+        _ body: [UInt8],
+        effectiveFrom: Instant?,
+        source: String,
+        recordedAt: Instant,
+        statement: (CatalogVersion) throws -> Verified<[Fact]>
+    ) async throws -> CatalogOutcome {
+        var attempt = 1
+        while true {
+            let outcome = CatalogOutcome.expected(
+                of: body,
+                after: try await catalogs().last,
+                effectiveFrom: effectiveFrom,
+                source: source,
+                recordedAt: recordedAt
+            )
+            guard case .added(let version) = outcome else { return outcome }
+            guard let (lane, submission, _) = try submissions(of: try statement(version)).first
+            else { preconditionFailure("a version of the catalog is one fact") }
+            var catalog = submission
+            catalog.catalog = version
+            do {
+                _ = try await append(catalog, to: lane)
+            } catch {
+                guard error.code == .catalogTaken, attempt < EventLog.catalogAttemptsMax
+                else { throw error }
+                attempt += 1
+                continue
+            }
+            return try await catalogs().first { $0.version == version.version }
+                .map(CatalogOutcome.added) ?? outcome
+        }
+    }
+
+    /// Attempts at the number of a version: imports at once are two operators, not a crowd.
+    private static let catalogAttemptsMax = 20
+
+    /// Every version of the product catalog, by number.
+    ///
+    /// - Throws: `databaseUnavailable`; `malformedLog` where a body is not what was imported.
+    public func catalogs() async throws(EventLogError) -> [CatalogVersion] {
+        let lane = catalogLane
+        return try await reading("read the catalog") { session in
+            try await session.query(
+                EventLog.selectCatalogs + " ORDER BY version",
+                [.int4(lane)]
+            ).map(EventLog.catalog)
+        }
+    }
+
+    private var catalogLane: Int32 {
+        Int32(identity.lanes.lane(of: StreamID.catalog.originalTransactionId))
+    }
+
+    private static func catalog(_ row: PostgresRow) throws -> CatalogVersion {
+        let body = Array(try row.text(5).utf8)
+        let version = Int(try row.int4(0))
+        let digest = Digest.of(body)
+        guard try row.bytea(4) == digest.bytes else {
+            throw EventLogError(
+                .malformedLog,
+                "version \(version) of the catalog is not what was imported: its body does not "
+                    + "have the digest beside it; import it again as a new version"
+            )
+        }
+        return CatalogVersion(
+            version: version,
+            effectiveFrom: Instant(milliseconds: try row.int8(1)),
+            recordedAt: Instant(microseconds: try row.timestamptz(2)),
+            source: try row.text(3),
+            digest: digest,
+            body: body
+        )
+    }
+
+    private static let selectCatalogs = """
+        SELECT version, effective_from_ms, recorded_at, source, digest, body
+        FROM ledger.catalog WHERE lane = $1
+        """
+}

@@ -1,0 +1,92 @@
+internal import EventLog
+internal import Events
+internal import Postgres
+internal import Projections
+
+/// The part of a projection's table that one lane fills: a row of `ledger_projection`.
+struct ProjectionPart: Sendable {
+    let lane: Int
+    let schema: String
+    let name: String
+    var state: State
+    let version: Int
+    let catalogVersion: Int
+    let policy: String?
+    /// The newest commit that is in the rows.
+    var head: EventLog.Head
+    /// Number and digest of the rows.
+    var content: ProjectionDigest
+
+    /// What a table is there for.
+    typealias State = Projector.Table.State
+
+    /// Whether a fold of this program made it, with the policy that holds: one of that name and
+    /// version, for a fold that gives other rows counts its version up.
+    func isMade(by projection: any Projection) -> Bool {
+        name == projection.name && version == projection.version && policy == nil
+    }
+
+    /// The table, for SQL.
+    var table: String { ProjectionSchema.table(name, in: schema) }
+}
+
+extension ProjectionPart {
+    private static let columns = """
+        lane, build_schema, name, state, version, catalog_version, policy, lane_offset,
+        commit_no, commit_digest, row_count, digest
+        """
+
+    /// Reads parts; `condition` may use `$1` and further parameters.
+    static func select(_ condition: String, _ suffix: String = "") -> String {
+        """
+        SELECT \(columns) FROM projection.ledger_projection WHERE \(condition)
+        ORDER BY lane, build_schema, name \(suffix)
+        """
+    }
+
+    /// The parts of a table that is not filled yet: `$1` the lanes, `$2` their origins' digests.
+    static let insert = """
+        INSERT INTO projection.ledger_projection
+            (lane, build_schema, name, state, version, catalog_version, policy, lane_offset,
+            commit_no, commit_digest, row_count, digest, updated_at)
+        SELECT lane, $3, $4, 'filling', $5, $6, $7, 0, 0, origin, 0, $8, now()
+        FROM unnest($1::int[], $2::bytea[]) AS l (lane, origin)
+        """
+
+    private static let update = """
+        UPDATE projection.ledger_projection
+        SET lane_offset = $4, commit_no = $5, commit_digest = $6, row_count = $7, digest = $8,
+            updated_at = now()
+        WHERE lane = $1 AND build_schema = $2 AND name = $3
+        """
+
+    /// Says where the part stands now.
+    var updated: PostgresStatement {
+        PostgresStatement(
+            ProjectionPart.update,
+            [
+                .int4(Int32(lane)), .text(schema), .text(name), .int8(head.offset),
+                .int8(head.commit), .bytea(head.digest.bytes), .int8(Int64(content.rowCount)),
+                .bytea(content.digest.bytes),
+            ]
+        )
+    }
+
+    init(_ row: PostgresRow) throws(PostgresError) {
+        lane = Int(try row.int4(0))
+        schema = try row.text(1)
+        name = try row.text(2)
+        guard let state = State(rawValue: try row.text(3)),
+            let commit = Digest(bytes: try row.bytea(9)),
+            let content = Digest(bytes: try row.bytea(11))
+        else {
+            preconditionFailure("ledger_projection holds what its constraints forbid")
+        }
+        self.state = state
+        version = Int(try row.int4(4))
+        catalogVersion = Int(try row.int4(5))
+        policy = try row.textIfPresent(6)
+        head = EventLog.Head(offset: try row.int8(7), commit: try row.int8(8), digest: commit)
+        self.content = ProjectionDigest(content, rowCount: Int(try row.int8(10)))
+    }
+}

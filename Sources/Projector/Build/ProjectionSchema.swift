@@ -1,0 +1,121 @@
+/// Schema `projection`: the views that people read, and the page that says what is behind them.
+enum ProjectionSchema {
+    /// Made once, by whoever rebuilds first.
+    static let bootstrap = """
+        BEGIN;
+        SET LOCAL client_min_messages = warning;
+        SELECT pg_advisory_xact_lock(x'50726f6a'::bigint);
+        DO $$
+        BEGIN
+            -- IF NOT EXISTS would ask for the right to make schemas even where it is there.
+            IF to_regnamespace('projection') IS NULL THEN
+                CREATE SCHEMA projection AUTHORIZATION ledger_projector;
+            END IF;
+        END
+        $$;
+        SET LOCAL ROLE ledger_projector;
+        GRANT USAGE ON SCHEMA projection TO ledger_writer, ledger_reader;
+        \(ledgerProjection)
+        \(refusedStream)
+        GRANT SELECT ON projection.ledger_projection, projection.refused_stream
+            TO ledger_writer, ledger_reader;
+        COMMIT
+        """
+
+    private static let ledgerProjection = """
+        CREATE TABLE IF NOT EXISTS projection.ledger_projection (
+            lane              int              NOT NULL,
+            build_schema      text COLLATE "C" NOT NULL,
+            name              text COLLATE "C" NOT NULL,
+            state             text COLLATE "C" NOT NULL,
+            version           int              NOT NULL,
+            catalog_version int              NOT NULL,
+            policy            text COLLATE "C",
+            lane_offset       bigint           NOT NULL,
+            commit_no         bigint           NOT NULL,
+            commit_digest     bytea            NOT NULL,
+            row_count         bigint           NOT NULL,
+            digest            bytea            NOT NULL,
+            updated_at        timestamptz      NOT NULL,
+            CONSTRAINT ledger_projection_pkey PRIMARY KEY (lane, build_schema, name),
+            CONSTRAINT ledger_projection_state_known
+                CHECK (state IN ('filling', 'ready', 'live', 'beside', 'fixed'))
+        );
+        COMMENT ON TABLE projection.ledger_projection IS 'Every table of a projection, lane by lane: which fold made it, up to which commit, with which content.';
+        COMMENT ON COLUMN projection.ledger_projection.build_schema IS 'Where the table is; the view of that name in schema projection shows the live one.';
+        COMMENT ON COLUMN projection.ledger_projection.state IS 'live: behind the view. ready: whole, waits to be promoted. beside: kept under a name of its own. fixed: the same, up to a given place of the log. filling: not whole; if no rebuild runs, one was killed, and the next drops it.';
+        COMMENT ON COLUMN projection.ledger_projection.version IS 'Of the fold: its author counts it up whenever the same events give other rows.';
+        COMMENT ON COLUMN projection.ledger_projection.catalog_version IS 'Newest version of the catalog that the fold knew; 0 for none.';
+        COMMENT ON COLUMN projection.ledger_projection.policy IS 'The policy of a what-if; NULL for the one that holds.';
+        COMMENT ON COLUMN projection.ledger_projection.lane_offset IS 'Newest event of the lane that is in the table.';
+        COMMENT ON COLUMN projection.ledger_projection.commit_no IS 'Newest commit of the lane that is in the table.';
+        COMMENT ON COLUMN projection.ledger_projection.commit_digest IS 'Its digest: tells a log that was restored or forked.';
+        COMMENT ON COLUMN projection.ledger_projection.digest IS 'Of the lane''s rows, without cited positions; the sum over the lanes, modulo 2^256, is equal for two ledgers that hold the same facts.';
+        """
+
+    private static let refusedStream = """
+        CREATE TABLE IF NOT EXISTS projection.refused_stream (
+            lane                    int              NOT NULL,
+            build_schema            text COLLATE "C" NOT NULL,
+            name                    text COLLATE "C" NOT NULL,
+            environment             text COLLATE "C" NOT NULL,
+            original_transaction_id text COLLATE "C" NOT NULL,
+            lane_offset             bigint           NOT NULL,
+            reason                  text             NOT NULL,
+            CONSTRAINT refused_stream_pkey PRIMARY KEY
+                (lane, build_schema, name, environment, original_transaction_id)
+        );
+        COMMENT ON TABLE projection.refused_stream IS 'Subscriptions that a fold refused: the table of that name has no row of them.';
+        COMMENT ON COLUMN projection.refused_stream.lane_offset IS 'The event that was refused.';
+        """
+
+    /// How the comment of a schema begins whose tables a rebuild has made; `migrate` knows by it
+    /// which schemas belong to ledger_projector.
+    static let mark = "Tables of one rebuild"
+
+    /// How long a drop may wait for a table, and new readers of that table behind it.
+    enum DropPatience: String {
+        /// Tables that were live a moment ago: those who read them come first.
+        case ofReaders = "200ms"
+        /// Tables that a person gives up: longer than autovacuum needs to notice that somebody
+        /// waits (`deadlock_timeout`, a second).
+        case ofHousekeeping = "5s"
+    }
+
+    /// Drops these tables of a schema and what is said about them, and the schema too where it is
+    /// not to be kept; refused where somebody reads one for longer than the patience lasts.
+    static func drop(
+        _ schema: String,
+        with tables: [String],
+        isKept: Bool,
+        _ patience: DropPatience
+    ) -> String {
+        // Not CASCADE, which would take other people's views away.
+        """
+        BEGIN;
+        SET LOCAL ROLE ledger_projector;
+        SET LOCAL client_min_messages = warning;
+        SET LOCAL lock_timeout = '\(patience.rawValue)';
+        \(tables.map { "DROP TABLE \(table($0, in: schema));" }.joined(separator: "\n"))
+        \(isKept ? "" : "DROP SCHEMA IF EXISTS \(quoted(schema));")
+        DELETE FROM projection.refused_stream WHERE build_schema = \(literal(schema));
+        DELETE FROM projection.ledger_projection WHERE build_schema = \(literal(schema));
+        COMMIT
+        """
+    }
+
+    /// A table of a schema, for SQL.
+    static func table(_ name: String, in schema: String) -> String {
+        quoted(schema) + "." + quoted(name)
+    }
+
+    /// An SQL identifier.
+    static func quoted(_ name: String) -> String {
+        "\"" + name.replacing("\"", with: "\"\"") + "\""
+    }
+
+    /// An SQL text literal; backslashes mean nothing, as standard_conforming_strings is on.
+    static func literal(_ text: String) -> String {
+        "'" + text.replacing("'", with: "''") + "'"
+    }
+}

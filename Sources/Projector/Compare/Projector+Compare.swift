@@ -1,0 +1,348 @@
+internal import EventLog
+internal import Events
+internal import Postgres
+public import Projections
+
+extension Projector {
+    /// What a comparison found.
+    public struct Comparison: Sendable {
+        /// What is otherwise in the new tables.
+        public let difference: ProjectionDifference
+        /// The new tables as they were compared: each up to where the live one stood.
+        public let tables: [Rebuilt]
+        /// Projections of which `ledger_projection` says another digest or number of rows than
+        /// their live table has.
+        public let misstated: [String]
+        /// Projections whose live table has the rows of a rebuild, but cites other events for some;
+        /// looked for only where the catalog is that of the live tables and all rows are equal.
+        public let miscited: [String]
+        /// Subscriptions that only the live tables refuse, or only the new ones.
+        public let refusals: RefusalDifference
+        /// The new tables that have no live one to be compared with.
+        public let unmatched: [Rebuilt]
+        /// What somebody has altered of the live tables and of their views.
+        public let alterations: [LiveAlteration]
+        /// Projections whose live table is gone, or so altered that no row can be compared.
+        public let uncomparable: [String]
+        /// Events of the log that were in no live table when they were compared.
+        public let lag: Int64
+
+        /// Whether the live tables are what a rebuild makes, and what is said of them is true.
+        public var isClean: Bool {
+            difference.isEqual && misstated.isEmpty && miscited.isEmpty
+                && refusals.changedCount == 0 && alterations.isEmpty
+        }
+    }
+
+    /// What becomes of tables that were compared.
+    public enum Afterwards: Sendable, Hashable {
+        /// They are brought up to date and wait for `promote`, in the place of those that waited.
+        case wait
+        /// They are kept beside the live ones, in a schema of that name.
+        case keep(into: String)
+        /// They are dropped.
+        case drop
+    }
+
+    /// Builds tables beside the live ones, up to where these stand, and says what is otherwise.
+    ///
+    /// Only the interpretation differs then, and not how much of the log is in the tables. The
+    /// live ones may be followed meanwhile.
+    ///
+    /// - Parameters:
+    ///   - chosen: What to compare; nil for all, where the catalog is that of the live tables for
+    ///     all that are live.
+    ///   - afterwards: What becomes of the new tables.
+    ///   - whatIf: The policy of a what-if, which cannot wait to be promoted; nil for the one that
+    ///     holds.
+    ///   - catalog: Whether the new tables know the newest catalog, or the one that the live
+    ///     tables know.
+    ///   - samplesMax: Most subscriptions to show as samples.
+    ///   - options: How to go about it.
+    /// - Returns: The difference.
+    /// - Throws: `nothingLive`, `schemaTaken`, `logForked`, `databaseUnavailable`; `viewsInUse`
+    ///   where the new tables could never be promoted.
+    public func compare(
+        _ chosen: [any Projection]? = nil,
+        then afterwards: Afterwards,
+        whatIf: WhatIf? = nil,
+        catalog: ComparedCatalog = .newest,
+        samplesMax: Int = ProjectionDifference.samplesDefault,
+        _ options: RebuildOptions = RebuildOptions()
+    ) async throws(ProjectorError) -> Comparison {
+        let action =
+            whatIf != nil
+            ? "rebuild --with" : catalog == .ofLive ? "tables check" : "tables diff"
+        return try await exclusively(action, options) { session in
+            let live = try await liveParts(of: chosen ?? projections, in: session)
+            let newest = try await context(of: whatIf)
+            // What was never built has nothing to be checked.
+            let checked = projections.filter { projection in
+                catalog == .newest || live.contains { $0.name == projection.name }
+            }
+            var plan = BuildPlan(
+                projections: chosen ?? checked,
+                context: newest,
+                policy: whatIf?.text
+            )
+            if catalog == .ofLive {
+                if let behind = Projector.behind(live.map(\.catalogVersion), newest) {
+                    options.notice(behind)
+                }
+                for part in live {
+                    plan.contexts[part.name] = newest.knowing(catalog: part.catalogVersion)
+                }
+            }
+            switch afterwards {
+            case .keep(let schema):
+                try await checkFree(schema, in: session)
+                plan.schema = schema
+            case .wait:
+                try await ViewDependents.check(plan.projections, doing: action, in: session)
+            case .drop: break
+            }
+            let comparing = Comparing(
+                projector: self,
+                plan: plan,
+                live: live,
+                comparesCitations: catalog == .ofLive
+            )
+            return try await comparing.run(
+                then: afterwards,
+                samplesMax: samplesMax,
+                options,
+                in: session
+            )
+        }
+    }
+
+    /// Which catalog the new tables of a comparison know.
+    public enum ComparedCatalog: Sendable, Hashable {
+        /// The newest: what changes when they are promoted.
+        case newest
+        /// That of the live tables: whether these are what their fold makes.
+        case ofLive
+    }
+
+    private func liveParts(
+        of chosen: [any Projection],
+        in session: PostgresSession
+    ) async throws -> [ProjectionPart] {
+        let live = try await session.query(
+            ProjectionPart.select("state = 'live' AND name = ANY($1)"),
+            [.textArray(chosen.map(\.name))]
+        ).map { try ProjectionPart($0) }
+        guard !live.isEmpty else {
+            throw ProjectorError(
+                .nothingLive,
+                "there are no live tables to compare with yet; `subledger rebuild` makes them"
+            )
+        }
+        for part in live { try await check(part.head, lane: part.lane) }
+        return live
+    }
+}
+
+/// One comparison under way.
+private struct Comparing: Sendable {
+    let projector: Projector
+    let plan: BuildPlan
+    /// The live tables as they were when it began.
+    let live: [ProjectionPart]
+    /// Whether equal rows must have equal causes: those of one fold, one catalog and one log.
+    let comparesCitations: Bool
+
+    func run(
+        then afterwards: Projector.Afterwards,
+        samplesMax: Int,
+        _ options: Projector.RebuildOptions,
+        in session: PostgresSession
+    ) async throws -> Projector.Comparison {
+        let log = projector.log
+        let newest = try await log.heads()
+        let (build, folded) = try await projector.fill(plan, options, in: session) { projection in
+            let parts = live.filter { $0.name == projection.name }
+            // A new projection has no live table, and is compared with no rows.
+            guard !parts.isEmpty else { return newest }
+            return Dictionary(
+                uniqueKeysWithValues: parts.filter { $0.head.commit > 0 }.map { ($0.lane, $0.head) }
+            )
+        }
+        let tables = ShadowTables(schema: build.schema, names: plan.names)
+        return try await projector.orDrop(tables.schema, options, in: session) {
+            let found = try await compareAtOneCommit(tables, samplesMax, in: session)
+            let rebuilt = try await projector.rebuilt(tables, folded, in: session)
+            try await finish(tables, afterwards, options, in: session)
+            return Projector.Comparison(
+                difference: found.difference,
+                tables: rebuilt,
+                misstated: misstated(found.live, rebuilt, found.difference),
+                miscited: found.miscited,
+                refusals: found.refusals,
+                unmatched: rebuilt.filter { table in
+                    !found.live.contains { $0.name == table.name }
+                },
+                alterations: found.alterations,
+                uncomparable: found.difference.tables.filter { table in
+                    table.oldVersion == nil && found.live.contains { $0.name == table.name }
+                }.map(\.name),
+                lag: found.live.map { (newest[$0.lane]?.offset ?? 0) - $0.head.offset }.max() ?? 0
+            )
+        }
+    }
+
+    private func finish(
+        _ tables: ShadowTables,
+        _ afterwards: Projector.Afterwards,
+        _ options: Projector.RebuildOptions,
+        in session: PostgresSession
+    ) async throws {
+        switch afterwards {
+        case .drop:
+            _ = try await LeftOvers.drop(tables.schema, options, .ofHousekeeping, in: session)
+        case .keep:
+            try await projector.set(tables, to: .beside, in: session)
+        case .wait:
+            try await projector.catchUp(tables, to: try await projector.log.heads(), in: session)
+            // Not before, so that what waited still waits where anything went wrong.
+            try await projector.forgetWaiting(
+                tables.names,
+                for: tables.schema,
+                options,
+                in: session
+            )
+        }
+    }
+
+    private struct Found: Sendable {
+        let difference: ProjectionDifference
+        let live: [ProjectionPart]
+        let miscited: [String]
+        let refusals: RefusalDifference
+        let alterations: [LiveAlteration]
+    }
+
+    // Whoever follows the live tables waits while the new ones are brought to the same commits and
+    // a snapshot is taken, but not while the snapshot is compared.
+    private func compareAtOneCommit(
+        _ tables: ShadowTables,
+        _ samplesMax: Int,
+        in session: PostgresSession
+    ) async throws -> Found {
+        try await catchUp(tables, to: try await liveNow(in: session), in: session)
+        let holder = try await PostgresSession.connect(projector.settings)
+        let reader = try await PostgresSession.connect(projector.settings)
+        do {
+            // It waits in a transaction while the tables are brought to where it holds them.
+            try await holder.execute(LiveViews.patience)
+            try await holder.execute("BEGIN; SET LOCAL ROLE ledger_projector")
+            let held = try await liveNow(in: holder, "FOR SHARE")
+            try await catchUp(tables, to: held, in: session)
+            try await reader.execute("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1")
+            try await holder.execute("COMMIT")
+            let pairs = pairs(tables, held)
+            let difference = try await TableDifference.read(
+                pairs,
+                samplesMax: samplesMax,
+                in: reader
+            )
+            let miscited =
+                comparesCitations && difference.isEqual
+                ? try await TableDifference.miscited(pairs, in: reader) : []
+            let refusals = try await RefusalDifference.read(
+                refusingTables(tables, held),
+                in: reader
+            )
+            let alterations = try await LiveAlteration.all(
+                of: held,
+                madeBy: plan.projections,
+                comparedWith: tables.schema,
+                in: reader
+            )
+            await holder.close()
+            await reader.close()
+            return Found(
+                difference: difference,
+                live: held,
+                miscited: miscited,
+                refusals: refusals,
+                alterations: alterations
+            )
+        } catch {
+            await holder.close()
+            await reader.close()
+            throw error
+        }
+    }
+
+    private func pairs(
+        _ tables: ShadowTables,
+        _ live: [ProjectionPart]
+    ) -> [TableDifference.Pair] {
+        plan.projections.map { projection in
+            let part = live.first { $0.name == projection.name }
+            return TableDifference.Pair(
+                projection,
+                old: part?.schema ?? "projection",
+                oldVersion: part?.version,
+                new: tables.schema
+            )
+        }
+    }
+
+    private func refusingTables(
+        _ tables: ShadowTables,
+        _ live: [ProjectionPart]
+    ) -> [(name: String, old: String, new: String)] {
+        plan.names.compactMap { name in
+            live.first { $0.name == name }.map { (name, $0.schema, tables.schema) }
+        }
+    }
+
+    private func liveNow(
+        in session: PostgresSession,
+        _ suffix: String = ""
+    ) async throws -> [ProjectionPart] {
+        try await session.query(
+            ProjectionPart.select("state = 'live' AND name = ANY($1)", suffix),
+            [.textArray(plan.names)]
+        ).map { try ProjectionPart($0) }
+    }
+
+    private func catchUp(
+        _ tables: ShadowTables,
+        to live: [ProjectionPart],
+        in session: PostgresSession
+    ) async throws {
+        try await projector.catchUp(
+            tables,
+            by: { part in
+                plan.projections.first { $0.name == part.name }.map {
+                    FollowedPart(
+                        part: part,
+                        projection: $0,
+                        context: plan.context(of: $0)
+                    )
+                }
+            },
+            in: session
+        ) { part in live.first { $0.lane == part.lane && $0.name == part.name }?.head }
+    }
+
+    // Equal rows have one digest; where the page says another one, following went wrong.
+    private func misstated(
+        _ live: [ProjectionPart],
+        _ rebuilt: [Projector.Rebuilt],
+        _ difference: ProjectionDifference
+    ) -> [String] {
+        rebuilt.filter { table in
+            let parts = live.filter { $0.name == table.name }
+            let content = parts.reduce(into: ProjectionDigest()) { $0.add($1.content) }
+            let isEqual = !difference.totals.contains {
+                $0.name == table.name && $0.rowsChanged > 0
+            }
+            return !parts.isEmpty && isEqual
+                && (content.digest != table.digest || content.rowCount != table.rows)
+        }.map(\.name)
+    }
+}

@@ -1,0 +1,252 @@
+internal import EventLog
+internal import Events
+internal import Postgres
+internal import Projections
+
+/// A process that follows: what it knows between its steps.
+struct Follower {
+    private(set) var following: Projector.Following
+
+    private let projector: Projector
+    private let options: Projector.FollowOptions
+    private let session: PostgresSession
+    private let lease: Lease
+    private var context: FoldContext
+    // The live tables, as was last told of them.
+    private var known: [String]?
+    // What was told of tables that could not be brought on, by schema.
+    private var told: [String: String] = [:]
+
+    /// Goes on where it was when the connection was lost.
+    init(
+        _ projector: Projector,
+        _ options: Projector.FollowOptions,
+        _ following: Projector.Following,
+        in session: PostgresSession
+    ) async throws {
+        self.projector = projector
+        self.options = options
+        self.following = following
+        self.session = session
+        lease = Lease(
+            holder: options.holder,
+            folds: projector.foldNames,
+            seconds: options.leaseSeconds
+        )
+        context = try await projector.context()
+    }
+
+    /// Follows until it is stopped, or all that was there at its beginning is in the tables.
+    mutating func follow() async throws {
+        try await checkLive()
+        try await session.execute("SET ROLE ledger_projector")
+        let end = options.isOnce ? try await projector.log.heads() : nil
+        while !options.isStopped() {
+            var heads = try await projector.log.heads()
+            if let end { heads = end }
+            let steps = following.steps
+            try await advance(to: heads)
+            options.progress(following)
+            if options.isOnce, following.lag == 0 { break }
+            guard following.steps == steps else { continue }
+            try await Task.sleep(for: options.pollInterval)
+            try await checkLive()
+        }
+        try await lease.release(in: session)
+    }
+
+    /// Takes one step in every lane that has news and that nobody else holds.
+    private mutating func advance(to heads: [Int: EventLog.Head]) async throws {
+        (following.lag, following.lanesHeldByOthers) = (0, 0)
+        let parts = try await followableParts()
+        // A rebuild may have used a catalog that was imported meanwhile.
+        if parts.contains(where: { $0.catalogVersion > context.catalogs.newestVersion }) {
+            context = try await projector.context()
+        }
+        let lanes = Dictionary(grouping: parts, by: \.lane)
+        for lane in 0..<projector.log.identity.lanes.value where !options.isStopped() {
+            let head = heads[lane] ?? projector.log.origin(lane: lane)
+            let here = lanes[lane] ?? []
+            try await advanceLive(here.filter { $0.state == .live }, to: head, lane)
+            let others = Dictionary(grouping: here.filter { $0.state != .live }, by: \.schema)
+            for (schema, parts) in others.sorted(by: { $0.key < $1.key }) {
+                try await advanceOthers(parts, of: schema, to: head, lane)
+            }
+        }
+    }
+
+    private mutating func advanceLive(
+        _ parts: [ProjectionPart],
+        to head: EventLog.Head,
+        _ lane: Int
+    ) async throws {
+        do {
+            try await advance(parts, to: head, lane)
+        } catch let error as PostgresError where Follower.meansGone(error) {
+            throw ProjectorError(
+                .nothingLive,
+                "follow: a live table is gone: \(error); `subledger tables` tells which, and "
+                    + "`subledger rebuild` makes it anew"
+            )
+        }
+    }
+
+    // Tables that nobody is served from must not hold those up from which everybody is: somebody
+    // may have dropped or locked one, or have restored an older log beneath it.
+    private mutating func advanceOthers(
+        _ parts: [ProjectionPart],
+        of schema: String,
+        to head: EventLog.Head,
+        _ lane: Int
+    ) async throws {
+        let before = following
+        do {
+            try await advance(parts, to: head, lane)
+            if following.steps > before.steps { told[schema] = nil }
+        } catch {
+            let problem = ProjectorError(error, doing: "follow")
+            guard !Task.isCancelled, !problem.isPassing || Follower.meansLocked(error) else {
+                throw error
+            }
+            (following.lag, following.lanesHeldByOthers) = (before.lag, before.lanesHeldByOthers)
+            let message = Follower.message(of: problem, error, schema, parts.first?.state)
+            if told.updateValue(message, forKey: schema) != message { options.notice(message) }
+        }
+    }
+
+    private static func message(
+        of problem: ProjectorError,
+        _ error: any Error,
+        _ schema: String,
+        _ state: ProjectionPart.State?
+    ) -> String {
+        let way = "`subledger tables discard" + (state == .ready ? "`" : " --schema \(schema)`")
+        let what = "the tables of schema \(schema) are not brought on, the live ones are: "
+        if meansLocked(error) {
+            return what + "somebody holds one locked; they follow when it is let go of"
+        }
+        if let error = error as? PostgresError, meansGone(error) {
+            return what + "one is gone (\(error)); \(way) gives the others up"
+        }
+        if problem.code == .logForked {
+            return what + "they are of another log, which was restored or forked since; \(way) "
+                + "gives them up"
+        }
+        return what + "\(problem); \(way) gives them up"
+    }
+
+    // A table, its schema or one of its columns.
+    private static func meansGone(_ error: PostgresError) -> Bool {
+        ["42P01", "3F000", "42703"].contains(error.sqlState)
+    }
+
+    private static func meansLocked(_ error: any Error) -> Bool {
+        (error as? PostgresError)?.sqlState == "55P03"
+    }
+
+    private mutating func advance(
+        _ found: [ProjectionPart],
+        to head: EventLog.Head,
+        _ lane: Int
+    ) async throws {
+        let parts = found.compactMap { projector.followed($0, context) }
+        try await checkNotAhead(parts, of: head, lane: lane)
+        guard let step = try await projector.step(of: parts, lane: lane, to: { _ in head }) else {
+            return
+        }
+        // A lag of repetitions only is a lag too.
+        let behind = max(1, head.offset - step.from.offset)
+        guard try await lease.take(lane: lane, in: session) else {
+            following.lanesHeldByOthers += 1
+            following.lag += behind
+            return
+        }
+        switch try await step.run(in: session, waits: false) {
+        case .overtaken:
+            following.lag += behind
+        case .done(let counts):
+            following.steps += 1
+            following.events += counts.events
+            following.streams += counts.streams
+            following.refused += counts.refused
+            following.lag += head.offset - step.to.offset
+            // Parts that stood elsewhere, or the rest of a long way.
+            let isLeft = step.to != head || step.parts.count < parts.count
+            if isLeft, following.lag == 0 { following.lag = 1 }
+        }
+    }
+
+    // Tables that are at the log's end, or beyond it, take no step that would notice that the log
+    // is another one.
+    private func checkNotAhead(
+        _ parts: [FollowedPart],
+        of head: EventLog.Head,
+        lane: Int
+    ) async throws {
+        for part in parts where part.part.head.commit >= head.commit {
+            guard part.part.head.digest != head.digest else { continue }
+            // Newer commits may have come, and been followed, since the head was read.
+            try await projector.check(part.part.head, lane: lane)
+        }
+    }
+
+    private func followableParts() async throws -> [ProjectionPart] {
+        try await session.query(
+            ProjectionPart.select("state IN ('live', 'ready', 'beside')")
+        ).map { try ProjectionPart($0) }
+    }
+
+    // Refuses where nothing can be followed, and says once what will not be. Asked again while
+    // there is no news: another program may have promoted its tables.
+    private mutating func checkLive() async throws {
+        let live = try await projector.tables(in: session).filter { $0.state == .live }
+        let found = live.map { "\($0.schema).\($0.name) \($0.isCurrent) \($0.catalogVersion)" }
+        guard found != known else { return }
+        known = found
+        guard !live.isEmpty else {
+            throw ProjectorError(
+                .nothingLive,
+                "there are no tables to follow yet; `subledger rebuild` makes them"
+            )
+        }
+        let old = live.filter { !$0.isCurrent }
+        guard old.count < live.count else {
+            throw ProjectorError(
+                .nothingLive,
+                "the live tables were made by other folds than those of this program "
+                    + "(\(Follower.difference(of: old, from: projector.projections))), which cannot keep them "
+                    + "up to date; `subledger tables diff` shows what a rebuild would change"
+            )
+        }
+        following.notFollowed = old.map(\.name)
+        if !old.isEmpty {
+            let gone = projector.retired(among: old.map(\.name))
+            let way =
+                gone.isEmpty
+                ? "`subledger tables diff` shows what a rebuild would change"
+                : "`subledger tables discard \(gone.joined(separator: " "))` drops what this "
+                    + "program does not have"
+            options.notice(
+                "not followed, because other folds made them: "
+                    + Follower.difference(of: old, from: projector.projections) + "; " + way
+            )
+        }
+        let newest = try await projector.context()
+        if let behind = Projector.behind(live.map(\.catalogVersion), newest) {
+            options.notice(behind)
+        }
+    }
+
+    private static func difference(
+        of tables: [Projector.Table],
+        from projections: [any Projection]
+    ) -> String {
+        tables.map { table in
+            let here = projections.first { $0.name == table.name }?.version
+            return switch here {
+            case nil: "\(table.name) is not known here"
+            case let version?: "\(table.name) of version \(table.version), here \(version)"
+            }
+        }.joined(separator: ", ")
+    }
+}

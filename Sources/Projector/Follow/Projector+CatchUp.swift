@@ -1,0 +1,103 @@
+internal import EventLog
+internal import Events
+internal import Postgres
+internal import Projections
+
+extension Projector {
+    /// Most events and repetitions of one step: some seconds of work, after which what is done is
+    /// kept.
+    ///
+    /// A touched stream is folded whole, once a step, so that fewer steps fold less.
+    static let stepStatementsMax: Int64 = 250_000
+
+    /// Brings tables to these heads, by the fold that made them; those that are further stay.
+    func catchUp(
+        _ tables: ShadowTables,
+        to heads: [Int: EventLog.Head],
+        in session: PostgresSession
+    ) async throws {
+        let context = try await self.context()
+        try await catchUp(tables, by: { followed($0, context) }, in: session) { heads[$0.lane] }
+    }
+
+    /// Brings tables each to the head that `target` names for its part, by the fold that
+    /// `followed` knows for it; a part of which one of them knows nothing stays.
+    func catchUp(
+        _ tables: ShadowTables,
+        by followed: (ProjectionPart) -> FollowedPart?,
+        in session: PostgresSession,
+        to target: (ProjectionPart) -> EventLog.Head?
+    ) async throws {
+        var lane: Int?
+        repeat {
+            let parts = try await parts(of: tables, session)
+            // The first lane in which something is behind.
+            lane = nil
+            for number in Set(parts.map(\.lane)).sorted() where lane == nil {
+                let here = parts.filter { $0.lane == number }.compactMap(followed)
+                guard let step = try await step(of: here, lane: number, to: target) else {
+                    continue
+                }
+                _ = try await step.run(in: session, waits: true)
+                lane = number
+            }
+        } while lane != nil
+    }
+
+    /// The fold of this program that made a part, with what it knew; nil where none did.
+    func followed(_ part: ProjectionPart, _ context: FoldContext) -> FollowedPart? {
+        projections.first { part.isMade(by: $0) }.map { projection in
+            FollowedPart(
+                part: part,
+                projection: projection,
+                context: context.knowing(catalog: part.catalogVersion)
+            )
+        }
+    }
+
+    /// The next step of those parts of a lane that are furthest behind their target.
+    ///
+    /// Nil where none is behind. Refused with `logForked` where the log lacks the commit at which
+    /// they stand.
+    func step(
+        of parts: [FollowedPart],
+        lane: Int,
+        to target: (ProjectionPart) -> EventLog.Head?
+    ) async throws -> CatchUp? {
+        let behind = parts.compactMap { part in
+            target(part.part).flatMap { $0.commit > part.part.head.commit ? (part, $0) : nil }
+        }
+        guard let (first, end) = behind.min(by: { $0.0.part.head.commit < $1.0.part.head.commit })
+        else { return nil }
+        let from = first.part.head
+        try await check(from, lane: lane)
+        let next = try await log.head(
+            lane: lane,
+            after: from,
+            statements: Projector.stepStatementsMax
+        )
+        let to = next.map { $0.commit < end.commit ? $0 : end } ?? end
+        return CatchUp(
+            log: log,
+            lane: lane,
+            parts: behind.filter { $0.0.part.head == from && $0.1.commit >= to.commit }.map(\.0),
+            from: from,
+            to: to
+        )
+    }
+
+    /// Refuses a commit that the log does not have: it was restored, or another one was put in its
+    /// place.
+    func check(_ head: EventLog.Head, lane: Int) async throws {
+        let known = try await log.head(lane: lane, commit: head.commit)
+        guard known?.digest != head.digest else { return }
+        let found = known.map { "has the digest \($0.digest)" } ?? "is not there"
+        throw ProjectorError(
+            .logForked,
+            "lane \(lane): the tables hold the log up to commit \(head.commit) with digest "
+                + "\(head.digest), and in this log that commit \(found). The log was restored or "
+                + "forked since. `subledger verify` tells whether the log is whole; if it is the "
+                + "right one, `subledger rebuild` makes the tables anew"
+        )
+    }
+}

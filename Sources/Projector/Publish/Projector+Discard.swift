@@ -1,0 +1,177 @@
+internal import Postgres
+public import Projections
+
+extension Projector {
+    /// Drops tables that wait to be promoted.
+    ///
+    /// - Parameters:
+    ///   - chosen: Of which projections; nil for all.
+    ///   - options: How to go about it.
+    /// - Returns: Where they were: schema and name, joined by a point.
+    /// - Throws: `databaseUnavailable`.
+    public func discard(
+        _ chosen: [any Projection]? = nil,
+        _ options: RebuildOptions = RebuildOptions()
+    ) async throws(ProjectorError) -> [String] {
+        try await exclusively("tables discard", options) { session in
+            let names = (chosen ?? projections).map(\.name)
+            let found = try await session.query(
+                """
+                SELECT DISTINCT build_schema || '.' || name FROM projection.ledger_projection
+                WHERE state = 'ready' AND ($1 OR name = ANY($2)) ORDER BY 1
+                """,
+                [.bool(chosen == nil), .textArray(names)]
+            ).map { try $0.text(0) }
+            let all = try await session.query(
+                "SELECT DISTINCT name FROM projection.ledger_projection WHERE state = 'ready'"
+            ).map { try $0.text(0) }
+            try await forgetWaiting(chosen == nil ? all : names, options, in: session)
+            return try await gone(found, options, in: session)
+        }
+    }
+
+    /// Drops the tables that are kept beside the live ones, in a schema of their own.
+    ///
+    /// - Parameters:
+    ///   - schema: The schema.
+    ///   - options: How to go about it.
+    /// - Throws: `schemaTaken` where it holds no such tables, `viewsInUse`, `databaseUnavailable`.
+    public func discard(
+        schema: String,
+        _ options: RebuildOptions = RebuildOptions()
+    ) async throws(ProjectorError) {
+        try await exclusively("tables discard", options) { session in
+            let found = try await session.query(
+                """
+                SELECT FROM projection.ledger_projection
+                WHERE state IN ('beside', 'fixed') AND build_schema = $1 LIMIT 1
+                """,
+                [.text(schema)]
+            )
+            guard found.count == 1 else {
+                throw ProjectorError(
+                    .schemaTaken,
+                    "schema \(schema) holds no tables that a rebuild has kept; "
+                        + "`subledger tables` lists those there are"
+                )
+            }
+            guard try await LeftOvers.drop(schema, options, .ofHousekeeping, in: session) else {
+                throw ProjectorError(
+                    .viewsInUse,
+                    "the tables of schema \(schema) are still used; pg_stat_activity shows who "
+                        + "reads them. End that, drop the views upon them, and try again"
+                )
+            }
+        }
+    }
+
+    /// Drops the views, and with them the live tables, of projections that this program does not
+    /// have: an older one has left them, and nobody keeps them up to date.
+    ///
+    /// - Parameters:
+    ///   - names: The projections' names.
+    ///   - options: How to go about it.
+    /// - Returns: Where the tables were: schema and name, joined by a point.
+    /// - Throws: `unknownProjection` where one has no table at all, or this program has it;
+    ///   `viewsInUse` where somebody reads one or has put a view upon it; `databaseUnavailable`.
+    public func discard(
+        retired names: [String],
+        _ options: RebuildOptions = RebuildOptions()
+    ) async throws(ProjectorError) -> [String] {
+        try await exclusively("tables discard", options) { session in
+            let found = try await retiredTables(names, in: session)
+            for name in names {
+                let dependents = try await ViewDependents.all(upon: [name], in: session)
+                guard dependents.isEmpty else {
+                    throw Projector.used(name, dependents[name] ?? [])
+                }
+                do throws(PostgresError) {
+                    try await dropView(name, in: session)
+                } catch {
+                    guard ["55P03", "2BP01"].contains(error.sqlState) else { throw error }
+                    throw Projector.used(name, [])
+                }
+            }
+            _ = try await LeftOvers.drop(options, in: session)
+            return try await gone(found, options, in: session)
+        }
+    }
+
+    // Those among these tables that are not there any more; of the others it is told.
+    private func gone(
+        _ tables: [String],
+        _ options: RebuildOptions,
+        in session: PostgresSession
+    ) async throws -> [String] {
+        let left = try await session.query(
+            "SELECT t FROM unnest($1::text[]) t WHERE to_regclass(t) IS NOT NULL",
+            [.textArray(tables)]
+        ).map { try $0.text(0) }
+        for table in left {
+            options.notice("\(table) is given up, but still used; the next rebuild drops it")
+        }
+        return tables.filter { !left.contains($0) }
+    }
+
+    /// The names among these of projections that this program does not have.
+    public func retired(among names: [String]) -> [String] {
+        names.filter { name in !projections.contains { $0.name == name } }
+    }
+
+    private func retiredTables(
+        _ names: [String],
+        in session: PostgresSession
+    ) async throws -> [String] {
+        let rows = try await session.query(
+            """
+            SELECT DISTINCT name, build_schema || '.' || name FROM projection.ledger_projection
+            WHERE state = 'live' AND name = ANY($1) ORDER BY 1
+            """,
+            [.textArray(names)]
+        )
+        let there = try rows.map { try $0.text(0) }
+        for name in names where !there.contains(name) || retired(among: [name]).isEmpty {
+            throw Projector.unknown(name, projections)
+        }
+        return try rows.map { try $0.text(1) }
+    }
+
+    private func dropView(
+        _ name: String,
+        in session: PostgresSession
+    ) async throws(PostgresError) {
+        try await session.transaction { session throws(PostgresError) in
+            try session.execute(
+                """
+                SET LOCAL ROLE ledger_projector;
+                SET LOCAL client_min_messages = warning;
+                SET LOCAL lock_timeout = '\(ProjectionSchema.DropPatience.ofHousekeeping.rawValue)';
+                DROP VIEW IF EXISTS \(ProjectionSchema.table(name, in: "projection"))
+                """
+            )
+            for table in ["refused_stream", "ledger_projection"] {
+                try session.query(
+                    """
+                    DELETE FROM projection.\(table) t
+                    WHERE t.name = $1 AND t.build_schema IN (
+                        SELECT p.build_schema FROM projection.ledger_projection p
+                        WHERE p.name = $1 AND p.state = 'live')
+                    """,
+                    [.text(name)]
+                )
+            }
+        }
+    }
+
+    private static func used(_ name: String, _ dependents: [String]) -> ProjectorError {
+        let why =
+            dependents.isEmpty
+            ? "a transaction reads it; pg_stat_activity shows which. End it"
+            : "\(dependents.joined(separator: ", ")) "
+                + (dependents.count == 1 ? "depends" : "depend") + " on it. Drop that"
+        return ProjectorError(
+            .viewsInUse,
+            "tables discard: the view projection.\(name) cannot be dropped: \(why), and try again"
+        )
+    }
+}

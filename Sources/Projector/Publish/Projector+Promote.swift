@@ -1,0 +1,292 @@
+internal import EventLog
+internal import Events
+internal import Postgres
+public import Projections
+
+extension Projector {
+    /// What a promotion came to.
+    public struct Promotion: Sendable {
+        /// The tables that are live now.
+        public let tables: [Rebuilt]
+        /// How long readers of the views may have had to wait.
+        public let lockMilliseconds: Double
+    }
+
+    /// Puts the tables that wait, after a comparison, in the place of the live ones.
+    ///
+    /// They are first brought up to date. Readers keep working through it: the views are replaced
+    /// in one short transaction.
+    ///
+    /// - Parameters:
+    ///   - chosen: What to promote; nil for all that waits.
+    ///   - options: How to go about it.
+    /// - Returns: The tables that are live now.
+    /// - Throws: `nothingReady`, `viewsInUse`, `logForked`, `databaseUnavailable`; the live tables
+    ///   are then as they were.
+    public func promote(
+        _ chosen: [any Projection]? = nil,
+        _ options: RebuildOptions = RebuildOptions()
+    ) async throws(ProjectorError) -> Promotion {
+        try await exclusively("tables promote", options) { session in
+            var promoted: [Rebuilt] = []
+            var milliseconds = 0.0
+            let ready = try await ready(chosen, in: session)
+            let names = ready.flatMap(\.names)
+            try await ViewDependents.check(
+                projections.filter { names.contains($0.name) },
+                doing: "tables promote",
+                in: session
+            )
+            for tables in ready {
+                try await catchUp(tables, to: try await log.heads(), in: session)
+                milliseconds = max(milliseconds, try await promote(tables, options, in: session))
+                promoted += try await rebuilt(tables, [:], in: session)
+            }
+            _ = try await LeftOvers.drop(options, in: session)
+            return Promotion(tables: promoted, lockMilliseconds: milliseconds)
+        }
+    }
+
+    /// Tables of these names that wait are superseded: by those of a schema, which wait from now
+    /// on, or by live ones.
+    func forgetWaiting(
+        _ names: [String],
+        for schema: String? = nil,
+        _ options: RebuildOptions,
+        in session: PostgresSession
+    ) async throws {
+        try await session.transaction { session throws(PostgresError) in
+            try session.execute("SET LOCAL ROLE ledger_projector")
+            for table in ["refused_stream", "ledger_projection"] {
+                try session.query(
+                    """
+                    DELETE FROM projection.\(table) t
+                    WHERE name = ANY($1) AND build_schema IN (
+                        SELECT build_schema FROM projection.ledger_projection p
+                        WHERE p.state = 'ready' AND p.name = t.name)
+                    """,
+                    [.textArray(names)]
+                )
+            }
+            guard let schema else { return }
+            let tables = ShadowTables(schema: schema, names: names)
+            try Projector.set(tables, to: .ready, in: session)
+        }
+        _ = try await LeftOvers.drop(options, in: session)
+    }
+
+    private func ready(
+        _ chosen: [any Projection]?,
+        in session: PostgresSession
+    ) async throws -> [ShadowTables] {
+        let parts = try await session.query(
+            ProjectionPart.select("state = 'ready' AND name = ANY($1)"),
+            [.textArray((chosen ?? projections).map(\.name))]
+        ).map { try ProjectionPart($0) }
+        let wanted = chosen.map { $0.map(\.name) }
+        guard !parts.isEmpty,
+            wanted?.allSatisfy({ name in parts.contains { $0.name == name } }) != false
+        else {
+            throw ProjectorError(
+                .nothingReady,
+                "no rebuilt table\(chosen == nil ? "" : " of that name") waits to be promoted; "
+                    + "`subledger tables diff` makes one and shows what would change"
+            )
+        }
+        if let old = parts.first(where: { part in
+            !projections.contains { part.isMade(by: $0) }
+        }) {
+            throw ProjectorError(
+                .nothingReady,
+                "the table \(old.name) that waits in schema \(old.schema) was made by another "
+                    + "version of this program; `subledger tables diff` makes it anew"
+            )
+        }
+        // Tables of several comparisons may wait.
+        return Set(parts.map(\.schema)).sorted().map { schema in
+            let names = Set(parts.filter { $0.schema == schema }.map(\.name))
+            return ShadowTables(
+                schema: schema,
+                names: projections.map(\.name).filter { names.contains($0) }
+            )
+        }
+    }
+
+    /// Points the views at tables, in one short transaction, and drops the tables they showed.
+    ///
+    /// - Returns: For how many milliseconds the locks were held.
+    func promote(
+        _ tables: ShadowTables,
+        _ options: RebuildOptions,
+        in session: PostgresSession
+    ) async throws -> Double {
+        let live = try await session.query(
+            ProjectionPart.select("state = 'live' AND name = ANY($1)"),
+            [.textArray(tables.names)]
+        ).map { try ProjectionPart($0) }
+        try await tell(ofChangesFrom: live, to: tables, options, in: session)
+        let isOtherLog = try await isOfOtherLog(live)
+        var isTold = false
+        for _ in 0..<Projector.promotionAttemptsMax {
+            do throws(PostgresError) {
+                if let milliseconds = try await promoteAtOnce(tables, isOtherLog, in: session) {
+                    return milliseconds
+                }
+            } catch {
+                // Somebody has put a view upon one since that was looked for.
+                if error.sqlState == "2BP01", let refusal = try await refusal(tables, session) {
+                    throw refusal
+                }
+                guard error.sqlState == "55P03" else { throw error }
+                // A report, or a step of `follow`, holds what must be locked.
+                if !isTold {
+                    options.notice(
+                        "the new tables wait until an open transaction lets go of the views"
+                    )
+                }
+                isTold = true
+                try await Task.sleep(for: Projector.promotionPause)
+                continue
+            }
+            try await catchUp(tables, to: try await log.heads(), in: session)
+        }
+        throw ProjectorError(
+            .viewsInUse,
+            "rebuild: the new tables are ready, but an open transaction reads the views of schema "
+                + "projection and does not end, or `follow` is always ahead; pg_stat_activity "
+                + "shows who. End it and run `subledger rebuild` again"
+        )
+    }
+
+    private func refusal(
+        _ tables: ShadowTables,
+        _ session: PostgresSession
+    ) async throws -> ProjectorError? {
+        try await ViewDependents.all(upon: tables.names, in: session)
+            .min { $0.key < $1.key }
+            .map { ViewDependents.refusal($0.key, $0.value, doing: "rebuild") }
+    }
+
+    // The log was restored or forked: what the live tables say of it counts for nothing.
+    private func isOfOtherLog(_ live: [ProjectionPart]) async throws -> Bool {
+        for part in live {
+            let known = try await log.head(lane: part.lane, commit: part.head.commit)
+            if known?.digest != part.head.digest { return true }
+        }
+        return false
+    }
+
+    // What makes new tables differ besides the log: a person may have forgotten the one, and not
+    // want the other.
+    private func tell(
+        ofChangesFrom live: [ProjectionPart],
+        to tables: ShadowTables,
+        _ options: RebuildOptions,
+        in session: PostgresSession
+    ) async throws {
+        let new = try await parts(of: tables, session)
+        var catalogs: Set<Int> = []
+        var versions: [String] = []
+        for name in tables.names {
+            guard let old = live.first(where: { $0.name == name }),
+                let new = new.first(where: { $0.name == name })
+            else { continue }
+            if old.catalogVersion != new.catalogVersion {
+                catalogs.insert(old.catalogVersion)
+            }
+            if old.version > new.version {
+                versions.append("\(name) of version \(old.version), here \(new.version)")
+            }
+        }
+        if let oldest = catalogs.min(), let newest = new.first?.catalogVersion {
+            options.notice(
+                "the new tables know version \(newest) of the catalog; those that they replace "
+                    + "knew \(oldest == 0 ? "none" : "version \(oldest)")"
+            )
+        }
+        if !versions.isEmpty {
+            options.notice(
+                "the live tables that are replaced are of newer folds, so that this may be an old "
+                    + "program: \(versions.joined(separator: ", "))"
+            )
+        }
+    }
+
+    // Nil where the live tables are further than the new ones: readers must not see less than they
+    // saw.
+    private func promoteAtOnce(
+        _ tables: ShadowTables,
+        _ isOtherLog: Bool,
+        in session: PostgresSession
+    ) async throws(PostgresError) -> Double? {
+        let begin = ContinuousClock.now
+        let isDone = try await session.transaction { session throws(PostgresError) in
+            try session.execute(
+                "SET LOCAL ROLE ledger_projector; "
+                    + "SET LOCAL lock_timeout = \(Projector.promotionLockMilliseconds)"
+            )
+            let rows = try session.query(
+                ProjectionPart.select(
+                    "name = ANY($2) AND (state = 'live' OR build_schema = $1)",
+                    "FOR UPDATE"
+                ),
+                [.text(tables.schema), .textArray(tables.names)]
+            )
+            var parts: [ProjectionPart] = []
+            for row in rows { parts.append(try ProjectionPart(row)) }
+            guard isOtherLog || isFarEnough(tables, parts) else { return false }
+            for name in tables.names {
+                try session.execute(
+                    LiveViews.point(name, to: ProjectionSchema.table(name, in: tables.schema))
+                )
+            }
+            try session.pipeline(Projector.replacement(tables))
+            return true
+        }
+        return isDone ? (ContinuousClock.now - begin) / .milliseconds(1) : nil
+    }
+
+    private func isFarEnough(_ tables: ShadowTables, _ parts: [ProjectionPart]) -> Bool {
+        parts.filter { $0.state == .live }.allSatisfy { live in
+            parts.contains {
+                $0.schema == tables.schema && $0.name == live.name && $0.lane == live.lane
+                    && $0.head.commit >= live.head.commit
+            }
+        }
+    }
+
+    private static func replacement(_ tables: ShadowTables) -> [PostgresStatement] {
+        let names = PostgresValue.textArray(tables.names)
+        return [
+            PostgresStatement(
+                """
+                DELETE FROM projection.refused_stream r USING projection.ledger_projection p
+                WHERE p.state = 'live' AND p.name = ANY($1) AND r.lane = p.lane
+                    AND r.build_schema = p.build_schema AND r.name = p.name
+                """,
+                [names]
+            ),
+            PostgresStatement(
+                "DELETE FROM projection.ledger_projection WHERE state = 'live' AND name = ANY($1)",
+                [names]
+            ),
+            PostgresStatement(
+                """
+                UPDATE projection.ledger_projection SET state = 'live'
+                WHERE build_schema = $1 AND name = ANY($2)
+                """,
+                [.text(tables.schema), names]
+            ),
+        ]
+    }
+
+    /// How long a promotion waits for the lock on a view: as long, new readers wait behind it.
+    private static let promotionLockMilliseconds = 200
+
+    /// How long readers get between two attempts at a promotion.
+    private static let promotionPause = Duration.milliseconds(500)
+
+    /// Attempts at a promotion before a rebuild is given up: some ten minutes of a transaction that
+    /// has read a view and does not end.
+    private static let promotionAttemptsMax = 900
+}

@@ -1,0 +1,124 @@
+import ArgumentParser
+import EventLog
+import Events
+import Projections
+
+struct AccessCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "access",
+        abstract: "Whether a customer has access, and to what; exit 0 yes, 1 no, 4 unknown.",
+        discussion: """
+            Over all the customer's subscriptions, in all apps: one that ends takes nothing from \
+            another one. Where access rests on a link, or on what Apple says of the account, the \
+            answer names it. Of \
+            a group the highest level of the catalog counts, else what began last. What the \
+            family shares is access; a sandbox purchase is none in production. A non-consumable \
+            that was bought and not revoked is owned, which is access without end. Consumables and \
+            non-renewing subscriptions are listed and not judged: what they still give, only the \
+            app knows. What Apple took back gives nothing, whatever its type. The \
+            type is Apple's; where a receipt does not name it, the catalog's.
+
+            --content answers by the magazine rule which issues are unlocked: the newest one when \
+            a run of periods began, and each that came out while it lasted. The file holds a JSON \
+            array of {"name","publishedAt"}, where publishedAt is a date or milliseconds, or lines \
+            DATE NAME. Exit 0 if any issue is unlocked.
+            """
+    )
+
+    @OptionGroup var question: CustomerOptions
+
+    @Option(help: "Access to this product only.")
+    var product: String?
+
+    @Option(help: "Access to this subscription group only.")
+    var group: String?
+
+    @Option(help: ArgumentHelp("Which of these issues are unlocked.", valueName: "file"))
+    var content: String?
+
+    @OptionGroup var database: DatabaseOptions
+
+    @Flag(name: .long, help: "Print one JSON document.")
+    var json = false
+
+    @Flag(name: .shortAndLong, help: "Print nothing: the exit code says it.")
+    var quiet = false
+
+    func validate() throws {
+        guard product == nil || group == nil else {
+            throw ValidationError(
+                "--product and --group exclude each other: a product is of a group"
+            )
+        }
+    }
+
+    func run() async throws {
+        let issues = try content.map(IssueFile.read)
+        let instant = question.at ?? .systemClock()
+        let known = try await question.ask(database, at: instant)
+        try tell(issues, known, at: instant)
+    }
+}
+
+extension AccessCommand {
+    private var scope: AccessScope {
+        if let product { return .product(product) }
+        return group.map { .group(.identified($0)) } ?? .anything
+    }
+
+    private func tell(_ issues: [Issue]?, _ known: KnownCustomer, at instant: Instant) throws {
+        let entitlement = Entitlement(
+            known.timelines,
+            environment: known.environment,
+            catalogs: known.catalogs,
+            tenureEnds: known.tenureEnds
+        )
+        let isYes =
+            if let issues {
+                try tell(issues, of: entitlement, at: instant)
+            } else {
+                try tell(entitlement, known, at: instant)
+            }
+        if !isYes { throw Exit.no }
+    }
+
+    private func tell(
+        _ entitlement: Entitlement,
+        _ known: KnownCustomer,
+        at instant: Instant
+    ) throws -> Bool {
+        let answer = AccessVerdict(
+            id: question.id,
+            at: instant,
+            scope: scope,
+            of: entitlement,
+            known.grounds
+        )
+        if json, !quiet {
+            try Terminal.print(json: AccessDocument(answer, lanes: known.lanes))
+        } else if !quiet {
+            answer.print(lanes: known.lanes)
+        }
+        return answer.hasAccess
+    }
+
+    private func tell(
+        _ issues: [Issue],
+        of entitlement: Entitlement,
+        at instant: Instant
+    ) throws -> Bool {
+        let access = ContentAccess(entitlement, to: scope, issues: issues, at: instant)
+        let document = ContentDocument(
+            access,
+            id: question.id,
+            environment: entitlement.environment,
+            at: instant
+        )
+        if json, !quiet {
+            try Terminal.print(json: document)
+        } else if !quiet {
+            ContentDocument.print(access, id: question.id, entitlement.environment, at: instant)
+        }
+        return access.issues.contains { $0.unlocked != nil }
+    }
+}

@@ -1,0 +1,236 @@
+import EventLog
+import Events
+import Projections
+
+/// An explanation for people (reference/audit-answers.md §2.3).
+struct ExplanationText {
+    private let answer: ExplanationAnswer
+    private let style: TimelinePicture.Style
+    private let width: Int
+
+    init(_ answer: ExplanationAnswer, style: TimelinePicture.Style, width: Int) {
+        self.answer = answer
+        self.style = style
+        self.width = width
+    }
+
+    private var explanation: Explanation { answer.explanation }
+    private var arrow: String { style == .unicode ? "→" : "->" }
+    private var bound: String { style == .unicode ? "≥" : ">=" }
+    private var dot: String { style == .unicode ? "·" : "-" }
+
+    /// All lines, without a line break at the end.
+    var text: String {
+        var lines = [title, ""] + verdicts + [difference] + refundsAfterEnd + [""]
+        if !explanation.rowsNow.isEmpty || !explanation.rowsThen.isEmpty { lines += picture }
+        lines += answer.customer.grounds.lines.map { "  " + $0 }
+        lines += answer.customer.erasures.lines(lanes: lanes).map { "  " + $0 }
+        lines += ["  because"] + because + [changesIf, policy, next]
+        return lines.joined(separator: "\n")
+    }
+
+    private var title: String {
+        ([answer.customer.id] + [answer.product].compactMap { $0 } + [
+            answer.customer.environment.word, explanation.at.clock + " UTC",
+        ]).joined(separator: " \(dot) ")
+    }
+
+    private var verdicts: [String] {
+        let time = answer.then.time.map { ", " + $0.clock } ?? ""
+        return [
+            "  ENTITLED  \(word(explanation.entitled))  as known \(used)  "
+                + reason(explanation.entitled),
+            "  SERVED    \(word(explanation.served))  as known then  "
+                + (answer.customer.histories.isEmpty
+                    ? "" : "(position \(answer.then.text(lanes: lanes))\(time))  ")
+                + reason(explanation.served),
+        ]
+    }
+
+    // Which knowledge was used, where another one than the newest was asked for.
+    private var used: String {
+        let position = answer.now.text(lanes: lanes)
+        let words: String
+        switch answer.askedKnownAt {
+        case .latest where answer.customer.histories.isEmpty: return "now  "
+        case .latest: return "now   (position \(position))"
+        case .time(let instant): words = "at \(instant.clock)"
+        case .offsets:
+            let asked = answer.askedKnownAt.text(lanes: lanes)
+            guard asked != position else { return "at position \(position)" }
+            words = "at \(asked), counted to the end of its commit"
+        }
+        return answer.now.commits.isEmpty
+            ? "\(words)  (nothing was recorded by then)" : "\(words)  (position \(position))"
+    }
+
+    private func word(_ answer: AccessAnswer) -> String { answer.hasAccess ? "yes" : "no " }
+
+    private func reason(_ given: AccessAnswer) -> String {
+        switch given {
+        case .access(let row): "\(row.kind.rawValue) \(span(row))\(app(of: row.stream))"
+        case .owned(let purchase): "owned: \(span(purchase))\(app(of: purchase.stream))"
+        case .notOwned(let reason, let purchase): "\(reason.words): \(span(purchase))"
+        case .none(_, nil) where answer.customer.erasures.tookEverything:
+            "not known any more: it was erased"
+        case .none(.notKnownYet, nil) where answer.customer.histories.isEmpty:
+            "no subscription was theirs at that instant"
+        case .none(let reason, nil): reason.words
+        case .none(.expired, let row?) where row.kind == .grace:
+            "grace ended: \(span(row))\(app(of: row.stream))"
+        case .none(let reason, let row?): "\(reason.words): \(span(row))\(app(of: row.stream))"
+        }
+    }
+
+    // As in `access`; empty where nothing names one.
+    private func app(of stream: StreamID) -> String {
+        answer.customer.grounds.bundleId(of: stream).map { ", app \($0)" } ?? ""
+    }
+
+    private func span(_ row: ActivePeriod) -> String {
+        "\(row.productId) \(row.validFrom.clock) \(arrow) \(row.validTo.clock)"
+    }
+
+    private func span(_ purchase: OneTimePurchase) -> String {
+        let revoked = purchase.revocationDate.map { ", revoked \($0.clock)" } ?? ""
+        return "\(purchase.productId) (\(purchase.kind.words)), bought "
+            + "\(purchase.purchaseDate.clock)\(revoked)"
+    }
+
+    private var difference: String {
+        guard let stretch = explanation.difference else {
+            return "  \(arrow) the answer then was right"
+        }
+        let kind = stretch.kind == .wronglyDenied ? "wrongly denied" : "wrongly granted"
+        return "  \(arrow) \(kind) for \(Duration.words(stretch.seconds)) "
+            + "(\(stretch.from.clock) \(arrow) \(stretch.to.clock)): \(stretch.cause.words)"
+    }
+
+    private var refundsAfterEnd: [String] {
+        explanation.refundsAfterEnd.map { refund in
+            let date = refund.refunded.map { " " + $0.clock } ?? ""
+            let amount = refund.refundedMilliunits.map {
+                ", \(Amount.text($0, refund.currency)) given back"
+            }
+            return "  refunded after its end: \(refund.productId) of "
+                + "\(refund.purchaseDate.clock), on\(date)\(amount ?? ""); the access stays "
+                + "(\(refund.positions.marks(lanes: lanes)))"
+        }
+    }
+
+    private var picture: [String] {
+        let picture = TimelinePicture(
+            explanation,
+            of: answer.customer.histories,
+            width: width,
+            style: style
+        )
+        let omitted = picture.omitted.map { "\($0.lane) \($0.count)" }.joined(separator: ", ")
+        let note =
+            omitted.isEmpty
+            ? []
+            : ["           labels without room: \(omitted); `subledger history` lists them all"]
+        return picture.lines + note + [""]
+    }
+
+    private var lanes: LaneCount { answer.customer.lanes }
+
+    private var because: [String] {
+        guard !explanation.because.isEmpty else { return ["   nothing is known"] }
+        var table = TextTable(["", "position", "effective", "what", "did", "period", "recorded"])
+        for (index, event) in explanation.because.enumerated() {
+            let type = [event.notificationType, event.subtype].compactMap { $0 }
+                .joined(separator: "/")
+            let source = answer.evidence[event.position]?.source ?? "?"
+            let said = answer.isUndated(event) ? ", said \(bound) \(event.signedAt.clock)" : ""
+            table.add([
+                " \(index + 1)", event.position.mark(lanes: lanes), event.occurredAt.clock,
+                type.isEmpty ? "(no notification)" : type, event.role.rawValue,
+                event.period.map(span) ?? event.oneTimePurchase.map(span) ?? "",
+                "\(event.recordedAt.clock), \(Duration.words(event.lagSeconds)) late, \(source)"
+                    + said,
+            ])
+        }
+        return [table.text]
+    }
+
+    private var changesIf: String {
+        let opposite = explanation.entitled.hasAccess ? "no" : "yes"
+        guard !explanation.changesIf.isEmpty else {
+            return "  changes if  nothing: none of these events decides it alone"
+        }
+        let positions = explanation.changesIf.marks(lanes: lanes, separator: ", ")
+        return "  changes if  \(positions) were missing: then \(opposite)"
+    }
+
+    private var policy: String {
+        let policy = explanation.policy
+        return "  policy  grace=\(policy.graceGivesAccess ? "access" : "no-access")  "
+            + "retry=\(policy.retryGivesAccess ? "access" : "no-access")  "
+            + "family=\(policy.familyGivesAccess ? "on" : "off")  "
+            + "reversal=\(policy.reversalIsRetroactive ? "retroactive" : "from-then-on")  "
+            + (answer.catalogVersion.map { "catalog v\($0)" } ?? "no catalog")
+    }
+
+    private var next: String {
+        let environment = "--environment \(answer.customer.environment.word)"
+        let product = answer.product.map { " --product \($0)" } ?? ""
+        // The subscription of the event that is named next to it.
+        let named = explanation.because.last?.stream ?? answer.customer.histories.first?.stream
+        var commands = [named].compactMap { $0 }.map {
+            "subledger history \($0.originalTransactionId) \(environment)"
+        }
+        if let last = explanation.because.last {
+            commands.append("subledger event \(last.position.text(lanes: lanes)) --raw")
+        }
+        let known = answer.then.text(lanes: lanes)
+        commands.append(
+            "subledger explain \(answer.customer.id) \(environment)\(product) "
+                + "--at \(explanation.at) --known-at \(known)"
+        )
+        return "  next    " + commands.joined(separator: " \(dot) ")
+    }
+}
+
+extension NoAccessReason {
+    /// For people.
+    var words: String {
+        switch self {
+        case .notKnownYet: "nothing was known"
+        case .neverBought: "never bought"
+        case .notYetBought: "not bought yet"
+        case .expired: "expired"
+        case .refunded: "refunded"
+        case .revoked: "family sharing ended"
+        case .upgraded: "another product took its place"
+        case .notJudged: "one-time purchase, not judged"
+        }
+    }
+}
+
+extension WrongAnswers.Cause {
+    /// For people.
+    var words: String {
+        switch self {
+        case .notYetKnown: "nothing of the subscription was known yet"
+        case .lateNotification: "the purchase became known late"
+        case .refundReversedLater: "the refund was reversed later"
+        case .extensionKnownLater: "the extension became known late"
+        case .graceKnownLater: "the grace became known late"
+        case .refundedLater: "the refund became known late"
+        case .revokedLater: "the end of family sharing became known late"
+        case .upgradeKnownLater: "the change of product became known late"
+        case .graceEndedLater: "the end of the grace became known late"
+        case .correctedLater: "what was known was corrected later"
+        }
+    }
+}
+
+extension Duration {
+    /// Seconds in the units of people: `6 d 4 h 5 m`, `4 s`.
+    static func words(_ seconds: Int64) -> String {
+        guard seconds >= 60 else { return "\(seconds) s" }
+        let parts = [(seconds / 86_400, "d"), (seconds / 3600 % 24, "h"), (seconds / 60 % 60, "m")]
+        return parts.filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }.joined(separator: " ")
+    }
+}

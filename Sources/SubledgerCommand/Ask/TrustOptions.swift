@@ -1,0 +1,110 @@
+import AppStore
+import ArgumentParser
+import EventLog
+import Events
+import Foundation
+import Postgres
+import Subledger
+
+/// Who is trusted and what is accepted.
+struct TrustOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "Trust this root certificate too (DER or PEM); repeat for more.",
+            discussion: "Apple's roots are built in.",
+            valueName: "file"
+        )
+    )
+    var rootCertificate: [String] = []
+
+    @Option(help: "Accept only this app's payloads; repeat for more. Default: any app.")
+    var bundleId: [String] = []
+
+    @Option(help: "Require this App Store app id in production notifications.")
+    var appAppleId: Int64?
+
+    @Option(
+        name: .customLong("environment"),
+        help: "Accept this environment; repeat for more. Default: Production and Sandbox."
+    )
+    var environments: [String] = []
+
+    @Option(help: "Take payloads that name no environment (all before 2022-02-24) as made in this.")
+    var assumeEnvironment: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "File with the app's shared secret, which proves version 1 notifications.",
+            discussion: "Else the environment variable SUBLEDGER_SHARED_SECRET is used, if set.",
+            valueName: "file"
+        )
+    )
+    var sharedSecretFile: String?
+
+    func validate() throws {
+        for word in environments + [assumeEnvironment].compactMap({ $0 }) {
+            _ = try TrustOptions.environment(word)
+        }
+    }
+
+    /// The policy these options make.
+    func policy() throws -> VerificationPolicy {
+        var policy = VerificationPolicy()
+        policy.roots += try TrustOptions.roots(in: rootCertificate)
+        policy.sharedSecret = try sharedSecret()
+        policy.bundleIds = Set(bundleId)
+        policy.appAppleId = appAppleId
+        policy.assumedEnvironment = try assumeEnvironment.map(TrustOptions.environment)
+        if !environments.isEmpty {
+            policy.environments = Set(try environments.map(TrustOptions.environment))
+        }
+        return policy
+    }
+
+    /// The certificates in these files.
+    static func roots(in paths: [String]) throws -> [RootCertificate] {
+        var roots: [RootCertificate] = []
+        for path in paths {
+            guard let bytes = FileManager.default.contents(atPath: path) else {
+                throw Failure(
+                    Exit.inputMissing,
+                    "the root certificate \(path) cannot be read"
+                )
+            }
+            do throws(Rejection) {
+                roots += try RootCertificate.read([UInt8](bytes))
+            } catch {
+                throw Failure(Exit.configuration, "\(path): \(error.message)")
+            }
+        }
+        return roots
+    }
+
+    // Apple's words, however they are capitalised.
+    static func environment(_ word: String) throws -> Environment {
+        let known: [Environment] = [.production, .sandbox, .xcode, .localTesting]
+        guard let found = known.first(where: { $0.word.lowercased() == word.lowercased() }) else {
+            throw ValidationError(
+                "'\(word)' is no environment; expected "
+                    + known.map(\.word).joined(separator: ", ")
+            )
+        }
+        return found
+    }
+
+    private func sharedSecret() throws -> String? {
+        guard let path = sharedSecretFile else {
+            let secret = ProcessInfo.processInfo.environment["SUBLEDGER_SHARED_SECRET"] ?? ""
+            return secret.isEmpty ? nil : secret
+        }
+        guard let bytes = FileManager.default.contents(atPath: path) else {
+            throw Failure(Exit.inputMissing, "the shared secret's file \(path) cannot be read")
+        }
+        let secret = String(decoding: bytes, as: UTF8.self)
+            .trimmingCharacters(in: .whitespacesAndNewlines)
+        guard !secret.isEmpty else {
+            throw Failure(Exit.configuration, "\(path) holds no shared secret: the file is empty")
+        }
+        return secret
+    }
+}

@@ -1,0 +1,64 @@
+import ArgumentParser
+import Catalog
+import EventLog
+import Events
+import Projections
+import Subledger
+
+struct CatalogDiff: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "diff",
+        abstract: "What one version says otherwise than another.",
+        discussion: "Without numbers: the newest version against the one imported before it."
+    )
+
+    @Argument(help: ArgumentHelp("Two versions, the older first.", valueName: "version"))
+    var numbers: [Int] = []
+
+    @OptionGroup var database: DatabaseOptions
+    @OptionGroup var output: OutputOptions
+
+    func validate() throws {
+        guard numbers.isEmpty || numbers.count == 2 else {
+            throw ValidationError("name two versions, or none for the newest two")
+        }
+    }
+
+    func run() async throws {
+        let versions = try await CatalogVersions.read(database)
+        let (old, new) = try pair(versions)
+        let difference = CatalogDifference(from: old.catalog, to: new.catalog)
+        if output.json {
+            try Terminal.print(
+                json: CatalogDifferenceDocument(
+                    difference,
+                    from: old.record.version,
+                    to: new.record.version
+                )
+            )
+            return
+        }
+        Terminal.print("version \(old.record.version) → version \(new.record.version)")
+        if difference.isEmpty { Terminal.print("the same") }
+        CatalogWording.print(difference)
+    }
+
+    private func pair(
+        _ versions: [CatalogStore.Version]
+    ) throws -> (CatalogStore.Version, CatalogStore.Version) {
+        if numbers.count == 2 {
+            return (
+                try CatalogVersions.find(numbers[0], in: versions),
+                try CatalogVersions.find(numbers[1], in: versions)
+            )
+        }
+        guard versions.count >= 2 else {
+            throw Failure(
+                Exit.notFound,
+                "there are no two versions of the catalog to compare, but \(versions.count); "
+                    + "`subledger catalog import` adds one"
+            )
+        }
+        return (versions[versions.count - 2], versions[versions.count - 1])
+    }
+}

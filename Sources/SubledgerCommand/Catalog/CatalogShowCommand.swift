@@ -1,0 +1,55 @@
+import ArgumentParser
+import Catalog
+import EventLog
+import Events
+import Projections
+import Subledger
+
+struct CatalogShow: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "show",
+        abstract: "What one version says, and what each change of plan is by it."
+    )
+
+    @Option(help: "The version's number. (default: the newest)")
+    var version: Int?
+
+    @OptionGroup var database: DatabaseOptions
+    @OptionGroup var output: OutputOptions
+
+    func run() async throws {
+        let versions = try await CatalogVersions.read(database)
+        let found = try CatalogVersions.find(version, in: versions)
+        if output.json {
+            try Terminal.print(json: CatalogShowDocument(found))
+        } else {
+            printTables(found)
+        }
+    }
+
+    private func printTables(_ version: CatalogStore.Version) {
+        let record = version.record
+        Terminal.print(
+            "version \(record.version), effective from \(record.effectiveFrom.clock), imported "
+                + "\(record.recordedAt.clock) from \(record.source)"
+        )
+        if !version.catalog.subscriptions.isEmpty {
+            var table = TextTable(["group", "level", "period", "price", "product", "offers"])
+            for group in PlanChangeMatrix(version.catalog).groups {
+                for product in group.subscriptions {
+                    table.add([
+                        product.subscriptionGroupIdentifier, "\(product.level)",
+                        "\(product.duration)", product.prices.first?.summary ?? "–",
+                        product.productId,
+                        product.offers.map(\.summary).joined(separator: ", "),
+                    ])
+                }
+            }
+            Terminal.print(table.text)
+        }
+        for product in version.catalog.otherProducts {
+            Terminal.print(" \(product.type)  \(product.productId)")
+        }
+        CatalogWording.print(PlanChangeMatrix(version.catalog))
+    }
+}

@@ -1,0 +1,235 @@
+import EventLog
+import Events
+import Projections
+import Projector
+import Subledger
+
+/// The difference between two builds with all that is printed beside it: whose the samples are, and
+/// why each side says what it says.
+struct DifferenceReport {
+    let difference: ProjectionDifference
+    let samples: [ExplainedSample]
+    let lanes: LaneCount
+    /// What the comparison was of; nil where only tables were compared.
+    private(set) var subject: ComparedBuilds?
+    /// Rows of each new table, by its projection; none where only tables were compared.
+    private(set) var rows: [String: Int] = [:]
+    /// The same of those that have no live table to be compared with.
+    private(set) var newTables: [String: Int] = [:]
+    private(set) var refusals = RefusalDifference()
+    private(set) var alterations: [LiveAlteration] = []
+    /// Projections of whose live table no row could be compared.
+    private(set) var uncomparable: [String] = []
+
+    /// The report of a comparison; reads the history of each sample.
+    ///
+    /// - Parameters:
+    ///   - comparison: What was found; the new tables were made by the folds of this program.
+    ///   - subject: What it was of.
+    ///   - policy: What counts as access on the new side.
+    ///   - ledger: Where the events are.
+    /// - Throws: `EventLogError`; `CatalogError` where the catalog cannot be read back.
+    init(
+        _ comparison: Projector.Comparison,
+        _ subject: ComparedBuilds,
+        under policy: AccessPolicy,
+        in ledger: Ledger
+    ) async throws {
+        let positions = comparison.tables.map(\.positions).max { $0.count < $1.count } ?? [:]
+        try await self.init(
+            comparison.difference,
+            knownAt: positions.isEmpty ? .latest : .offsets(positions),
+            under: policy,
+            in: ledger
+        )
+        self.subject = subject
+        for table in comparison.tables { rows[table.name] = table.rows }
+        for table in comparison.unmatched { newTables[table.name] = table.rows }
+        refusals = comparison.refusals
+        alterations = comparison.alterations
+        uncomparable = comparison.uncomparable
+    }
+
+    /// Whether both sides have rows of a table, so that its columns and rows say something.
+    func isCompared(_ table: ComparedTable) -> Bool {
+        newTables[table.name] == nil && !uncomparable.contains(table.name)
+    }
+
+    /// Whether other columns of a table are another version's, and nobody's who altered it.
+    func tellsColumns(_ table: ComparedTable) -> Bool {
+        isCompared(table)
+            && !alterations.contains {
+                $0.projection == table.name && $0.kind == .tableColumns
+            }
+    }
+
+    /// The report of a difference; reads the history of each sample.
+    ///
+    /// - Parameters:
+    ///   - difference: The difference, of which the new side was made by the folds of this program.
+    ///   - knownAt: How much of the log went into the new side.
+    ///   - policy: What counts as access on the new side.
+    ///   - ledger: Where the events are.
+    /// - Throws: `EventLogError`; `CatalogError` where the catalog cannot be read back.
+    init(
+        _ difference: ProjectionDifference,
+        knownAt: KnownAt = .latest,
+        under policy: AccessPolicy = .current,
+        in ledger: Ledger
+    ) async throws {
+        var samples: [ExplainedSample] = []
+        for sample in difference.samples {
+            samples.append(
+                try await ExplainedSample(
+                    sample,
+                    in: difference.tables,
+                    knownAt: knownAt,
+                    under: policy,
+                    of: ledger
+                )
+            )
+        }
+        self.difference = difference
+        self.samples = samples
+        lanes = ledger.log.identity.lanes
+    }
+}
+
+/// One subscription that differs, explained.
+struct ExplainedSample {
+    let difference: StreamDifference
+    /// Whose it is: the linked customer, else the app account token; nil where nobody said.
+    let customer: String?
+    /// The instant that is explained: the first at which access differs, else that of the row.
+    let instant: Instant
+    /// What both sides are asked about.
+    let matter: Matter
+    /// The row of the old side that is explained: the one that counted at the instant, or that of
+    /// the matter; nil where the old side has none that changed.
+    let oldRow: StreamDifference.Change?
+    /// The events that caused that row.
+    let oldCauses: [Event]
+    /// The events that caused the new row of the matter; empty where the matter is access, which
+    /// `new` explains.
+    let newCauses: [Event]
+    let evidence: [Position: EvidenceSummary]
+    /// What this program's fold answers; nil where it has none.
+    let new: ExplanationAnswer?
+    /// Why there is no answer; nil where there is one.
+    let silence: String?
+    /// The access of both sides, for a picture; nil where no table that tells it is compared.
+    let oldSpans: [AccessSpan]?
+    let newSpans: [AccessSpan]?
+
+    /// Most events of a history that is explained: each costs a fold.
+    static let eventsMax = EventEffects.eventsMax
+
+    init(
+        _ sample: StreamDifference,
+        in tables: [ComparedTable],
+        knownAt: KnownAt,
+        under policy: AccessPolicy,
+        of ledger: Ledger
+    ) async throws {
+        let log = ledger.log
+        let lanes = log.identity.lanes
+        let id = sample.stream.originalTransactionId
+        let readable = try await ExplainedSample.history(of: sample.stream, in: log)
+        let history =
+            (readable ?? RecordedHistory(stream: sample.stream, events: [], repetitions: []))
+            .cut(to: knownAt, lane: lanes.lane(of: id))
+        let timeline = Timeline(history.latest).under(policy)
+        difference = sample
+        customer = StreamClaims(timeline).currentOwner?.name
+        let matter = Matter(sample, in: tables)
+        self.matter = matter
+        instant =
+            matter.instant(in: tables) ?? sample.firstInstant ?? history.events.last?.fact.asOf
+            ?? Instant(milliseconds: 0)
+        oldRow =
+            matter.row ?? (matter.isAccess ? sample.oldRow(at: instant, in: tables) : nil)
+        oldCauses = history.events(oldRow?.old?.positions)
+        newCauses = history.events(matter.row?.new?.positions)
+        evidence = try await log.eventSummaries(of: history.latest)
+        let asked = AskedCustomer(
+            id: id,
+            environment: sample.stream.environment,
+            lanes: lanes,
+            erasures: ErasureMarks([history].flatMap(\.events)),
+            grounds: .none,
+            tenures: [:],
+            histories: [history]
+        )
+        silence = ExplainedSample.silence(on: readable == nil ? nil : history)
+        new =
+            silence == nil
+            ? try await ExplanationAnswer(
+                about: asked,
+                product: nil,
+                at: instant,
+                knownAt: knownAt,
+                under: policy,
+                in: ledger
+            ) : nil
+        // Where the tables that tell access do not differ, both sides say what the fold says.
+        let spans =
+            readable != nil && tables.contains(where: \.tellsAccess)
+            ? ActivePeriods(timeline).rows.compactMap(AccessSpan.init) : nil
+        oldSpans = sample.oldSpans ?? spans
+        newSpans = readable == nil ? nil : sample.newSpans ?? spans
+    }
+
+    private static func silence(on history: RecordedHistory?) -> String? {
+        guard let history else {
+            return "an event of it cannot be read, and nothing is certain without it"
+        }
+        guard history.events.count > eventsMax else { return nil }
+        return "too many events to explain; see `subledger history`"
+    }
+
+    // Nil where an event cannot be read: that the new side refuses it is then what differs.
+    private static func history(
+        of stream: StreamID,
+        in log: EventLog
+    ) async throws(EventLogError) -> RecordedHistory? {
+        do throws(EventLogError) {
+            return try await log.recordedHistory(of: stream)
+        } catch {
+            guard error.code == .malformedLog else { throw error }
+            return nil
+        }
+    }
+
+    /// Whether the old side has access at the instant; nil where nothing tells.
+    var oldAccess: Bool? { oldSpans.map { $0.contains { $0.time.contains(instant) } } }
+}
+
+extension RecordedHistory {
+    /// The events at some positions, in the order of the log.
+    fileprivate func events(_ positions: [Position]?) -> [Event] {
+        let positions = Set(positions ?? [])
+        return events.filter { positions.contains($0.position) }
+    }
+}
+
+extension StreamDifference {
+    /// The changed row of the old side that is about an instant: one that gave access then, else
+    /// one that gives it on the new side, else one that tells of that very instant.
+    fileprivate func oldRow(at instant: Instant, in tables: [ComparedTable]) -> Change? {
+        func holds(_ row: ProjectionRow?, _ table: Int) -> Bool {
+            row.flatMap { tables[table].accessSpan(of: $0) }?.time.contains(instant) ?? false
+        }
+        let old = changes.filter { $0.old != nil }
+        return old.first { holds($0.old, $0.table) } ?? old.first { holds($0.new, $0.table) }
+            ?? old.first { $0.old.flatMap(tables[$0.table].instant(of:)) == instant }
+    }
+}
+
+extension AccessSpan {
+    /// The access of a period; nil for an empty one.
+    fileprivate init?(_ row: ActivePeriod) {
+        let end = min(row.validTo, AccessSpan.endMax)
+        guard row.validFrom < end else { return nil }
+        self.init(time: row.validFrom..<end, isGrace: row.kind == .grace)
+    }
+}

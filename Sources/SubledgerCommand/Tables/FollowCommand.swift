@@ -1,0 +1,265 @@
+import ArgumentParser
+import EventLog
+import Events
+import Foundation
+import Projections
+import Projector
+import Subledger
+import Synchronization
+
+struct FollowCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "follow",
+        abstract: "Keep the tables of projections up to date with the log.",
+        discussion: """
+            Brings every commit into the tables until SIGINT or SIGTERM; after each step they are \
+            those of a rebuild, byte for byte. Any number of processes may follow: each lane is \
+            one process's at a time, and is taken over when that one is gone. Rows and the place \
+            up to which they go are written by one transaction, so nothing enters twice.
+
+            Exit 3 where a fold refused a subscription: it has no row, and \
+            projection.refused_stream says why; all others are followed. Exit 3 too where --once \
+            leaves live tables behind that other folds have made. Exit 130 where --once was \
+            interrupted before everything was in.
+
+            --wait-for follows nothing: it waits until the live tables hold what you have \
+            written, and ends with 75 where that takes longer than --timeout. `ingest` and `feed` \
+            print the positions that it takes.
+            """
+    )
+
+    @Flag(help: "End when all that is in the log now is in the tables.")
+    var once = false
+
+    @Option(
+        help: ArgumentHelp(
+            "Only wait until the live tables hold these events: an offset, or lane:offset pairs.",
+            valueName: "position"
+        ),
+        transform: AwaitedPositions.init
+    )
+    var waitFor: AwaitedPositions?
+
+    @Option(help: "With --wait-for, for how many seconds. Default: 30.")
+    var timeout: Double?
+
+    @Option(help: ArgumentHelp("Look for new commits so often.", valueName: "seconds"))
+    var pollInterval: Double?
+
+    @Option(
+        help: ArgumentHelp(
+            "Leave a lane so long to a process that does not answer. Default: 15.",
+            valueName: "seconds"
+        )
+    )
+    var lease: Double?
+
+    @OptionGroup var database: DatabaseOptions
+    @OptionGroup var output: OutputOptions
+
+    /// Seconds from looking to looking: a step takes some milliseconds.
+    private static let pollIntervalDefault = 0.5
+
+    /// More often asks the server without a rest, less often is a job for cron.
+    private static let pollIntervals = 0.05...3600
+
+    /// Shorter than a step may take, and two processes do the same work; longer than an hour, and
+    /// nobody takes over.
+    private static let leases = 1.0...3600
+
+    /// Who waits longer than a day should rather ask again.
+    private static let timeouts = 0.0...86_400
+
+    func validate() throws {
+        if let pollInterval, !FollowCommand.pollIntervals.contains(pollInterval) {
+            throw ValidationError("--poll-interval must be from 0.05 to 3600, not \(pollInterval)")
+        }
+        if let lease, !FollowCommand.leases.contains(lease) {
+            throw ValidationError("--lease must be from 1 to 3600, not \(lease)")
+        }
+        guard waitFor != nil else {
+            guard timeout == nil else { throw ValidationError("--timeout is for --wait-for") }
+            return
+        }
+        guard !once, lease == nil, pollInterval == nil else {
+            throw ValidationError(
+                "--wait-for follows nothing: leave --once, --lease and --poll-interval out"
+            )
+        }
+        if let timeout, !FollowCommand.timeouts.contains(timeout) {
+            throw ValidationError("--timeout must be from 0 to 86400, not \(timeout)")
+        }
+    }
+
+    func run() async throws {
+        let settings = try await database.settings()
+        var logOptions = EventLog.Options()
+        logOptions.readersMax = 1
+        let log = try await EventLog.open(settings, logOptions)
+        let projector = Projector(log: log, settings: settings) {
+            FoldContext(catalogs: try await CatalogStore(log: log).history())
+        }
+        Interrupt.heed()
+        let end: ExitCode
+        if let waitFor {
+            end = try await wait(for: waitFor, projector, log)
+        } else {
+            end = try await follow(projector, log)
+        }
+        await log.close()
+        guard end == .success else { throw end }
+    }
+
+    private func follow(_ projector: Projector, _ log: EventLog) async throws -> ExitCode {
+        let holder =
+            "\(ProcessInfo.processInfo.hostName) \(ProcessInfo.processInfo.processIdentifier) "
+            + UUID().uuidString
+        var options = Projector.FollowOptions(holder: holder)
+        options.isOnce = once
+        options.pollInterval = .seconds(pollInterval ?? FollowCommand.pollIntervalDefault)
+        if let lease { options.leaseSeconds = lease }
+        options.isStopped = { Interrupt.isRequested }
+        let progress = FollowProgress(isQuiet: output.quiet)
+        options.progress = { progress.report($0) }
+        options.notice = { Terminal.write("follow: \($0)") }
+        let heads = try await log.heads().mapValues(\.offset)
+        let done = try await projector.follow(options)
+        progress.finish()
+        // Stopped in the middle of a look it has not counted the lanes that it did not come to, and
+        // never those tables that it does not follow.
+        var lag = done.lag
+        if !progress.isThere || !done.notFollowed.isEmpty {
+            lag = max(lag, try await FollowCommand.lag(projector, heads))
+        }
+        try print(
+            done,
+            lag: lag,
+            positions: PositionVector(try await projector.livePositions()),
+            lanes: log.identity.lanes
+        )
+        if once, !progress.isThere {
+            Terminal.write("follow: interrupted; \(lag) events are left, run it again for them")
+            return Exit.interrupted
+        }
+        return done.refused > 0 || lag > 0 && once ? Exit.mismatch : .success
+    }
+
+    // Events up to the heads that are not yet in every live table of a projection that there is.
+    private static func lag(_ projector: Projector, _ heads: [Int: Int64]) async throws -> Int64 {
+        try await projector.tables().filter { $0.isKnown && $0.state == .live }.map { table in
+            heads.reduce(0) { $0 + max(0, $1.value - (table.positions[$1.key] ?? 0)) }
+        }.max() ?? 0
+    }
+
+    private func print(
+        _ done: Projector.Following,
+        lag: Int64,
+        positions: PositionVector,
+        lanes: LaneCount
+    ) throws {
+        if done.refused > 0 {
+            Terminal.write(
+                "follow: \(done.refused) streams were refused; `SELECT * FROM "
+                    + "projection.refused_stream` says which and why"
+            )
+        }
+        if output.json {
+            try Terminal.print(
+                json: Document(
+                    events: done.events,
+                    streams: done.streams,
+                    steps: done.steps,
+                    refused: done.refused,
+                    lag: lag,
+                    notFollowed: done.notFollowed,
+                    positions: positions.document
+                )
+            )
+            return
+        }
+        let place = positions.text(lanes: lanes)
+        Terminal.print(
+            "\(done.events) events of \(done.streams) streams in \(done.steps) steps; the live "
+                + "tables hold the log up to \(place.isEmpty ? "its beginning" : place), lag \(lag)"
+        )
+    }
+
+    private struct Document: Encodable {
+        let events: Int64
+        let streams: Int
+        let steps: Int
+        let refused: Int
+        let lag: Int64
+        let notFollowed: [String]
+        let positions: [String: Int64]
+    }
+
+    private func wait(
+        for awaited: AwaitedPositions,
+        _ projector: Projector,
+        _ log: EventLog
+    ) async throws -> ExitCode {
+        try await awaited.check(in: log)
+        let seconds = timeout ?? FollowCommand.timeoutDefault
+        let end = ContinuousClock.now + .seconds(seconds)
+        let isThere = try await projector.wait(for: awaited.vector.offsets) {
+            Interrupt.isRequested || ContinuousClock.now >= end
+        }
+        if output.json {
+            try Terminal.print(
+                json: WaitDocument(
+                    waitedFor: awaited.vector.document,
+                    isThere: isThere,
+                    positions: PositionVector(try await projector.livePositions()).document
+                )
+            )
+        }
+        if isThere { return .success }
+        if Interrupt.isRequested { return Exit.interrupted }
+        let position = awaited.vector.text(lanes: log.identity.lanes)
+        let others = try await projector.tables().filter {
+            $0.state == .live && $0.isKnown && !$0.isCurrent
+        }.map(\.name)
+        throw Failure(
+            Exit.tryAgain,
+            "the live tables do not hold \(position) after \(seconds) s; `subledger tables` "
+                + "shows how far they are, and `subledger follow` brings them on"
+                + (others.isEmpty
+                    ? ""
+                    : ", but for \(others.joined(separator: ", ")), which other folds have made: "
+                        + "`subledger tables diff` shows what a rebuild would change")
+        )
+    }
+
+    /// The JSON of `--wait-for`: what was waited for, whether it is there, and up to where the live
+    /// tables hold the log.
+    private struct WaitDocument: Encodable {
+        let waitedFor: [String: Int64]
+        let isThere: Bool
+        let positions: [String: Int64]
+    }
+
+    /// Longer than a step takes, shorter than a person waits.
+    private static let timeoutDefault = 30.0
+}
+
+/// Says on stderr how far following has come, and knows whether it ever came to the end.
+private final class FollowProgress: Sendable {
+    private let progress: SharedProgress
+    private let hasArrived = Atomic<Bool>(false)
+
+    init(isQuiet: Bool) {
+        progress = SharedProgress("follow", isQuiet: isQuiet)
+    }
+
+    /// Whether the last whole look at the log left nothing to do.
+    var isThere: Bool { hasArrived.load(ordering: .relaxed) }
+
+    func report(_ following: Projector.Following) {
+        // A look that a signal cut short has not seen every lane.
+        hasArrived.store(following.lag == 0 && !Interrupt.isRequested, ordering: .relaxed)
+        progress.report(Int(following.events), "events, lag \(following.lag)")
+    }
+
+    func finish() { progress.finish() }
+}

@@ -1,0 +1,117 @@
+import AppStore
+import ArgumentParser
+import EventLog
+import Events
+import Projections
+import Projector
+import Subledger
+
+// What a run says of tables that were compared or promoted.
+extension RebuildRun {
+    /// The report of a comparison; writes its page where one was asked for.
+    func report(_ comparison: Projector.Comparison) async throws -> DifferenceReport {
+        let subject = try await ComparedBuilds(
+            comparison,
+            whatIf.map { .policy($0.text) } ?? (work.action == .check ? .check : .diff),
+            keptIn: work.schema,
+            newCatalog: whatIf?.context.catalogs.newestVersion,
+            of: projector,
+            in: log,
+            madeAt: .systemClock()
+        )
+        let report = try await DifferenceReport(
+            comparison,
+            subject,
+            under: whatIf?.context.policy ?? .current,
+            in: Ledger(log: log, verifier: AppStoreVerifier(policy: VerificationPolicy()))
+        )
+        if let path = work.comparison?.html {
+            try OutputFile(path).write(DifferencePage(report).text)
+        }
+        return report
+    }
+
+    /// Prints a report, as JSON with what was promoted after it.
+    func show(_ report: DifferenceReport, promotion: Projector.Promotion?) throws {
+        guard work.output.json else {
+            let text = DifferenceText(
+                report,
+                style: Terminal.pictureStyle(isASCII: false),
+                width: Terminal.width
+            )
+            return Terminal.print(text.text)
+        }
+        var document = DifferenceDocument(report)
+        document.promotion = promotion.map(PromotionDocument.init)
+        try Terminal.print(json: document)
+    }
+
+    /// Says on stderr what a comparison found beside the rows.
+    func tell(_ comparison: Projector.Comparison) {
+        for alteration in comparison.alterations {
+            Terminal.write("\(work.name): \(alteration.message)")
+        }
+        for name in comparison.misstated {
+            Terminal.write(
+                "\(work.name): \(name) has the rows of a rebuild, but ledger_projection says another "
+                    + "digest; `subledger rebuild \(name)` sets it right"
+            )
+        }
+        for name in comparison.miscited {
+            Terminal.write(
+                "\(work.name): \(name) has the rows of a rebuild, but cites other events for some; "
+                    + "`subledger rebuild \(name)` sets it right"
+            )
+        }
+        for line in RefusalWording.lines(comparison.refusals, lanes: log.identity.lanes) {
+            Terminal.write("\(work.name): \(line)")
+        }
+        guard !work.output.quiet else { return }
+        if comparison.lag > 0 {
+            Terminal.write(
+                "\(work.name): compared where the live tables stand, \(comparison.lag) events before "
+                    + "the end of the log"
+            )
+        }
+        if afterwards == .wait, work.action != .diff(isPromoted: true) {
+            Terminal.write(
+                "\(work.name): the new tables wait: `subledger tables promote` puts them live, "
+                    + "`subledger tables discard` drops them"
+            )
+        }
+    }
+
+    /// Puts the tables that wait live, and prints that.
+    func promote(after compared: [Projector.Rebuilt] = []) async throws -> ExitCode {
+        let promotion = try await projector.promote(chosen, options)
+        progress.finish()
+        if work.output.json {
+            try Terminal.print(json: PromotionDocument(promotion))
+            return end(promotion.tables, told: compared)
+        }
+        for table in promotion.tables {
+            Terminal.print("\(table.name): live, \(table.rows) rows, digest \(table.digest)")
+        }
+        Terminal.print("locks were held for \(Int(promotion.lockMilliseconds.rounded(.up))) ms")
+        return end(promotion.tables, told: compared)
+    }
+
+    /// The same, printed as one document with the report of what was promoted.
+    ///
+    /// Where nothing could be promoted the report is printed all the same: it is true.
+    func promote(
+        with report: DifferenceReport,
+        after compared: [Projector.Rebuilt]
+    ) async throws -> ExitCode {
+        do {
+            let promotion = try await projector.promote(chosen, options)
+            progress.finish()
+            try show(report, promotion: promotion)
+            return end(promotion.tables, told: compared)
+        } catch let error as ProjectorError {
+            progress.finish()
+            try show(report, promotion: nil)
+            throw error
+        }
+    }
+}

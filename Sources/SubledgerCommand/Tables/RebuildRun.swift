@@ -1,0 +1,152 @@
+import AppStore
+import ArgumentParser
+import EventLog
+import Events
+import Projections
+import Projector
+import Subledger
+
+/// One run of what was asked for, with all it needs.
+struct RebuildRun {
+    let work: TableWork
+    let projector: Projector
+    let chosen: [any Projection]?
+    let whatIf: Projector.WhatIf?
+    let options: Projector.RebuildOptions
+    let progress: SharedProgress
+    let log: EventLog
+
+    func rebuild() async throws -> ExitCode {
+        let rebuilt: [Projector.Rebuilt]
+        if let schema = work.schema {
+            if let to = work.to { try await Clock.check(to, "--to", in: log) }
+            rebuilt = try await projector.build(
+                chosen,
+                into: schema,
+                upTo: work.to ?? .latest,
+                options
+            )
+        } else {
+            rebuilt = try await projector.rebuild(chosen, options)
+        }
+        progress.finish()
+        try print(rebuilt)
+        return end(rebuilt)
+    }
+
+    func discard() async throws -> ExitCode {
+        let gone = try await discarded()
+        if work.output.json {
+            try Terminal.print(json: ["discarded": gone])
+        } else if gone.isEmpty {
+            Terminal.write(
+                "no tables wait to be promoted; nothing was dropped"
+                    + (work.tables.projections.isEmpty
+                        ? "" : ": live tables of projections that this program has stay")
+            )
+        } else {
+            Terminal.print("dropped \(gone.joined(separator: ", "))")
+        }
+        return .success
+    }
+
+    private func discarded() async throws -> [String] {
+        let halves = try await projector.tables().filter { $0.state == .filling }
+        if let schema = work.schema {
+            if let refusal = await refusal(ofDiscarding: schema) {
+                // What a rebuild that was killed has left there any rebuild drops at its beginning.
+                let isGone = try await gone(halves).contains { $0.schema == schema }
+                guard refusal.code == .schemaTaken, isGone else { throw refusal }
+            }
+            return [schema]
+        }
+        let retired = projector.retired(among: work.tables.projections)
+        var dropped = retired.isEmpty ? [] : try await projector.discard(retired: retired, options)
+        if work.tables.projections.isEmpty || retired.count < work.tables.projections.count {
+            dropped += try await projector.discard(chosen, options)
+        }
+        return try await dropped + gone(halves).map { "\($0.schema).\($0.name)" }
+    }
+
+    private func refusal(ofDiscarding schema: String) async -> ProjectorError? {
+        do {
+            try await projector.discard(schema: schema, options)
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    // Those of half filled tables whose schema is not there any more.
+    private func gone(_ tables: [Projector.Table]) async throws -> [Projector.Table] {
+        guard !tables.isEmpty else { return [] }
+        let left = Set(try await projector.tables().map(\.schema))
+        return tables.filter { !left.contains($0.schema) }
+    }
+
+    func compare() async throws -> ExitCode {
+        let comparison = try await projector.compare(
+            chosen,
+            then: afterwards,
+            whatIf: whatIf,
+            catalog: work.action == .check ? .ofLive : .newest,
+            samplesMax: work.comparison?.samples ?? ProjectionDifference.samplesDefault,
+            options
+        )
+        progress.finish()
+        let report = try await report(comparison)
+        // Both results are one document.
+        let isPromoted = work.action == .diff(isPromoted: true)
+        let isOneDocument = isPromoted && work.output.json
+        if !isOneDocument { try show(report, promotion: nil) }
+        tell(comparison)
+        // What is refused as it was is no difference.
+        if work.action == .check { return comparison.isClean ? .success : Exit.mismatch }
+        let unmatched = comparison.unmatched.map(\.name)
+        let end = end(
+            comparison.tables,
+            told: comparison.tables.filter { !unmatched.contains($0.name) }
+        )
+        guard isPromoted else { return end }
+        let promoted =
+            isOneDocument
+            ? try await promote(with: report, after: comparison.tables)
+            : try await promote(after: comparison.tables)
+        return end == .success ? promoted : end
+    }
+
+    var afterwards: Projector.Afterwards {
+        if let schema = work.schema { return .keep(into: schema) }
+        return work.action == .check || whatIf != nil ? .drop : .wait
+    }
+
+    // Of tables of which as many refused subscriptions were told already nothing is told again.
+    func end(
+        _ rebuilt: [Projector.Rebuilt],
+        told: [Projector.Rebuilt] = []
+    ) -> ExitCode {
+        let refused = rebuilt.filter { $0.refused > 0 }
+        for table in refused
+        where !told.contains(where: { ($0.name, $0.refused) == (table.name, table.refused) }) {
+            Terminal.write(
+                "\(work.name): \(table.name) has no row of \(table.refused) refused "
+                    + "\(table.refused == 1 ? "subscription" : "subscriptions"); "
+                    + "`SELECT * FROM projection.refused_stream` says which and why"
+            )
+        }
+        return refused.isEmpty ? .success : Exit.mismatch
+    }
+
+    private func print(_ rebuilt: [Projector.Rebuilt]) throws {
+        if work.output.json {
+            try Terminal.print(json: rebuilt.map(RebuiltDocument.init))
+            return
+        }
+        for projection in rebuilt {
+            Terminal.print(
+                "\(projection.name): \(projection.rows) rows from \(projection.events) events of "
+                    + "\(projection.streams) streams, digest \(projection.digest)"
+            )
+        }
+    }
+}

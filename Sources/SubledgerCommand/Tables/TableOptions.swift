@@ -1,0 +1,74 @@
+import ArgumentParser
+import Foundation
+import Projections
+
+/// Which tables, and how they are made.
+struct TableOptions: ParsableArguments {
+    @Argument(help: "Names of projections; all where none is named.")
+    var projections: [String] = []
+
+    @Option(
+        help: ArgumentHelp(
+            "Connections that read and fold at the same time, from 1 to \(jobsMax).",
+            discussion: "Default: one a processor."
+        )
+    )
+    var jobs: Int?
+
+    @OptionGroup var database: DatabaseOptions
+    @OptionGroup var output: OutputOptions
+
+    /// Each has a connection and some megabytes, and keeps a processor busy here and another in the
+    /// server; the tables are written by one connection each all the same.
+    private static let jobsMax = 16
+
+    func validate() throws {
+        if let jobs, !(1...TableOptions.jobsMax).contains(jobs) {
+            throw ValidationError("--jobs must be from 1 to \(TableOptions.jobsMax), not \(jobs)")
+        }
+    }
+
+    /// Connections that read and fold.
+    var connections: Int {
+        jobs ?? min(ProcessInfo.processInfo.activeProcessorCount, TableOptions.jobsMax)
+    }
+}
+
+/// How a difference is shown.
+struct ComparisonOptions: ParsableArguments {
+    @Option(help: "Most subscriptions to show as samples. Default: 10.")
+    var samples: Int?
+
+    @Option(help: ArgumentHelp("Write what differs as a page with pictures.", valueName: "file"))
+    var html: String?
+
+    /// Whether nothing was asked for.
+    var isEmpty: Bool { samples == nil && html == nil }
+
+    func validate() throws {
+        if let samples, !(0...ProjectionDifference.samplesLimit).contains(samples) {
+            throw ValidationError(
+                "--samples must be from 0 to \(ProjectionDifference.samplesLimit), not \(samples)"
+            )
+        }
+        if html == "-" {
+            throw ValidationError("--html needs a file: stdout has the difference itself")
+        }
+    }
+}
+
+/// The name of a schema that a person gives.
+enum SchemaName {
+    // PostgreSQL would take the others too, and nobody could see them in a list.
+    static func checked(_ name: String) throws -> String {
+        guard !name.allSatisfy(\.isWhitespace),
+            !name.unicodeScalars.contains(where: { $0.properties.generalCategory == .control })
+        else {
+            throw ValidationError(
+                "that names no schema: it takes letters, digits and signs, no control characters "
+                    + "and more than spaces"
+            )
+        }
+        return name
+    }
+}

@@ -1,0 +1,135 @@
+import AppStore
+import ArgumentParser
+import EventLog
+import Events
+import Foundation
+import Postgres
+import Projections
+import Projector
+import Subledger
+
+/// What somebody wants done with the tables of projections, whichever command it was said by.
+struct TableWork {
+    let action: Action
+    let tables: TableOptions
+    /// The schema that is meant, in place of the live tables'.
+    var schema: String?
+    /// Up to where the log is folded.
+    var to: KnownAt?
+    /// How a difference is shown; nil where none is asked for.
+    var comparison: ComparisonOptions?
+
+    /// One thing that can be done.
+    enum Action: Equatable {
+        /// Make them, and put them live.
+        case rebuild
+        /// Compare the live ones with what this policy would make.
+        case whatIf(policy: String)
+        /// Compare the live ones with new ones, which wait, or are put live at once.
+        case diff(isPromoted: Bool)
+        /// Compare the live ones with a rebuild of them.
+        case check
+        /// Put those that wait live.
+        case promote
+        /// Drop those that wait, or are kept.
+        case discard
+    }
+
+    init(_ action: Action, _ tables: TableOptions) {
+        self.action = action
+        self.tables = tables
+    }
+
+    var output: OutputOptions { tables.output }
+
+    /// How messages begin.
+    var name: String {
+        switch action {
+        case .rebuild, .whatIf: "rebuild"
+        case .diff: "tables diff"
+        case .check: "tables check"
+        case .promote: "tables promote"
+        case .discard: "tables discard"
+        }
+    }
+
+    func run() async throws {
+        if let path = comparison?.html { try OutputFile(path).check() }
+        let settings = try await tables.database.settings()
+        var options = EventLog.Options()
+        options.readersMax = max(options.readersMax, tables.connections)
+        let log = try await EventLog.open(settings, options)
+        let end = try await run(settings, log)
+        await log.close()
+        guard end == .success else { throw end }
+    }
+
+    private func run(_ settings: ConnectionSettings, _ log: EventLog) async throws -> ExitCode {
+        let projector = Projector(log: log, settings: settings) {
+            FoldContext(catalogs: try await CatalogStore(log: log).history())
+        }
+        let progress = SharedProgress("rebuild", isQuiet: output.quiet)
+        var options = Projector.RebuildOptions()
+        options.jobs = tables.connections
+        options.progress = { progress.report($0, "events") }
+        let name = name
+        options.notice = { Terminal.write("\(name): \($0)") }
+        let names = tables.projections
+        let run = RebuildRun(
+            work: self,
+            projector: projector,
+            chosen: names.isEmpty ? nil : try projector.projections(named: known(projector)),
+            whatIf: try await whatIf(log),
+            options: options,
+            progress: progress,
+            log: log
+        )
+        return switch action {
+        case .rebuild: try await run.rebuild()
+        case .whatIf, .diff, .check: try await run.compare()
+        case .promote: try await run.promote()
+        case .discard: try await run.discard()
+        }
+    }
+
+    // What an older program has left can be dropped, and nothing else be done with it.
+    private func known(_ projector: Projector) -> [String] {
+        guard action == .discard else { return tables.projections }
+        let retired = projector.retired(among: tables.projections)
+        return tables.projections.filter { !retired.contains($0) }
+    }
+
+    private func whatIf(_ log: EventLog) async throws -> Projector.WhatIf? {
+        guard case .whatIf(let path) = action else { return nil }
+        let catalogs = try await CatalogStore(log: log).history()
+        let bytes = try TableWork.policyBytes(of: path)
+        do throws(PolicyError) {
+            let document = try PolicyDocument(json: bytes)
+            return Projector.WhatIf(
+                context: try document.context(catalogs),
+                text: document.canonicalText
+            )
+        } catch {
+            throw Failure(
+                Exit.badInput,
+                "\(path == "-" ? "the policy of stdin" : path): \(error.message)"
+            )
+        }
+    }
+
+    private static func policyBytes(of path: String) throws -> [UInt8] {
+        do {
+            let handle =
+                path == "-"
+                ? FileHandle.standardInput
+                : try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
+            // One byte more than is allowed tells that there is more.
+            return [UInt8](try handle.read(upToCount: PolicyDocument.byteCountMax + 1) ?? Data())
+        } catch {
+            throw Failure(
+                Exit.inputMissing,
+                "the policy \(path) cannot be read: is it a file, and yours to read?"
+            )
+        }
+    }
+}

@@ -1,0 +1,86 @@
+import AppStore
+import ArgumentParser
+import EventLog
+import Events
+import Foundation
+import Postgres
+import Subledger
+
+/// Where the database is.
+struct DatabaseOptions: ParsableArguments {
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "A libpq connection string or URI.",
+            discussion: "Else DATABASE_URL, else PG* variables, else the private server."
+        )
+    )
+    var databaseUrl: String?
+
+    /// libpq's own variables; any of them set means that libpq decides where the server is.
+    private static let libpqVariables = [
+        "PGHOST", "PGHOSTADDR", "PGPORT", "PGDATABASE", "PGUSER", "PGSERVICE", "PGSERVICEFILE",
+    ]
+
+    /// The private server of this folder.
+    static var embedded: EmbeddedServer {
+        let home = ProcessInfo.processInfo.environment["SUBLEDGER_HOME"] ?? ".subledger"
+        return EmbeddedServer(home: URL(fileURLWithPath: home).path)
+    }
+
+    /// Refuses an empty value: it comes from a variable that was not set, and means no database.
+    func validate() throws {
+        guard databaseUrl?.isEmpty != true else {
+            throw ValidationError(
+                "--database-url is empty; leave it out for the database of the environment"
+            )
+        }
+    }
+
+    /// The settings to connect with; starts the private server where nothing else is configured.
+    func settings() async throws -> ConnectionSettings {
+        let environment = ProcessInfo.processInfo.environment
+        if let url = databaseUrl ?? environment["DATABASE_URL"], !url.isEmpty {
+            return ConnectionSettings(url, applicationName: "subledger")
+        }
+        if DatabaseOptions.libpqVariables.contains(where: { environment[$0] != nil }) {
+            return ConnectionSettings("", applicationName: "subledger")
+        }
+        return try await DatabaseOptions.embedded.start()
+    }
+
+    /// How the log is opened, as the environment configures it.
+    static func logOptions() throws -> EventLog.Options {
+        let environment = ProcessInfo.processInfo.environment
+        var options = EventLog.Options()
+        if let text = environment[clockSkewVariable] {
+            guard let seconds = Int64(text), seconds >= 0 else {
+                throw ValidationError(
+                    "\(clockSkewVariable) is '\(text)'; expected a number of seconds from 0"
+                )
+            }
+            options.clockSkewSecondsMax = seconds
+        }
+        if let text = environment[appendVariable] {
+            guard let seconds = Double(text), appendSeconds.contains(seconds) else {
+                throw ValidationError(
+                    "\(appendVariable) is '\(text)'; expected a number of seconds from 1 to 86400"
+                )
+            }
+            options.appendSecondsMax = seconds
+        }
+        return options
+    }
+
+    private static let clockSkewVariable = "SUBLEDGER_CLOCK_SKEW_SECONDS_MAX"
+    private static let appendVariable = "SUBLEDGER_APPEND_SECONDS_MAX"
+
+    /// A healthy commit may take a second on a busy disk; nobody waits longer than a day.
+    private static let appendSeconds = 1.0...86_400
+
+    /// The log of the database.
+    func openLog(_ options: EventLog.Options? = nil) async throws -> EventLog {
+        let options = try options ?? DatabaseOptions.logOptions()
+        return try await EventLog.open(try await settings(), options)
+    }
+}

@@ -1,0 +1,166 @@
+import AppStoreSimulator
+import ArgumentParser
+import Events
+import Foundation
+
+struct SimulateCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "simulate",
+        abstract: "Write the signed payloads of a synthetic App Store.",
+        discussion: """
+            Everything follows from the seed, byte for byte. The payloads are signed by a test \
+            root, written beside them as root.der: ingest them with --root-certificate. What is \
+            sold lies beside it as catalog.storekit, for `subledger catalog import`. Use --truth \
+            to have what the periods of each subscription must come out as.
+
+            The same lives can be had in every format Apple has used (--format):
+              v2              App Store Server Notifications V2, and what restores send:
+                              notification.ndjson, history.ndjson
+              history         the App Store Server API, asked after every change:
+                              history.ndjson, statuses.ndjson
+              verify-receipt  verifyReceipt's answers, asked after every change:
+                              verify-receipt.ndjson
+              app-receipt     the signed receipts of a device, after every purchase:
+                              app-receipt/SUBSCRIPTION-NUMBER.der
+              v1              App Store Server Notifications V1:
+                              v1-notification.ndjson
+
+            Only v2 and history tell everything. An app receipt knows no grace period and nothing \
+            that happened after it was made; verifyReceipt and V1 know no prices, and of what they \
+            say only the receipt inside is signed.
+            """
+    )
+
+    @Option(help: "Number of subscriptions.")
+    var subscriptions = 200
+
+    @Option(help: "The seed; the same seed gives the same bytes.")
+    var seed: UInt64 = 1
+
+    @Option(help: "The folder to write to; made where it is missing.")
+    var out: String
+
+    @Option(help: "Production or Sandbox.")
+    var environment = "Production"
+
+    @Option(
+        name: .customLong("format"),
+        help: ArgumentHelp(
+            "What to write: one format, several with commas between, or all. (default: v2)",
+            valueName: "format"
+        )
+    )
+    var formats: [SimulationFormats] = []
+
+    @Option(help: "The shared secret in V1 notifications.")
+    var sharedSecret = SubscriptionLife.sharedSecret
+
+    @Option(help: "Write the true periods to this file, one JSON object a subscription.")
+    var truth: String?
+
+    @Flag(help: "Write one file a payload instead of NDJSON; app receipts always are.")
+    var files = false
+
+    @OptionGroup var output: OutputOptions
+
+    /// Most subscriptions of one simulation: what its ids can tell apart.
+    static let subscriptionsMax = 1_000_000_000
+
+    func validate() throws {
+        guard (1...SimulateCommand.subscriptionsMax).contains(subscriptions) else {
+            throw ValidationError(
+                "--subscriptions must be from 1 to \(SimulateCommand.subscriptionsMax)"
+            )
+        }
+    }
+
+    func run() throws {
+        let simulator = AppStoreSimulator(seed: seed, environment: Environment(environment))
+        var writer = try SimulationWriter(folder: out, isOneFileEach: files)
+        try writer.write(root: simulator.store.pki.rootDER)
+        try writer.write(catalog: SimulatedCatalog.storekit)
+        let truthFile = try truth.map(SimulationWriter.create)
+        var progress = Progress("simulate", isQuiet: output.quiet)
+        for (index, life) in simulator.lives(subscriptions).enumerated() {
+            for format in SimulationFormat.chosen(formats) {
+                let deliveries = format.deliveries(of: life, sharedSecret: sharedSecret)
+                for (number, delivery) in deliveries.enumerated() {
+                    try writer.write(delivery, of: life, number: number + 1)
+                }
+            }
+            if let truthFile {
+                let line = try Terminal.text(json: TruthLine(life))
+                try truthFile.write(contentsOf: Data((line + "\n").utf8))
+            }
+            progress.report(index + 1, "subscriptions")
+        }
+        progress.finish()
+        try writer.finish()
+        try tell(writer)
+    }
+
+    private func tell(_ writer: SimulationWriter) throws {
+        if output.json {
+            try Terminal.print(
+                json: Summary(
+                    subscriptions: subscriptions,
+                    payloads: writer.payloads,
+                    seed: seed,
+                    formats: SimulationFormat.chosen(formats).map(\.rawValue),
+                    written: writer.places
+                )
+            )
+            return
+        }
+        Terminal.print(
+            "\(writer.payloads) payloads of \(subscriptions) subscriptions in \(out); their "
+                + "root is \(out)/root.der, what is sold \(out)/catalog.storekit"
+        )
+        for place in writer.places { Terminal.print("  \(place.path): \(place.payloads)") }
+    }
+
+    private struct Summary: Encodable {
+        let subscriptions: Int
+        let payloads: Int
+        let seed: UInt64
+        let formats: [String]
+        let written: [SimulationWriter.Place]
+    }
+
+    /// What really happened to one subscription, as `periods --json` must tell it.
+    private struct TruthLine: Encodable {
+        let originalTransactionId: String
+        let environment: String
+        let kinds: [String]
+        let periods: [Row]
+        let active: [[Int64]]
+
+        struct Row: Encodable {
+            let productId: String
+            let purchaseDate: Int64
+            let expiresDate: Int64
+            let validFrom: Int64
+            let validTo: Int64
+            let kind: String
+            let endReason: String
+        }
+
+        init(_ life: SubscriptionLife) {
+            originalTransactionId = life.originalTransactionId
+            environment = life.store.environment.word
+            kinds = life.kinds.map(\.rawValue).sorted()
+            periods = life.periods.map {
+                Row(
+                    productId: $0.productId,
+                    purchaseDate: $0.purchaseDate.milliseconds,
+                    expiresDate: $0.expiresDate.milliseconds,
+                    validFrom: $0.validFrom.milliseconds,
+                    validTo: $0.validTo.milliseconds,
+                    kind: $0.kind.rawValue,
+                    endReason: $0.endReason.rawValue
+                )
+            }
+            active = life.active.map { [$0.from.milliseconds, $0.to.milliseconds] }
+        }
+    }
+}

@@ -1,0 +1,79 @@
+import ArgumentParser
+
+/// A word that stands where a command is expected, and is none.
+struct UnknownCommand {
+    /// The commands before it, the program first.
+    let path: [String]
+    let word: String
+    /// The commands that could stand there.
+    let known: [String]
+
+    /// The first among these arguments; nil where they begin with commands that there are.
+    static func first(
+        in arguments: some Sequence<String>,
+        of root: any ParsableCommand.Type
+    ) -> UnknownCommand? {
+        var command = root
+        var path = [root._commandName]
+        for word in arguments {
+            let configuration = command.configuration
+            let subcommands = configuration.subcommands
+            if subcommands.isEmpty || configuration.defaultSubcommand != nil { return nil }
+            if word.hasPrefix("-") { return nil }
+            if word == "help", path.count == 1 { continue }
+            guard let next = subcommands.first(where: { $0._commandName == word }) else {
+                let known = subcommands.map { $0._commandName }
+                return UnknownCommand(path: path, word: word, known: known)
+            }
+            command = next
+            path.append(word)
+        }
+        return nil
+    }
+
+    /// Most letters by which a command may differ from the word and still be meant.
+    private static let distanceMax = 2
+
+    /// The command that was most likely meant; nil where none is near.
+    var suggestion: String? {
+        let begun = known.filter { !word.isEmpty && $0.hasPrefix(word) }
+        if begun.count == 1 { return begun[0] }
+        let near = known.map { (name: $0, distance: UnknownCommand.distance($0, word)) }
+            .min { $0.distance < $1.distance }
+        return near.flatMap { $0.distance <= UnknownCommand.distanceMax ? $0.name : nil }
+    }
+
+    /// What to say of it.
+    var failure: Failure {
+        let program = path.joined(separator: " ")
+        return Failure(
+            .validationFailure,
+            "there is no command `\(program) \(word)`; "
+                + (suggestion.map { "did you mean `\(program) \($0)`? " } ?? "")
+                + "`\(program) --help` lists those there are"
+        )
+    }
+
+    // Letters to insert, to delete, to replace, or to exchange with their neighbour.
+    private static func distance(_ left: String, _ right: String) -> Int {
+        let (left, right) = (Array(left), Array(right))
+        var beforeLast: [Int] = []
+        var last = Array(0...right.count)
+        for (row, character) in left.enumerated() {
+            var next = [row + 1]
+            for (column, other) in right.enumerated() {
+                var least = min(
+                    last[column + 1] + 1,
+                    next[column] + 1,
+                    last[column] + (character == other ? 0 : 1)
+                )
+                if row > 0, column > 0, character == right[column - 1], left[row - 1] == other {
+                    least = min(least, beforeLast[column - 1] + 1)
+                }
+                next.append(least)
+            }
+            (beforeLast, last) = (last, next)
+        }
+        return last[right.count]
+    }
+}

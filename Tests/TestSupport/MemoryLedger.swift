@@ -1,0 +1,101 @@
+public import Events
+public import Projections
+
+/// The log's rules without a database: judges facts with `Knowledge` and keeps what it says.
+public struct MemoryLedger: Sendable {
+    /// What was news, in its order.
+    public private(set) var events: [Event] = []
+    /// What repeated it.
+    public private(set) var confirmations: Set<Confirmation> = []
+
+    private var ownEvents: [StreamID: [Event]] = [:]
+    // In an order of no meaning, as a database may return them.
+    private var ownConfirmations: [StreamID: Set<Confirmation>] = [:]
+    private var knowledge: [Subject: Knowledge] = [:]
+
+    /// The ledger after appending these batches, one after the other.
+    public init(_ batches: [[Fact]] = []) {
+        for batch in batches { append(batch) }
+    }
+
+    /// Judges each fact against all before it, those of its own batch included.
+    public mutating func append(_ batch: [Fact]) {
+        for fact in batch { append(fact) }
+    }
+
+    /// Takes in a fact if it is news; says whether it was.
+    ///
+    /// Its payload has that number; else what receipts of one instant say is of one receipt, and all
+    /// else proves itself.
+    @discardableResult
+    public mutating func append(_ fact: Fact, evidence: Int64? = nil) -> Bool {
+        let isReceipt = fact.content.format == .receiptTransaction
+        let evidence = evidence ?? (isReceipt ? fact.asOf.milliseconds : 0)
+        let subject = fact.subject
+        switch knowledge[subject, default: Knowledge()].judge(fact) {
+        case .new:
+            let offset = Int64(events.count + 1)
+            let event = Event(
+                position: Position(lane: 0, offset: offset),
+                recordedAt: Instant(milliseconds: offset),
+                fact: fact,
+                evidence: evidence
+            )
+            events.append(event)
+            ownEvents[fact.stream, default: []].append(event)
+            knowledge[subject, default: Knowledge()].learn(
+                offset: offset,
+                asOf: fact.asOf,
+                content: fact.content
+            )
+            return true
+        case .known(_, let repetitions):
+            for repetition in repetitions {
+                let confirmation = Confirmation(
+                    position: Position(lane: 0, offset: repetition.offset),
+                    asOf: fact.asOf,
+                    fields: repetition.fields,
+                    transactionId: repetition.transactionId,
+                    evidence: evidence
+                )
+                confirmations.insert(confirmation)
+                ownConfirmations[fact.stream, default: []].insert(confirmation)
+                knowledge[subject]?.learn(confirmation)
+            }
+            return false
+        }
+    }
+
+    /// The subscriptions that it knows.
+    public var streams: [StreamID] { ownEvents.keys.sorted() }
+
+    /// All that is known about a subscription.
+    public func history(of stream: StreamID) -> StreamHistory {
+        StreamHistory(
+            stream: stream,
+            events: ownEvents[stream, default: []],
+            confirmations: Array(ownConfirmations[stream, default: []])
+        )
+    }
+
+    /// What is known of a subscription, told in its order.
+    public func timeline(of stream: StreamID) -> Timeline { Timeline(history(of: stream)) }
+
+    /// The periods of a subscription.
+    public func periods(of stream: StreamID) -> ActivePeriods {
+        ActivePeriods(timeline(of: stream))
+    }
+
+    /// The subscriptions of a customer, each with the receipts that its history cites.
+    public var customerStreams: [CustomerStream] {
+        streams.map { stream in
+            let history = history(of: stream)
+            let numbers = history.events.map(\.evidence) + history.confirmations.map(\.evidence)
+            let receipts = Set(numbers).subtracting([0]).sorted()
+            return CustomerStream(
+                history,
+                receipts: receipts.map { Digest.of(Array("\($0)".utf8)) }
+            )
+        }
+    }
+}
