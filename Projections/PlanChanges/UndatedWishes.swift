@@ -8,8 +8,8 @@ internal import Events
 /// Several of one as-of were not made at once, and what bounds them orders them: buying a product
 /// sets it to renew, so a wish for another one was made after that.
 ///
-/// The notification at that as-of says so, never the form of the renewal info: that may be kept as a
-/// repetition of what another form said, and which of them came first must change no row.
+/// The notification at that as-of says so, never the form of the renewal info: that may be kept as
+/// a repetition of what another form said, and which of them came first must change no row.
 struct UndatedWishes {
     // By as-of, each product once, by bytes.
     private var products: [Instant: [String]] = [:]

@@ -191,8 +191,8 @@ public enum FieldValue: Hashable, Sendable {
     /// A point in time on Apple's clock.
     case instant(Instant)
 
-    /// The bytes that stand for the value in canonical bytes: UTF-8, or an integer, most significant
-    /// byte first.
+    /// The bytes that stand for the value in canonical bytes: UTF-8, or an integer, most
+    /// significant byte first.
     public var canonicalBytes: [UInt8] { withCanonicalBytes { Array($0) } }
 
     /// Lends the same bytes.

@@ -16,10 +16,9 @@ struct UnknownCommand {
         var command = root
         var path = [root._commandName]
         for word in arguments {
-            let configuration = command.configuration
-            let subcommands = configuration.subcommands
-            if subcommands.isEmpty || configuration.defaultSubcommand != nil { return nil }
-            if word.hasPrefix("-") { return nil }
+            let subcommands = command.configuration.subcommands
+            // A subcommand that is the default takes no arguments, so that a word is none here too.
+            if subcommands.isEmpty || word.hasPrefix("-") { return nil }
             if word == "help", path.count == 1 { continue }
             guard let next = subcommands.first(where: { $0._commandName == word }) else {
                 let known = subcommands.map { $0._commandName }

@@ -40,6 +40,7 @@ import Testing
     @Test(arguments: [
         (["peroids", "1"], "`subledger periods`"), (["acess", "1"], "`subledger access`"),
         (["customers", "lnk"], "`subledger customers link`"),
+        (["tables", "chek"], "`subledger tables check`"),
         (["help", "rebild"], "`subledger rebuild`"), (["verif"], "`subledger verify`"),
     ])
     func `a mistyped command names the one that was meant`(

@@ -4,20 +4,20 @@ public import Projections
 import Synchronization
 public import Testing
 
-/// What every fold gives for a corpus that does not change, kept in a file beside the tests, so that
-/// no fold gives other rows under the same version.
+/// What every fold gives for a corpus that does not change, kept in a file beside the tests, so
+/// that no fold gives other rows under the same version.
 ///
-/// A line a history: its name, a digest of its facts, and of the rows of each table. `make snapshot`
-/// keeps what is new; what is gone stays until somebody deletes the file first.
+/// A line a history: its name, a digest of its facts, and of the rows of each table. `make
+/// snapshot` keeps what is new; what is gone stays until somebody deletes the file first.
 public final class KeptFolds: Sendable {
     private let path: String
     private let isUpdating = ProcessInfo.processInfo.environment["SNAPSHOT_UPDATE"] == "1"
-    private let versions: [String]
     private let state: Mutex<[String: Line]>
 
     private struct Line: Equatable {
         var facts: String
-        var rows: [String]
+        /// By name and version of the projection.
+        var rows: [String: String]
     }
 
     /// The file of that name, beside the source file that asks.
@@ -35,10 +35,13 @@ public final class KeptFolds: Sendable {
             if words[0] == "versions" {
                 versions = Array(words.dropFirst())
             } else {
-                kept[words[0]] = Line(facts: words[1], rows: Array(words.dropFirst(2)))
+                let rows = zip(versions, words.dropFirst(2)).filter { $1 != KeptFolds.notKept }
+                kept[words[0]] = Line(
+                    facts: words[1],
+                    rows: Dictionary(uniqueKeysWithValues: rows)
+                )
             }
         }
-        self.versions = versions
         state = Mutex(kept)
     }
 
@@ -54,17 +57,22 @@ public final class KeptFolds: Sendable {
         let digest = KeptFolds.digest(of: facts)
         let found = Line(
             facts: digest,
-            rows: allProjections.map { KeptFolds.digest(of: timelines, by: $0, context) }
+            rows: Dictionary(
+                uniqueKeysWithValues: allProjections.map {
+                    (KeptFolds.name(of: $0), KeptFolds.digest(of: timelines, by: $0, context))
+                }
+            )
         )
         let name = name ?? digest
         let kept = state.withLock { $0[name] }
-        guard found != kept || versions != allProjections.map(KeptFolds.name) else { return }
+        guard found != kept else { return }
         if let kept, kept.facts == digest {
-            let same = changed(from: kept, to: found).filter { versions.contains($0) }
+            let same = found.rows.filter { name, rows in kept.rows[name].map { $0 != rows } ?? false
+            }
             guard same.isEmpty else {
                 Issue.record(
                     """
-                    other rows under the same version: \(same.joined(separator: ", ")). \
+                    other rows under the same version: \(same.keys.sorted().joined(separator: ", ")). \
                     Count the version up in the projection's file, then `make snapshot`
                     """,
                     sourceLocation: sourceLocation
@@ -85,20 +93,20 @@ public final class KeptFolds: Sendable {
         }
     }
 
-    private func changed(from kept: Line, to found: Line) -> [String] {
-        zip(allProjections, zip(kept.rows, found.rows)).filter { $1.0 != $1.1 }
-            .map { KeptFolds.name(of: $0.0) }
-    }
+    /// What stands for the rows of a version that this history has not been folded by yet.
+    private static let notKept = "-"
 
     private func write(_ lines: [String: Line]) {
+        let versions = allProjections.map(KeptFolds.name)
         var text = """
             # What the folds give, kept by `make snapshot`: a history a line, with digests of its
             # facts and of its rows in each table, in the order of the versions.
-            versions \(allProjections.map(KeptFolds.name).joined(separator: " "))
+            versions \(versions.joined(separator: " "))
 
             """
         for (name, line) in lines.sorted(by: { $0.key < $1.key }) {
-            text += "\(name) \(line.facts) \(line.rows.joined(separator: " "))\n"
+            let rows = versions.map { line.rows[$0] ?? KeptFolds.notKept }
+            text += "\(name) \(line.facts) \(rows.joined(separator: " "))\n"
         }
         let isWritten = FileManager.default.createFile(atPath: path, contents: Data(text.utf8))
         precondition(isWritten, "\(path) cannot be written")

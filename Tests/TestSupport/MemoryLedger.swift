@@ -25,8 +25,8 @@ public struct MemoryLedger: Sendable {
 
     /// Takes in a fact if it is news; says whether it was.
     ///
-    /// Its payload has that number; else what receipts of one instant say is of one receipt, and all
-    /// else proves itself.
+    /// Its payload has that number; else what receipts of one instant say is of one receipt, and
+    /// all else proves itself.
     @discardableResult
     public mutating func append(_ fact: Fact, evidence: Int64? = nil) -> Bool {
         let isReceipt = fact.content.format == .receiptTransaction

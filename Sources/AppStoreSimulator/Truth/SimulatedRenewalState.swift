@@ -64,8 +64,9 @@ public struct SimulatedRenewalState: Hashable, Sendable {
 }
 
 extension SimulatedRenewalState: CustomStringConvertible {
-    /// One line: from, to, status, charge, switch, product, consent, then the cause, the next price,
-    /// the next offer, the next way to pay and what becomes of the commitment where there are any.
+    /// One line: from, to, status, charge, switch, product, consent, then the cause, the next
+    /// price, the next offer, the next way to pay and what becomes of the commitment where there
+    /// are any.
     public var description: String {
         let renewal = isAutoRenewOn.map { $0 ? "on" : "off" } ?? "unknown"
         return "\(validFrom) … \(validTo.map(\.description) ?? "") \(status.rawValue)"

@@ -53,14 +53,21 @@ struct Submission: Sendable {
         case notKept
     }
 
-    /// The payload's bytes, packed; nil where they must not be kept.
+    /// The payload's bytes, packed; nil where they must not be kept, and only there.
     var packed: EvidencePacking.Packed? {
-        if case .packed(let packed) = packing { packed } else { nil }
+        switch packing {
+        case .packed(let packed): packed
+        case .whenStored(let dictionary):
+            EvidencePacking.pack(evidence.payload, dictionary: dictionary)
+        case .notKept: nil
+        }
     }
 
     /// What it weighs in a batch.
     var byteCount: Int {
-        (packed?.body.count ?? 0) + (catalog?.body.count ?? 0)
+        var stored = 0
+        if case .packed(let packed) = packing { stored = packed.body.count }
+        return stored + (catalog?.body.count ?? 0)
             + facts.reduce(0) { $0 + $1.contentBytes.count }
     }
 }
@@ -93,9 +100,9 @@ extension Submission {
 
     /// The same, ready to be stored.
     var ready: Submission {
-        guard case .whenStored(let dictionary) = packing else { return self }
+        guard case .whenStored = packing, let packed else { return self }
         var ready = self
-        ready.packing = .packed(EvidencePacking.pack(evidence.payload, dictionary: dictionary))
+        ready.packing = .packed(packed)
         return ready
     }
 

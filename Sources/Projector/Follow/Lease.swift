@@ -4,8 +4,8 @@ internal import Projections
 /// Who follows a lane, so that several processes share the lanes rather than the work.
 ///
 /// Of each set of folds: a program with other versions follows other tables, and must not wait for
-/// this one's. A lease only saves work: what a step writes is exact without it. One that is not renewed expires,
-/// on the server's clock, and the lane is taken over.
+/// this one's. A lease only saves work: what a step writes is exact without it. One that is not
+/// renewed expires, on the server's clock, and the lane is taken over.
 struct Lease: Sendable {
     /// The process, in words that `operation.lease` shows.
     let holder: String
