@@ -35,6 +35,14 @@ public struct ConfirmationRow: Hashable, Sendable {
         self.transactionIds = transactionIds
     }
 
+    /// The numbers of the payloads that prove it, ascending; none where it cannot be read.
+    public func evidenceNumbers(lane: Int) -> [Int64] {
+        var numbers: [Int64] = []
+        for confirmation in confirmations(lane: lane) ?? []
+        where numbers.last != confirmation.evidence { numbers.append(confirmation.evidence) }
+        return numbers
+    }
+
     /// The rows for what a commit repeated of one stream; none where it repeated nothing.
     public static func rows(of confirmations: [Confirmation], stream: StreamID) -> [ConfirmationRow]
     {

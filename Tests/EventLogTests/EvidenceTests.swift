@@ -36,6 +36,29 @@ struct EvidenceTests {
     }
 
     @Test(arguments: Variant.all)
+    func `a payload that was thought to be known, and brings news, is kept all the same`(
+        variant: Variant
+    ) async throws {
+        let simulator = AppStoreSimulator(seed: 4)
+        let verifier = try AppStoreVerifier(simulator)
+        try await variant.withLog { log, settings in
+            let groups = try verifier.verify(
+                payload: try #require(Array(simulator.sampleHistory(count: 1)).first).payload,
+                source: "test",
+                receivedAt: TestClock.noon
+            ).groups
+            let known = Set(groups.map(\.evidence.digest))
+            for (verified, outcomes) in zip(groups, try await log.append(groups, known: known)) {
+                #expect(outcomes.contains(where: \.isNew))
+                for outcome in outcomes where outcome.isNew {
+                    #expect(try await log.evidence(at: outcome.position) == verified.evidence)
+                }
+            }
+            try await expectSound(log, settings)
+        }
+    }
+
+    @Test(arguments: Variant.all)
     func `what confirmed something is kept, what brought nothing is not`(
         variant: Variant
     ) async throws {

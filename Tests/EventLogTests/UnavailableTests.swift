@@ -15,7 +15,7 @@ struct UnavailableTests {
         try await variant.withDatabase { settings in
             let log = try await EventLog.open(settings, Self.options(seconds: 1))
             let ids = (0..<2).map { variant.ids(inLane: $0, count: 1)[0] }
-            for id in ids { _ = try await log.append(verified(TestFacts.transaction(id))) }
+            for id in ids { _ = try await Self.stored(TestFacts.transaction(id), in: log) }
             let errors = try await Backends.stopped(of: settings) {
                 await withTaskGroup(of: EventLogError?.self) { group in
                     for id in ids {
@@ -30,8 +30,8 @@ struct UnavailableTests {
             #expect(messages.filter { $0.contains("nothing of this one was written") }.count == 1)
             #expect(messages.contains { $0.contains("SUBLEDGER_APPEND_SECONDS_MAX") })
             for id in ids {
-                let again = verified(TestFacts.transaction(id, purchased: 1))
-                #expect(try await log.append(again).map(\.position.offset) == [2])
+                let again = TestFacts.transaction(id, purchased: 1)
+                #expect(try await Self.stored(again, in: log).map(\.position.offset) == [2])
             }
             try await expectSound(log, settings)
             await log.close()
@@ -46,7 +46,7 @@ struct UnavailableTests {
         let settings = try await server.start()
         _ = try await Migrator.migrate(settings)
         let log = try await EventLog.open(settings, Self.options(seconds: 1))
-        _ = try await log.append(verified(TestFacts.transaction()))
+        _ = try await Self.stored(TestFacts.transaction(), in: log)
         try await server.stop()
         let first = await Self.failure(of: "1000", in: log)
         #expect(first?.code == .databaseUnavailable && first?.isRetryable == true)
@@ -54,8 +54,8 @@ struct UnavailableTests {
         let second = await Self.failure(of: "1000", in: log)
         #expect(second?.message.contains("Nothing was written") == true, "\(second as Any)")
         _ = try await server.start()
-        let again = verified(TestFacts.transaction(purchased: 1))
-        #expect(try await log.append(again).map(\.position.offset) == [2])
+        let again = TestFacts.transaction(purchased: 1)
+        #expect(try await Self.stored(again, in: log).map(\.position.offset) == [2])
         try await server.stop()
         async let last = Self.failure(of: "1000", in: log)
         await log.close()
@@ -117,6 +117,21 @@ struct UnavailableTests {
         var options = EventLog.Options.test()
         options.appendSecondsMax = seconds
         return options
+    }
+
+    /// Repeats an append that a busy machine did not finish in its second.
+    private static func stored(
+        _ fact: Fact,
+        in log: EventLog
+    ) async throws -> [AppendOutcome] {
+        for _ in 0..<59 {
+            do throws(EventLogError) {
+                return try await log.append(verified(fact))
+            } catch {
+                guard error.isRetryable else { throw error }
+            }
+        }
+        return try await log.append(verified(fact))
     }
 
     private static func failure(of id: String, in log: EventLog) async -> EventLogError? {

@@ -389,13 +389,3 @@ struct AppendDecision {
         return position
     }
 }
-
-extension ConfirmationRow {
-    /// The numbers of the payloads that prove it, ascending; none where it cannot be read.
-    func evidenceNumbers(lane: Int) -> [Int64] {
-        var numbers: [Int64] = []
-        for confirmation in confirmations(lane: lane) ?? []
-        where numbers.last != confirmation.evidence { numbers.append(confirmation.evidence) }
-        return numbers
-    }
-}

@@ -62,6 +62,7 @@ struct RebuildCommand: AsyncParsableCommand {
     var with: String?
 
     @OptionGroup var comparison: ComparisonOptions
+    @OptionGroup var build: BuildOptions
     @OptionGroup var tables: TableOptions
 
     func validate() throws {
@@ -84,6 +85,7 @@ struct RebuildCommand: AsyncParsableCommand {
         work.schema = into
         work.to = to
         work.comparison = comparison
+        work.connections = build.connections
         try await work.run()
     }
 }

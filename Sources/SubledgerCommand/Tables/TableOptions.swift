@@ -2,11 +2,17 @@ import ArgumentParser
 import Foundation
 import Projections
 
-/// Which tables, and how they are made.
+/// Which tables.
 struct TableOptions: ParsableArguments {
     @Argument(help: "Names of projections; all where none is named.")
     var projections: [String] = []
 
+    @OptionGroup var database: DatabaseOptions
+    @OptionGroup var output: OutputOptions
+}
+
+/// How tables are built.
+struct BuildOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "Connections that read and fold at the same time, from 1 to \(jobsMax).",
@@ -15,22 +21,19 @@ struct TableOptions: ParsableArguments {
     )
     var jobs: Int?
 
-    @OptionGroup var database: DatabaseOptions
-    @OptionGroup var output: OutputOptions
-
     /// Each has a connection and some megabytes, and keeps a processor busy here and another in the
     /// server; the tables are written by one connection each all the same.
     private static let jobsMax = 16
 
     func validate() throws {
-        if let jobs, !(1...TableOptions.jobsMax).contains(jobs) {
-            throw ValidationError("--jobs must be from 1 to \(TableOptions.jobsMax), not \(jobs)")
+        if let jobs, !(1...BuildOptions.jobsMax).contains(jobs) {
+            throw ValidationError("--jobs must be from 1 to \(BuildOptions.jobsMax), not \(jobs)")
         }
     }
 
     /// Connections that read and fold.
     var connections: Int {
-        jobs ?? min(ProcessInfo.processInfo.activeProcessorCount, TableOptions.jobsMax)
+        jobs ?? min(ProcessInfo.processInfo.activeProcessorCount, BuildOptions.jobsMax)
     }
 }
 

@@ -8,7 +8,7 @@ import Projections
 import Projector
 import Subledger
 
-/// What somebody wants done with the tables of projections, whichever command it was said by.
+/// A change or a comparison of projection tables, as a command asked for it.
 struct TableWork {
     let action: Action
     let tables: TableOptions
@@ -18,6 +18,8 @@ struct TableWork {
     var to: KnownAt?
     /// How a difference is shown; nil where none is asked for.
     var comparison: ComparisonOptions?
+    /// Connections that read and fold.
+    var connections = 1
 
     /// One thing that can be done.
     enum Action: Equatable {
@@ -57,7 +59,7 @@ struct TableWork {
         if let path = comparison?.html { try OutputFile(path).check() }
         let settings = try await tables.database.settings()
         var options = EventLog.Options()
-        options.readersMax = max(options.readersMax, tables.connections)
+        options.readersMax = max(options.readersMax, connections)
         let log = try await EventLog.open(settings, options)
         let end = try await run(settings, log)
         await log.close()
@@ -70,7 +72,7 @@ struct TableWork {
         }
         let progress = SharedProgress("rebuild", isQuiet: output.quiet)
         var options = Projector.RebuildOptions()
-        options.jobs = tables.connections
+        options.jobs = connections
         options.progress = { progress.report($0, "events") }
         let name = name
         options.notice = { Terminal.write("\(name): \($0)") }

@@ -43,6 +43,7 @@ extension TablesCommand {
         var into: String?
 
         @OptionGroup var comparison: ComparisonOptions
+        @OptionGroup var build: BuildOptions
         @OptionGroup var tables: TableOptions
 
         func validate() throws {
@@ -57,6 +58,7 @@ extension TablesCommand {
             var work = TableWork(.diff(isPromoted: promote), tables)
             work.schema = into
             work.comparison = comparison
+            work.connections = build.connections
             try await work.run()
         }
     }
@@ -71,11 +73,13 @@ extension TablesCommand {
         )
 
         @OptionGroup var comparison: ComparisonOptions
+        @OptionGroup var build: BuildOptions
         @OptionGroup var tables: TableOptions
 
         func run() async throws {
             var work = TableWork(.check, tables)
             work.comparison = comparison
+            work.connections = build.connections
             try await work.run()
         }
     }
