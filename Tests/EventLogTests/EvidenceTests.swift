@@ -49,7 +49,7 @@ struct EvidenceTests {
             ).groups
             let known = Set(groups.map(\.evidence.digest))
             for (verified, outcomes) in zip(groups, try await log.append(groups, known: known)) {
-                #expect(outcomes.contains(where: \.isNew))
+                #expect(outcomes.contains { $0.isNew })
                 for outcome in outcomes where outcome.isNew {
                     #expect(try await log.evidence(at: outcome.position) == verified.evidence)
                 }
