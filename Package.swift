@@ -100,7 +100,7 @@ let package = Package(
         .target(
             name: "Subledger",
             dependencies: [
-                "AppStore", "Catalog", "EventLog", "Events", "Postgres", "Projections",
+                "AppStore", "Catalog", "EventLog", "Events", "Postgres", "Projections", "Projector",
             ],
             swiftSettings: strict
         ),

@@ -108,13 +108,13 @@ extension Timeline {
     }
 
     fileprivate var periodDrafts: [PeriodDraft] {
-        let graces = policy.graceGivesAccess ? self.graces : nil
+        let graces = policy.graceCounts ? self.graces : nil
         let cuts = self.cuts
         var drafts: [PeriodDraft] = []
         drafts.reserveCapacity(purchases.count)
         for index in purchases.indices {
             let purchase = purchases[index]
-            guard policy.familyGivesAccess || !purchase.isFamilyShared else { continue }
+            guard policy.familyCounts || !purchase.isFamilyShared else { continue }
             let dated = purchase.citedDates
             var citations = dated
             let kind = purchase.kind(citing: &citations)

@@ -98,7 +98,7 @@ public struct OneTimePurchase: Hashable, Sendable {
 
 extension Purchase {
     fileprivate func ownedTimes(under policy: AccessPolicy) -> [Range<Instant>] {
-        guard policy.familyGivesAccess || !isFamilyShared else { return [] }
+        guard policy.familyCounts || !isFamilyShared else { return [] }
         var end = Instant(milliseconds: .max)
         if case .value(.instant(let date)) = state(of: .revocationDate) {
             end = max(date, purchaseDate)

@@ -4,13 +4,11 @@
 /// `transactions`, the times without it in `renewal_states`, explanations), never what Apple did:
 /// refunds, changes of plan, movements and money are the same under every policy.
 public struct AccessPolicy: Hashable, Sendable {
-    /// Whether billing grace is access (app-store.md §G-20).
-    public let graceGivesAccess: Bool
-    /// Whether billing retry is access: never, for Apple takes the subscription as ended
-    /// (app-store.md §G-19).
-    public let retryGivesAccess = false
+    /// Whether billing grace is access (app-store.md §G-20); billing retry never is, for Apple takes
+    /// the subscription as ended (app-store.md §G-19).
+    public let graceCounts: Bool
     /// Whether what the family shares is access (app-store.md §G-33).
-    public let familyGivesAccess: Bool
+    public let familyCounts: Bool
     /// Whether a reversed refund restores access from the refund on, as if it had never been
     /// (app-store.md §G-30); else only from the instant at which Apple first said so.
     public let reversalIsRetroactive: Bool
@@ -19,15 +17,15 @@ public struct AccessPolicy: Hashable, Sendable {
 
     /// What holds unless another policy is asked for: what Apple does itself.
     public static let current = AccessPolicy(
-        graceGivesAccess: true,
-        familyGivesAccess: true,
+        graceCounts: true,
+        familyCounts: true,
         reversalIsRetroactive: true
     )
 
     /// A policy.
-    public init(graceGivesAccess: Bool, familyGivesAccess: Bool, reversalIsRetroactive: Bool) {
-        self.graceGivesAccess = graceGivesAccess
-        self.familyGivesAccess = familyGivesAccess
+    public init(graceCounts: Bool, familyCounts: Bool, reversalIsRetroactive: Bool) {
+        self.graceCounts = graceCounts
+        self.familyCounts = familyCounts
         self.reversalIsRetroactive = reversalIsRetroactive
     }
 }
@@ -50,8 +48,8 @@ extension Timeline {
     var withEveryStatus: Timeline {
         under(
             AccessPolicy(
-                graceGivesAccess: true,
-                familyGivesAccess: true,
+                graceCounts: true,
+                familyCounts: true,
                 reversalIsRetroactive: policy.reversalIsRetroactive
             )
         )

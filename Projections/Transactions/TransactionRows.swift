@@ -239,8 +239,8 @@ extension TransactionCourse {
             end.isNatural ? graces?.end(after: index, under: policy, citing: &citations) : nil
         // Taken back when it began, a grace was none.
         let grace = served.map(\.validTo).flatMap { $0 > purchase.expiresDate ? $0 : nil }
-        let accessEnd = (policy.graceGivesAccess ? grace : nil) ?? end.validTo
-        let isCounted = policy.familyGivesAccess || !purchase.isFamilyShared
+        let accessEnd = (policy.graceCounts ? grace : nil) ?? end.validTo
+        let isCounted = policy.familyCounts || !purchase.isFamilyShared
         return TransactionRow.Time(
             start: purchase.purchaseDate,
             end: purchase.expiresDate,

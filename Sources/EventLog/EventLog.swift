@@ -9,7 +9,8 @@ public final class EventLog: Sendable {
     public let identity: LedgerIdentity
     /// Connections for reading, at most.
     public let readersMax: Int
-    let settings: ConnectionSettings
+    /// Where the database is.
+    public let settings: ConnectionSettings
     let pool: PostgresPool
     let spooledEventsMin: Int64
     /// What payloads are deflated with.

@@ -46,3 +46,16 @@ extension Environment: CustomStringConvertible {
     /// Apple's word.
     public var description: String { word }
 }
+
+extension Environment: Codable {
+    /// Reads Apple's word.
+    public init(from decoder: any Decoder) throws {
+        self.init(try decoder.singleValueContainer().decode(String.self))
+    }
+
+    /// Writes Apple's word.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(word)
+    }
+}

@@ -32,6 +32,19 @@ public struct Instant: Hashable, Comparable, Sendable {
     }
 }
 
+extension Instant: Codable {
+    /// Reads milliseconds since 1970 UTC, as in Apple's API and in every document of Subledger.
+    public init(from decoder: any Decoder) throws {
+        self.init(milliseconds: try decoder.singleValueContainer().decode(Int64.self))
+    }
+
+    /// Writes milliseconds since 1970 UTC.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(milliseconds)
+    }
+}
+
 extension Instant: CustomStringConvertible {
     /// RFC 3339 in UTC, with milliseconds only where there are any.
     public var description: String {

@@ -46,6 +46,7 @@ struct Failure: Error {
         case let error as Rejection: end(Exit.badInput, error.message)
         case let error as CatalogError: end(exitCode(of: error.code), error.description)
         case let error as PolicyError: end(Exit.badInput, error.description)
+        case let error as QuestionError: end(exitCode(of: error.code), words(error))
         case let error as EmbeddedServerError: end(Exit.unavailable, error.description)
         case let error as PostgresError:
             end(error.isRetryable ? Exit.unavailable : Exit.internalError, error.description)
@@ -70,6 +71,30 @@ struct Failure: Error {
         case .malformedLog, .cursorNotOfLog, .cursorBeyondLog: Exit.mismatch
         case .tooManyFacts, .tooManyStreams, .sharedPayloads: Exit.badInput
         case .database, .closed: Exit.internalError
+        }
+    }
+
+    private static func exitCode(of code: QuestionError.Code) -> ExitCode {
+        switch code {
+        case .unknownId, .otherEnvironment, .nothingKnownThen: Exit.notFound
+        case .severalEnvironments, .severalSubscriptions, .unknownPosition: .validationFailure
+        case .tooManyEvents: Exit.badInput
+        }
+    }
+
+    // What the library says, and which option helps.
+    private static func words(_ error: QuestionError) -> String {
+        switch error.code {
+        case .unknownId:
+            error.message + "; `subledger streams` and `subledger customers list` list those that "
+                + "are known"
+        case .otherEnvironment: error.message + "; say so with --environment"
+        case .severalEnvironments: error.message + ": say which with --environment"
+        case .severalSubscriptions:
+            error.message + "; ask about one of them by its originalTransactionId"
+        case .nothingKnownThen: error.message + "; leave out --known-at for what is known now"
+        case .unknownPosition: error.message.replacing(/^knownAt/, with: "--known-at")
+        case .tooManyEvents: error.message + ": bound it with --known-at"
         }
     }
 

@@ -12,17 +12,17 @@ struct ExplainTests {
     @Test func `a refund that was reversed is told with both clocks`() async throws {
         try await withStory { command in
             let document = try await explain(command, "--at", "2026-03-03T09:00:00Z")
-            #expect(document.schema == "ledger.explain/1")
+            #expect(document.schema == "ledger.explain/2")
             #expect(document.entitled.access && !document.served.access)
             #expect(document.entitled.period?.kind == "paid")
             #expect(document.entitled.knownAt.position == 3)
             #expect(document.served.reason == "refunded")
             #expect(document.served.knownAt.position == 2)
-            #expect(document.served.knownAt.time == "2026-03-03T09:00:00Z")
+            #expect(document.served.knownAt.time == Instant("2026-03-03T09:00:00Z"))
             #expect(document.difference.kind == "wronglyDenied")
             #expect(document.difference.cause == "refundReversedLater")
-            #expect(document.difference.from == "2026-02-27T10:16:02Z")
-            #expect(document.difference.to == "2026-03-05T14:20:11Z")
+            #expect(document.difference.from == Instant("2026-02-27T10:16:02Z"))
+            #expect(document.difference.to == Instant("2026-03-05T14:20:11Z"))
             #expect(document.difference.seconds == 533_049)
             #expect(document.because.map(\.role) == ["opened", "ended", "restored"])
             #expect(document.because.map(\.position) == [1, 2, 3])
@@ -268,7 +268,7 @@ private struct ExplainDocument: Decodable {
 
     struct Knowledge: Decodable {
         let position: Int64
-        let time: String
+        let time: Instant
     }
 
     struct Period: Decodable {
@@ -278,8 +278,8 @@ private struct ExplainDocument: Decodable {
 
     struct Difference: Decodable {
         let kind: String
-        let from: String?
-        let to: String?
+        let from: Instant?
+        let to: Instant?
         let seconds: Int64?
         let cause: String?
     }

@@ -45,8 +45,8 @@ struct FeedTests {
     private static func flat(_ event: [String: Any], of stream: StreamLine) -> [String: Any] {
         var flat = event
         for name in [
-            "fields", "confirmations", "confirmedBy", "effective", "effect",
-            "earlierRevocationDate",
+            "fields", "summary", "isPayloadKept", "confirmations", "confirmedBy", "effective",
+            "effect", "effectText", "earlierRevocationDate",
         ] {
             flat[name] = nil
         }

@@ -19,7 +19,8 @@ struct QuestionTests {
             let periods = try await command.expect(0, "periods", id, "--json")
             #expect(
                 try members(periods) == [
-                    "originalTransactionId", "environment", "periods", "active",
+                    "originalTransactionId", "environment", "periods", "active", "erasures",
+                    "otherSubscriptions",
                 ]
             )
             #expect(
@@ -29,7 +30,12 @@ struct QuestionTests {
                 ]
             )
             let history = try await command.expect(0, "history", id, "--json")
-            #expect(try members(history) == ["originalTransactionId", "environment", "events"])
+            #expect(
+                try members(history) == [
+                    "originalTransactionId", "environment", "events", "erasures",
+                    "otherSubscriptions",
+                ]
+            )
             #expect(
                 try members(history, "events").isSuperset(of: [
                     "position", "recordedAt", "asOf", "kind", "fields", "evidence",

@@ -13,7 +13,10 @@ struct StateTests {
             ).originalTransactionId
             let states = try await command.expect(0, "state", id, "--json")
             #expect(
-                try members(states) == ["originalTransactionId", "environment", "states"]
+                try members(states) == [
+                    "originalTransactionId", "environment", "states", "erasures",
+                    "otherSubscriptions",
+                ]
             )
             let required: Set = ["validFrom", "status", "charge", "positions"]
             #expect(try members(states, "states").isSuperset(of: required))

@@ -95,8 +95,8 @@ import Testing
         )
         func isOwned(_ family: Bool) throws -> Bool {
             let policy = AccessPolicy(
-                graceGivesAccess: true,
-                familyGivesAccess: family,
+                graceCounts: true,
+                familyCounts: family,
                 reversalIsRetroactive: true
             )
             let timelines = customer.timelines.map { $0.under(policy) }

@@ -10,8 +10,8 @@ import Testing
         [true, false].flatMap { family in
             [true, false].map { retroactive in
                 AccessPolicy(
-                    graceGivesAccess: grace,
-                    familyGivesAccess: family,
+                    graceCounts: grace,
+                    familyCounts: family,
                     reversalIsRetroactive: retroactive
                 )
             }
@@ -19,14 +19,14 @@ import Testing
     }
 
     private static let fromReversal = AccessPolicy(
-        graceGivesAccess: true,
-        familyGivesAccess: true,
+        graceCounts: true,
+        familyCounts: true,
         reversalIsRetroactive: false
     )
 
     private static let withoutGrace = AccessPolicy(
-        graceGivesAccess: false,
-        familyGivesAccess: true,
+        graceCounts: false,
+        familyCounts: true,
         reversalIsRetroactive: true
     )
 

@@ -195,8 +195,8 @@ import Testing
         let history = try RecordedStory(ExplanationTests.march).history
         let asked = try TimelineText.instant("03-03T09:00:00")
         let policy = AccessPolicy(
-            graceGivesAccess: true,
-            familyGivesAccess: true,
+            graceCounts: true,
+            familyCounts: true,
             reversalIsRetroactive: false
         )
         let explanation = Explanation([history], at: asked, under: policy)

@@ -213,8 +213,8 @@ extension AccessPolicy {
             }
         }
         self.init(
-            graceGivesAccess: grace,
-            familyGivesAccess: family,
+            graceCounts: grace,
+            familyCounts: family,
             reversalIsRetroactive: retroactive
         )
     }

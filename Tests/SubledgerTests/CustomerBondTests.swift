@@ -214,7 +214,7 @@ extension Ledger {
     }
 
     fileprivate func link(_ id: String, _ customer: String) async throws -> LinkOutcome {
-        try await state(
+        try await add(
             CustomerLink(
                 stream: StreamID(environment: .production, originalTransactionId: id),
                 customer: customer,

@@ -23,7 +23,7 @@ struct CustomerTests {
             try await shareTokens(streams, in: ledger)
             var random = TestSupport.SeededGenerator(seed: 4)
             for number in 0..<60 {
-                _ = try await ledger.state(
+                _ = try await ledger.add(
                     Self.link(
                         streams[Int.random(in: 0..<8, using: &random)],
                         ["anna", "ben", "caro", nil].randomElement(using: &random) ?? nil,
@@ -55,7 +55,7 @@ struct CustomerTests {
             let stream = try #require(try await ledger.allStreams().first)
             let now = Instant(milliseconds: Self.start)
             guard
-                case .appended(let first) = try await ledger.state(
+                case .appended(let first) = try await ledger.add(
                     Self.link(stream, "anna", at: 5),
                     receivedAt: now
                 )
@@ -65,7 +65,7 @@ struct CustomerTests {
             }
             let head = try await ledger.log.heads()
             for (day, isTransfer) in [(Int64(9), false), (1, false), (1, true)] {
-                let outcome = try await ledger.state(
+                let outcome = try await ledger.add(
                     Self.link(stream, "ben", at: day),
                     isTransfer: isTransfer,
                     receivedAt: now
@@ -77,7 +77,7 @@ struct CustomerTests {
                 #expect(hold.customer == "anna" && [hold.position] == first)
             }
             let foreign = StreamID(environment: .sandbox, originalTransactionId: "4711")
-            let unknown = try await ledger.state(
+            let unknown = try await ledger.add(
                 Self.link(foreign, "ben", at: 9),
                 receivedAt: now
             )

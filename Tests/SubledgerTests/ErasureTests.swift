@@ -57,7 +57,7 @@ struct ErasureTests {
         try await Self.withFilled(lanes: lanes) { ledger, settings in
             let stream = try await Self.longest(of: ledger)
             let periods = try await ledger.periods(of: stream).rows
-            _ = try await ledger.state(
+            _ = try await ledger.add(
                 CustomerLink(
                     stream: stream,
                     customer: "anna@example.com",

@@ -21,10 +21,9 @@ import Testing
             """
         )
         let other = try document.context(.three)
-        #expect(!other.policy.graceGivesAccess)
-        #expect(!other.policy.familyGivesAccess)
+        #expect(!other.policy.graceCounts)
+        #expect(!other.policy.familyCounts)
         #expect(!other.policy.reversalIsRetroactive)
-        #expect(!other.policy.retryGivesAccess)
         #expect(other.catalogs.versions.map(\.version) == [1, 2])
     }
 

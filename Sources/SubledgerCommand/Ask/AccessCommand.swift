@@ -1,7 +1,7 @@
 import ArgumentParser
-import EventLog
 import Events
 import Projections
+import Subledger
 
 struct AccessCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -25,7 +25,12 @@ struct AccessCommand: AsyncParsableCommand {
             """
     )
 
-    @OptionGroup var question: CustomerOptions
+    @OptionGroup var question: SubjectOptions
+
+    @Option(help: "The instant that is asked about. Default: now.", transform: Clock.instant)
+    var at: Instant?
+
+    @OptionGroup var knowledge: KnowledgeOptions
 
     @Option(help: "Access to this product only.")
     var product: String?
@@ -54,71 +59,52 @@ struct AccessCommand: AsyncParsableCommand {
 
     func run() async throws {
         let issues = try content.map(IssueFile.read)
-        let instant = question.at ?? .systemClock()
-        let known = try await question.ask(database, at: instant)
-        try tell(issues, known, at: instant)
+        let ledger = try await database.openLedger()
+        let isYes =
+            if let issues {
+                try await tell(issues, of: ledger)
+            } else {
+                try await tell(ledger)
+            }
+        await ledger.close()
+        if !isYes { throw Exit.no }
     }
-}
 
-extension AccessCommand {
     private var scope: AccessScope {
         if let product { return .product(product) }
         return group.map { .group(.identified($0)) } ?? .anything
     }
 
-    private func tell(_ issues: [Issue]?, _ known: KnownCustomer, at instant: Instant) throws {
-        let entitlement = Entitlement(
-            known.timelines,
-            environment: known.environment,
-            catalogs: known.catalogs,
-            tenureEnds: known.tenureEnds
+    private func tell(_ ledger: Ledger) async throws -> Bool {
+        let answer = try await ledger.access(
+            of: question.subject,
+            at: at ?? .systemClock(),
+            to: scope,
+            knownAt: knowledge.knownAt
         )
-        let isYes =
-            if let issues {
-                try tell(issues, of: entitlement, at: instant)
-            } else {
-                try tell(entitlement, known, at: instant)
-            }
-        if !isYes { throw Exit.no }
+        AnswerNotes.write(answer.erasures)
+        if json, !quiet {
+            try Terminal.print(json: answer)
+        } else if !quiet {
+            answer.text.forEach(Terminal.print)
+        }
+        return answer.access
     }
 
-    private func tell(
-        _ entitlement: Entitlement,
-        _ known: KnownCustomer,
-        at instant: Instant
-    ) throws -> Bool {
-        let answer = AccessVerdict(
-            id: question.id,
-            at: instant,
-            scope: scope,
-            of: entitlement,
-            known.grounds
+    private func tell(_ issues: [Issue], of ledger: Ledger) async throws -> Bool {
+        let answer = try await ledger.content(
+            issues,
+            of: question.subject,
+            at: at ?? .systemClock(),
+            to: scope,
+            knownAt: knowledge.knownAt
         )
+        AnswerNotes.write(answer.erasures)
         if json, !quiet {
-            try Terminal.print(json: AccessDocument(answer, lanes: known.lanes))
+            try Terminal.print(json: answer)
         } else if !quiet {
-            answer.print(lanes: known.lanes)
+            answer.text.forEach(Terminal.print)
         }
-        return answer.hasAccess
-    }
-
-    private func tell(
-        _ issues: [Issue],
-        of entitlement: Entitlement,
-        at instant: Instant
-    ) throws -> Bool {
-        let access = ContentAccess(entitlement, to: scope, issues: issues, at: instant)
-        let document = ContentDocument(
-            access,
-            id: question.id,
-            environment: entitlement.environment,
-            at: instant
-        )
-        if json, !quiet {
-            try Terminal.print(json: document)
-        } else if !quiet {
-            ContentDocument.print(access, id: question.id, entitlement.environment, at: instant)
-        }
-        return access.issues.contains { $0.unlocked != nil }
+        return answer.issues.contains { $0.unlocked }
     }
 }

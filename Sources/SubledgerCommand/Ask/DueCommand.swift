@@ -1,7 +1,7 @@
 import ArgumentParser
-import EventLog
 import Events
-import Projections
+import Subledger
+import Synchronization
 
 struct DueCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -31,103 +31,40 @@ struct DueCommand: AsyncParsableCommand {
     )
     var environment: Environment?
 
-    @OptionGroup var knowledge: LedgerKnowledgeOptions
+    @OptionGroup var knowledge: KnowledgeOptions
     @OptionGroup var database: DatabaseOptions
     @OptionGroup var output: OutputOptions
 
-    func run() async throws {
-        let log = try await database.openLog()
-        // The only clock of the question is read here, at the edge.
-        let instant = at ?? .systemClock()
-        if output.json { Terminal.put("[") }
-        let unreadable = try await printLines(log, at: instant)
-        if output.json { Terminal.print("]") }
-        unreadable.tell("due", lanes: log.identity.lanes)
-        await log.close()
-    }
-
     // One stream is in memory at a time, and each line leaves at once.
-    private func printLines(
-        _ log: EventLog,
-        at instant: Instant
-    ) async throws -> UnreadableStreams {
-        let (within, isJSON, lanes) = (within, output.json, log.identity.lanes)
-        let wanted = environment
-        var isFirst = Readable(true)
-        for (lane, head) in try await knowledge.heads(of: log) {
-            isFirst = try await log.foldStreams(lane: lane, upTo: head, into: isFirst) {
-                isFirst,
-                history in
-                guard wanted.map({ $0 == history.stream.environment }) ?? true else { return }
-                let line: Line
-                if isFirst.unreadable.take(history.stream, history.unreadable) {
-                    line = Line(unreadable: history, lanes: lanes)
-                } else {
-                    let timeline = Timeline(history)
-                    let due = DueCharge(timeline, at: instant, withinMilliseconds: within)
-                    guard let due else { return }
-                    line = Line(due)
-                }
-                if isFirst.state, !isJSON { Terminal.print(Line.header) }
-                if isJSON {
-                    Terminal.put((isFirst.state ? "" : ",") + (try Terminal.text(json: line)))
-                } else {
-                    Terminal.print(line.text)
-                }
-                isFirst.state = false
-            }
-        }
-        return isFirst.unreadable
+    func run() async throws {
+        let ledger = try await database.openLedger()
+        let printer = StreamedLines(isJSON: output.json, header: DueDocument.header)
+        let unreadable = try await ledger.forEachDue(
+            at: at ?? .systemClock(),
+            withinMilliseconds: within,
+            in: environment,
+            knownAt: knowledge.knownAt
+        ) { try printer.print($0, $0.text) }
+        await ledger.close()
+        printer.finish()
+        unreadable.tell("due")
+    }
+}
+
+extension DueDocument {
+    fileprivate static let header = row([
+        "subscription", "environment", "reason", "access until", "renews as",
+    ])
+
+    fileprivate var text: String {
+        DueDocument.row([
+            originalTransactionId, environment.word, reason, accessEnd?.clock ?? "–",
+            autoRenewProductId ?? "–",
+        ])
     }
 
-    private struct Line: Encodable {
-        let originalTransactionId: String
-        let environment: String
-        let reason: String
-        let accessEnd: Int64?
-        let autoRenewProductId: String?
-        /// The positions of the events that cannot be read, where that is the reason.
-        let unreadable: [PositionValue]?
-
-        init(_ due: DueCharge) {
-            originalTransactionId = due.stream.originalTransactionId
-            environment = due.stream.environment.word
-            reason = due.reason.rawValue
-            accessEnd = due.accessEnd.milliseconds
-            autoRenewProductId = due.autoRenewProductId
-            unreadable = nil
-        }
-
-        init(unreadable history: StreamHistory, lanes: LaneCount) {
-            originalTransactionId = history.stream.originalTransactionId
-            environment = history.stream.environment.word
-            reason = "unreadable"
-            accessEnd = nil
-            autoRenewProductId = nil
-            unreadable = history.unreadable.map { PositionValue($0.position, lanes: lanes) }
-        }
-
-        static let header = row(
-            "subscription",
-            "environment",
-            "reason",
-            "access until",
-            "renews as"
-        )
-
-        var text: String {
-            Line.row(
-                originalTransactionId,
-                environment,
-                reason,
-                accessEnd.map { Instant(milliseconds: $0).clock } ?? "–",
-                autoRenewProductId ?? "–"
-            )
-        }
-
-        private static func row(_ cells: String...) -> String {
-            StreamedTable.row(cells, widths: [16, 12, 10, 23])
-        }
+    private static func row(_ cells: [String]) -> String {
+        StreamedTable.row(cells, widths: [16, 12, 10, 23])
     }
 }
 

@@ -1,7 +1,6 @@
 import ArgumentParser
-import EventLog
 import Events
-import Projections
+import Subledger
 
 struct EligibilityCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -14,7 +13,12 @@ struct EligibilityCommand: AsyncParsableCommand {
             """
     )
 
-    @OptionGroup var question: CustomerOptions
+    @OptionGroup var question: SubjectOptions
+
+    @Option(help: "The instant that is asked about. Default: now.", transform: Clock.instant)
+    var at: Instant?
+
+    @OptionGroup var knowledge: KnowledgeOptions
 
     @Option(help: "Only this subscription group, known or not. Default: all that are known.")
     var group: String?
@@ -25,26 +29,56 @@ struct EligibilityCommand: AsyncParsableCommand {
     var json = false
 
     func run() async throws {
-        let instant = question.at ?? .systemClock()
-        let known = try await question.ask(database, at: instant)
-        try tell(known, at: instant)
-    }
-
-    private func tell(_ known: KnownCustomer, at instant: Instant) throws {
-        let offers = OfferEligibility(
-            known.everTimelines,
-            environment: known.environment,
-            catalogs: known.catalogs
+        let ledger = try await database.openLedger()
+        let answer = try await ledger.eligibility(
+            of: question.subject,
+            at: at ?? .systemClock(),
+            group: group,
+            knownAt: knowledge.knownAt
         )
-        let groups =
-            group.map { [offers.eligibility(in: .identified($0), at: instant)] }
-            ?? offers.groups(at: instant)
-        if json {
-            try Terminal.print(
-                json: EligibilityDocument(groups, question, known, at: instant)
-            )
-        } else {
-            EligibilityDocument.print(groups, question, known, at: instant)
+        await ledger.close()
+        AnswerNotes.write(answer.erasures)
+        if json { try Terminal.print(json: answer) } else { answer.text.forEach(Terminal.print) }
+    }
+}
+
+extension EligibilityDocument {
+    /// The answer for people.
+    fileprivate var text: [String] {
+        let title = "\(id) · \(environment) · \(at.clock) UTC"
+        guard !groups.isEmpty else {
+            return [
+                title,
+                "no subscription is known of this customer, and only subscriptions have offers; "
+                    + "--group asks about a group that is not known",
+            ]
         }
+        var table = TextTable(["group", "offer", "eligible", "rule", "because of"])
+        for group in groups {
+            for (index, (offer, verdict)) in group.verdicts.enumerated() {
+                table.add([
+                    index == 0 ? group.name : "", offer, verdict.eligible ? "yes" : "no",
+                    verdict.rule, verdict.blocking?.text ?? verdict.listedByApple?.text ?? "",
+                ])
+            }
+            table.add(["", "offer code", "as \(group.subscriber)", "", ""])
+        }
+        return [title, table.text] + subscriptions.lines
+    }
+}
+
+extension EligibilityDocument.Listed {
+    fileprivate var text: String {
+        let offers =
+            eligibleWinBackOfferIds.isEmpty
+            ? "no offer" : eligibleWinBackOfferIds.joined(separator: ", ")
+        return "\(offers) as of \(asOf.clock) (\(originalTransactionId) \(positions.text))"
+    }
+}
+
+extension EligibilityDocument.Blocking {
+    fileprivate var text: String {
+        "\(productId) \(purchaseDate.clock) → \(expiresDate.clock) (\(originalTransactionId) "
+            + "\(positions.text))"
     }
 }

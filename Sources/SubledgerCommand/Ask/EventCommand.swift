@@ -1,6 +1,7 @@
 import ArgumentParser
 import EventLog
 import Events
+import Subledger
 
 struct EventCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -53,8 +54,11 @@ struct EventCommand: AsyncParsableCommand {
         if raw {
             Terminal.put(bytes: try stored.payload(log.identity.lanes))
         } else if output.json {
-            let document = proof ? stored.proof : stored.document
-            try Terminal.print(json: document(log.identity.lanes))
+            if proof {
+                try Terminal.print(json: ProofDocument(stored, lanes: log.identity.lanes))
+            } else {
+                try Terminal.print(json: EventDocument(stored, lanes: log.identity.lanes))
+            }
         } else {
             let text = proof ? stored.proofText : stored.text
             Terminal.print(text(log.identity.lanes))
@@ -114,66 +118,6 @@ extension StoredEvent {
 
     private var record: Evidence? {
         if case .whole(let evidence) = evidence { evidence } else { nil }
-    }
-
-    fileprivate func document(_ lanes: LaneCount) -> JSONTree {
-        let fact = event.fact
-        return .object([
-            "position": JSONTree(event.position, lanes: lanes),
-            "originalTransactionId": .text(fact.stream.originalTransactionId),
-            "environment": .text(fact.stream.environment.word),
-            "kind": .text(fact.kind.rawValue), "format": .text("\(fact.content.format)"),
-            "bundleId": .text(fact.bundleId), "erased": JSONTree(event.erased.word),
-            "asOf": JSONTree(fact.toldAsOf?.milliseconds),
-            "recordedAt": .number(event.recordedAt.milliseconds),
-            "purchaseDate": JSONTree(fact.purchaseDate.ifSet),
-            "expiresDate": JSONTree(fact.expiresDate.ifSet),
-            "fields": .object(
-                Dictionary(
-                    uniqueKeysWithValues: fact.content.entries.map {
-                        ("\($0.field)", JSONTree($0.value))
-                    }
-                )
-            ),
-            "evidence": .object([
-                "digest": JSONTree(record?.digest.hex), "number": .number(event.evidence),
-                "kind": JSONTree(record?.kind.rawValue),
-                "source": JSONTree(record?.source),
-                "trust": JSONTree(record?.verification.trust.rawValue),
-                "receivedAt": JSONTree(record?.receivedAt.milliseconds),
-                "arrival": JSONTree(record?.arrival.rawValue),
-                "context": JSONTree(record?.context?.canonicalText),
-                "byteCount": JSONTree(record.map { Int64($0.payload.count) }),
-            ]),
-        ])
-    }
-
-    fileprivate func proof(_ lanes: LaneCount) -> JSONTree {
-        .object([
-            "position": JSONTree(event.position, lanes: lanes),
-            "eventDigest": JSONTree(commitments?.digest.hex),
-            "salt": .text(hexadecimal(keys.stored)),
-            "commitments": .object([
-                "purchase": JSONTree(commitments?.purchase.hex),
-                "person": JSONTree(commitments?.person.hex),
-                "evidence": JSONTree(commitments?.evidence.hex),
-            ]),
-            "evidenceDigest": JSONTree(record?.digest.hex),
-            "evidenceRecordDigest": JSONTree(record?.recordDigest.hex),
-            "commit": .object([
-                "lane": .number(Int64(commit.commit.lane)),
-                "number": .number(commit.commit.number),
-                "firstOffset": .number(commit.commit.firstOffset),
-                "count": .number(Int64(commit.commit.count)),
-                "firstEvidence": .number(commit.commit.firstEvidence),
-                "evidence": .number(Int64(commit.commit.evidence)),
-                "confirmations": .number(Int64(commit.commit.confirmations)),
-                "format": .number(Int64(commit.commit.format)),
-                "committedAt": .number(commit.commit.committedAt.milliseconds),
-                "digest": .text(commit.digest.hex),
-                "previousDigest": .text(previousDigest.hex),
-            ]),
-        ])
     }
 
     fileprivate func text(_ lanes: LaneCount) -> String {

@@ -1,7 +1,5 @@
 import ArgumentParser
-import EventLog
 import Events
-import Projections
 import Subledger
 
 struct ExplainCommand: AsyncParsableCommand {
@@ -17,16 +15,13 @@ struct ExplainCommand: AsyncParsableCommand {
             """
     )
 
-    @OptionGroup var customer: CustomerOrStreamOptions
+    @OptionGroup var question: SubjectOptions
+    @OptionGroup var scope: AloneOption
 
     @Option(help: "The instant asked about. Default: now.", transform: Clock.instant)
     var at: Instant?
 
-    @Option(
-        help: Clock.knownAtHelp,
-        transform: Clock.knownAt
-    )
-    var knownAt: KnownAt = .latest
+    @OptionGroup var knowledge: KnowledgeOptions
 
     @Option(help: "Only access by this product.")
     var product: String?
@@ -38,27 +33,19 @@ struct ExplainCommand: AsyncParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func run() async throws {
-        let ledger = try await Ledger.open(try await database.settings())
-        let answer = try await answer(in: ledger, at: at ?? .systemClock())
-        await ledger.log.close()
+        let ledger = try await database.openLedger()
+        let answer = try await ledger.explanation(
+            of: question.subject(alone: scope.alone),
+            at: at ?? .systemClock(),
+            product: product,
+            knownAt: knowledge.knownAt
+        )
+        await ledger.close()
         if output.json {
-            try Terminal.print(json: answer.document)
+            try Terminal.print(json: ExplanationDocument(answer))
         } else {
             let style = Terminal.pictureStyle(isASCII: ascii)
             Terminal.print(ExplanationText(answer, style: style, width: Terminal.width).text)
         }
-    }
-
-    private func answer(in ledger: Ledger, at instant: Instant) async throws -> ExplanationAnswer {
-        let used = try await ledger.log.wholeCommits(knownAt)
-        let asked = try await customer.ask(ledger, at: instant, knownAt: used)
-        return try await ExplanationAnswer(
-            about: asked,
-            product: product,
-            at: instant,
-            knownAt: used,
-            askedAs: knownAt,
-            in: ledger
-        )
     }
 }

@@ -1,6 +1,7 @@
 import EventLog
 import Events
 import Projections
+import Subledger
 
 /// An explanation for people (reference/audit-answers.md §2.3).
 struct ExplanationText {
@@ -24,7 +25,7 @@ struct ExplanationText {
         var lines = [title, ""] + verdicts + [difference] + refundsAfterEnd + [""]
         if !explanation.rowsNow.isEmpty || !explanation.rowsThen.isEmpty { lines += picture }
         lines += answer.customer.grounds.lines.map { "  " + $0 }
-        lines += answer.customer.erasures.lines(lanes: lanes).map { "  " + $0 }
+        lines += answer.customer.erasures.compactMap(\.line).map { "  " + $0 }
         lines += ["  because"] + because + [changesIf, policy, next]
         return lines.joined(separator: "\n")
     }
@@ -71,7 +72,7 @@ struct ExplanationText {
         case .access(let row): "\(row.kind.rawValue) \(span(row))\(app(of: row.stream))"
         case .owned(let purchase): "owned: \(span(purchase))\(app(of: purchase.stream))"
         case .notOwned(let reason, let purchase): "\(reason.words): \(span(purchase))"
-        case .none(_, nil) where answer.customer.erasures.tookEverything:
+        case .none(_, nil) where answer.customer.erasures.contains(where: \.tookEverything):
             "not known any more: it was erased"
         case .none(.notKnownYet, nil) where answer.customer.histories.isEmpty:
             "no subscription was theirs at that instant"
@@ -164,11 +165,7 @@ struct ExplanationText {
     }
 
     private var policy: String {
-        let policy = explanation.policy
-        return "  policy  grace=\(policy.graceGivesAccess ? "access" : "no-access")  "
-            + "retry=\(policy.retryGivesAccess ? "access" : "no-access")  "
-            + "family=\(policy.familyGivesAccess ? "on" : "off")  "
-            + "reversal=\(policy.reversalIsRetroactive ? "retroactive" : "from-then-on")  "
+        "  policy  \(PolicyDocument(explanation.policy).canonicalText)  "
             + (answer.catalogVersion.map { "catalog v\($0)" } ?? "no catalog")
     }
 
@@ -189,48 +186,5 @@ struct ExplanationText {
                 + "--at \(explanation.at) --known-at \(known)"
         )
         return "  next    " + commands.joined(separator: " \(dot) ")
-    }
-}
-
-extension NoAccessReason {
-    /// For people.
-    var words: String {
-        switch self {
-        case .notKnownYet: "nothing was known"
-        case .neverBought: "never bought"
-        case .notYetBought: "not bought yet"
-        case .expired: "expired"
-        case .refunded: "refunded"
-        case .revoked: "family sharing ended"
-        case .upgraded: "another product took its place"
-        case .notJudged: "one-time purchase, not judged"
-        }
-    }
-}
-
-extension WrongAnswers.Cause {
-    /// For people.
-    var words: String {
-        switch self {
-        case .notYetKnown: "nothing of the subscription was known yet"
-        case .lateNotification: "the purchase became known late"
-        case .refundReversedLater: "the refund was reversed later"
-        case .extensionKnownLater: "the extension became known late"
-        case .graceKnownLater: "the grace became known late"
-        case .refundedLater: "the refund became known late"
-        case .revokedLater: "the end of family sharing became known late"
-        case .upgradeKnownLater: "the change of product became known late"
-        case .graceEndedLater: "the end of the grace became known late"
-        case .correctedLater: "what was known was corrected later"
-        }
-    }
-}
-
-extension Duration {
-    /// Seconds in the units of people: `6 d 4 h 5 m`, `4 s`.
-    static func words(_ seconds: Int64) -> String {
-        guard seconds >= 60 else { return "\(seconds) s" }
-        let parts = [(seconds / 86_400, "d"), (seconds / 3600 % 24, "h"), (seconds / 60 % 60, "m")]
-        return parts.filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }.joined(separator: " ")
     }
 }

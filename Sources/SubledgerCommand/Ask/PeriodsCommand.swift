@@ -1,8 +1,5 @@
 import ArgumentParser
-import EventLog
 import Events
-import Foundation
-import Projections
 import Subledger
 
 struct PeriodsCommand: AsyncParsableCommand {
@@ -17,40 +14,81 @@ struct PeriodsCommand: AsyncParsableCommand {
             """
     )
 
-    @OptionGroup var question: StreamOptions
+    @OptionGroup var question: SubjectOptions
 
     @Option(help: "Only the periods that hold this instant.", transform: Clock.instant)
     var at: Instant?
 
+    @OptionGroup var knowledge: KnowledgeOptions
     @OptionGroup var database: DatabaseOptions
     @OptionGroup var output: OutputOptions
 
     func run() async throws {
-        let log = try await database.openLog()
-        let stream = try await question.stream(in: log)
-        let history = try await log.history(of: stream, knownAt: question.knownAt)
-        try await ErasureMarks.tell(of: [stream], in: log)
-        try await question.printSiblings(of: stream, in: log)
-        await log.close()
-        let timeline = Timeline(history)
-        let periods = ActivePeriods(timeline)
-        let rows = periods.rows.filter { row in
-            at.map { row.validFrom <= $0 && $0 < row.validTo } ?? true
-        }
-        let active = periods.active.filter { interval in at.map(interval.contains) ?? true }
+        let ledger = try await database.openLedger()
+        let answer = try await ledger.periods(
+            of: question.subject,
+            at: at,
+            knownAt: knowledge.knownAt
+        )
+        await ledger.close()
+        AnswerNotes.write(
+            answer.erasures,
+            about: answer.originalTransactionId,
+            others: answer.otherSubscriptions
+        )
         if output.json {
-            try Terminal.print(
-                json: PeriodsDocument(stream, rows, active, lanes: log.identity.lanes)
-            )
+            try Terminal.print(json: answer)
         } else {
-            PeriodsDocument.printTable(
-                stream,
-                rows,
-                active,
-                at: at ?? .systemClock(),
-                instead: OneTimePurchase.sentence(of: timeline, without: "periods"),
-                lanes: log.identity.lanes
-            )
+            answer.text(at: at ?? .systemClock()).forEach(Terminal.print)
         }
+    }
+}
+
+extension PeriodsDocument {
+    /// The answer for people.
+    func text(at instant: Instant) -> [String] {
+        let title = "\(originalTransactionId) · \(environment) · UTC"
+        if periods.isEmpty, let oneTimePurchase {
+            return [title, oneTimePurchase.sentence(without: "periods")]
+        }
+        var table = TextTable(["from", "to", "kind", "ended", "product", "because of"])
+        for row in periods {
+            table.add([
+                row.validFrom.clock, row.validTo.clock, row.kind, row.endWords(at: instant),
+                row.productWords, row.positions.text,
+            ])
+        }
+        let times = active.map(\.text)
+        return [
+            title, table.text,
+            times.isEmpty ? "no access" : "access " + times.joined(separator: ", "),
+        ]
+    }
+}
+
+extension PeriodsDocument.Period {
+    /// What was bought, and how it is paid where Apple said so.
+    fileprivate var productWords: String {
+        var words = [productId] + [billingPlanType].compactMap { $0 }
+        if let number = commitment?.billingPeriodNumber, let count = commitment?.totalBillingPeriods
+        {
+            words.append("\(number) of \(count)")
+        }
+        if let expires = commitment?.commitmentExpiresDate {
+            words.append("committed until \(expires.clock)")
+        }
+        words += (advancedCommerceItems ?? []).map { item in
+            let name = item.displayName.map { " “\($0)”" } ?? ""
+            let price = item.price.map { " " + Amount.text($0, nil) } ?? ""
+            return "item \(item.SKU)\(name)\(price)"
+        }
+        return words.joined(separator: " · ")
+    }
+
+    /// Why it ended, with Apple's reason where it said one; by the clock where Apple has not
+    /// spoken.
+    fileprivate func endWords(at instant: Instant) -> String {
+        if endReason == "open", validTo <= instant { return "expired since Apple last spoke" }
+        return endReason + (expirationReason.map { " (\($0))" } ?? "")
     }
 }

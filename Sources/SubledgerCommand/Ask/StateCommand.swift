@@ -1,7 +1,7 @@
 import ArgumentParser
-import EventLog
 import Events
 import Projections
+import Subledger
 
 struct StateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -13,186 +13,79 @@ struct StateCommand: AsyncParsableCommand {
             """
     )
 
-    @OptionGroup var question: StreamOptions
+    @OptionGroup var question: SubjectOptions
 
     @Option(help: "Only the state at this instant.", transform: Clock.instant)
     var at: Instant?
 
+    @OptionGroup var knowledge: KnowledgeOptions
     @OptionGroup var database: DatabaseOptions
     @OptionGroup var output: OutputOptions
 
     func run() async throws {
-        let log = try await database.openLog()
-        let stream = try await question.stream(in: log)
-        let history = try await log.history(of: stream, knownAt: question.knownAt)
-        try await ErasureMarks.tell(of: [stream], in: log)
-        try await question.printSiblings(of: stream, in: log)
-        await log.close()
-        let timeline = Timeline(history)
-        let states = RenewalStates(timeline)
-        let rows = at.map { states.state(at: $0).map { [$0] } ?? [] } ?? states.rows
-        // Where Apple fell silent there is no state, but it is known how the access ended.
-        let answer = rows.isEmpty ? at.map { AccessAnswer(timeline, at: $0) } : nil
-        let none =
-            OneTimePurchase.sentence(of: timeline, without: "renewal state")
-            .flatMap { rows.isEmpty ? StateDocument.NoState(oneTimePurchase: $0) : nil }
-            ?? answer.flatMap(StateDocument.NoState.init)
-        let document = StateDocument(stream, rows, noState: none, lanes: log.identity.lanes)
+        let ledger = try await database.openLedger()
+        let answer = try await ledger.state(
+            of: question.subject,
+            at: at,
+            knownAt: knowledge.knownAt
+        )
+        await ledger.close()
+        AnswerNotes.write(
+            answer.erasures,
+            about: answer.originalTransactionId,
+            others: answer.otherSubscriptions
+        )
         if output.json {
-            try Terminal.print(json: document)
+            try Terminal.print(json: answer)
         } else {
-            document.printTable(rows, lanes: log.identity.lanes)
+            answer.text.forEach(Terminal.print)
         }
     }
 }
 
-/// The JSON of `state`.
-struct StateDocument: Encodable {
-    let originalTransactionId: String
-    let environment: String
-    let states: [Row]
-    /// Why there is no state, or none at the instant asked about; nil where there is one.
-    let noState: NoState?
-
-    struct NoState: Encodable {
-        let reason: String
-        let since: Int64?
-        // For people.
-        fileprivate let words: String
-
-        private enum CodingKeys: CodingKey { case reason, since }
-
-        /// A purchase that never renews.
-        init(oneTimePurchase words: String) {
-            reason = "oneTimePurchase"
-            since = nil
-            self.words = words
-        }
-
-        init?(_ answer: AccessAnswer) {
-            guard let reason = answer.reason else { return nil }
-            self.reason = reason.rawValue
-            since = answer.period?.validTo.milliseconds
-            words =
-                answer.period.map {
-                    "\(reason.words) since \($0.validTo.clock), and nothing was said after it"
-                } ?? reason.words
-        }
-    }
-
-    struct Row: Encodable {
-        let validFrom: Int64
-        let validTo: Int64?
-        let status: String
-        let charge: String
-        let isAutoRenewOn: Bool?
-        let autoRenewProductId: String?
-        let priceConsent: String?
-        let expirationReason: String?
-        let renewalPrice: Int64?
-        let currency: String?
-        let renewalOffer: Offer?
-        let renewalBillingPlanType: String?
-        let commitment: Commitment?
-        let positions: [PositionValue]
-    }
-
-    /// What becomes of the commitment, under Apple's names.
-    struct Commitment: Encodable {
-        let commitmentRenewalDate: Int64?
-        let commitmentRenewalPrice: Int64?
-        let isCommitmentAutoRenewOn: Bool?
-        let commitmentAutoRenewProductId: String?
-        let commitmentRenewalBillingPlanType: String?
-
-        init(_ commitment: RenewalTerms.Commitment) {
-            commitmentRenewalDate = commitment.renewalDate?.milliseconds
-            commitmentRenewalPrice = commitment.priceMilliunits
-            isCommitmentAutoRenewOn = commitment.isAutoRenewOn
-            commitmentAutoRenewProductId = commitment.autoRenewProductId
-            commitmentRenewalBillingPlanType = commitment.billingPlanType
-        }
-    }
-
-    /// The offer of the next charge, under Apple's names.
-    struct Offer: Encodable {
-        let offerType: Int64?
-        let offerIdentifier: String?
-        let offerDiscountType: String?
-        let offerPeriod: String?
-
-        init(_ offer: RenewalTerms.Offer) {
-            offerType = offer.type
-            offerIdentifier = offer.identifier
-            offerDiscountType = offer.discountType
-            offerPeriod = offer.period
-        }
-    }
-
-    init(
-        _ stream: StreamID,
-        _ rows: [RenewalState],
-        noState: NoState?,
-        lanes: LaneCount
-    ) {
-        self.noState = noState
-        originalTransactionId = stream.originalTransactionId
-        environment = stream.environment.word
-        states = rows.map { row in
-            Row(
-                validFrom: row.validFrom.milliseconds,
-                validTo: row.validTo?.milliseconds,
-                status: row.status.description,
-                charge: row.charge.rawValue,
-                isAutoRenewOn: row.isAutoRenewOn,
-                autoRenewProductId: row.autoRenewProductId,
-                priceConsent: row.priceConsent?.rawValue,
-                expirationReason: row.expirationReason?.rawValue,
-                renewalPrice: row.terms?.priceMilliunits,
-                currency: row.terms?.currency,
-                renewalOffer: row.terms?.offer.map(Offer.init),
-                renewalBillingPlanType: row.terms?.billingPlanType,
-                commitment: row.terms?.commitment.map(Commitment.init),
-                positions: row.positions.map { PositionValue($0, lanes: lanes) }
-            )
-        }
-    }
-
-    /// The same for people.
-    func printTable(_ rows: [RenewalState], lanes: LaneCount) {
-        Terminal.print("\(originalTransactionId) · \(environment) · UTC")
+extension StateDocument {
+    /// The answer for people.
+    fileprivate var text: [String] {
+        let title = "\(originalTransactionId) · \(environment) · UTC"
+        guard !states.isEmpty else { return [title, whyNone] }
         var table = TextTable([
             "from", "to", "status", "reason", "charge", "auto-renew", "next product",
             "next charge", "price increase", "because of",
         ])
-        for row in rows {
+        for row in states {
             table.add([
-                row.validFrom.clock, row.validTo?.clock ?? "until further notice",
-                row.status.description, row.expirationReason?.rawValue ?? "", row.charge.rawValue,
+                row.validFrom.clock, row.validTo?.clock ?? "until further notice", row.status,
+                row.expirationReason ?? "", row.charge,
                 row.isAutoRenewOn.map { $0 ? "on" : "off" } ?? "unknown",
-                row.autoRenewProductId ?? "",
-                row.terms?.summary ?? "", row.priceConsent?.rawValue ?? "",
-                row.positions.marks(lanes: lanes),
+                row.autoRenewProductId ?? "", row.nextCharge, row.priceConsent ?? "",
+                row.positions.text,
             ])
         }
-        let none = noState?.words ?? "nothing is known of that time"
-        Terminal.print(rows.isEmpty ? none : table.text)
+        return [title, table.text]
+    }
+
+    private var whyNone: String {
+        if let oneTimePurchase { return oneTimePurchase.sentence(without: "renewal state") }
+        guard let noState else { return "nothing is known of that time" }
+        let reason = NoAccessReason(rawValue: noState.reason)?.words ?? noState.reason
+        return noState.since.map { "\(reason) since \($0.clock), and nothing was said after it" }
+            ?? reason
     }
 }
 
-extension RenewalTerms {
+extension StateDocument.State {
     /// The next charge in a few words.
-    fileprivate var summary: String {
+    fileprivate var nextCharge: String {
         var words: [String] = []
-        if let priceMilliunits { words.append(Amount.text(priceMilliunits, currency)) }
-        if let offer {
-            let name = offer.identifier ?? offer.type.map { "of type \($0)" } ?? ""
+        if let renewalPrice { words.append(Amount.text(renewalPrice, currency)) }
+        if let offer = renewalOffer {
+            let name = offer.offerIdentifier ?? offer.offerType.map { "of type \($0)" } ?? ""
             words.append("offer \(name)")
-            words += [offer.discountType, offer.period].compactMap { $0 }
+            words += [offer.offerDiscountType, offer.offerPeriod].compactMap { $0 }
         }
-        if let billingPlanType { words.append(billingPlanType) }
-        if let commitment, let date = commitment.renewalDate {
-            let isOff = commitment.isAutoRenewOn == false
+        if let renewalBillingPlanType { words.append(renewalBillingPlanType) }
+        if let commitment, let date = commitment.commitmentRenewalDate {
+            let isOff = commitment.isCommitmentAutoRenewOn == false
             words.append("commitment \(isOff ? "ends" : "renews") \(date.clock)")
         }
         return words.joined(separator: " · ")

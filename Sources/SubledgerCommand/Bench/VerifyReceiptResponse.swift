@@ -1,6 +1,7 @@
 import AppStore
 import Events
 import Foundation
+import Subledger
 
 /// A synthetic answer of Apple's verifyReceipt, to be decoded by us and by `JSONDecoder`.
 ///

@@ -32,8 +32,11 @@ struct StatementOptions: ParsableArguments {
     @Argument(help: "Apple's originalTransactionId.")
     var originalTransactionId: String
 
-    @Option(help: "Production, Sandbox, Xcode …; needed where the id is known in several.")
-    var environment: String?
+    @Option(
+        help: "Production, Sandbox, Xcode …; needed where the id is known in several.",
+        transform: SubjectOptions.environment
+    )
+    var environment: Environment?
 
     @Option(help: "Why; kept with the statement.")
     var reason = ""
@@ -69,14 +72,19 @@ struct StatementOptions: ParsableArguments {
         isTransfer: Bool = false,
         in database: DatabaseOptions
     ) async throws -> StatementDocument {
-        let ledger = try await Ledger.open(
-            try await database.settings(),
-            options: try DatabaseOptions.logOptions()
-        )
-        let stream = try await StreamOptions.stream(
-            originalTransactionId,
-            in: environment,
-            of: ledger.log
+        let ledger = try await database.openLedger()
+        let document = try await state(isLink: isLink, isTransfer: isTransfer, in: ledger)
+        await ledger.close()
+        return document
+    }
+
+    private func state(
+        isLink: Bool,
+        isTransfer: Bool,
+        in ledger: Ledger
+    ) async throws -> StatementDocument {
+        let stream = try await ledger.stream(
+            of: SubjectID(originalTransactionId, in: environment, alone: true)
         )
         let now = Instant.systemClock()
         let link = CustomerLink(
@@ -86,19 +94,19 @@ struct StatementOptions: ParsableArguments {
             reason: reason,
             statedAt: at ?? now
         )
-        let outcome = try await ledger.state(
+        let outcome = try await ledger.add(
             link,
             unlinking: isLink ? nil : customer,
             isTransfer: isTransfer,
             receivedAt: now
         )
-        await ledger.log.close()
-        return try StatementDocument(
-            link,
-            customer: customer,
-            outcome,
-            lanes: ledger.log.identity.lanes
-        )
+        let lanes = ledger.log.identity.lanes
+        guard let document = StatementDocument(link, customer: customer, outcome, lanes: lanes)
+        else {
+            throw outcome.refusal(of: link, customer, lanes)
+                ?? Failure(Exit.internalError, "the statement was neither taken nor refused")
+        }
+        return document
     }
 }
 
@@ -148,84 +156,50 @@ struct UnlinkCustomerCommand: AsyncParsableCommand {
     }
 }
 
-/// The JSON of `customers link` and `customers unlink`.
-struct StatementDocument: Encodable {
-    let originalTransactionId: String
-    let environment: String
-    let customer: String
-    let statement: String
-    let statedAt: Int64
-    let outcome: String
-    let positions: [PositionValue]
-    private let positionTexts: [String]
-
-    enum CodingKeys: CodingKey {
-        case originalTransactionId, environment, customer, statement, statedAt, outcome, positions
-    }
-
-    /// The document of a statement; an error with its exit code where it was refused.
-    init(
-        _ link: CustomerLink,
-        customer: String,
-        _ result: LinkOutcome,
-        lanes: LaneCount
-    ) throws {
-        originalTransactionId = link.stream.originalTransactionId
-        environment = link.stream.environment.word
-        self.customer = customer
-        statement = link.customer == nil ? "unlink" : "link"
-        statedAt = link.statedAt.milliseconds
-        switch result {
-        case .appended(let positions):
-            outcome = "appended"
-            self.positions = positions.map { PositionValue($0, lanes: lanes) }
-            positionTexts = positions.map { $0.mark(lanes: lanes) }
-        case .duplicate(let position):
-            outcome = "duplicate"
-            positions = [PositionValue(position, lanes: lanes)]
-            positionTexts = [position.mark(lanes: lanes)]
+extension LinkOutcome {
+    /// Why a statement was refused; nil where it was taken.
+    fileprivate func refusal(
+        of link: CustomerLink,
+        _ customer: String,
+        _ lanes: LaneCount
+    ) -> Failure? {
+        let id = link.stream.originalTransactionId
+        switch self {
+        case .appended, .duplicate: return nil
         case .erased(let position):
-            throw Failure(
+            return Failure(
                 Exit.badInput,
-                "event \(position.mark(lanes: lanes)) erased what was stated of "
-                    + "\(link.stream.originalTransactionId) before it; nothing was appended. State the "
-                    + "link as of a later --at"
+                "event \(position.mark(lanes: lanes)) erased what was stated of \(id) before it; "
+                    + "nothing was appended. State the link as of a later --at"
             )
         case .unknownStream:
-            throw Failure(
+            return Failure(
                 Exit.notFound,
-                "\(link.stream.originalTransactionId) has no event of Apple's in "
-                    + "\(link.stream.environment); ingest its payloads first"
+                "\(id) has no event of Apple's in \(link.stream.environment); ingest its payloads "
+                    + "first"
             )
         case .notLinked:
-            throw Failure(
+            return Failure(
                 Exit.notFound,
-                "no link gives \(link.stream.originalTransactionId) to \(customer) at "
-                    + "\(link.statedAt); see `subledger customers show "
-                    + "\(link.stream.originalTransactionId)`"
+                "no link gives \(id) to \(customer) at \(link.statedAt); see `subledger customers "
+                    + "show \(id)`"
             )
         case .held(let hold):
-            throw StatementDocument.refusal(link, hold, lanes)
+            let fact =
+                "\(id) belongs to customer \(hold.customer) since \(hold.since) (event "
+                + "\(hold.position.mark(lanes: lanes))); nothing was appended. "
+            return Failure(
+                Exit.badInput,
+                hold.since < link.statedAt
+                    ? fact + "If it is to change hands, say --transfer, which ends that link first"
+                    : fact + "That is not before \(link.statedAt): say it as of a later --at"
+            )
         }
     }
+}
 
-    private static func refusal(
-        _ link: CustomerLink,
-        _ hold: LinkOutcome.Hold,
-        _ lanes: LaneCount
-    ) -> Failure {
-        let fact =
-            "\(link.stream.originalTransactionId) belongs to customer \(hold.customer) since "
-            + "\(hold.since) (event \(hold.position.mark(lanes: lanes))); nothing was appended. "
-        return Failure(
-            Exit.badInput,
-            hold.since < link.statedAt
-                ? fact + "If it is to change hands, say --transfer, which ends that link first"
-                : fact + "That is not before \(link.statedAt): say it as of a later --at"
-        )
-    }
-
-    func print(isJSON: Bool) throws {
+extension StatementDocument {
+    fileprivate func print(isJSON: Bool) throws {
         if isJSON {
             try Terminal.print(json: self)
             return
@@ -234,8 +208,7 @@ struct StatementDocument: Encodable {
         let state = outcome == "duplicate" ? "known already" : "appended"
         Terminal.print(
             "\(originalTransactionId) · \(environment) · \(what) \(customer) as of "
-                + "\(Instant(milliseconds: statedAt).clock) UTC: \(state), "
-                + positionTexts.joined(separator: " ")
+                + "\(statedAt.clock) UTC: \(state), \(positions.text)"
         )
     }
 }

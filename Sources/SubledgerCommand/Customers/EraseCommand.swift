@@ -71,18 +71,17 @@ struct ErasureOptions: ParsableArguments {
                 withSiblings: withSiblings
             )
         await ledger.log.close()
+        let document = ErasureDocument(
+            erased,
+            leaving: exceptions,
+            isDone: !dryRun,
+            lanes: lanes
+        )
         if output.json {
-            try Terminal.print(
-                json: ErasureDocument(erased, leaving: exceptions, isDone: !dryRun, lanes: lanes)
-            )
+            try Terminal.print(json: document)
         } else {
-            ErasureDocument.printTable(
-                erased,
-                targets: Set(targets.map(\.stream)),
-                isDone: !dryRun,
-                lanes: lanes
-            )
-            for exception in exceptions { Terminal.print(exception.words) }
+            document.print(targets: Set(targets.map(\.stream)))
+            for exception in document.left { Terminal.print(exception.reason) }
         }
     }
 }
@@ -115,10 +114,7 @@ struct EraseCustomerCommand: AsyncParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func run() async throws {
-        let ledger = try await Ledger.open(
-            try await database.settings(),
-            options: try DatabaseOptions.logOptions()
-        )
+        let ledger = try await database.openLedger()
         let targets = try await ledger.erasureTargets(ofCustomer: name)
         guard !targets.isEmpty else {
             throw Failure(
@@ -147,22 +143,20 @@ struct EraseSubscriptionCommand: AsyncParsableCommand {
     @Argument(help: "Apple's originalTransactionId.")
     var originalTransactionId: String
 
-    @Option(help: "Production, Sandbox, Xcode …; required if the id occurs in several.")
-    var environment: String?
+    @Option(
+        help: "Production, Sandbox, Xcode …; required if the id occurs in several.",
+        transform: SubjectOptions.environment
+    )
+    var environment: Environment?
 
     @OptionGroup var erasure: ErasureOptions
     @OptionGroup var database: DatabaseOptions
     @OptionGroup var output: OutputOptions
 
     func run() async throws {
-        let ledger = try await Ledger.open(
-            try await database.settings(),
-            options: try DatabaseOptions.logOptions()
-        )
-        let stream = try await StreamOptions.stream(
-            originalTransactionId,
-            in: environment,
-            of: ledger.log
+        let ledger = try await database.openLedger()
+        let stream = try await ledger.stream(
+            of: SubjectID(originalTransactionId, in: environment, alone: true)
         )
         try await erasure.run(
             [ErasureTarget(stream: stream, scope: .subscription)],
@@ -172,65 +166,9 @@ struct EraseSubscriptionCommand: AsyncParsableCommand {
     }
 }
 
-/// The JSON of `erase`.
-private struct ErasureDocument: Encodable {
-    let erased: Bool
-    let erasures: [Line]
-    /// What counts as the customer's and stays.
-    let left: [Left]
-
-    struct Left: Encodable {
-        let originalTransactionId: String
-        let environment: String
-        let reason: String
-    }
-
-    struct Line: Encodable {
-        let position: PositionValue?
-        let originalTransactionId: String
-        let environment: String
-        let scope: String
-        let lane: Int
-        let events: String
-        let confirmations: String
-        let evidence: String
-    }
-
-    init(
-        _ erasures: [StreamErasure],
-        leaving exceptions: [ErasureException],
-        isDone: Bool,
-        lanes: LaneCount
-    ) {
-        erased = isDone
-        left = exceptions.map { exception in
-            Left(
-                originalTransactionId: exception.stream.originalTransactionId,
-                environment: exception.stream.environment.word,
-                reason: exception.words
-            )
-        }
-        self.erasures = erasures.map { done in
-            Line(
-                position: done.position.map { PositionValue($0, lanes: lanes) },
-                originalTransactionId: done.stream.originalTransactionId,
-                environment: done.stream.environment.word,
-                scope: done.erasure.scope.rawValue,
-                lane: done.lane,
-                events: done.erasure.events.description,
-                confirmations: done.erasure.confirmations.description,
-                evidence: done.erasure.evidence.description
-            )
-        }
-    }
-
-    /// The same for people.
-    static func printTable(
-        _ erasures: [StreamErasure],
-        targets: Set<StreamID>,
-        isDone: Bool,
-        lanes: LaneCount
-    ) {
+extension ErasureDocument {
+    /// The answer for people.
+    fileprivate func print(targets: Set<StreamID>) {
         guard !erasures.isEmpty else {
             Terminal.print("nothing is left to erase")
             return
@@ -238,17 +176,22 @@ private struct ErasureDocument: Encodable {
         var table = TextTable([
             "subscription", "environment", "takes", "events", "payloads", "event",
         ])
-        for done in erasures {
+        for line in erasures {
             table.add([
-                done.stream.originalTransactionId, done.stream.environment.word,
-                done.erasure.scope.rawValue, "\(done.erasure.events.count)",
-                "\(done.erasure.evidence.count)",
-                done.position?.text(lanes: lanes) ?? "–",
+                line.originalTransactionId, line.environment.word, line.scope,
+                "\(line.eventCount)", "\(line.evidenceCount)",
+                line.position.map { "\($0)" } ?? "–",
             ])
         }
         Terminal.print(table.text)
-        let siblings = Set(erasures.map(\.stream)).subtracting(targets).count
-        if !isDone {
+        let streams = erasures.map {
+            StreamID(
+                environment: $0.environment,
+                originalTransactionId: $0.originalTransactionId
+            )
+        }
+        let siblings = Set(streams).subtracting(targets).count
+        if !erased {
             Terminal.print(
                 siblings == 0
                     ? "dry run: nothing was changed"
@@ -263,22 +206,5 @@ private struct ErasureDocument: Encodable {
                 + "remove them now, run as a member of ledger_owner: VACUUM FULL ledger.event, "
                 + "ledger.confirmation, ledger.evidence (appends and reads wait while it runs)"
         )
-    }
-}
-
-extension ErasureException {
-    /// For people.
-    fileprivate var words: String {
-        let why =
-            switch reason {
-            case .otherTokens(let tokens):
-                "it has another app account token (\(tokens.joined(separator: ", ")))"
-            case .sharedWith(let tokens):
-                "it has no token and counts as much for token \(tokens.joined(separator: ", "))"
-            case .severalCustomers(let customers):
-                "it is joined to several customers (\(customers.joined(separator: ", ")))"
-            }
-        return "not erased: \(stream.originalTransactionId) (\(stream.environment)): \(why). To "
-            + "erase it too, link it to the customer first, or erase it as a subscription"
     }
 }

@@ -32,47 +32,27 @@ struct ListCustomersCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let log = try await database.openLog()
-        let customers = try await log.customers(after: after, limit: limit)
-        await log.close()
+        let ledger = try await database.openLedger()
+        let answer = try await ledger.linkedCustomers(after: after, limit: limit)
+        await ledger.close()
         if output.json {
-            try Terminal.print(json: Document(customers: customers.map(Line.init)))
+            try Terminal.print(json: answer)
             return
         }
-        guard !customers.isEmpty else {
+        guard let last = answer.customers.last else {
             Terminal.print("no link names a customer")
             return
         }
         var table = TextTable(["customer", "streams", "first linked", "last linked"])
-        for line in customers {
+        for line in answer.customers {
             table.add([
-                line.customerId, "\(line.streams)", line.firstRecordedAt.clock,
+                line.customer, "\(line.streams)", line.firstRecordedAt.clock,
                 line.lastRecordedAt.clock,
             ])
         }
         Terminal.print(table.text)
-        if customers.count == limit {
-            Terminal.write(
-                "there may be more; go on with --after \(customers[limit - 1].customerId)"
-            )
-        }
-    }
-
-    private struct Document: Encodable {
-        let customers: [Line]
-    }
-
-    private struct Line: Encodable {
-        let customer: String
-        let streams: Int64
-        let firstRecordedAt: Int64
-        let lastRecordedAt: Int64
-
-        init(_ line: EventLog.LinkedCustomer) {
-            customer = line.customerId
-            streams = line.streams
-            firstRecordedAt = line.firstRecordedAt.milliseconds
-            lastRecordedAt = line.lastRecordedAt.milliseconds
+        if answer.customers.count == limit {
+            Terminal.write("there may be more; go on with --after \(last.customer)")
         }
     }
 }

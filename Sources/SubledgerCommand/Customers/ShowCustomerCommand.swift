@@ -1,7 +1,5 @@
 import ArgumentParser
-import EventLog
 import Events
-import Foundation
 import Projections
 import Subledger
 
@@ -18,63 +16,79 @@ struct ShowCustomerCommand: AsyncParsableCommand {
             """
     )
 
-    @Argument(help: "A customer, an app account token, an appTransactionId or a transaction id.")
-    var id: String
-
-    @Option(help: "Production, Sandbox, Xcode …; needed where the id is known in several.")
-    var environment: String?
+    @OptionGroup var question: SubjectOptions
 
     @Option(help: "Also say what was theirs at this instant.", transform: Clock.instant)
     var at: Instant?
 
-    @Option(
-        help: Clock.knownAtHelp,
-        transform: Clock.knownAt
-    )
-    var knownAt: KnownAt = .latest
-
+    @OptionGroup var knowledge: KnowledgeOptions
     @OptionGroup var database: DatabaseOptions
     @OptionGroup var output: OutputOptions
 
-    func validate() throws {
-        guard !id.isEmpty else { throw ValidationError("the id is empty") }
-    }
-
     func run() async throws {
-        let ledger = try await Ledger.open(try await database.settings())
-        let customer = try await find(in: ledger)
-        await ledger.log.close()
-        let document = CustomerDocument(customer, at: at, lanes: ledger.log.identity.lanes)
+        let ledger = try await database.openLedger()
+        let customer = try await ledger.found(question.subject, knownAt: knowledge.knownAt)
+        await ledger.close()
+        let answer = CustomerDocument(customer, at: at, lanes: ledger.log.identity.lanes)
         if output.json {
-            try Terminal.print(json: document)
+            try Terminal.print(json: answer)
         } else {
-            CustomerDocument.printTables(customer, at: at, lanes: ledger.log.identity.lanes)
+            answer.text(customer, at: at).forEach(Terminal.print)
         }
     }
+}
 
-    private func find(in ledger: Ledger) async throws -> Customer {
-        try await Clock.check(knownAt, in: ledger.log)
-        let found = try await ledger.environments(ofCustomer: id)
-        let chosen = environment.map(Environment.init)
-        let matching = chosen.map { wanted in found.filter { $0 == wanted } } ?? found.preferred
-        guard let first = matching.first else {
-            let known = found.map(\.word).joined(separator: ", ")
-            throw Failure(
-                Exit.notFound,
-                found.isEmpty
-                    ? "no subscription has \(id) as its customer, app account token, "
-                        + "appTransactionId or transaction; `subledger customers list` and `subledger streams` list "
-                        + "those that are known"
-                    : "\(id) is not known in \(chosen?.word ?? ""), but in \(known)"
-            )
+extension CustomerDocument {
+    /// The answer for people.
+    ///
+    /// - Parameters:
+    ///   - customer: Of whom it is, for the times in which bonds hold.
+    ///   - instant: The instant asked about.
+    /// - Returns: The lines.
+    fileprivate func text(_ customer: Customer, at instant: Instant?) -> [String] {
+        let own = Owner.appAccountToken(id)
+        let names =
+            (self.customer.map { ["customer \($0)"] } ?? [])
+            + appAccountTokens.filter { .appAccountToken($0) != own }
+        var lines = [([id, "\(environment)"] + names + ["UTC"]).joined(separator: " · ")]
+        lines += streams.flatMap(\.text)
+        let grounds = AnswerGrounds(customer, customer.streams).timedLines
+        if !grounds.isEmpty { lines.append("\n" + grounds.joined(separator: "\n")) }
+        if !related.isEmpty {
+            lines.append("\nof others now, once theirs or claimed by them in vain:")
         }
-        guard matching.count == 1 else {
-            let known = matching.map(\.word).joined(separator: ", ")
-            throw Failure(
-                .validationFailure,
-                "\(id) is known in \(known): say which with --environment"
-            )
+        lines += related.flatMap(\.text)
+        let others = AnswerGrounds(customer, customer.related).timedLines
+        if !others.isEmpty { lines.append("\n" + others.joined(separator: "\n")) }
+        lines += ambiguous.map { "\n" + $0.line }
+        guard let instant, let ownedAt else { return lines }
+        let owned = ownedAt.isEmpty ? "none" : ownedAt.joined(separator: ", ")
+        return lines + ["\ntheirs at \(instant.clock): \(owned)"]
+    }
+}
+
+extension CustomerDocument.Stream {
+    fileprivate var text: [String] {
+        var table = TextTable(["from", "to", "whose", "because of"])
+        for interval in owners {
+            let owner =
+                interval.customer.map { "customer \($0)" }
+                ?? interval.appAccountToken.map { "token \($0)" } ?? "no link, no token"
+            table.add([
+                interval.from?.clock ?? "always", interval.to?.clock ?? "–", owner,
+                interval.position.map { "#\($0)" } ?? "",
+            ])
         }
-        return try await ledger.customer(id, in: first, knownAt: knownAt)
+        var lines = [
+            "\n\(originalTransactionId)  \(productIds.joined(separator: ", "))", table.text,
+        ]
+        lines += links.filter(\.isContested).map { claim in
+            " CONTESTED: \(claim.customer ?? "") since \(claim.from.clock), held by "
+                + "\(claim.contests ?? "") (#\(claim.position))"
+        }
+        if tokens.count > 1 {
+            lines.append(" its app account token changed \(tokens.count - 1) times")
+        }
+        return lines
     }
 }

@@ -3,6 +3,7 @@ import ArgumentParser
 import EventLog
 import Events
 import Foundation
+import Subledger
 
 struct RejectionsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

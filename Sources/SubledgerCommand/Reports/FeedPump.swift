@@ -1,6 +1,7 @@
 import EventLog
 import Events
 import Foundation
+import Subledger
 
 /// Moves events from the log to stdout, a page at a time: what is not taken is not read.
 struct FeedPump {

@@ -1,7 +1,6 @@
 import ArgumentParser
-import EventLog
-import Events
 import Projections
+import Subledger
 
 struct WrongAnswersReport: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -53,97 +52,42 @@ struct WrongAnswersReport: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let log = try await database.openLog()
-        let found = try await tally(log)
-        let lanes = log.identity.lanes
-        await log.close()
-        if output.json {
-            try Terminal.print(json: document(found.state, found.unreadable, lanes))
-        } else {
-            print(found.state)
-        }
-        found.unreadable.tell("report wrong-answers", lanes: lanes)
-        try found.unreadable.check()
+        let ledger = try await database.openLedger()
+        let answer = try await ledger.wrongAnswers(limit: limit, without: Set(without))
+        await ledger.close()
+        if output.json { try Terminal.print(json: answer) } else { answer.printTables() }
+        UnreadableStreams.tell(answer.unreadable, answer.unreadableStreams, "report wrong-answers")
+        guard answer.unreadableStreams == 0 else { throw Exit.mismatch }
     }
+}
 
-    private func tally(_ log: EventLog) async throws -> Readable<WrongAnswerTally> {
-        var tally = Readable(WrongAnswerTally(limit: limit, without: Set(without)))
-        for (lane, head) in try await log.heads().sorted(by: { $0.key < $1.key }) {
-            tally = try await log.foldRecordedStreams(lane: lane, upTo: head, into: tally) {
-                tally,
-                history in
-                if tally.unreadable.take(history.stream, history.unreadable) { return }
-                tally.state.add(history)
-            }
-        }
-        return tally
-    }
-
-    private func document(
-        _ tally: WrongAnswerTally,
-        _ unreadable: UnreadableStreams,
-        _ lanes: LaneCount
-    ) -> JSONTree {
-        .object([
-            "unreadableStreams": .number(Int64(unreadable.count)),
-            "unreadable": unreadable.document(lanes: lanes),
-            "streams": .number(Int64(tally.streams)),
-            "streamsWithAny": .number(Int64(tally.streamsWithAny)),
-            "wronglyDeniedSeconds": .number(tally.seconds(.wronglyDenied)),
-            "wronglyGrantedSeconds": .number(tally.seconds(.wronglyGranted)),
-            "causes": .array(
-                tally.totals.map { total in
-                    .object([
-                        "kind": .text(total.kind.rawValue), "cause": .text(total.cause.rawValue),
-                        "seconds": .number(total.seconds),
-                    ])
-                }
-            ),
-            "worst": .array(tally.worst.map(line)),
-        ])
-    }
-
-    private func line(_ line: WrongAnswerTally.Line) -> JSONTree {
-        .object([
-            "originalTransactionId": .text(line.stream.originalTransactionId),
-            "environment": .text(line.stream.environment.word),
-            "wronglyDeniedSeconds": .number(line.answers.seconds(.wronglyDenied)),
-            "wronglyGrantedSeconds": .number(line.answers.seconds(.wronglyGranted)),
-            "stretches": .array(
-                line.answers.stretches.map { stretch in
-                    .object([
-                        "kind": .text(stretch.kind.rawValue),
-                        "cause": .text(stretch.cause.rawValue),
-                        "from": .number(stretch.from.milliseconds),
-                        "to": .number(stretch.to.milliseconds),
-                        "seconds": .number(stretch.seconds),
-                    ])
-                }
-            ),
-        ])
-    }
-
-    private func print(_ tally: WrongAnswerTally) {
+extension WrongAnswersDocument {
+    /// The answer for people.
+    fileprivate func printTables() {
         Terminal.print(
-            "\(tally.streamsWithAny) of \(tally.streams) subscriptions were answered wrongly at "
-                + "some time: denied for \(Duration.words(tally.seconds(.wronglyDenied))), granted "
-                + "for \(Duration.words(tally.seconds(.wronglyGranted)))"
+            "\(streamsWithAny) of \(streams) subscriptions were answered wrongly at some time: "
+                + "denied for \(Duration.words(wronglyDeniedSeconds)), granted for "
+                + Duration.words(wronglyGrantedSeconds)
         )
-        guard !tally.worst.isEmpty else { return }
-        var causes = TextTable(["kind", "cause", "time"])
-        for total in tally.totals {
-            causes.add([total.kind.rawValue, total.cause.words, Duration.words(total.seconds)])
+        guard !worst.isEmpty else { return }
+        var totals = TextTable(["kind", "cause", "time"])
+        for total in causes {
+            totals.add([total.kind, words(of: total.cause), Duration.words(total.seconds)])
         }
         var table = TextTable(["subscription", "environment", "denied", "granted", "longest"])
-        for line in tally.worst {
-            let longest = line.answers.stretches.max { $0.seconds < $1.seconds }
+        for line in worst {
+            let longest = line.stretches.max { $0.seconds < $1.seconds }
             table.add([
-                line.stream.originalTransactionId, line.stream.environment.word,
-                Duration.words(line.answers.seconds(.wronglyDenied)),
-                Duration.words(line.answers.seconds(.wronglyGranted)),
-                longest.map { "\($0.from.clock) → \($0.to.clock), \($0.cause.words)" } ?? "",
+                line.originalTransactionId, line.environment.word,
+                Duration.words(line.wronglyDeniedSeconds),
+                Duration.words(line.wronglyGrantedSeconds),
+                longest.map { "\($0.from.clock) → \($0.to.clock), \(words(of: $0.cause))" } ?? "",
             ])
         }
-        Terminal.print(causes.text + "\n\n" + table.text)
+        Terminal.print(totals.text + "\n\n" + table.text)
+    }
+
+    private func words(of cause: String) -> String {
+        WrongAnswers.Cause(rawValue: cause)?.words ?? cause
     }
 }

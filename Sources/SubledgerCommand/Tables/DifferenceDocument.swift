@@ -2,6 +2,7 @@ import EventLog
 import Events
 import Projections
 import Projector
+import Subledger
 
 /// The JSON of `tables diff`.
 struct DifferenceDocument: Encodable {
@@ -246,7 +247,8 @@ extension ExplainedSample {
             "changesOmitted": .number(Int64(difference.changesOmitted)),
             "explain": .object([
                 "about": .text(matter.word),
-                "old": oldExplanation(tables, lanes), "new": new?.document ?? .null,
+                "old": oldExplanation(tables, lanes),
+                "new": new.map { .explanation(ExplanationDocument($0)) } ?? .null,
                 "newRow": matter.row.map { newExplanation($0, tables, lanes) } ?? .null,
             ]),
         ])
@@ -308,7 +310,7 @@ extension ExplainedSample {
 
     private func oldExplanation(_ tables: [ComparedTable], _ lanes: LaneCount) -> JSONTree {
         .object([
-            "at": JSONTree(iso: instant),
+            "at": .number(instant.milliseconds),
             "access": oldAccess.map(JSONTree.flag) ?? .null,
             "row": oldRow.flatMap { change in
                 change.old.map { row(change, $0, tables[change.table], lanes) }
@@ -334,8 +336,8 @@ extension ExplainedSample {
             events.map { event in
                 .object([
                     "position": JSONTree(event.position, lanes: lanes),
-                    "effective": JSONTree(iso: event.fact.effective),
-                    "recordedAt": JSONTree(iso: event.recordedAt),
+                    "effective": .number(event.fact.effective.milliseconds),
+                    "recordedAt": .number(event.recordedAt.milliseconds),
                     "kind": .text(event.fact.kind.rawValue),
                     "what": .text(event.fact.summary),
                     "source": JSONTree(evidence[event.position]?.source),

@@ -2,6 +2,7 @@ import EventLog
 import Events
 import Projections
 import Projector
+import Subledger
 
 /// A difference as one HTML file without any reference to another: to read, to print, to file.
 struct DifferencePage {

@@ -1,5 +1,6 @@
 import Events
 import Projections
+import Subledger
 
 /// One sample as a picture: the access of both sides over one axis, and below them what was gained
 /// and lost.

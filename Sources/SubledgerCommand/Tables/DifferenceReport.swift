@@ -151,25 +151,14 @@ struct ExplainedSample {
         oldCauses = history.events(oldRow?.old?.positions)
         newCauses = history.events(matter.row?.new?.positions)
         evidence = try await log.eventSummaries(of: history.latest)
-        let asked = AskedCustomer(
-            id: id,
-            environment: sample.stream.environment,
-            lanes: lanes,
-            erasures: ErasureMarks([history].flatMap(\.events)),
-            grounds: .none,
-            tenures: [:],
-            histories: [history]
-        )
         silence = ExplainedSample.silence(on: readable == nil ? nil : history)
         new =
             silence == nil
-            ? try await ExplanationAnswer(
-                about: asked,
-                product: nil,
+            ? try await ledger.explanation(
+                of: AskedCustomer(history, lanes: lanes),
                 at: instant,
                 knownAt: knownAt,
-                under: policy,
-                in: ledger
+                under: policy
             ) : nil
         // Where the tables that tell access do not differ, both sides say what the fold says.
         let spans =

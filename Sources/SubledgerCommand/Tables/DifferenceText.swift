@@ -1,5 +1,6 @@
 import Events
 import Projections
+import Subledger
 
 /// A difference for people, at a terminal.
 struct DifferenceText {

@@ -1,5 +1,6 @@
 import Events
 import Projections
+import Subledger
 
 /// A value of a table's column for people and for JSON.
 struct ColumnWording {

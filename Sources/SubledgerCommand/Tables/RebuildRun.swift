@@ -19,7 +19,9 @@ struct RebuildRun {
     func rebuild() async throws -> ExitCode {
         let rebuilt: [Projector.Rebuilt]
         if let schema = work.schema {
-            if let to = work.to { try await Clock.check(to, "--to", in: log) }
+            if case .offsets(let offsets) = work.to {
+                try await PositionVector(offsets).check("--to", in: log)
+            }
             rebuilt = try await projector.build(
                 chosen,
                 into: schema,

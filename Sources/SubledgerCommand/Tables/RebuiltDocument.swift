@@ -1,5 +1,6 @@
 import Events
 import Projector
+import Subledger
 
 /// The JSON of a table that `rebuild` made.
 struct RebuiltDocument: Encodable {

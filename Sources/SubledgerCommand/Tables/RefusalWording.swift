@@ -1,6 +1,7 @@
 import Events
 import Projections
 import Projector
+import Subledger
 
 /// What a comparison says of refused subscriptions, for people.
 enum RefusalWording {

@@ -1,5 +1,6 @@
 import Events
 import Projections
+import Subledger
 
 extension ExplainedSample {
     /// What the two sides of a sample are asked about: the same thing on both.

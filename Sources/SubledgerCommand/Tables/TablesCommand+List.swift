@@ -3,6 +3,7 @@ import EventLog
 import Events
 import Projections
 import Projector
+import Subledger
 
 extension TablesCommand {
     struct List: AsyncParsableCommand {

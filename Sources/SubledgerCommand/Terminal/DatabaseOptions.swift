@@ -17,17 +17,6 @@ struct DatabaseOptions: ParsableArguments {
     )
     var databaseUrl: String?
 
-    /// libpq's own variables; any of them set means that libpq decides where the server is.
-    private static let libpqVariables = [
-        "PGHOST", "PGHOSTADDR", "PGPORT", "PGDATABASE", "PGUSER", "PGSERVICE", "PGSERVICEFILE",
-    ]
-
-    /// The private server of this folder.
-    static var embedded: EmbeddedServer {
-        let home = ProcessInfo.processInfo.environment["SUBLEDGER_HOME"] ?? ".subledger"
-        return EmbeddedServer(home: URL(fileURLWithPath: home).path)
-    }
-
     /// Refuses an empty value: it comes from a variable that was not set, and means no database.
     func validate() throws {
         guard databaseUrl?.isEmpty != true else {
@@ -37,17 +26,11 @@ struct DatabaseOptions: ParsableArguments {
         }
     }
 
+    /// Where the database is.
+    var location: Ledger.Database { databaseUrl.map(Ledger.Database.url) ?? .environment }
+
     /// The settings to connect with; starts the private server where nothing else is configured.
-    func settings() async throws -> ConnectionSettings {
-        let environment = ProcessInfo.processInfo.environment
-        if let url = databaseUrl ?? environment["DATABASE_URL"], !url.isEmpty {
-            return ConnectionSettings(url, applicationName: "subledger")
-        }
-        if DatabaseOptions.libpqVariables.contains(where: { environment[$0] != nil }) {
-            return ConnectionSettings("", applicationName: "subledger")
-        }
-        return try await DatabaseOptions.embedded.start()
-    }
+    func settings() async throws -> ConnectionSettings { try await location.settings() }
 
     /// How the log is opened, as the environment configures it.
     static func logOptions() throws -> EventLog.Options {
@@ -75,8 +58,13 @@ struct DatabaseOptions: ParsableArguments {
     private static let clockSkewVariable = "SUBLEDGER_CLOCK_SKEW_SECONDS_MAX"
     private static let appendVariable = "SUBLEDGER_APPEND_SECONDS_MAX"
 
-    /// A healthy commit may take a second on a busy disk; nobody waits longer than a day.
+    /// From one second, which a healthy commit may take on a busy disk, to one day.
     private static let appendSeconds = 1.0...86_400
+
+    /// The ledger of the database.
+    func openLedger(policy: VerificationPolicy = VerificationPolicy()) async throws -> Ledger {
+        try await Ledger.open(location, policy: policy, options: try DatabaseOptions.logOptions())
+    }
 
     /// The log of the database.
     func openLog(_ options: EventLog.Options? = nil) async throws -> EventLog {

@@ -1,4 +1,5 @@
 import Events
+import Subledger
 
 /// A JSON document put together by hand, for documents with members that are null or of several
 /// types.
@@ -8,6 +9,7 @@ enum JSONTree: Encodable {
     case text(String)
     case number(Int64)
     case flag(Bool)
+    case explanation(ExplanationDocument)
     case null
 
     /// A text, or null.
@@ -15,9 +17,6 @@ enum JSONTree: Encodable {
 
     /// A number, or null.
     init(_ number: Int64?) { self = number.map(JSONTree.number) ?? .null }
-
-    /// An instant in RFC 3339, or null.
-    init(iso instant: Instant?) { self = instant.map { .text($0.description) } ?? .null }
 
     /// A position: a number where there is one lane, else `"lane:offset"`.
     init(_ position: Position, lanes: LaneCount) {
@@ -44,6 +43,7 @@ enum JSONTree: Encodable {
         case .text(let text): try container.encode(text)
         case .number(let number): try container.encode(number)
         case .flag(let flag): try container.encode(flag)
+        case .explanation(let document): try container.encode(document)
         case .null: try container.encodeNil()
         }
     }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Postgres
+import Subledger
 
 struct DatabaseCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -14,7 +15,7 @@ struct DatabaseCommand: AsyncParsableCommand {
         )
 
         func run() async throws {
-            let settings = try await DatabaseOptions.embedded.start()
+            let settings = try await Ledger.Database.embeddedServer.start()
             Terminal.print(settings.connectionString)
         }
     }
@@ -25,7 +26,7 @@ struct DatabaseCommand: AsyncParsableCommand {
         )
 
         func run() async throws {
-            switch try await DatabaseOptions.embedded.status() {
+            switch try await Ledger.Database.embeddedServer.status() {
             case .running(let processId):
                 Terminal.print("running  process \(processId)")
             case .stopped:
@@ -44,7 +45,7 @@ struct DatabaseCommand: AsyncParsableCommand {
         )
 
         func run() async throws {
-            try await DatabaseOptions.embedded.stop()
+            try await Ledger.Database.embeddedServer.stop()
             Terminal.print("stopped")
         }
     }

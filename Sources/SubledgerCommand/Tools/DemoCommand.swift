@@ -118,36 +118,19 @@ struct DemoCommand: AsyncParsableCommand {
                 .min { $0.events.count < $1.events.count }
             guard let life else { continue }
             shown.insert(life.originalTransactionId)
-            let stream = StreamID(
-                environment: life.store.environment,
-                originalTransactionId: life.originalTransactionId
+            let subject = SubjectID(
+                life.originalTransactionId,
+                in: life.store.environment,
+                alone: true
             )
-            let history = try await ledger.log.recordedHistory(of: stream)
-            let periods = ActivePeriods(Timeline(history.latest))
             Terminal.print("\n── \(story)")
-            PeriodsDocument.printTable(
-                stream,
-                periods.rows,
-                periods.active,
-                at: .systemClock(),
-                instead: nil,
-                lanes: .one
-            )
+            try await ledger.periods(of: subject).text(at: .systemClock()).forEach(Terminal.print)
             Terminal.print("")
-            let answer = try await ExplanationAnswer(
-                about: AskedCustomer(
-                    id: stream.originalTransactionId,
-                    environment: stream.environment,
-                    lanes: ledger.log.identity.lanes,
-                    erasures: ErasureMarks([history].flatMap(\.events)),
-                    grounds: .none,
-                    tenures: [:],
-                    histories: [history]
-                ),
-                product: nil,
+            let answer = try await ledger.explanation(
+                of: subject,
                 at: life.horizon ?? .systemClock(),
-                knownAt: .latest,
-                in: ledger
+                product: nil,
+                knownAt: .latest
             )
             let style = Terminal.pictureStyle(isASCII: false)
             Terminal.print(ExplanationText(answer, style: style, width: Terminal.width).text)

@@ -1,0 +1,189 @@
+public import EventLog
+public import Events
+public import Projections
+
+/// Whether a customer has access at an instant, and to what.
+public struct AccessDocument: Codable, Hashable, Sendable {
+    /// The id that was asked for.
+    public let id: String
+    /// Where the purchases were made.
+    public let environment: Environment
+    /// The instant asked about.
+    public let at: Instant
+    /// The answer.
+    public let access: Bool
+    /// The end of the access, as far as it is known; nil where there is none, or no end.
+    public let until: Instant?
+    /// The products that give it, each once, in the order of their bytes.
+    public let products: [String]
+    /// The subscription groups with access.
+    public let groups: [Group]
+    /// The times with access by subscriptions, merged.
+    public let intervals: [IntervalValue]
+    /// All subscriptions that were looked at, each with what makes it the customer's.
+    public let subscriptions: [SubscriptionGround]
+    /// Subscriptions that count for nobody, because they are joined to several customers.
+    public let ambiguous: [AmbiguousSubscription]
+    /// The non-consumables that are owned.
+    public let owned: [OneTimePurchaseDocument]
+    /// The one-time purchases that only the app can judge.
+    public let notJudged: [OneTimePurchaseDocument]
+    /// The one-time purchases that Apple had taken back.
+    public let revoked: [OneTimePurchaseDocument]
+    /// What was erased of the subscriptions.
+    public let erasures: [ErasureMark]
+
+    /// A group with access: the period that counts, then what is active besides.
+    public struct Group: Codable, Hashable, Sendable {
+        /// Apple's identifier; nil where no format named it.
+        public let subscriptionGroupIdentifier: String?
+        /// The period that counts.
+        public let counting: Period
+        /// All periods that are active, that one first.
+        public let active: [Period]
+    }
+
+    /// A period that gives access.
+    public struct Period: Codable, Hashable, Sendable {
+        /// The subscription.
+        public let originalTransactionId: String
+        /// The app that it is of.
+        public let bundleId: String?
+        /// What was bought.
+        public let productId: String
+        /// Apple's `purchaseDate`.
+        public let purchaseDate: Instant
+        /// Apple's `expiresDate`.
+        public let expiresDate: Instant
+        /// The first instant with access.
+        public let validFrom: Instant
+        /// The end of the access, which is not part of it.
+        public let validTo: Instant
+        /// `trial`, `intro`, `offer`, `paid` or `grace`.
+        public let kind: String
+        /// Whether a member of the family bought it.
+        public let familyShared: Bool
+        /// The events that it rests on.
+        public let positions: [PositionValue]
+    }
+}
+
+/// A subscription that is joined to several customers, and so counts for none of them.
+public struct AmbiguousSubscription: Codable, Hashable, Sendable {
+    /// Its id.
+    public let originalTransactionId: String
+    /// The customers.
+    public let customers: [String]
+}
+
+extension Ledger {
+    /// Whether a customer has access at an instant, over all their subscriptions and one-time
+    /// purchases in all apps.
+    ///
+    /// - Parameters:
+    ///   - subject: The customer; without an environment production is meant.
+    ///   - instant: The instant asked about.
+    ///   - scope: Access to what.
+    ///   - knownAt: How much of the log is used.
+    /// - Returns: The answer.
+    /// - Throws: `QuestionError` where nothing is known of the customer; `EventLogError`;
+    ///   `CatalogError`.
+    public func access(
+        of subject: SubjectID,
+        at instant: Instant,
+        to scope: AccessScope = .anything,
+        knownAt: KnownAt = .latest
+    ) async throws -> AccessDocument {
+        AccessDocument(
+            try await known(of: subject, at: instant, knownAt: knownAt),
+            at: instant,
+            to: scope
+        )
+    }
+}
+
+extension KnownCustomer {
+    /// What gives access, by the policy of now.
+    var entitlement: Entitlement {
+        Entitlement(
+            timelines,
+            environment: environment,
+            catalogs: catalogs,
+            tenureEnds: tenureEnds
+        )
+    }
+}
+
+extension AccessDocument {
+    fileprivate init(_ known: KnownCustomer, at instant: Instant, to scope: AccessScope) {
+        let (entitlement, lanes) = (known.entitlement, known.lanes)
+        let active = entitlement.active(at: instant, to: scope)
+        let spans = entitlement.intervals(of: scope)
+        let possessions = entitlement.owned(at: instant, to: scope)
+        id = known.id
+        environment = known.environment
+        at = instant
+        access = !active.isEmpty || !possessions.isEmpty
+        until = possessions.isEmpty ? spans.first { $0.contains(instant) }?.upperBound : nil
+        products = (active.map(\.period.productId) + possessions.map(\.productId)).uniqueByBytes
+        let asked = Set(active)
+        let told = entitlement.groups(at: instant).filter {
+            $0.active.contains(where: asked.contains)
+        }
+        groups = told.map { Group($0, known.grounds, lanes: lanes) }
+        intervals = spans.map(IntervalValue.init)
+        subscriptions = known.grounds.subscriptions
+        ambiguous = known.grounds.ambiguous
+        owned = possessions.map { OneTimePurchaseDocument($0, lanes: lanes) }
+        notJudged = entitlement.notJudged(at: instant, to: scope).map {
+            OneTimePurchaseDocument($0, lanes: lanes)
+        }
+        revoked = entitlement.revoked(at: instant, to: scope).map {
+            OneTimePurchaseDocument($0, lanes: lanes)
+        }
+        erasures = known.erasures
+    }
+}
+
+extension AccessDocument.Group {
+    fileprivate init(_ group: GroupAccess, _ grounds: AnswerGrounds, lanes: LaneCount) {
+        subscriptionGroupIdentifier = group.group.identifier
+        counting = AccessDocument.Period(group.counting, grounds, lanes: lanes)
+        active = group.active.map { AccessDocument.Period($0, grounds, lanes: lanes) }
+    }
+}
+
+extension AccessDocument.Period {
+    fileprivate init(_ access: AccessPeriod, _ grounds: AnswerGrounds, lanes: LaneCount) {
+        let row = access.period
+        originalTransactionId = row.stream.originalTransactionId
+        bundleId = grounds.bundleId(of: row.stream)
+        productId = row.productId
+        purchaseDate = row.purchaseDate
+        expiresDate = row.expiresDate
+        validFrom = row.validFrom
+        validTo = row.validTo
+        kind = row.kind.rawValue
+        familyShared = access.isFamilyShared
+        positions = row.positions.values(lanes: lanes)
+    }
+}
+
+extension SubscriptionGroup {
+    /// Apple's identifier; nil where no format named it.
+    var identifier: String? {
+        switch self {
+        case .identified(let identifier): identifier
+        case .ofStream: nil
+        }
+    }
+}
+
+extension [String] {
+    /// In the order of their bytes, each once.
+    fileprivate var uniqueByBytes: [String] {
+        sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }.reduce(into: []) { unique, id in
+            if unique.last.map({ !$0.utf8.elementsEqual(id.utf8) }) ?? true { unique.append(id) }
+        }
+    }
+}

@@ -1,0 +1,104 @@
+package import Events
+package import Projections
+
+/// Why each subscription behind an answer counts as the customer's.
+package struct AnswerGrounds: Sendable {
+    /// For documents.
+    package let subscriptions: [SubscriptionGround]
+    private let streams: [StreamID]
+    private let grounds: [CustomerGround]
+    private let tenures: [StreamID: [Range<Instant>]]
+    /// Subscriptions that count for nobody.
+    package let ambiguous: [AmbiguousSubscription]
+
+    /// For an answer about a subscription that was chosen and not asked for by a name.
+    package static let none = AnswerGrounds()
+
+    private init() {
+        (subscriptions, streams, grounds, tenures, ambiguous) = ([], [], [], [:], [])
+    }
+
+    package init(_ customer: Customer, _ streams: [CustomerStream]) {
+        self.streams = streams.map(\.stream)
+        let grounds = streams.map { customer.ground(of: $0.stream) ?? .named }
+        self.grounds = grounds
+        subscriptions = zip(streams, grounds).map { stream, ground in
+            SubscriptionGround(stream.stream, bundleId: stream.bundleId, ground)
+        }
+        tenures = Dictionary(
+            streams.map { ($0.stream, customer.tenures(of: $0.stream)) },
+            uniquingKeysWith: { first, _ in first }
+        )
+        ambiguous = customer.ambiguous.map {
+            AmbiguousSubscription(
+                originalTransactionId: $0.stream.originalTransactionId,
+                customers: $0.customerIds
+            )
+        }
+    }
+
+    /// The app that a subscription is of; nil where nothing names it.
+    package func bundleId(of stream: StreamID) -> String? {
+        streams.firstIndex(of: stream).flatMap { subscriptions[$0].bundleId }
+    }
+
+    /// One line for each subscription that does not have the name that was asked for.
+    package var lines: [String] { subscriptions.lines }
+
+    /// All of them with the times for which a bond holds: a link overrules it.
+    package var timedLines: [String] {
+        streams.indices.compactMap { index in
+            let tenures = tenures[streams[index]] ?? []
+            let (id, ground) = (streams[index].originalTransactionId, subscriptions[index])
+            guard let words = ground.words, !tenures.isEmpty else { return nil }
+            guard case .bond = grounds[index], let times = tenures.words else { return ground.line }
+            return "\(id) counts \(times) because \(words)"
+        }
+    }
+}
+
+extension AmbiguousSubscription {
+    /// A line for people.
+    package var line: String {
+        let joined =
+            customers.dropLast().map { "to \($0)" }.joined(separator: ", ")
+            + (customers.last.map { " and to \($0)" } ?? "")
+        return "\(originalTransactionId) is joined \(joined), so it counts for "
+            + (customers.count == 2 ? "neither" : "none of them") + "; link it to one of them"
+    }
+}
+
+extension [SubscriptionGround] {
+    /// Most subscriptions that are listed for people; `customers show` lists them all.
+    private static var linesMax: Int { 10 }
+
+    /// One line for each that does not have the name that was asked for.
+    package var lines: [String] {
+        let lines = compactMap(\.line)
+        let rest = lines.count - Self.linesMax
+        guard rest > 0 else { return lines }
+        return lines.prefix(Self.linesMax)
+            + ["\(rest) more subscriptions count; `subledger customers show` lists them and why"]
+    }
+}
+
+extension SubscriptionGround {
+    /// A line for people; nil where there is nothing to explain.
+    fileprivate var line: String? { words.map { "\(originalTransactionId) counts because \($0)" } }
+}
+
+extension [Range<Instant>] {
+    /// The times for people; nil where they are all of time.
+    fileprivate var words: String? {
+        let parts = map { range -> String in
+            let from =
+                range.lowerBound == Instant(milliseconds: .min)
+                ? nil : "from \(range.lowerBound.clock)"
+            let to =
+                range.upperBound == Instant(milliseconds: .max)
+                ? nil : "until \(range.upperBound.clock)"
+            return [from, to].compactMap { $0 }.joined(separator: " ")
+        }
+        return parts == [""] ? nil : parts.joined(separator: " and ")
+    }
+}

@@ -1,0 +1,118 @@
+package import EventLog
+package import Events
+internal import Projections
+
+/// The subscriptions that a question with two clocks is about, as far as they were known.
+package struct AskedCustomer: Sendable {
+    /// The id that was asked for.
+    package let id: String
+    /// Where the purchases were made.
+    package let environment: Environment
+    /// The ledger's lanes, for writing positions.
+    package let lanes: LaneCount
+    /// What was erased of the subscriptions, whenever that was.
+    package let erasures: [ErasureMark]
+    /// Why each subscription counts.
+    package let grounds: AnswerGrounds
+    /// The time around the instant in which each was the customer's.
+    package let tenures: [StreamID: Range<Instant>]
+    /// What each recorded, cut to what was known.
+    package let histories: [RecordedHistory]
+}
+
+extension AskedCustomer {
+    /// One subscription that was chosen, and not asked for by a name.
+    package init(_ history: RecordedHistory, lanes: LaneCount) {
+        self.init(
+            id: history.stream.originalTransactionId,
+            environment: history.stream.environment,
+            lanes: lanes,
+            erasures: ErasureMark.all(in: history.events, lanes: lanes),
+            grounds: .none,
+            tenures: [:],
+            histories: [history]
+        )
+    }
+
+    /// The lanes of the subscriptions, ascending, each once.
+    var usedLanes: [Int] {
+        Set(histories.map { lanes.lane(of: $0.stream.originalTransactionId) }).sorted()
+    }
+
+    /// Where the events came from.
+    func evidence(in log: EventLog) async throws -> [Position: EvidenceSummary] {
+        var found: [Position: EvidenceSummary] = [:]
+        for history in histories {
+            found.merge(try await log.eventSummaries(of: history.latest)) { first, _ in first }
+        }
+        return found
+    }
+}
+
+extension RecordedHistory {
+    /// The history as it was at a bound of knowledge.
+    package func cut(to knownAt: KnownAt, lane: Int) -> RecordedHistory {
+        switch knownAt {
+        case .latest: self
+        case .time(let instant): cut(at: instant)
+        case .offsets(let offsets): offsets[lane].map { cut(upTo: $0) } ?? self
+        }
+    }
+}
+
+extension Ledger {
+    /// Finds the subscriptions of somebody and reads them with both clocks.
+    ///
+    /// - Parameters:
+    ///   - subject: Whose.
+    ///   - instant: At which they are the customer's.
+    ///   - knownAt: How much of the log may be used.
+    /// - Returns: The histories, cut to what was known.
+    /// - Throws: `QuestionError` where nothing has the id, or several environments do;
+    ///   `EventLogError`.
+    func asked(
+        _ subject: SubjectID,
+        at instant: Instant,
+        knownAt: KnownAt
+    ) async throws -> AskedCustomer {
+        let own = try await log.environments(of: subject.id)
+        let environment = try await environment(of: subject)
+        let named = StreamID(environment: environment, originalTransactionId: subject.id)
+        if own.isEmpty {
+            try await check(knownAt)
+        } else {
+            try await check(knownAt, of: named)
+        }
+        let found =
+            subject.isAlone
+            ? nil
+            : try await subscriptions(
+                of: subject,
+                in: environment,
+                at: instant,
+                knownAt: knownAt
+            )
+        // By its own id a subscription is asked about also where nothing was known of it then.
+        let read = Set(found?.streams.map(\.stream) ?? []).union(own.isEmpty ? [] : [named])
+        let used = try await log.wholeCommits(knownAt)
+        let lanes = log.identity.lanes
+        var histories: [RecordedHistory] = []
+        var erasures: [ErasureMark] = []
+        for stream in read.sorted() {
+            let whole = try await log.recordedHistory(of: stream)
+            erasures += ErasureMark.all(in: whole.events, lanes: lanes)
+            histories.append(
+                whole.cut(to: used, lane: lanes.lane(of: stream.originalTransactionId))
+            )
+        }
+        return AskedCustomer(
+            id: subject.id,
+            environment: environment,
+            lanes: lanes,
+            erasures: erasures,
+            grounds: found?.grounds ?? .none,
+            tenures: found?.customer.tenures(at: instant) ?? [:],
+            histories: histories
+        )
+    }
+}

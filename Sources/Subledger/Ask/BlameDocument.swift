@@ -1,0 +1,97 @@
+public import EventLog
+public import Events
+internal import Projections
+
+/// Which event is responsible for each part of the state of a customer's subscriptions.
+public struct BlameDocument: Codable, Hashable, Sendable {
+    /// The id that was asked for.
+    public let customer: String
+    /// Where the purchases were made.
+    public let environment: Environment
+    /// The instant asked about.
+    public let at: Instant
+    /// The subscriptions.
+    public let subscriptions: [Subscription]
+    /// Why each subscription counts; none where one was asked for alone.
+    public let grounds: [SubscriptionGround]
+    /// What was erased of the subscriptions.
+    public let erasures: [ErasureMark]
+
+    /// The state of one subscription.
+    public struct Subscription: Codable, Hashable, Sendable {
+        /// Its id.
+        public let originalTransactionId: String
+        /// What is known of it, in the order in which people ask for it.
+        public let fields: [Field]
+    }
+
+    /// One thing that is known, and the event that is responsible.
+    public struct Field: Codable, Hashable, Sendable {
+        /// What: a word of its own, or Apple's name of the property.
+        public let name: String
+        /// Its value; instants are milliseconds since 1970 UTC.
+        public let value: PropertyValue
+        /// The same for people.
+        public let text: String
+        /// The event.
+        public let position: PositionValue
+        /// What it is about.
+        public let kind: String?
+        /// What it says, in a few words.
+        public let summary: String?
+        /// When Apple said it.
+        public let asOf: Instant?
+        /// When the log learnt of it, on the ledger's clock.
+        public let recordedAt: Instant?
+    }
+}
+
+extension Ledger {
+    /// Which event is responsible for each part of the state of a customer's subscriptions.
+    ///
+    /// Of the purchases the one that decides the access at the instant counts; of the next renewal
+    /// what Apple had said up to then.
+    ///
+    /// - Parameters:
+    ///   - subject: The customer, or one subscription alone.
+    ///   - instant: The instant asked about.
+    ///   - knownAt: How much of the log is used.
+    /// - Returns: The answer.
+    /// - Throws: `QuestionError`, `EventLogError`.
+    public func blame(
+        of subject: SubjectID,
+        at instant: Instant,
+        knownAt: KnownAt = .latest
+    ) async throws -> BlameDocument {
+        let asked = try await asked(subject, at: instant, knownAt: knownAt)
+        return BlameDocument(
+            customer: asked.id,
+            environment: asked.environment,
+            at: instant,
+            subscriptions: asked.histories.map { history in
+                BlameDocument.Subscription(history, at: instant, lanes: asked.lanes)
+            },
+            grounds: asked.grounds.subscriptions,
+            erasures: asked.erasures
+        )
+    }
+}
+
+extension BlameDocument.Subscription {
+    fileprivate init(_ history: RecordedHistory, at instant: Instant, lanes: LaneCount) {
+        originalTransactionId = history.stream.originalTransactionId
+        fields = StateField.all(of: history.latest, at: instant).map { field in
+            let event = history.events.first { $0.position == field.position }
+            return BlameDocument.Field(
+                name: field.name,
+                value: PropertyValue(field.value),
+                text: field.value.words,
+                position: PositionValue(field.position, lanes: lanes),
+                kind: event?.fact.kind.rawValue,
+                summary: event?.fact.summary,
+                asOf: event?.fact.asOf,
+                recordedAt: event?.recordedAt
+            )
+        }
+    }
+}

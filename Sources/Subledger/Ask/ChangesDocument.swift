@@ -1,0 +1,124 @@
+public import EventLog
+public import Events
+internal import Projections
+
+/// Which product or billing plan a subscription moved to, and was to move to.
+public struct ChangesDocument: Codable, Hashable, Sendable {
+    /// The subscription.
+    public let originalTransactionId: String
+    /// Where the purchases were made.
+    public let environment: Environment
+    /// Its changes, those that were asked for and withdrawn included.
+    public let changes: [Change]
+    /// What was erased of it.
+    public let erasures: [ErasureMark]
+    /// Other subscriptions of the same customer; nil where they are too many to be counted.
+    public let otherSubscriptions: Int?
+
+    /// A change that was made, or asked for.
+    public struct Change: Codable, Hashable, Sendable {
+        /// The product before.
+        public let fromProductId: String
+        /// The product after.
+        public let toProductId: String
+        /// Apple's `billingPlanType` before.
+        public let fromBillingPlanType: String?
+        /// Apple's `billingPlanType` after.
+        public let toBillingPlanType: String?
+        /// `requested`, `effective`, `withdrawn`; `lapsed` where the subscription went on without it.
+        public let state: String
+        /// `now`, `next_renewal`, or `resubscribe` with a new start after a lapse.
+        public let timing: String
+        /// `upgrade`, `downgrade` or `crossgrade` by the catalog; `plan_change` without one.
+        public let `class`: String
+        /// When it was asked for.
+        public let requested: Instant?
+        /// When it took effect.
+        public let effective: Instant?
+        /// When it was withdrawn.
+        public let withdrawn: Instant?
+        /// Whether the periods of both products are of one length; nil without a catalog.
+        public let sameDuration: Bool?
+        /// The version of the catalog that says what it is.
+        public let catalogVersion: Int?
+        /// Apple's `offerType` of the purchase that made it.
+        public let offerType: Int64?
+        /// Whether Apple gives back the rest of the period before.
+        public let refundsPrevious: Bool
+        /// Whether nothing dates the wish, so that its instants are lower bounds.
+        public let isUndated: Bool
+        /// What Apple probably gave back, in milliunits: an estimate, for Apple signs no amount.
+        public let estimatedRefundMilliunits: Int64?
+        /// The currency of the estimate.
+        public let estimatedRefundCurrency: String?
+        /// The events that it rests on.
+        public let positions: [PositionValue]
+    }
+}
+
+extension Ledger {
+    /// Which product or billing plan a subscription moved to, and was to move to.
+    ///
+    /// What is an upgrade is decided by the catalog as it was known.
+    ///
+    /// - Parameters:
+    ///   - subject: The subscription.
+    ///   - instant: Only what was asked for and not decided at it, and the last change in effect by
+    ///     then; nil for all.
+    ///   - knownAt: How much of the log is used.
+    /// - Returns: The answer.
+    /// - Throws: `QuestionError`, `EventLogError`, `CatalogError`.
+    public func changes(
+        of subject: SubjectID,
+        at instant: Instant? = nil,
+        knownAt: KnownAt = .latest
+    ) async throws -> ChangesDocument {
+        let known = try await known(subject, knownAt: knownAt)
+        let catalogs = try await catalogs(knownAt: knownAt)
+        return ChangesDocument(known, PlanChanges(known.timeline, catalogs).rows.asked(at: instant))
+    }
+}
+
+extension [PlanChange] {
+    fileprivate func asked(at instant: Instant?) -> [PlanChange] {
+        guard let instant else { return self }
+        let latest = compactMap(\.effective).filter { $0 <= instant }.max()
+        return filter { row in
+            let isOpen = row.requested.map { $0 <= instant } ?? false
+            let end = row.effective ?? row.withdrawn
+            return (isOpen && end.map { instant < $0 } ?? true)
+                || (row.effective != nil && row.effective == latest)
+        }
+    }
+}
+
+extension ChangesDocument {
+    fileprivate init(_ known: KnownSubscription, _ rows: [PlanChange]) {
+        originalTransactionId = known.stream.originalTransactionId
+        environment = known.stream.environment
+        changes = rows.map { row in
+            Change(
+                fromProductId: row.fromProductId,
+                toProductId: row.toProductId,
+                fromBillingPlanType: row.fromBillingPlanType,
+                toBillingPlanType: row.toBillingPlanType,
+                state: row.state.rawValue,
+                timing: row.timing.rawValue,
+                class: row.changeClass.rawValue,
+                requested: row.requested,
+                effective: row.effective,
+                withdrawn: row.withdrawn,
+                sameDuration: row.hasSameDuration,
+                catalogVersion: row.catalogVersion,
+                offerType: row.offerType,
+                refundsPrevious: row.refundsPrevious,
+                isUndated: row.isUndated,
+                estimatedRefundMilliunits: row.estimatedRefundMilliunits,
+                estimatedRefundCurrency: row.estimatedRefundCurrency,
+                positions: row.positions.values(lanes: known.lanes)
+            )
+        }
+        erasures = known.notes.erasures
+        otherSubscriptions = known.notes.others
+    }
+}

@@ -1,0 +1,78 @@
+public import EventLog
+public import Events
+public import Projections
+
+/// Which issues of a magazine a customer has unlocked, by the magazine rule: the newest one when a
+/// run of periods began, and each that came out while it lasted.
+public struct ContentDocument: Codable, Hashable, Sendable {
+    /// The id that was asked for.
+    public let id: String
+    /// Where the purchases were made.
+    public let environment: Environment
+    /// The instant asked about.
+    public let at: Instant
+    /// The times without interruption in which the customer subscribed.
+    public let runs: [IntervalValue]
+    /// The issues that were out.
+    public let issues: [Line]
+    /// What was erased of the subscriptions.
+    public let erasures: [ErasureMark]
+
+    /// An issue that was out.
+    public struct Line: Codable, Hashable, Sendable {
+        /// Its name.
+        public let name: String
+        /// When it came out.
+        public let publishedAt: Instant
+        /// Whether the customer has it.
+        public let unlocked: Bool
+        /// `newestAtStart` or `published`; nil where it is locked.
+        public let reason: String?
+        /// The run that unlocks it.
+        public let run: IntervalValue?
+    }
+}
+
+extension Ledger {
+    /// Which of some issues a customer has unlocked.
+    ///
+    /// - Parameters:
+    ///   - issues: What was published when.
+    ///   - subject: The customer; without an environment production is meant.
+    ///   - instant: The instant asked about.
+    ///   - scope: Which access unlocks them.
+    ///   - knownAt: How much of the log is used.
+    /// - Returns: The answer.
+    /// - Throws: As `access`.
+    public func content(
+        _ issues: [Issue],
+        of subject: SubjectID,
+        at instant: Instant,
+        to scope: AccessScope = .anything,
+        knownAt: KnownAt = .latest
+    ) async throws -> ContentDocument {
+        let known = try await known(of: subject, at: instant, knownAt: knownAt)
+        let access = ContentAccess(known.entitlement, to: scope, issues: issues, at: instant)
+        return ContentDocument(
+            id: known.id,
+            environment: known.environment,
+            at: instant,
+            runs: access.runs.map(IntervalValue.init),
+            issues: access.issues.map(ContentDocument.Line.init),
+            erasures: known.erasures
+        )
+    }
+}
+
+extension ContentDocument.Line {
+    fileprivate init(_ verdict: ContentAccess.Verdict) {
+        name = verdict.issue.name
+        publishedAt = verdict.issue.publishedAt
+        unlocked = verdict.unlocked != nil
+        switch verdict.unlocked {
+        case .newestAtStart(let run)?: (reason, self.run) = ("newestAtStart", IntervalValue(run))
+        case .published(let run)?: (reason, self.run) = ("published", IntervalValue(run))
+        case nil: (reason, run) = (nil, nil)
+        }
+    }
+}

@@ -1,0 +1,198 @@
+public import EventLog
+public import Events
+internal import Projections
+
+/// Which offers a customer may be made, and what stands in the way.
+public struct EligibilityDocument: Codable, Hashable, Sendable {
+    /// The id that was asked for.
+    public let id: String
+    /// Where the purchases were made.
+    public let environment: Environment
+    /// The instant asked about.
+    public let at: Instant
+    /// The subscription groups.
+    public let groups: [Group]
+    /// All subscriptions that were looked at, each with what makes it the customer's.
+    public let subscriptions: [SubscriptionGround]
+    /// What was erased of the subscriptions.
+    public let erasures: [ErasureMark]
+
+    /// The offers of one group.
+    public struct Group: Codable, Hashable, Sendable {
+        /// Apple's identifier; nil where no format named it.
+        public let subscriptionGroupIdentifier: String?
+        /// The subscription that stands for a group that no format named; nil of others.
+        public let originalTransactionId: String?
+        /// As what an offer code takes the customer: `new`, `existing` or `expired`.
+        public let subscriber: String
+        /// The introductory offer.
+        public let introductory: Verdict
+        /// Promotional offers.
+        public let promotional: Verdict
+        /// Offers to win back.
+        public let winBack: Verdict
+    }
+
+    /// Whether one kind of offer may be made, and the rule that says so.
+    public struct Verdict: Codable, Hashable, Sendable {
+        /// Whether it may.
+        public let eligible: Bool
+        /// The first rule that says something.
+        public let rule: String
+        /// The purchase that stands in the way.
+        public let blocking: Blocking?
+        /// The offers that Apple lists; nil where it lists none.
+        public let listedByApple: Listed?
+    }
+
+    /// The offers that Apple lists, the best one first.
+    public struct Listed: Codable, Hashable, Sendable {
+        /// Apple's `eligibleWinBackOfferIds`.
+        public let eligibleWinBackOfferIds: [String]
+        /// The subscription for which it lists them.
+        public let originalTransactionId: String
+        /// When Apple said so.
+        public let asOf: Instant
+        /// The event that says it.
+        public let positions: [PositionValue]
+    }
+
+    /// The purchase that stands in the way.
+    public struct Blocking: Codable, Hashable, Sendable {
+        /// The subscription.
+        public let originalTransactionId: String
+        /// Apple's ids of the purchase.
+        public let transactionIds: [String]
+        /// What was bought.
+        public let productId: String
+        /// Apple's `purchaseDate`.
+        public let purchaseDate: Instant
+        /// Apple's `expiresDate`.
+        public let expiresDate: Instant
+        /// The events that it rests on.
+        public let positions: [PositionValue]
+    }
+}
+
+extension Ledger {
+    /// Which offers a customer may be made, and what stands in the way.
+    ///
+    /// - Parameters:
+    ///   - subject: The customer; without an environment production is meant.
+    ///   - instant: The instant asked about.
+    ///   - group: Only this subscription group, known or not; nil for all that are known.
+    ///   - knownAt: How much of the log is used.
+    /// - Returns: The answer.
+    /// - Throws: As `access`.
+    public func eligibility(
+        of subject: SubjectID,
+        at instant: Instant,
+        group: String? = nil,
+        knownAt: KnownAt = .latest
+    ) async throws -> EligibilityDocument {
+        let known = try await known(of: subject, at: instant, knownAt: knownAt)
+        let offers = OfferEligibility(
+            known.everTimelines,
+            environment: known.environment,
+            catalogs: known.catalogs
+        )
+        let groups =
+            group.map { [offers.eligibility(in: .identified($0), at: instant)] }
+            ?? offers.groups(at: instant)
+        return EligibilityDocument(
+            id: known.id,
+            environment: known.environment,
+            at: instant,
+            groups: groups.map { EligibilityDocument.Group($0, lanes: known.lanes) },
+            subscriptions: known.everGrounds.subscriptions,
+            erasures: known.erasures
+        )
+    }
+}
+
+extension EligibilityDocument.Group {
+    init(_ group: GroupEligibility, lanes: LaneCount) {
+        subscriptionGroupIdentifier = group.group.identifier
+        if case .ofStream(let stream) = group.group {
+            originalTransactionId = stream.originalTransactionId
+        } else {
+            originalTransactionId = nil
+        }
+        subscriber = group.subscriber.rawValue
+        introductory = EligibilityDocument.Verdict(group.introductory, lanes: lanes)
+        promotional = EligibilityDocument.Verdict(group.promotional)
+        winBack = EligibilityDocument.Verdict(group.winBack, lanes: lanes)
+    }
+
+    /// The group for people.
+    package var name: String {
+        subscriptionGroupIdentifier ?? "of \(originalTransactionId ?? "")"
+    }
+
+    /// The kinds of offers for people, each with its verdict.
+    package var verdicts: [(offer: String, verdict: EligibilityDocument.Verdict)] {
+        [("introductory", introductory), ("promotional", promotional), ("win-back", winBack)]
+    }
+}
+
+extension EligibilityDocument.Verdict {
+    fileprivate init(_ verdict: IntroductoryOfferEligibility, lanes: LaneCount) {
+        let blocking: BlockingTransaction?
+        (rule, blocking) =
+            switch verdict {
+            case .neverSubscribed: ("neverSubscribed", nil)
+            case .usedIntroductoryOffer(let used): ("usedIntroductoryOffer", used)
+            case .refunded(let refund): ("refunded", refund)
+            case .currentlySubscribed(let current): ("currentlySubscribed", current)
+            case .inGracePeriod(let grace): ("inGracePeriod", grace)
+            case .lapsed: ("lapsed", nil)
+            }
+        eligible = verdict.isEligible
+        self.blocking = blocking.map { EligibilityDocument.Blocking($0, lanes: lanes) }
+        listedByApple = nil
+    }
+
+    fileprivate init(_ verdict: PromotionalOfferEligibility) {
+        eligible = verdict.isEligible
+        rule = verdict == .subscriber ? "subscriber" : "neverSubscribed"
+        blocking = nil
+        listedByApple = nil
+    }
+
+    fileprivate init(_ verdict: WinBackOfferEligibility, lanes: LaneCount) {
+        let blocking: BlockingTransaction?
+        (rule, blocking) =
+            switch verdict {
+            case .neverSubscribed: ("neverSubscribed", nil)
+            case .currentlySubscribed(let current): ("currentlySubscribed", current)
+            case .inGracePeriod(let grace): ("inGracePeriod", grace)
+            case .listedByApple: ("listedByApple", nil)
+            case .inBillingRetry(let retry): ("inBillingRetry", retry)
+            case .awaitingRenewal(let awaiting): ("awaitingRenewal", awaiting)
+            case .churned: ("churned", nil)
+            }
+        eligible = verdict.isEligible
+        self.blocking = blocking.map { EligibilityDocument.Blocking($0, lanes: lanes) }
+        guard case .listedByApple(let list) = verdict else {
+            listedByApple = nil
+            return
+        }
+        listedByApple = EligibilityDocument.Listed(
+            eligibleWinBackOfferIds: list.offerIds,
+            originalTransactionId: list.stream.originalTransactionId,
+            asOf: list.asOf,
+            positions: [list.position].values(lanes: lanes)
+        )
+    }
+}
+
+extension EligibilityDocument.Blocking {
+    fileprivate init(_ blocking: BlockingTransaction, lanes: LaneCount) {
+        originalTransactionId = blocking.stream.originalTransactionId
+        transactionIds = blocking.transactionIds
+        productId = blocking.productId
+        purchaseDate = blocking.purchaseDate
+        expiresDate = blocking.expiresDate
+        positions = blocking.positions.values(lanes: lanes)
+    }
+}

@@ -1,0 +1,106 @@
+public import EventLog
+public import Events
+package import Projections
+
+/// An explanation with all that is told beside it: what its document, its text and its picture are
+/// made from.
+package struct ExplanationAnswer: Sendable {
+    package let customer: AskedCustomer
+    package let product: String?
+    package let explanation: Explanation
+    /// How much of the log was asked for; `now` says how much was used.
+    package let askedKnownAt: KnownAt
+    package let now: KnowledgeMarks
+    package let then: KnowledgeMarks
+    package let evidence: [Position: EvidenceSummary]
+    /// The version of the catalog that held at the instant; nil where there is none.
+    package let catalogVersion: Int?
+
+    /// Whether nothing dates what an event says, so that its `signedAt` is only a lower bound.
+    package func isUndated(_ event: DecisiveEvent) -> Bool {
+        let history = customer.histories.first { $0.stream == event.stream }
+        let fact = history?.events.first { $0.position == event.position }?.fact
+        return fact?.isUndated(in: evidence[event.position]) ?? false
+    }
+}
+
+extension Ledger {
+    /// Why a customer had access at an instant, or had none, and what was answered then.
+    ///
+    /// - Parameters:
+    ///   - subject: The customer, or one subscription alone.
+    ///   - instant: The instant asked about.
+    ///   - product: Only access by this product; nil for any.
+    ///   - knownAt: How much of the log is used.
+    /// - Returns: The answer.
+    /// - Throws: `QuestionError`, `EventLogError`, `CatalogError`.
+    public func explain(
+        _ subject: SubjectID,
+        at instant: Instant,
+        product: String? = nil,
+        knownAt: KnownAt = .latest
+    ) async throws -> ExplanationDocument {
+        ExplanationDocument(
+            try await explanation(of: subject, at: instant, product: product, knownAt: knownAt)
+        )
+    }
+
+    /// The same, for a text and a picture.
+    package func explanation(
+        of subject: SubjectID,
+        at instant: Instant,
+        product: String?,
+        knownAt: KnownAt
+    ) async throws -> ExplanationAnswer {
+        let used = try await log.wholeCommits(knownAt)
+        return try await explanation(
+            of: try await asked(subject, at: instant, knownAt: used),
+            product: product,
+            at: instant,
+            knownAt: used,
+            askedAs: knownAt
+        )
+    }
+
+    /// The explanation of subscriptions that were read, cut to `knownAt`.
+    ///
+    /// - Parameters:
+    ///   - asked: The subscriptions.
+    ///   - product: Only access by this product; nil for any.
+    ///   - instant: The instant asked about.
+    ///   - knownAt: How much of the log may be used.
+    ///   - askedKnownAt: How much was asked for, where that lies inside of a commit.
+    ///   - policy: What counts as access.
+    /// - Returns: The answer.
+    /// - Throws: `EventLogError`; `CatalogError` where the catalog cannot be read back.
+    package func explanation(
+        of asked: AskedCustomer,
+        product: String? = nil,
+        at instant: Instant,
+        knownAt: KnownAt,
+        askedAs askedKnownAt: KnownAt? = nil,
+        under policy: AccessPolicy = .current
+    ) async throws -> ExplanationAnswer {
+        let now = try await KnowledgeMarks(of: asked, knownAt: knownAt, in: log)
+        let catalogs = try await catalogs(knownAt: knownAt)
+        let named = StreamID(environment: asked.environment, originalTransactionId: asked.id)
+        return ExplanationAnswer(
+            customer: asked,
+            product: product,
+            explanation: Explanation(
+                asked.histories,
+                at: instant,
+                product: product,
+                askedFor: named,
+                under: policy,
+                catalogs,
+                tenures: asked.tenures
+            ),
+            askedKnownAt: askedKnownAt ?? knownAt,
+            now: now,
+            then: try await KnowledgeMarks(of: asked, at: instant, notAfter: now, in: log),
+            evidence: try await asked.evidence(in: log),
+            catalogVersion: catalogs.version(at: instant)?.version
+        )
+    }
+}

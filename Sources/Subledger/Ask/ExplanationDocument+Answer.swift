@@ -1,0 +1,124 @@
+internal import EventLog
+internal import Events
+internal import Projections
+
+extension ExplanationDocument {
+    /// The document of an answer.
+    package init(_ answer: ExplanationAnswer) {
+        let (asked, explanation) = (answer.customer, answer.explanation)
+        let lanes = asked.lanes
+        schema = ExplanationDocument.schema
+        customer = asked.id
+        environment = asked.environment
+        originalTransactionIds = asked.histories.map(\.stream.originalTransactionId)
+        subscriptions = asked.grounds.subscriptions
+        entitlement = answer.product
+        at = explanation.at
+        askedKnownAt =
+            answer.askedKnownAt == .latest ? nil : answer.askedKnownAt.text(lanes: lanes)
+        entitled = Answer(explanation.entitled, answer.now, lanes: lanes)
+        served = Answer(explanation.served, answer.then, lanes: lanes)
+        difference = Difference(explanation.difference)
+        refundsAfterEnd = explanation.refundsAfterEnd.map { Refund($0, lanes: lanes) }
+        because = explanation.because.map { Cause($0, in: answer) }
+        changesIf = explanation.changesIf.map {
+            Change(
+                without: PositionValue($0, lanes: lanes),
+                access: !explanation.entitled.hasAccess
+            )
+        }
+        policy = PolicyDocument(explanation.policy)
+        catalogVersion = answer.catalogVersion
+        projection = .activePeriods
+        erasures = asked.erasures
+        proof = Proof(answer.now, lanes: lanes)
+    }
+}
+
+extension ExplanationDocument.ProjectionVersion {
+    /// The projection whose rows every explanation is made of.
+    package static var activePeriods: ExplanationDocument.ProjectionVersion {
+        let name = "active_periods"
+        return ExplanationDocument.ProjectionVersion(
+            name: name,
+            version: allProjections.first { $0.name == name }?.version
+        )
+    }
+}
+
+extension ExplanationDocument.Answer {
+    fileprivate init(_ answer: AccessAnswer, _ marks: KnowledgeMarks, lanes: LaneCount) {
+        access = answer.hasAccess
+        reason = answer.reason?.rawValue
+        knownAt = ExplanationDocument.Knowledge(
+            position: marks.value(lanes: lanes),
+            time: marks.time
+        )
+        period = answer.period.map { ExplanationDocument.Period($0, lanes: lanes) }
+        oneTimePurchase = answer.oneTimePurchase.map {
+            OneTimePurchaseDocument($0, lanes: lanes)
+        }
+    }
+}
+
+extension ExplanationDocument.Period {
+    fileprivate init(_ row: ActivePeriod, lanes: LaneCount) {
+        originalTransactionId = row.stream.originalTransactionId
+        productId = row.productId
+        kind = row.kind.rawValue
+        purchaseDate = row.purchaseDate
+        expiresDate = row.expiresDate
+        validFrom = row.validFrom
+        validTo = row.validTo
+        endReason = row.endReason.rawValue
+        positions = row.positions.values(lanes: lanes)
+    }
+}
+
+extension ExplanationDocument.Difference {
+    fileprivate init(_ stretch: WrongAnswers.Stretch?) {
+        kind = stretch?.kind.rawValue ?? "none"
+        from = stretch?.from
+        to = stretch?.to
+        seconds = stretch?.seconds
+        cause = stretch?.cause.rawValue
+    }
+}
+
+extension ExplanationDocument.Refund {
+    fileprivate init(_ refund: RefundCase, lanes: LaneCount) {
+        originalTransactionId = refund.stream.originalTransactionId
+        productId = refund.productId
+        purchaseDate = refund.purchaseDate
+        refunded = refund.refunded
+        kind = refund.kind?.rawValue
+        refundedMilliunits = refund.refundedMilliunits
+        currency = refund.currency
+        positions = refund.positions.values(lanes: lanes)
+    }
+}
+
+extension ExplanationDocument.Cause {
+    fileprivate init(_ event: DecisiveEvent, in answer: ExplanationAnswer) {
+        position = PositionValue(event.position, lanes: answer.customer.lanes)
+        originalTransactionId = event.stream.originalTransactionId
+        role = event.role.rawValue
+        type = event.notificationType
+        subtype = event.subtype
+        occurredAt = event.occurredAt
+        signedAt = event.signedAt
+        signedAtIsLowerBound = answer.isUndated(event)
+        recordedAt = event.recordedAt
+        lagSeconds = event.lagSeconds
+        source = answer.evidence[event.position]?.source
+    }
+}
+
+extension ExplanationDocument.Proof {
+    fileprivate init(_ marks: KnowledgeMarks, lanes: LaneCount) {
+        chainHead =
+            marks.commits.count == 1 ? marks.commits.first.map { "sha256:" + $0.digest.hex } : nil
+        verifiedTo = marks.value(lanes: lanes)
+        heads = marks.commits.map(ChainHead.init)
+    }
+}

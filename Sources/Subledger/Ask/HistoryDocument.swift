@@ -1,0 +1,224 @@
+internal import AppStore
+public import EventLog
+public import Events
+internal import Projections
+
+/// Every event of a subscription, in the order in which the log learnt of it.
+public struct HistoryDocument: Codable, Hashable, Sendable {
+    /// The subscription.
+    public let originalTransactionId: String
+    /// Where the purchases were made.
+    public let environment: Environment
+    /// The events by position.
+    public let events: [Line]
+    /// What was erased of it.
+    public let erasures: [ErasureMark]
+    /// Other subscriptions of the same customer; nil where they are too many to be counted.
+    public let otherSubscriptions: Int?
+
+    /// An event.
+    public struct Line: Codable, Hashable, Sendable {
+        /// Where it stands in the log.
+        public let position: PositionValue
+        /// When the log learnt of it, on the ledger's clock.
+        public let recordedAt: Instant
+        /// When Apple said it; nil where it was erased.
+        public let asOf: Instant?
+        /// Whether that is only a lower bound, because the format has no date of its own.
+        public let asOfIsLowerBound: Bool
+        /// What it is about: `transaction`, `renewal`, `notification`, `link`, `catalog`, `erasure`,
+        /// or `erased`.
+        public let kind: String
+        /// What it says, in a few words.
+        public let summary: String
+        /// What of it was erased: `payload`, `person` or `everything`; nil for nothing.
+        public let erased: String?
+        /// The app.
+        public let bundleId: String
+        /// Apple's `purchaseDate`.
+        public let purchaseDate: Instant?
+        /// Apple's `expiresDate`.
+        public let expiresDate: Instant?
+        /// The revocation date that it corrects.
+        public let earlierRevocationDate: Instant?
+        /// Its properties under Apple's names; those of later versions as `tag` and a number.
+        public let fields: [String: PropertyValue]
+        /// SHA-256 of the payload that brought it, in hexadecimal.
+        public let evidence: String?
+        /// What that payload is.
+        public let evidenceKind: String?
+        /// The channel it came by.
+        public let source: String?
+        /// Whether it arrived `live`, or by an `import`.
+        public let arrival: String?
+        /// Why it is believed: `signed`, `fetched`, `shared-secret` or `vouched`.
+        public let trust: String?
+        /// Whether its payload is kept; nil where it is missing.
+        public let isPayloadKept: Bool?
+        /// How often a later payload repeated it without news.
+        public let confirmations: Int
+        /// The same by trust, the strongest first.
+        public let confirmedBy: [ConfirmedBy]
+        /// When what it says took effect; nil where it was erased.
+        public let effective: Instant?
+        /// What it changed in the periods and in wishes, in words of the machine; nil where the
+        /// history is too long to tell.
+        public let effect: [String]?
+        /// The same for people.
+        public let effectText: [String]?
+    }
+
+    /// The confirmations of an event by payloads of one trust.
+    public struct ConfirmedBy: Codable, Hashable, Sendable {
+        /// The trust.
+        public let trust: String
+        /// How many there are.
+        public let count: Int
+        /// When Apple said the first.
+        public let firstAsOf: Instant
+        /// When Apple said the last.
+        public let lastAsOf: Instant
+    }
+}
+
+extension Ledger {
+    /// Every event of a subscription, in the order in which the log learnt of it.
+    ///
+    /// - Parameters:
+    ///   - subject: The subscription.
+    ///   - instant: Only what Apple had said by then; nil for all.
+    ///   - trust: Only what payloads of these trusts said; empty for all. Of an event that only a
+    ///     confirmation proves so, the fields that were confirmed.
+    ///   - knownAt: How much of the log is used.
+    /// - Returns: The answer.
+    /// - Throws: `QuestionError`, `EventLogError`.
+    public func history(
+        of subject: SubjectID,
+        at instant: Instant? = nil,
+        trust: Set<Verification.Trust> = [],
+        knownAt: KnownAt = .latest
+    ) async throws -> HistoryDocument {
+        let (recorded, notes) = try await recorded(subject, knownAt: knownAt)
+        var history = recorded.latest
+        let evidence = try await log.evidenceSummaries(of: history)
+        let effects = EventEffects.byPosition(recorded)
+        let wishes = WishEffects(recorded.latest)
+        if !trust.isEmpty { history.keep(Set(trust.map(\.rawValue)), by: evidence) }
+        if let instant { history.keep(upTo: instant) }
+        let confirmations = Dictionary(grouping: history.confirmations, by: \.position)
+        let revocations = RevocationChanges(history)
+        return HistoryDocument(
+            originalTransactionId: history.stream.originalTransactionId,
+            environment: history.stream.environment,
+            events: history.events.map { event in
+                HistoryDocument.Line(
+                    event,
+                    evidence,
+                    confirmations[event.position] ?? [],
+                    effects[event.position],
+                    wishes.at(event.position),
+                    corrects: revocations.earlierDate(at: event.position),
+                    lanes: log.identity.lanes
+                )
+            },
+            erasures: notes.erasures,
+            otherSubscriptions: notes.others
+        )
+    }
+}
+
+extension HistoryDocument.Line {
+    fileprivate init(
+        _ event: Event,
+        _ evidence: [Int64: EvidenceSummary],
+        _ confirmations: [Confirmation],
+        _ changes: [PeriodChange]?,
+        _ wishes: [WishEffects.Effect],
+        corrects earlierDate: Instant?,
+        lanes: LaneCount
+    ) {
+        let fact = event.fact
+        let found = evidence[event.evidence]
+        position = PositionValue(event.position, lanes: lanes)
+        recordedAt = event.recordedAt
+        asOf = fact.toldAsOf
+        asOfIsLowerBound = fact.isUndated(in: found)
+        kind = fact.kind.rawValue
+        summary = fact.summary
+        erased = event.erased.word
+        bundleId = fact.bundleId
+        purchaseDate = fact.purchaseDate.ifSet
+        expiresDate = fact.expiresDate.ifSet
+        earlierRevocationDate = earlierDate
+        fields = fact.content.properties
+        self.evidence = found?.digest?.hex
+        evidenceKind = found?.evidenceKind
+        source = found?.source
+        arrival = found?.arrival
+        trust = found?.trust
+        isPayloadKept = found?.isKept
+        self.confirmations = confirmations.count
+        confirmedBy = HistoryDocument.ConfirmedBy.all(confirmations, evidence)
+        effective = fact.kind == .erased ? nil : fact.effective
+        effect = changes.map { $0.map(\.role.rawValue) + wishes.map(\.name) }
+        effectText = changes.map { $0.map(\.words) + wishes.map(\.words) }
+    }
+}
+
+extension HistoryDocument.ConfirmedBy {
+    // By trust, the strongest first; those whose payload is missing are left out.
+    fileprivate static func all(
+        _ confirmations: [Confirmation],
+        _ evidence: [Int64: EvidenceSummary]
+    ) -> [HistoryDocument.ConfirmedBy] {
+        let byTrust = Dictionary(grouping: confirmations) { evidence[$0.evidence]?.trust }
+        return Verification.Trust.allCases.compactMap { trust in
+            guard let found = byTrust[trust.rawValue] else { return nil }
+            let times = found.map(\.asOf)
+            guard let first = times.min(), let last = times.max() else { return nil }
+            return HistoryDocument.ConfirmedBy(
+                trust: trust.rawValue,
+                count: found.count,
+                firstAsOf: first,
+                lastAsOf: last
+            )
+        }
+    }
+}
+
+extension StreamHistory {
+    // Leaves out what Apple said later.
+    fileprivate mutating func keep(upTo instant: Instant) {
+        events = events.filter { $0.fact.asOf <= instant }
+        confirmations = confirmations.filter { $0.asOf <= instant }
+    }
+
+    // Leaves out what is of other trust: of an event that only a confirmation proves so, all fields
+    // but those confirmed.
+    fileprivate mutating func keep(
+        _ trusts: Set<String>,
+        by evidence: [Int64: EvidenceSummary]
+    ) {
+        func isKept(_ number: Int64) -> Bool {
+            evidence[number].map { trusts.contains($0.trust) } ?? false
+        }
+        confirmations = confirmations.filter { isKept($0.evidence) }
+        let confirmed = confirmations.reduce(into: [Position: FieldSet]()) {
+            $0[$1.position, default: []].formUnion($1.fields)
+        }
+        events = events.compactMap { event in
+            if isKept(event.evidence) { return event }
+            return confirmed[event.position].map { event.limited(to: $0) }
+        }
+    }
+}
+
+extension EventEffects {
+    // The changes of each event; none where the history is too long for them.
+    fileprivate static func byPosition(_ history: RecordedHistory) -> [Position: [PeriodChange]] {
+        guard let effects = EventEffects(history) else { return [:] }
+        return Dictionary(
+            uniqueKeysWithValues: zip(history.events.map(\.position), effects.changes)
+        )
+    }
+}

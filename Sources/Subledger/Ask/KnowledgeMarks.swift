@@ -1,0 +1,52 @@
+package import EventLog
+package import Events
+
+/// Up to where the log was used: the newest commit of each lane that a question touches.
+package struct KnowledgeMarks: Sendable {
+    /// By ascending lane; empty where nothing was committed.
+    package let commits: [CommitMark]
+    /// The instant that was asked for; nil where it was a position, or all.
+    let asked: Instant?
+
+    /// The marks of a bound of knowledge.
+    init(of customer: AskedCustomer, knownAt: KnownAt, in log: EventLog) async throws {
+        var commits: [CommitMark] = []
+        for lane in customer.usedLanes {
+            if let mark = try await log.newestCommit(lane: lane, knownAt: knownAt) {
+                commits.append(mark)
+            }
+        }
+        self.commits = commits
+        if case .time(let instant) = knownAt { asked = instant } else { asked = nil }
+    }
+
+    /// The marks at an instant, but none newer than others: what was known then, as far as one may
+    /// know.
+    init(
+        of customer: AskedCustomer,
+        at instant: Instant,
+        notAfter bound: KnowledgeMarks,
+        in log: EventLog
+    ) async throws {
+        let own = try await KnowledgeMarks(of: customer, knownAt: .time(instant), in: log)
+        commits = own.commits.compactMap { mark in
+            let limit = bound.commits.first { $0.commit.lane == mark.commit.lane }
+            return limit.map { $0.commit.number < mark.commit.number ? $0 : mark }
+        }
+        asked = bound.asked.map { min($0, instant) } ?? instant
+    }
+
+    /// The instant: the one asked for, else that of the newest commit; nil where there is none.
+    package var time: Instant? { asked ?? commits.map(\.commit.committedAt).max() }
+
+    /// The position as questions take it: an offset, or lane:offset pairs.
+    package func text(lanes: LaneCount) -> String {
+        if lanes == .one { return "\(commits.first?.offset ?? 0)" }
+        return commits.map { "\($0.commit.lane):\($0.offset)" }.joined(separator: ",")
+    }
+
+    /// The same for documents: a number where there is one lane.
+    func value(lanes: LaneCount) -> PropertyValue {
+        lanes == .one ? .number(commits.first?.offset ?? 0) : .text(text(lanes: lanes))
+    }
+}

@@ -1,0 +1,130 @@
+package import EventLog
+package import Events
+package import Projections
+
+/// What is known of a customer: all that folds need to answer.
+package struct KnownCustomer: Sendable {
+    /// The id that was asked for.
+    package let id: String
+    /// The subscriptions that were theirs.
+    package let timelines: [Timeline]
+    /// When those that are known to be given to somebody else later stop being theirs.
+    package let tenureEnds: [StreamID: Instant]
+    /// Those, and all that ever were: an offer that was used once stays used (app-store.md §G.b).
+    package let everTimelines: [Timeline]
+    /// Why those of `timelines` count.
+    package let grounds: AnswerGrounds
+    /// Why those of `everTimelines` count.
+    package let everGrounds: AnswerGrounds
+    /// Where they were bought.
+    package let environment: Environment
+    /// What is sold, and was.
+    package let catalogs: CatalogHistory
+    /// The ledger's lanes, for writing positions.
+    package let lanes: LaneCount
+    /// What was erased of the subscriptions.
+    package let erasures: [ErasureMark]
+}
+
+extension Ledger {
+    /// What was known of a customer.
+    ///
+    /// - Throws: `QuestionError` where that was nothing, or `knownAt` names a position that is not
+    ///   there; `EventLogError`; `CatalogError`.
+    package func known(
+        of subject: SubjectID,
+        at instant: Instant,
+        knownAt: KnownAt
+    ) async throws -> KnownCustomer {
+        let environment = subject.environment ?? .production
+        try await check(knownAt)
+        let asked = try await subscriptions(
+            of: subject,
+            in: environment,
+            at: instant,
+            knownAt: knownAt
+        )
+        guard !asked.everStreams.isEmpty else {
+            throw try await nothingKnown(of: subject, in: environment, knownAt)
+        }
+        let named = StreamID(environment: environment, originalTransactionId: subject.id)
+        let erased = Set(asked.everStreams.map(\.stream)).union([named]).sorted()
+        return KnownCustomer(
+            id: subject.id,
+            timelines: asked.streams.map(\.timeline),
+            tenureEnds: asked.customer.tenureEnds(after: instant),
+            everTimelines: asked.everStreams.map(\.timeline),
+            grounds: asked.grounds,
+            everGrounds: AnswerGrounds(asked.customer, asked.everStreams),
+            environment: environment,
+            catalogs: try await catalogs(knownAt: knownAt),
+            lanes: log.identity.lanes,
+            erasures: try await erasures(of: erased)
+        )
+    }
+
+    /// The subscriptions that a name means: one meaning for every question about a customer.
+    ///
+    /// All that were the customer's at the instant, by links, tokens and what Apple says of the
+    /// account. Who asks by a subscription's own id asks about that one too, whoever had it then.
+    func subscriptions(
+        of subject: SubjectID,
+        in environment: Environment,
+        at instant: Instant,
+        knownAt: KnownAt
+    ) async throws -> AskedSubscriptions {
+        let customer = try await customer(subject.id, in: environment, knownAt: knownAt)
+        var streams = customer.streams(ownedAt: instant)
+        let own = StreamID(environment: environment, originalTransactionId: subject.id)
+        if !streams.contains(where: { $0.stream == own }) {
+            let history = try await log.history(of: own, knownAt: knownAt)
+            if !history.events.isEmpty { streams.append(CustomerStream(history, receipts: [])) }
+        }
+        if subject.isAlone { streams.removeAll { $0.stream != own } }
+        return AskedSubscriptions(
+            customer: customer,
+            streams: streams.sorted { $0.stream < $1.stream },
+            isAlone: subject.isAlone
+        )
+    }
+
+    private func nothingKnown(
+        of subject: SubjectID,
+        in environment: Environment,
+        _ knownAt: KnownAt
+    ) async throws -> QuestionError {
+        let found = try await environments(ofCustomer: subject.id)
+        if found.isEmpty { return subject.unknown }
+        guard found.contains(environment) else {
+            let known = found.map(\.word).joined(separator: ", ")
+            return QuestionError(
+                .otherEnvironment,
+                "\(subject.id) is not known in \(environment), but in \(known)"
+            )
+        }
+        return QuestionError(
+            .nothingKnownThen,
+            "nothing was known of \(subject.id) as of \(knownAt.text(lanes: log.identity.lanes))"
+        )
+    }
+}
+
+/// The subscriptions that a name means.
+struct AskedSubscriptions {
+    /// Whom the name means.
+    let customer: Customer
+    /// The subscriptions, by `StreamID`.
+    let streams: [CustomerStream]
+    fileprivate let isAlone: Bool
+
+    /// Why each counts.
+    var grounds: AnswerGrounds { AnswerGrounds(customer, streams) }
+
+    /// The same, and all that ever were the customer's.
+    var everStreams: [CustomerStream] {
+        guard !isAlone else { return streams }
+        let known = Set(streams.map(\.stream))
+        let others = (customer.streams + customer.related).filter { !known.contains($0.stream) }
+        return (streams + others).sorted { $0.stream < $1.stream }
+    }
+}

@@ -1,0 +1,69 @@
+internal import EventLog
+internal import Events
+internal import Projections
+
+/// One subscription as far as it was known, with what an answer about it says beside.
+struct KnownSubscription {
+    let history: StreamHistory
+    let timeline: Timeline
+    let notes: SubscriptionNotes
+    let lanes: LaneCount
+
+    var stream: StreamID { history.stream }
+}
+
+/// What every answer about one subscription says beside.
+struct SubscriptionNotes {
+    /// What was erased of it, whenever that was.
+    let erasures: [ErasureMark]
+    /// Other subscriptions of its customer, which the answer is not about; nil where they are too
+    /// many to be counted.
+    let others: Int?
+}
+
+extension Ledger {
+    /// What was known of one subscription.
+    func known(_ subject: SubjectID, knownAt: KnownAt) async throws -> KnownSubscription {
+        let stream = try await stream(of: subject, knownAt: knownAt)
+        let history = try await log.history(of: stream, knownAt: knownAt)
+        return KnownSubscription(
+            history: history,
+            timeline: Timeline(history),
+            notes: try await notes(on: stream, knownAt: knownAt),
+            lanes: log.identity.lanes
+        )
+    }
+
+    /// What one subscription recorded, cut to whole commits.
+    func recorded(
+        _ subject: SubjectID,
+        knownAt: KnownAt
+    ) async throws -> (history: RecordedHistory, notes: SubscriptionNotes) {
+        let stream = try await stream(of: subject, knownAt: knownAt)
+        let lane = log.identity.lanes.lane(of: stream.originalTransactionId)
+        let used = try await log.wholeCommits(knownAt, lane: lane)
+        return (
+            try await log.recordedHistory(of: stream).cut(to: used, lane: lane),
+            try await notes(on: stream, knownAt: knownAt)
+        )
+    }
+
+    private func notes(
+        on stream: StreamID,
+        knownAt: KnownAt
+    ) async throws(EventLogError) -> SubscriptionNotes {
+        let erasures = try await erasures(of: [stream])
+        do throws(EventLogError) {
+            let customer = try await customer(
+                stream.originalTransactionId,
+                in: stream.environment,
+                knownAt: knownAt
+            )
+            let others = customer.streams.count { $0.stream != stream }
+            return SubscriptionNotes(erasures: erasures, others: others)
+        } catch {
+            guard error.code == .tooManyStreams else { throw error }
+            return SubscriptionNotes(erasures: erasures, others: nil)
+        }
+    }
+}

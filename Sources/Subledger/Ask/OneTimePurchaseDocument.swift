@@ -1,0 +1,53 @@
+public import Events
+internal import Projections
+
+/// A one-time purchase: a consumable, a non-consumable or a non-renewing subscription.
+public struct OneTimePurchaseDocument: Codable, Hashable, Sendable {
+    /// Its id.
+    public let originalTransactionId: String
+    /// What was bought.
+    public let productId: String
+    /// Apple's `purchaseDate`.
+    public let purchaseDate: Instant
+    /// `nonConsumable`, `consumable`, `nonRenewing`, or `unknown` where nothing names the type.
+    public let kind: String
+    /// Whether a member of the family bought it.
+    public let familyShared: Bool
+    /// When Apple took it back; nil where it did not.
+    public let revocationDate: Instant?
+    /// The events that it rests on.
+    public let positions: [PositionValue]
+
+    init(_ purchase: OneTimePurchase, lanes: LaneCount) {
+        originalTransactionId = purchase.stream.originalTransactionId
+        productId = purchase.productId
+        purchaseDate = purchase.purchaseDate
+        kind = purchase.kind.rawValue
+        familyShared = purchase.isFamilyShared
+        revocationDate = purchase.revocationDate
+        positions = purchase.positions.values(lanes: lanes)
+    }
+
+    /// The last purchase of a stream that holds no subscription; nil of others.
+    init?(insteadOf known: KnownSubscription) {
+        guard known.timeline.purchases.isEmpty,
+            let last = OneTimePurchase.all(of: known.timeline).max(by: {
+                $0.purchaseDate < $1.purchaseDate
+            })
+        else { return nil }
+        self.init(last, lanes: known.lanes)
+    }
+}
+
+extension OneTimePurchaseDocument {
+    /// The type for people.
+    package var kindWords: String {
+        OneTimePurchase.Kind(rawValue: kind)?.words ?? kind
+    }
+
+    /// How Apple took it back, for people.
+    package var revocation: String {
+        let word = (familyShared ? NoAccessReason.revoked : .refunded).words
+        return word + (revocationDate.map { ", revoked \($0.clock)" } ?? "")
+    }
+}

@@ -1,0 +1,35 @@
+/// Why a question could not be answered.
+public struct QuestionError: Error, Hashable, Sendable {
+    /// What happened, for callers to switch on.
+    public let code: Code
+    /// What happened, and to which thing; safe to log.
+    public let message: String
+
+    /// The causes.
+    public enum Code: String, CaseIterable, Sendable {
+        /// Nothing in the ledger has the id.
+        case unknownId = "unknown-id"
+        /// The id is known, and not in the environment that was asked about.
+        case otherEnvironment = "other-environment"
+        /// The id is known in several environments, and none was named.
+        case severalEnvironments = "several-environments"
+        /// The question is about one subscription, and the id names a customer with several.
+        case severalSubscriptions = "several-subscriptions"
+        /// Nothing was known of the id by then.
+        case nothingKnownThen = "nothing-known-then"
+        /// A position is named that this ledger does not have.
+        case unknownPosition = "unknown-position"
+        /// The subscription has more events than a question of this kind takes.
+        case tooManyEvents = "too-many-events"
+    }
+
+    init(_ code: Code, _ message: String) {
+        self.code = code
+        self.message = message
+    }
+}
+
+extension QuestionError: CustomStringConvertible {
+    /// The message and the code.
+    public var description: String { "\(message) [\(code.rawValue)]" }
+}

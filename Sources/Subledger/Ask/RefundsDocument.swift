@@ -1,0 +1,208 @@
+public import EventLog
+public import Events
+internal import Projections
+
+/// What was asked back, given back and taken again, purchase by purchase.
+public struct RefundsDocument: Codable, Hashable, Sendable {
+    /// The subscription.
+    public let originalTransactionId: String
+    /// Where the purchases were made.
+    public let environment: Environment
+    /// Every case, in the order of the purchases.
+    public let refunds: [Case]
+    /// How each purchase stands.
+    public let purchases: [Purchase]
+    /// Announcements of which no purchase is known.
+    public let withoutPurchase: [PositionValue]
+    /// What Apple probably gave back for changes of plan: not counted in any total, for Apple signs
+    /// no amount.
+    public let estimates: [Estimate]
+    /// What was erased of the subscription.
+    public let erasures: [ErasureMark]
+    /// Other subscriptions of the same customer; nil where they are too many to be counted.
+    public let otherSubscriptions: Int?
+
+    /// What Apple probably gave back for one change of plan.
+    public struct Estimate: Codable, Hashable, Sendable {
+        /// The product that was replaced.
+        public let productId: String
+        /// When.
+        public let replacedAt: Instant
+        /// Milliunits of the currency.
+        public let estimatedRefundMilliunits: Int64
+        /// The currency of the purchase.
+        public let currency: String?
+        /// The events that it rests on.
+        public let positions: [PositionValue]
+    }
+
+    /// One request, refund and reversal of a purchase.
+    public struct Case: Codable, Hashable, Sendable {
+        /// What was bought.
+        public let productId: String
+        /// Apple's `purchaseDate`.
+        public let purchaseDate: Instant
+        /// Apple's `expiresDate`; nil of a one-time purchase.
+        public let expiresDate: Instant?
+        /// `requested`, `declined`, `refunded` or `reversed`.
+        public let state: String
+        /// `full`, `prorated`, `items`, `family_revoke`, `replaced` or `untyped`; nil where nothing
+        /// was given back.
+        public let kind: String?
+        /// When in the life of the purchase: `before_start`, `current`, `older`, `after_expiry`.
+        public let timing: String?
+        /// When the customer asked.
+        public let requested: Instant?
+        /// Apple's `consumptionRequestReason`.
+        public let consumptionRequestReason: String?
+        /// When Apple refused.
+        public let declined: Instant?
+        /// Apple's `revocationDate`.
+        public let revocationDate: Instant?
+        /// The date that Apple had signed before it signed that one; nil where it signed no other.
+        public let earlierRevocationDate: Instant?
+        /// When Apple told the server.
+        public let announced: Instant?
+        /// When Apple undid it.
+        public let reversed: Instant?
+        /// How that is known: `announced`, or `inferred` from a later statement.
+        public let reversal: String?
+        /// Apple's `revocationReason`.
+        public let revocationReason: Int64?
+        /// Apple's `revocationPercentage`, in thousandths of a percent.
+        public let revocationPercentage: Int64?
+        /// What was paid, in milliunits.
+        public let priceMilliunits: Int64?
+        /// What was given back, in milliunits.
+        public let refundedMilliunits: Int64?
+        /// The currency of both.
+        public let currency: String?
+        /// Whether this case decides how the purchase stands.
+        public let isNet: Bool
+        /// The events that it rests on.
+        public let positions: [PositionValue]
+    }
+
+    /// How a purchase stands.
+    public struct Purchase: Codable, Hashable, Sendable {
+        /// What was bought.
+        public let productId: String
+        /// Apple's `purchaseDate`.
+        public let purchaseDate: Instant
+        /// Apple's `expiresDate`; nil of a one-time purchase.
+        public let expiresDate: Instant?
+        /// `kept`, or the state of the case that decides.
+        public let state: String
+        /// The kind of that case.
+        public let kind: String?
+        /// What was paid, in milliunits.
+        public let grossMilliunits: Int64?
+        /// What of it was kept, in milliunits.
+        public let netMilliunits: Int64?
+        /// The currency of both.
+        public let currency: String?
+    }
+}
+
+extension Ledger {
+    /// What was asked back, given back and taken again, purchase by purchase.
+    ///
+    /// - Parameters:
+    ///   - subject: The subscription.
+    ///   - instant: Only purchases and cases that had begun by then; nil for all.
+    ///   - knownAt: How much of the log is used.
+    /// - Returns: The answer.
+    /// - Throws: `QuestionError`, `EventLogError`.
+    public func refunds(
+        of subject: SubjectID,
+        at instant: Instant? = nil,
+        knownAt: KnownAt = .latest
+    ) async throws -> RefundsDocument {
+        RefundsDocument(try await known(subject, knownAt: knownAt)) { start in
+            instant.map { start <= $0 } ?? true
+        }
+    }
+}
+
+extension RefundsDocument {
+    fileprivate init(_ known: KnownSubscription, _ hasBegun: (Instant) -> Bool) {
+        let (timeline, lanes) = (known.timeline, known.lanes)
+        let cases = Refunds(timeline).rows.filter { $0.begun.map(hasBegun) ?? true }
+        let revocations = RevocationChanges(known.history)
+        originalTransactionId = known.stream.originalTransactionId
+        environment = known.stream.environment
+        refunds = cases.map { Case($0, revocations, lanes: lanes) }
+        purchases = TransactionRows(timeline, .none).rows.filter { hasBegun($0.time.start) }
+            .map { Purchase($0, among: cases) }
+        withoutPurchase = Refunds.unplaced(in: timeline).values(lanes: lanes)
+        estimates = PlanChanges(timeline, .none).rows.compactMap { change in
+            guard change.effective.map(hasBegun) ?? false else { return nil }
+            return Estimate(change, lanes: lanes)
+        }
+        erasures = known.notes.erasures
+        otherSubscriptions = known.notes.others
+    }
+}
+
+extension RefundCase {
+    /// The first instant of the case; nil where none is known.
+    fileprivate var begun: Instant? {
+        [requested, declined, revoked, announced, reversed].compactMap { $0 }.min()
+    }
+}
+
+extension RefundsDocument.Estimate {
+    fileprivate init?(_ change: PlanChange, lanes: LaneCount) {
+        guard let milliunits = change.estimatedRefundMilliunits, let effective = change.effective
+        else { return nil }
+        productId = change.fromProductId
+        replacedAt = effective
+        estimatedRefundMilliunits = milliunits
+        currency = change.estimatedRefundCurrency
+        positions = change.positions.values(lanes: lanes)
+    }
+}
+
+extension RefundsDocument.Case {
+    fileprivate init(_ row: RefundCase, _ changes: RevocationChanges, lanes: LaneCount) {
+        productId = row.productId
+        purchaseDate = row.purchaseDate
+        expiresDate = row.expiresDate
+        state = row.state.rawValue
+        kind = row.kind?.rawValue
+        timing = row.timing?.rawValue
+        requested = row.requested
+        consumptionRequestReason = row.requestReason
+        declined = row.declined
+        revocationDate = row.revoked
+        earlierRevocationDate = changes.earlierDate(than: row.revoked, at: row.positions)
+        announced = row.announced
+        reversed = row.reversed
+        reversal = row.reversal?.rawValue
+        revocationReason = row.reason
+        revocationPercentage = row.percentageMilli
+        priceMilliunits = row.priceMilliunits
+        refundedMilliunits = row.refundedMilliunits
+        currency = row.currency
+        isNet = row.isNet
+        positions = row.positions.values(lanes: lanes)
+    }
+}
+
+extension RefundsDocument.Purchase {
+    fileprivate init(_ row: TransactionRow, among cases: [RefundCase]) {
+        let net = cases.last { refund in
+            refund.isNet && refund.purchaseDate == row.time.start
+                && refund.expiresDate == row.time.end
+                && refund.productId.utf8.elementsEqual(row.product.productId.utf8)
+        }
+        productId = row.product.productId
+        purchaseDate = row.time.start
+        expiresDate = row.time.end
+        state = net?.state.rawValue ?? "kept"
+        kind = net?.kind?.rawValue
+        grossMilliunits = row.money.grossMilliunits
+        netMilliunits = row.money.netMilliunits
+        currency = row.money.currency
+    }
+}

@@ -1,0 +1,129 @@
+public import EventLog
+public import Events
+internal import Projections
+
+/// A subscription event by event, with the state that each left.
+public struct ReplayDocument: Codable, Hashable, Sendable {
+    /// The subscription.
+    public let originalTransactionId: String
+    /// Where the purchases were made.
+    public let environment: Environment
+    /// One for each event, in the order in which the log learnt of them.
+    public let frames: [Frame]
+    /// What was erased of it.
+    public let erasures: [ErasureMark]
+    /// Other subscriptions of the same customer; nil where they are too many to be counted.
+    public let otherSubscriptions: Int?
+
+    /// An event, and the state that it left.
+    public struct Frame: Codable, Hashable, Sendable {
+        /// The event.
+        public let position: PositionValue
+        /// When Apple said it; nil where it was erased.
+        public let asOf: Instant?
+        /// When the log learnt of it, on the ledger's clock.
+        public let recordedAt: Instant
+        /// What it is about.
+        public let kind: String
+        /// What it says, in a few words.
+        public let summary: String
+        /// What it changed in the periods, in words of the machine.
+        public let effect: [String]
+        /// The same for people.
+        public let effectText: [String]
+        /// The state after it, in the order in which people ask for it.
+        public let state: [StateProperty]
+        /// The names of what it changed, of what is not known any more too.
+        public let changed: [String]
+    }
+}
+
+/// One thing that is known about a subscription at an instant.
+public struct StateProperty: Codable, Hashable, Sendable {
+    /// What: a word of its own, or Apple's name of the property.
+    public let name: String
+    /// Its value; instants are milliseconds since 1970 UTC.
+    public let value: PropertyValue
+    /// The same for people.
+    public let text: String
+    /// The event that decides it.
+    public let position: PositionValue
+
+    init(_ field: StateField, lanes: LaneCount) {
+        name = field.name
+        value = PropertyValue(field.value)
+        text = field.value.words
+        position = PositionValue(field.position, lanes: lanes)
+    }
+}
+
+extension Ledger {
+    /// A subscription event by event, with the state that each left.
+    ///
+    /// - Parameters:
+    ///   - subject: The subscription.
+    ///   - instant: Whose state is told; nil for the latest of which Apple had spoken by each event.
+    ///   - knownAt: How much of the log is used.
+    /// - Returns: The answer.
+    /// - Throws: `QuestionError.tooManyEvents` above `EventEffects.eventsMax`, and for whom is not
+    ///   known; `EventLogError`.
+    public func replay(
+        of subject: SubjectID,
+        at instant: Instant? = nil,
+        knownAt: KnownAt = .latest
+    ) async throws -> ReplayDocument {
+        let (history, notes) = try await recorded(subject, knownAt: knownAt)
+        let id = history.stream.originalTransactionId
+        guard let effects = EventEffects(history) else {
+            throw QuestionError(
+                .tooManyEvents,
+                "\(id) has \(history.events.count) events; replay takes at most "
+                    + "\(EventEffects.eventsMax)"
+            )
+        }
+        var last: [StateField] = []
+        let frames = zip(history.events, effects.changes).map { event, changes in
+            let known = history.known(upTo: event.position.offset)
+            let asked =
+                instant ?? Timeline(known).horizon ?? event.fact.toldAsOf ?? event.recordedAt
+            let fields = StateField.all(of: known, at: asked)
+            defer { last = fields }
+            return ReplayDocument.Frame(
+                event,
+                changes,
+                fields,
+                after: last,
+                lanes: log.identity.lanes
+            )
+        }
+        return ReplayDocument(
+            originalTransactionId: id,
+            environment: history.stream.environment,
+            frames: frames,
+            erasures: notes.erasures,
+            otherSubscriptions: notes.others
+        )
+    }
+}
+
+extension ReplayDocument.Frame {
+    fileprivate init(
+        _ event: Event,
+        _ changes: [PeriodChange],
+        _ fields: [StateField],
+        after last: [StateField],
+        lanes: LaneCount
+    ) {
+        position = PositionValue(event.position, lanes: lanes)
+        asOf = event.fact.toldAsOf
+        recordedAt = event.recordedAt
+        kind = event.fact.kind.rawValue
+        summary = event.fact.summary
+        effect = changes.map(\.role.rawValue)
+        effectText = changes.map(\.words)
+        state = fields.map { StateProperty($0, lanes: lanes) }
+        let isNew = { (field: StateField) in !last.contains { $0.isSame(as: field) } }
+        let isGone = { (name: String) in !fields.contains { $0.name == name } }
+        changed = fields.filter(isNew).map(\.name) + last.map(\.name).filter(isGone)
+    }
+}

@@ -1,0 +1,143 @@
+package import EventLog
+public import Events
+internal import Projections
+
+/// Whom a question is about: any id that the ledger knows, and where the purchases were made.
+public struct SubjectID: Hashable, Sendable {
+    /// An original or another transaction id, an app account token in any case, an
+    /// `appTransactionId`, a `webOrderLineItemId`, or the app's own name for a customer.
+    public var id: String
+    /// Where the purchases were made; nil for the one environment in which the id is known.
+    ///
+    /// Environments are never mixed. Questions about access and offers take nil for production, so
+    /// that no purchase made elsewhere counts by accident.
+    public var environment: Environment?
+    /// Whether only the subscription is meant that has the id as its `originalTransactionId`, and
+    /// not all subscriptions of its customer.
+    public var isAlone: Bool
+
+    /// Whoever has the id.
+    public init(_ id: String, in environment: Environment? = nil, alone: Bool = false) {
+        self.id = id
+        self.environment = environment
+        isAlone = alone
+    }
+}
+
+extension SubjectID: ExpressibleByStringLiteral {
+    /// Whoever has the id, in the one environment in which it is known.
+    public init(stringLiteral value: String) { self.init(value) }
+}
+
+extension Ledger {
+    /// The environment that a question about somebody is about.
+    ///
+    /// A named environment goes before `Unknown`, which is what a payload gets that names none.
+    func environment(of subject: SubjectID) async throws -> Environment {
+        let own = try await log.environments(of: subject.id)
+        guard own.isEmpty, !subject.isAlone else { return try subject.environment(among: own) }
+        return try subject.environment(among: try await environments(ofCustomer: subject.id))
+    }
+
+    /// The subscription that a question about one is about.
+    ///
+    /// - Throws: `QuestionError` where the id names none or several, or `knownAt` a position that is
+    ///   not there; `EventLogError`.
+    package func stream(of subject: SubjectID, knownAt: KnownAt = .latest) async throws -> StreamID
+    {
+        let own = try await log.environments(of: subject.id)
+        if !own.isEmpty || subject.isAlone {
+            let stream = StreamID(
+                environment: try subject.environment(among: own),
+                originalTransactionId: subject.id
+            )
+            try await check(knownAt, of: stream)
+            return stream
+        }
+        let known = try await environments(ofCustomer: subject.id)
+        let environment = try subject.environment(among: known)
+        let customer = try await customer(subject.id, in: environment)
+        guard let first = customer.streams.first?.stream else {
+            throw subject.unknown
+        }
+        guard customer.streams.count == 1 else {
+            throw subject.several(customer.streams.map(\.stream.originalTransactionId))
+        }
+        try await check(knownAt, of: first)
+        return first
+    }
+
+    /// Refuses a position that the lane of a subscription does not have.
+    func check(_ knownAt: KnownAt, of stream: StreamID) async throws {
+        guard case .offsets(let offsets) = knownAt else { return }
+        let lane = log.identity.lanes.lane(of: stream.originalTransactionId)
+        try await PositionVector(offsets).check(
+            "knownAt",
+            naming: [lane],
+            because: ", which holds \(stream.originalTransactionId)",
+            in: log
+        )
+    }
+
+    /// Refuses positions that this ledger does not have, for a question that may touch every lane;
+    /// an instant is always had.
+    package func check(_ knownAt: KnownAt) async throws {
+        guard case .offsets(let offsets) = knownAt else { return }
+        try await PositionVector(offsets).check(
+            "knownAt",
+            because: ", and subscriptions may lie in any",
+            in: log
+        )
+    }
+}
+
+extension SubjectID {
+    /// Most ids that an error names.
+    private static let namedMax = 10
+
+    /// The one environment, of those in which the id is known.
+    fileprivate func environment(among found: [Environment]) throws(QuestionError) -> Environment {
+        let matching =
+            environment.map { wanted in found.filter { $0 == wanted } } ?? found.preferred
+        let known = found.map(\.word).joined(separator: ", ")
+        guard let first = matching.first else {
+            guard !found.isEmpty else { throw unknown }
+            throw QuestionError(
+                .otherEnvironment,
+                "\(id) is not known in \(environment?.word ?? ""), but in \(known)"
+            )
+        }
+        guard matching.count == 1 else {
+            throw QuestionError(.severalEnvironments, "\(id) is known in \(known)")
+        }
+        return first
+    }
+
+    /// The error where nothing has the id.
+    var unknown: QuestionError {
+        QuestionError(
+            .unknownId,
+            isAlone
+                ? "no event has the originalTransactionId \(id)"
+                : "no subscription has \(id) as its original transaction, transaction, app account "
+                    + "token, appTransactionId, web order line item or customer"
+        )
+    }
+
+    fileprivate func several(_ ids: [String]) -> QuestionError {
+        let named = ids.prefix(SubjectID.namedMax).joined(separator: ", ")
+        return QuestionError(
+            .severalSubscriptions,
+            "\(id) names a customer with \(ids.count) subscriptions, and this question is about one: "
+                + named + (ids.count > SubjectID.namedMax ? ", …" : "")
+        )
+    }
+}
+
+extension [Environment] {
+    /// What a question without an environment is about, of those in which its id is known.
+    fileprivate var preferred: [Environment] {
+        let named = filter { $0 != .unknown }
+        return named.count == 1 ? named : self
+    }
+}

@@ -1,0 +1,50 @@
+internal import Events
+internal import Projections
+
+/// The wishes for another product or billing plan that events of a history made and withdrew.
+struct WishEffects {
+    /// What one event did to a wish.
+    struct Effect {
+        /// The word of the movement, for JSON.
+        let name: String
+        /// The same for people, with what changes.
+        let words: String
+    }
+
+    private var effects: [Position: [Effect]] = [:]
+
+    init(_ history: StreamHistory) {
+        for change in PlanChanges(Timeline(history), .none).rows {
+            let words = WishEffects.words(change)
+            for (word, instant) in [
+                (Movement.Word.planChangeScheduled, change.requested),
+                (.planChangeCancelled, change.withdrawn),
+            ] {
+                guard let instant else { continue }
+                let isScheduled = word == .planChangeScheduled
+                // Of the events of a row the renewal statement of that instant.
+                let event = history.events.first {
+                    $0.fact.kind == .renewal && $0.fact.asOf == instant
+                        && change.positions.contains($0.position)
+                }
+                guard let event else { continue }
+                effects[event.position, default: []].append(
+                    Effect(
+                        name: word.rawValue,
+                        words: (isScheduled ? "→ asked for " : "← withdrew ") + words
+                    )
+                )
+            }
+        }
+    }
+
+    /// What the event at that position did; nothing for most.
+    func at(_ position: Position) -> [Effect] { effects[position] ?? [] }
+
+    private static func words(_ change: PlanChange) -> String {
+        guard let from = change.fromBillingPlanType, let to = change.toBillingPlanType,
+            change.fromProductId.utf8.elementsEqual(change.toProductId.utf8)
+        else { return "\(change.toProductId) instead of \(change.fromProductId)" }
+        return "\(to) instead of \(from)"
+    }
+}

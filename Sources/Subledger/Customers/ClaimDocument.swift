@@ -1,0 +1,150 @@
+internal import EventLog
+public import Events
+internal import Projections
+
+/// A claim to a subscription: a link that the operator stated, or an app account token.
+public struct ClaimDocument: Codable, Hashable, Sendable {
+    /// The subscription.
+    public let originalTransactionId: String
+    /// Where the purchases were made.
+    public let environment: Environment
+    /// The customer of a link; nil of a token.
+    public let customer: String?
+    /// The token; nil of a link.
+    public let appAccountToken: String?
+    /// Since when it holds.
+    public let from: Instant
+    /// When it ended; nil where it did not.
+    public let to: Instant?
+    /// The event that states it.
+    public let position: PositionValue
+    /// The event that ended a link.
+    public let endPosition: PositionValue?
+    /// Who stated a link.
+    public let by: String?
+    /// Why, in the operator's words.
+    public let reason: String?
+    /// Whether somebody else had the subscription, so that the link moved nothing.
+    public let isContested: Bool
+    /// Who had it.
+    public let contests: String?
+    /// Of a token, others that Apple's account joins to it; empty where that was not looked up.
+    public let joinedTokens: [String]
+}
+
+extension Ledger {
+    /// Who claims which subscription: every link, and every token that changed.
+    ///
+    /// - Parameters:
+    ///   - isContested: Only what waits for a decision: links to a customer while another one had
+    ///     the subscription, and tokens that Apple's account joins to another token; for these the
+    ///     customer of every subscription that has a token is looked up.
+    ///   - notice: Told of subscriptions whose customer has too many to be looked up.
+    ///   - take: Takes each claim.
+    /// - Throws: `EventLogError`, and what `take` throws.
+    public func forEachClaim(
+        contested isContested: Bool = false,
+        notice: (String) -> Void = { _ in },
+        _ take: (ClaimDocument) throws -> Void
+    ) async throws {
+        let lanes = log.identity.lanes
+        try await forEachStream(claimedBy: isContested ? .severalCustomers : .anybody) { stream in
+            let claims = StreamClaims(Timeline(try await log.history(of: stream)))
+            for claim in ClaimDocument.all(of: claims, lanes: lanes)
+            where !isContested || claim.isContested { try take(claim) }
+        }
+        guard isContested else { return }
+        try await forEachStream(claimedBy: .token) { stream in
+            for claim in try await joinedTokens(of: stream, notice) { try take(claim) }
+        }
+    }
+
+    private func forEachStream(
+        claimedBy claimants: EventLog.ClaimedBy,
+        _ take: (StreamID) async throws -> Void
+    ) async throws {
+        var last: StreamID?
+        repeat {
+            let page = try await log.streams(
+                claimedBy: claimants,
+                after: last,
+                limit: Ledger.pageLines
+            )
+            for stream in page { try await take(stream) }
+            last = page.count < Ledger.pageLines ? nil : page.last
+        } while last != nil
+    }
+
+    private func joinedTokens(
+        of stream: StreamID,
+        _ notice: (String) -> Void
+    ) async throws(EventLogError) -> [ClaimDocument] {
+        let customer: Customer
+        do throws(EventLogError) {
+            customer = try await self.customer(
+                stream.originalTransactionId,
+                in: stream.environment
+            )
+        } catch {
+            guard error.code == .tooManyStreams else { throw error }
+            notice(error.message)
+            return []
+        }
+        guard let own = customer.streams.first(where: { $0.stream == stream }) else { return [] }
+        let others = customer.otherTokens(than: own)
+        guard !others.isEmpty else { return [] }
+        return ClaimDocument.all(of: own.claims, lanes: log.identity.lanes, others)
+            .filter { $0.appAccountToken != nil }
+    }
+}
+
+extension ClaimDocument {
+    /// The claims of a subscription: its links, then its tokens.
+    static func all(
+        of claims: StreamClaims,
+        lanes: LaneCount,
+        _ joinedTokens: [String] = []
+    ) -> [ClaimDocument] {
+        claims.links.map { ClaimDocument($0, of: claims, lanes: lanes) }
+            + claims.tokens.map { ClaimDocument($0, of: claims, lanes: lanes, joinedTokens) }
+    }
+
+    private init(_ link: LinkClaim, of claims: StreamClaims, lanes: LaneCount) {
+        originalTransactionId = claims.stream.originalTransactionId
+        environment = claims.stream.environment
+        customer = link.customer
+        appAccountToken = nil
+        from = link.from
+        to = link.to
+        position = PositionValue(Position(lane: claims.lane, offset: link.offset), lanes: lanes)
+        endPosition = link.endOffset.map {
+            PositionValue(Position(lane: claims.lane, offset: $0), lanes: lanes)
+        }
+        by = link.statedBy
+        reason = link.reason.isEmpty ? nil : link.reason
+        isContested = link.isContested
+        contests = link.contests
+        joinedTokens = []
+    }
+
+    private init(
+        _ token: TokenClaim,
+        of claims: StreamClaims,
+        lanes: LaneCount,
+        _ joinedTokens: [String]
+    ) {
+        originalTransactionId = claims.stream.originalTransactionId
+        environment = claims.stream.environment
+        customer = nil
+        appAccountToken = token.token
+        from = token.from
+        to = token.to
+        position = PositionValue(Position(lane: claims.lane, offset: token.offset), lanes: lanes)
+        endPosition = nil
+        by = nil
+        reason = nil
+        isContested = false
+        contests = nil
+        self.joinedTokens = joinedTokens
+    }
+}

@@ -1,0 +1,186 @@
+public import EventLog
+public import Events
+package import Projections
+
+/// The subscriptions of a customer, and whose each was when.
+public struct CustomerDocument: Codable, Hashable, Sendable {
+    /// The id that was asked for.
+    public let id: String
+    /// Where the purchases were made.
+    public let environment: Environment
+    /// The app's own name for the customer; nil where no link leads to exactly one.
+    public let customer: String?
+    /// The app account tokens that lead to this customer and to nobody else.
+    public let appAccountTokens: [String]
+    /// Their subscriptions.
+    public let streams: [Stream]
+    /// Subscriptions of others that were theirs once, or that they claim in vain.
+    public let related: [Stream]
+    /// Subscriptions that are joined to several customers, and so count for none of them.
+    public let ambiguous: [AmbiguousSubscription]
+    /// Those that were theirs at the instant asked about; nil where none was.
+    public let ownedAt: [String]?
+
+    /// A subscription.
+    public struct Stream: Codable, Hashable, Sendable {
+        /// Its id.
+        public let originalTransactionId: String
+        /// The app that it is of.
+        public let bundleId: String?
+        /// What was bought, in the order of the purchases, each product once.
+        public let productIds: [String]
+        /// Why it is listed.
+        public let ground: SubscriptionGround
+        /// Whose it was when.
+        public let owners: [Interval]
+        /// The links, those that ended too.
+        public let links: [ClaimDocument]
+        /// Its app account tokens over time.
+        public let tokens: [ClaimDocument]
+    }
+
+    /// A time in which a subscription was somebody's; of nobody where both names are nil.
+    public struct Interval: Codable, Hashable, Sendable {
+        /// The customer by a link.
+        public let customer: String?
+        /// The app account token, where no link counts.
+        public let appAccountToken: String?
+        /// Its first instant; nil for always.
+        public let from: Instant?
+        /// Its end, which is not part of it; nil where there is none.
+        public let to: Instant?
+        /// The event that began it.
+        public let position: PositionValue?
+    }
+}
+
+/// The customers whom links name.
+public struct LinkedCustomersDocument: Codable, Hashable, Sendable {
+    /// In the order of their bytes.
+    public let customers: [Line]
+
+    /// A customer.
+    public struct Line: Codable, Hashable, Sendable {
+        /// The app's own name.
+        public let customer: String
+        /// Subscriptions that a link names for them.
+        public let streams: Int64
+        /// When the first link was recorded, on the ledger's clock.
+        public let firstRecordedAt: Instant
+        /// When the last link was recorded.
+        public let lastRecordedAt: Instant
+    }
+}
+
+extension Ledger {
+    /// The subscriptions of a customer, and whose each was when.
+    ///
+    /// - Parameters:
+    ///   - subject: The customer, by any id.
+    ///   - instant: Also say what was theirs at it.
+    ///   - knownAt: How much of the log is used.
+    /// - Returns: The answer.
+    /// - Throws: `QuestionError`, `EventLogError`.
+    public func customer(
+        _ subject: SubjectID,
+        at instant: Instant? = nil,
+        knownAt: KnownAt = .latest
+    ) async throws -> CustomerDocument {
+        CustomerDocument(
+            try await found(subject, knownAt: knownAt),
+            at: instant,
+            lanes: log.identity.lanes
+        )
+    }
+
+    /// The same, for texts.
+    package func found(_ subject: SubjectID, knownAt: KnownAt) async throws -> Customer {
+        try await check(knownAt)
+        return try await customer(
+            subject.id,
+            in: try await environment(of: subject),
+            knownAt: knownAt
+        )
+    }
+
+    /// The customers whom links name, in the order of their bytes.
+    ///
+    /// - Parameters:
+    ///   - name: Only customers after this one.
+    ///   - limit: Most customers.
+    /// - Returns: The answer.
+    /// - Throws: `EventLogError`.
+    public func linkedCustomers(
+        after name: String = "",
+        limit: Int = 1000
+    ) async throws(EventLogError) -> LinkedCustomersDocument {
+        LinkedCustomersDocument(
+            customers: try await log.customers(after: name, limit: limit).map { line in
+                LinkedCustomersDocument.Line(
+                    customer: line.customerId,
+                    streams: line.streams,
+                    firstRecordedAt: line.firstRecordedAt,
+                    lastRecordedAt: line.lastRecordedAt
+                )
+            }
+        )
+    }
+}
+
+extension CustomerDocument {
+    /// The document of a customer that was read.
+    package init(_ customer: Customer, at instant: Instant?, lanes: LaneCount) {
+        id = customer.name
+        environment = customer.environment
+        self.customer = customer.customerId
+        appAccountTokens = customer.tokens
+        streams = customer.streams.map { Stream($0, of: customer, lanes: lanes) }
+        related = customer.related.map { Stream($0, of: customer, lanes: lanes) }
+        ambiguous = AnswerGrounds(customer, []).ambiguous
+        ownedAt = instant.map { instant in
+            customer.streams(ownedAt: instant).map(\.stream.originalTransactionId)
+        }
+    }
+}
+
+extension CustomerDocument.Stream {
+    fileprivate init(_ stream: CustomerStream, of customer: Customer, lanes: LaneCount) {
+        let claims = stream.claims
+        originalTransactionId = stream.stream.originalTransactionId
+        bundleId = stream.bundleId
+        productIds = stream.productIds
+        ground = SubscriptionGround(
+            stream.stream,
+            bundleId: stream.bundleId,
+            customer.ground(of: stream.stream) ?? .named
+        )
+        owners = claims.owners.map { ownership in
+            var (customer, token): (String?, String?)
+            switch ownership.owner {
+            case .customer(let name)?: customer = name
+            case .appAccountToken(let name)?: token = name
+            case nil: break
+            }
+            return CustomerDocument.Interval(
+                customer: customer,
+                appAccountToken: token,
+                from: ownership.from,
+                to: ownership.to,
+                position: ownership.offset.map { offset in
+                    PositionValue(Position(lane: claims.lane, offset: offset), lanes: lanes)
+                }
+            )
+        }
+        let lines = ClaimDocument.all(of: claims, lanes: lanes)
+        links = lines.filter { $0.customer != nil }
+        tokens = lines.filter { $0.appAccountToken != nil }
+    }
+}
+
+extension CustomerStream {
+    /// Its products, in the order of their purchases, each once.
+    fileprivate var productIds: [String] {
+        (timeline.purchases + timeline.oneTimePurchases).map(\.productId)
+            .reduce(into: []) { if !$0.contains($1), !$1.isEmpty { $0.append($1) } }
+    }
+}

@@ -1,0 +1,142 @@
+public import AppStore
+internal import EventLog
+public import Events
+internal import Projections
+
+/// What became of a statement whose a subscription is, in order of precedence.
+public enum LinkOutcome: Sendable {
+    /// The subscription has no event: nothing was appended.
+    case unknownStream
+    /// Another customer has it, or will have: nothing was appended.
+    case held(Hold)
+    /// An unlink of what that customer does not have: nothing was appended.
+    case notLinked
+    /// It is in the log now, at these positions: of a transfer the unlink, then the link.
+    case appended([Position])
+    /// The log knew it, by the event at that position.
+    case duplicate(Position)
+    /// It is as of a time before the erasure at that position: nothing was appended.
+    case erased(Position)
+
+    /// A link that is in the way.
+    public struct Hold: Sendable {
+        /// Who has the subscription.
+        public let customer: String
+        /// Since when, as the link states it.
+        public let since: Instant
+        /// The event that states it.
+        public let position: Position
+    }
+}
+
+extension Ledger {
+    /// The channel of statements that are made here.
+    public static let operatorSource = "operator"
+
+    /// Appends the operator's statement that a subscription belongs to a customer, or to nobody.
+    ///
+    /// A link to a subscription that another customer has moves nothing unless it is a transfer;
+    /// then an unlink as of the same instant goes before it. Two operators at once may still
+    /// contest each other: `StreamClaims` says so, and ownership stays with the first.
+    ///
+    /// - Parameters:
+    ///   - link: The statement.
+    ///   - expected: Of an unlink, the customer who is to have it no more.
+    ///   - isTransfer: Take it from whoever has it as of the statement's instant.
+    ///   - receivedAt: Our clock.
+    /// - Returns: What became of it.
+    /// - Throws: `Rejection` for a statement out of its limits, `EventLogError`.
+    public func add(
+        _ link: CustomerLink,
+        unlinking expected: String? = nil,
+        isTransfer: Bool = false,
+        receivedAt: Instant
+    ) async throws -> LinkOutcome {
+        let verified = try verify(link, receivedAt: receivedAt)
+        let history = try await log.history(of: link.stream)
+        guard history.events.contains(where: { $0.fact.kind != .link }) else {
+            return .unknownStream
+        }
+        let claims = StreamClaims(Timeline(history))
+        guard let customer = link.customer else {
+            guard claims.mayUnlink(expected, at: link.statedAt) else { return .notLinked }
+            // Of one instant an unlink goes first, so it would end nothing.
+            if let begun = claims.links.first(where: { !$0.isContested && $0.from == link.statedAt }
+            ) {
+                return .held(
+                    LinkOutcome.Hold(
+                        customer: begun.customer,
+                        since: begun.from,
+                        position: Position(lane: claims.lane, offset: begun.offset)
+                    )
+                )
+            }
+            return try await append([verified])
+        }
+        guard let hold = claims.hold(against: customer, from: link.statedAt) else {
+            return try await append([verified])
+        }
+        // What does not begin before cannot be taken from anybody as of now.
+        guard isTransfer, hold.from < link.statedAt else {
+            return .held(
+                LinkOutcome.Hold(
+                    customer: hold.customer,
+                    since: hold.from,
+                    position: Position(lane: claims.lane, offset: hold.offset)
+                )
+            )
+        }
+        let unlink = CustomerLink(
+            stream: link.stream,
+            customer: nil,
+            statedBy: link.statedBy,
+            reason: link.reason,
+            statedAt: link.statedAt
+        )
+        return try await append([try verify(unlink, receivedAt: receivedAt), verified])
+    }
+
+    // The operator's own statement is of whatever environment the subscription is of.
+    private func verify(
+        _ link: CustomerLink,
+        receivedAt: Instant
+    ) throws(Rejection) -> VerifiedPayload {
+        var policy = verifier.policy
+        policy.environments = [link.stream.environment]
+        return try AppStoreVerifier(policy: policy).verify(
+            payload: link.payload,
+            source: Ledger.operatorSource,
+            receivedAt: receivedAt,
+            voucher: .operator
+        )
+    }
+
+    private func append(_ payloads: [VerifiedPayload]) async throws -> LinkOutcome {
+        var outcomes: [AppendOutcome] = []
+        for payload in payloads { outcomes += try await appendTogether([payload])[0].outcomes }
+        let appended = outcomes.filter(\.isNew).map(\.position)
+        if let refused = outcomes.first(where: \.isErased) { return .erased(refused.position) }
+        guard appended.isEmpty, let known = outcomes.last else { return .appended(appended) }
+        return .duplicate(known.position)
+    }
+}
+
+extension StreamClaims {
+    /// The link of another customer that holds at an instant or begins after it; nil for none.
+    fileprivate func hold(against customer: String, from instant: Instant) -> LinkClaim? {
+        links.first { link in
+            !link.isContested && FieldValue.text(link.customer) != .text(customer)
+                && (link.to.map { instant < $0 } ?? true)
+        }
+    }
+
+    /// Whether an unlink ends a link of that customer, or repeats one that did.
+    fileprivate func mayUnlink(_ customer: String?, at instant: Instant) -> Bool {
+        if case .customer(let holder)? = owner(at: instant) {
+            return customer.map { FieldValue.text($0) == .text(holder) } ?? true
+        }
+        let last = links.last { !$0.isContested && $0.to.map { $0 <= instant } ?? false }
+        guard let last else { return false }
+        return customer.map { FieldValue.text($0) == .text(last.customer) } ?? true
+    }
+}

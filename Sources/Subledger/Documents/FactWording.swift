@@ -1,0 +1,138 @@
+package import Events
+internal import Projections
+
+extension Instant {
+    /// For tables: `2026-03-03 09:00:00`, milliseconds only where there are any.
+    package var clock: String {
+        description.replacing("T", with: " ").replacing("Z", with: "")
+    }
+
+    /// Nil for the epoch, which stands for "none" in a key.
+    package var ifSet: Instant? { milliseconds == 0 ? nil : self }
+}
+
+extension Erasure.Scope {
+    /// What was erased, in a few words.
+    package var summary: String {
+        switch self {
+        case .subscription: "erased: the subscription"
+        case .customer: "erased: what identifies the customer"
+        case .link: "erased: links to a former customer"
+        case .payload: "erased: payloads shared with another subscription"
+        }
+    }
+}
+
+extension Fact {
+    /// A fact in a few words.
+    package var summary: String {
+        switch kind {
+        case .transaction: transactionSummary
+        case .renewal: renewalSummary
+        case .notification:
+            [content.text(.notificationType) ?? "", content.text(.subtype)]
+                .compactMap { $0 }.joined(separator: "/")
+        case .link: linkSummary
+        case .catalog:
+            "version \(content.integer(.catalogVersion) ?? 0) of the catalog from "
+                + (content.instant(.effectiveFrom)?.clock ?? "?")
+        case .erasure: erasureSummary
+        case .erased: "erased"
+        }
+    }
+
+    private var erasureSummary: String {
+        guard let erasure = Erasure(content) else { return "erasure" }
+        var words = [erasure.scope.summary]
+        if !erasure.events.isEmpty { words.append("events \(erasure.events)") }
+        if let by = content.text(.erasedBy) { words.append("by \(by)") }
+        if let reason = content.text(.erasureReason) { words.append(reason) }
+        return words.joined(separator: " · ")
+    }
+
+    private var linkSummary: String {
+        var words = [content.text(.customerId).map { "customer \($0)" } ?? "no customer"]
+        if let by = content.text(.linkedBy) { words.append("by \(by)") }
+        if let reason = content.text(.linkReason) { words.append(reason) }
+        return words.joined(separator: " · ")
+    }
+
+    private var transactionSummary: String {
+        var words = [content.text(.productId) ?? "?"]
+        if purchaseDate.milliseconds != 0 {
+            let end = expiresDate.ifSet == nil ? "" : " → \(expiresDate.clock)"
+            words.append(purchaseDate.clock + end)
+        }
+        if let price = content.integer(.price) {
+            words.append(Amount.text(price, content.text(.currency)))
+        }
+        if let offer = content.text(.offerDiscountType) { words.append(offer) }
+        if content.boolean(.isUpgraded) == true { words.append("upgraded") }
+        if let revoked = content.instant(.revocationDate) {
+            words.append("revoked \(revoked.clock)")
+        }
+        if content.text(.inAppOwnershipType) == "FAMILY_SHARED" { words.append("family") }
+        return words.joined(separator: " · ")
+    }
+
+    // An element that a response leaves out, and what carries no setting, says nothing about it.
+    private var autoRenewSummary: String {
+        switch content.integer(.autoRenewStatus) {
+        case 0: "auto-renew off"
+        case 1: "auto-renew on"
+        default: "auto-renew unknown"
+        }
+    }
+
+    private var renewalSummary: String {
+        var words = [autoRenewSummary]
+        if let next = content.text(.autoRenewProductId), next != content.text(.productId) {
+            words.append("next \(next)")
+        }
+        if content.boolean(.isInBillingRetryPeriod) == true { words.append("billing retry") }
+        if let grace = content.instant(.gracePeriodExpiresDate) {
+            words.append("grace until \(grace.clock)")
+        }
+        if let intent = content.integer(.expirationIntent) {
+            words.append("expiration intent \(intent)")
+        }
+        return words.joined(separator: " · ")
+    }
+}
+
+extension ErasedParts {
+    /// The word of documents; nil for nothing.
+    package var word: String? {
+        switch self {
+        case .nothing: nil
+        case .payload: "payload"
+        case .person: "person"
+        case .everything: "everything"
+        }
+    }
+}
+
+extension Fact {
+    /// The as-of; nil where the fact was erased, and its row holds 0.
+    package var toldAsOf: Instant? { kind == .erased ? nil : asOf }
+
+    /// When what it says took effect: the date of a revocation, else the start of the purchase; of
+    /// a version of the catalog its first instant; of all else when it was said.
+    package var effective: Instant {
+        if kind == .catalog { return content.instant(.effectiveFrom) ?? asOf }
+        guard kind == .transaction, purchaseDate.ifSet != nil else { return asOf }
+        return content.instant(.revocationDate) ?? purchaseDate
+    }
+}
+
+extension FieldValue {
+    /// For tables.
+    package var words: String {
+        switch self {
+        case .text(let text): text
+        case .integer(let number): "\(number)"
+        case .boolean(let flag): "\(flag)"
+        case .instant(let instant): instant.clock
+        }
+    }
+}

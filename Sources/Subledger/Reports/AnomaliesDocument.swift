@@ -1,0 +1,123 @@
+public import EventLog
+public import Events
+internal import Projections
+
+/// Subscriptions that a person should look at, the worst first.
+public struct AnomaliesDocument: Codable, Hashable, Sendable {
+    /// Subscriptions that were looked at.
+    public let streams: Int
+    /// How many anomalies there are of each kind.
+    public let counts: [String: Int]
+    /// The worst, as many as were asked for.
+    public let anomalies: [Anomaly]
+    /// How many subscriptions have events that cannot be read.
+    public let unreadableStreams: Int
+    /// The first of these.
+    public let unreadable: [UnreadableStreams.Named]
+
+    /// Something to look at.
+    public struct Anomaly: Codable, Hashable, Sendable {
+        /// The subscription.
+        public let originalTransactionId: String
+        /// Where the purchases were made.
+        public let environment: Environment
+        /// `refund_loop`, `refunded_again`, `everything_refunded` or `empty_period`.
+        public let kind: String
+        /// How often it happened.
+        public let count: Int
+        /// What was given back, in milliunits.
+        public let givenMilliunits: Int64?
+        /// Its currency.
+        public let currency: String?
+        /// When it began.
+        public let from: Instant
+        /// When it happened last.
+        public let to: Instant
+        /// The events that it rests on.
+        public let positions: [PositionValue]
+    }
+
+    /// The kinds, in the order in which they are told.
+    public static let kinds = StreamAnomaly.Kind.allCases.map(\.rawValue)
+}
+
+extension Ledger {
+    /// Subscriptions that a person should look at, the worst first.
+    ///
+    /// Reads the log once; memory does not grow with it.
+    ///
+    /// - Parameters:
+    ///   - limit: Most anomalies that are listed; all are counted.
+    ///   - knownAt: How much of the log is used.
+    ///   - progress: Told how many subscriptions were looked at.
+    /// - Returns: The answer.
+    /// - Throws: `QuestionError`, `EventLogError`, `CatalogError`.
+    public func anomalies(
+        limit: Int = 100,
+        knownAt: KnownAt = .latest,
+        progress: @escaping @Sendable (Int) -> Void = { _ in }
+    ) async throws -> AnomaliesDocument {
+        let catalogs = try await catalogs(knownAt: knownAt)
+        var found = try await foldAll(
+            into: AnomalyTally(limit: limit),
+            knownAt: knownAt
+        ) { tally, history in
+            guard history.unreadable.isEmpty else { return }
+            tally.take(StreamAnomalies(Timeline(history), catalogs).found)
+            progress(tally.streams)
+        }
+        found.state.trim()
+        return AnomaliesDocument(found.state, found.unreadable, lanes: log.identity.lanes)
+    }
+}
+
+extension AnomaliesDocument {
+    fileprivate init(_ tally: AnomalyTally, _ unreadable: UnreadableStreams, lanes: LaneCount) {
+        streams = tally.streams
+        counts = Dictionary(
+            uniqueKeysWithValues: StreamAnomaly.Kind.allCases.map {
+                ($0.rawValue, tally.counts[$0] ?? 0)
+            }
+        )
+        anomalies = tally.worst.map { row in
+            Anomaly(
+                originalTransactionId: row.stream.originalTransactionId,
+                environment: row.stream.environment,
+                kind: row.kind.rawValue,
+                count: row.count,
+                givenMilliunits: row.givenMilliunits,
+                currency: row.currency,
+                from: row.from,
+                to: row.to,
+                positions: row.positions.values(lanes: lanes)
+            )
+        }
+        unreadableStreams = unreadable.count
+        self.unreadable = unreadable.named
+    }
+}
+
+/// The worst anomalies so far, and how many there were.
+private struct AnomalyTally: Sendable {
+    private(set) var streams = 0
+    private(set) var counts: [StreamAnomaly.Kind: Int] = [:]
+    private(set) var worst: [StreamAnomaly] = []
+    private let limit: Int
+
+    init(limit: Int) {
+        self.limit = limit
+    }
+
+    mutating func take(_ found: [StreamAnomaly]) {
+        streams += 1
+        for anomaly in found { counts[anomaly.kind, default: 0] += 1 }
+        worst += found
+        // Twice the limit before sorting, so that sorting is rare and memory bounded.
+        if worst.count > 2 * limit { trim() }
+    }
+
+    mutating func trim() {
+        worst.sort(by: StreamAnomaly.isWorse)
+        worst.removeLast(Swift.max(0, worst.count - limit))
+    }
+}

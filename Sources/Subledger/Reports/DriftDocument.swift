@@ -1,0 +1,75 @@
+public import EventLog
+public import Events
+internal import Projections
+
+/// Whether the fold agrees with what Apple says in its own payloads.
+public struct DriftDocument: Codable, Hashable, Sendable {
+    /// Statements of Apple's that were compared.
+    public let checked: Int
+    /// Those that agree.
+    public let agreeing: Int
+    /// Those that do not, as many as were asked for.
+    public let drift: [Line]
+    /// How many subscriptions have events that cannot be read.
+    public let unreadableStreams: Int
+    /// The first of these.
+    public let unreadable: [UnreadableStreams.Named]
+
+    /// A statement that does not agree.
+    public struct Line: Codable, Hashable, Sendable {
+        /// The event that says it.
+        public let position: PositionValue
+        /// The subscription.
+        public let originalTransactionId: String
+        /// Where the purchases were made.
+        public let environment: Environment
+        /// When Apple said it.
+        public let asOf: Instant
+        /// What it is about.
+        public let what: String
+        /// What Apple says.
+        public let apple: String
+        /// What is folded from all that was signed by then.
+        public let ours: String
+    }
+}
+
+extension Ledger {
+    /// Whether the fold agrees with what Apple says in its own payloads.
+    ///
+    /// Each status in a version 2 notification, and each signed renewal info, is compared with what
+    /// is folded from all that was signed by then.
+    ///
+    /// - Parameters:
+    ///   - limit: Most disagreements that are listed; all are counted.
+    ///   - knownAt: How much of the log is used.
+    /// - Returns: The answer.
+    /// - Throws: `QuestionError`, `EventLogError`.
+    public func drift(
+        limit: Int = 100,
+        knownAt: KnownAt = .latest
+    ) async throws -> DriftDocument {
+        let lanes = log.identity.lanes
+        let found = try await foldAll(into: DriftReport(), knownAt: knownAt) { report, history in
+            guard history.unreadable.isEmpty else { return }
+            report.add(Drift.check(history), keeping: limit)
+        }
+        return DriftDocument(
+            checked: found.state.checked,
+            agreeing: found.state.agreeing,
+            drift: found.state.disagreements.map { found in
+                DriftDocument.Line(
+                    position: PositionValue(found.position, lanes: lanes),
+                    originalTransactionId: found.stream.originalTransactionId,
+                    environment: found.stream.environment,
+                    asOf: found.asOf,
+                    what: found.subject.rawValue,
+                    apple: found.apple,
+                    ours: found.ours
+                )
+            },
+            unreadableStreams: found.unreadable.count,
+            unreadable: found.unreadable.named
+        )
+    }
+}

@@ -1,0 +1,134 @@
+package import EventLog
+package import Events
+
+/// An event as one line of JSON, flat, under the names that `history` and `event` use.
+///
+/// The members come in one order: where and when, what the event is about, Apple's properties by
+/// ascending tag, where it came from, and the cursor last. What the event does not carry has no
+/// member. Written by hand: the encoders of Foundation take most of the time of a whole feed.
+package struct FeedLine {
+    private let lanes: LaneCount
+    /// The cursor's text before and after the mark of the lane.
+    private let before: [UInt8]
+    private let after: [UInt8]
+
+    /// Lines for the events of a page.
+    package init(_ page: FeedPage, lanes: LaneCount) {
+        let text = page.before.text(around: page.lane)
+        (before, after) = (Array(text.before.utf8), Array(text.after.utf8))
+        self.lanes = lanes
+    }
+
+    /// Appends the line of an event, its end included.
+    package func append(_ fed: FedEvent, to line: inout [UInt8]) {
+        let (event, fact) = (fed.event, fed.event.fact)
+        line.append(UInt8(ascii: "{"))
+        append(event.position, to: &line)
+        line.member(.recordedAt, event.recordedAt.milliseconds)
+        if fact.kind != .erased { line.member(.asOf, fact.asOf.milliseconds) }
+        if fact.isUndated(in: fed.evidence) {
+            line.name(.asOfIsLowerBound)
+            line += Array("true".utf8)
+        }
+        line.member(.kind, fact.kind.rawValue)
+        if let erased = fed.event.erased.word { line.member(.erased, erased) }
+        line.member(.format, FeedLine.formatNames[Int(fact.content.format.rawValue)])
+        line.member(.environment, fact.stream.environment.word)
+        line.member(.bundleId, fact.bundleId)
+        line.member(.originalTransactionId, fact.stream.originalTransactionId)
+        if let date = fact.purchaseDate.ifSet { line.member(.purchaseDate, date.milliseconds) }
+        if let date = fact.expiresDate.ifSet { line.member(.expiresDate, date.milliseconds) }
+        for entry in fact.content.entries { line.member(entry) }
+        for (tag, value) in fact.content.unrecognised {
+            line += Array(",\"tag\(tag)\":\"\(hexadecimal(value))\"".utf8)
+        }
+        if let evidence = fed.evidence {
+            if let digest = evidence.digest { line.member(.evidence, digest.hex) }
+            line.member(.evidenceKind, evidence.evidenceKind)
+            line.member(.source, evidence.source)
+            line.member(.arrival, evidence.arrival)
+            line.member(.trust, evidence.trust)
+        }
+        line.name(.cursor)
+        line.append(UInt8(ascii: "\""))
+        line += before
+        line += Array(fed.mark.description.utf8)
+        line += after
+        line += Array("\"}\n".utf8)
+    }
+
+    // The first member, without a comma: a number where there is one lane, else `"lane:offset"`.
+    private func append(_ position: Position, to line: inout [UInt8]) {
+        line += Array("\"\(Member.position.rawValue)\":".utf8)
+        if lanes == .one {
+            line.number(position.offset)
+        } else {
+            line.text(position.text(lanes: lanes))
+        }
+    }
+
+    /// The members that are no property of Apple's content; no `Field` may have one of these names.
+    package enum Member: String, CaseIterable {
+        case position, recordedAt, asOf, asOfIsLowerBound, kind, erased, format, environment
+        case bundleId, originalTransactionId, purchaseDate, expiresDate
+        case evidence, evidenceKind, source, arrival, trust, cursor
+    }
+
+    // Asking an enum for its case's name goes through reflection, so each is asked once.
+    fileprivate static let fieldNames: [[UInt8]] = (0..<64).map { tag in
+        Field(rawValue: tag).map { Array(",\"\($0)\":".utf8) } ?? []
+    }
+
+    private static let formatNames: [String] = (0...UInt8.max).map { raw in
+        Format(rawValue: raw).map { "\($0)" } ?? ""
+    }
+}
+
+extension [UInt8] {
+    fileprivate mutating func name(_ member: FeedLine.Member) {
+        append(UInt8(ascii: ","))
+        text(member.rawValue)
+        append(UInt8(ascii: ":"))
+    }
+
+    fileprivate mutating func member(_ member: FeedLine.Member, _ number: Int64) {
+        name(member)
+        self.number(number)
+    }
+
+    fileprivate mutating func member(_ member: FeedLine.Member, _ text: String) {
+        name(member)
+        self.text(text)
+    }
+
+    fileprivate mutating func member(_ entry: Content.Entry) {
+        self += FeedLine.fieldNames[Int(entry.field.rawValue)]
+        switch entry.value {
+        case .text(let text): self.text(text)
+        case .integer(let number): self.number(number)
+        case .boolean(let flag): self += Array((flag ? "true" : "false").utf8)
+        case .instant(let instant): number(instant.milliseconds)
+        }
+    }
+
+    fileprivate mutating func number(_ number: Int64) {
+        self += Array(String(number).utf8)
+    }
+
+    // RFC 8259 §7: quotes, backslashes and what is below a space must be escaped, nothing else.
+    fileprivate mutating func text(_ text: String) {
+        append(UInt8(ascii: "\""))
+        for byte in text.utf8 {
+            switch byte {
+            case UInt8(ascii: "\""), UInt8(ascii: "\\"):
+                append(UInt8(ascii: "\\"))
+                append(byte)
+            case 0..<0x20:
+                self += Array("\\u00".utf8) + Array(hexadecimal([byte]).utf8)
+            default:
+                append(byte)
+            }
+        }
+        append(UInt8(ascii: "\""))
+    }
+}

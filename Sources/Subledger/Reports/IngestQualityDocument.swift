@@ -1,0 +1,103 @@
+public import EventLog
+public import Events
+
+/// How much of what came in was refused, known already, or restored.
+public struct IngestQualityDocument: Codable, Hashable, Sendable {
+    /// By source.
+    public let sources: [Line]
+    /// Over all sources.
+    public let total: Line
+    /// Transaction ids of one purchase, by what brought them; of the whole log.
+    public let aliases: [Aliases]
+
+    /// The runs of one source.
+    public struct Line: Codable, Hashable, Sendable {
+        /// The source; nil for all.
+        public let source: String?
+        /// Runs that ended.
+        public let runs: Int64
+        /// Payloads seen, the refused ones included.
+        public let payloads: Int64
+        /// Payloads refused.
+        public let rejected: Int64
+        /// The same by reason.
+        public let rejectedByReason: [String: Int64]
+        /// Facts that were verified.
+        public let facts: Int64
+        /// Facts that are events now.
+        public let appended: Int64
+        /// Facts that were known already.
+        public let duplicates: Int64
+        /// Their share of the facts, in percent; nil of nothing.
+        public let duplicatePercent: Double?
+        /// Facts whose transaction id was new for a purchase that was known.
+        public let restored: Int64
+        /// Their share of the facts, in percent; nil of nothing.
+        public let restoredPercent: Double?
+        /// Streams, added up over the runs.
+        public let streams: Int64
+    }
+
+    /// The transaction ids that payloads of one kind brought.
+    public struct Aliases: Codable, Hashable, Sendable {
+        /// What the payloads are.
+        public let evidenceKind: String
+        /// Purchases with a transaction id.
+        public let purchases: Int64
+        /// Further ids of them.
+        public let aliases: Int64
+        /// Their share of the purchases, in percent; nil of nothing.
+        public let aliasPercent: Double?
+    }
+}
+
+extension Ledger {
+    /// How much of what came in was refused, known already, or restored.
+    ///
+    /// - Parameters:
+    ///   - source: Only runs of this channel; nil for all.
+    ///   - instant: Only runs that ended then or later; nil for all.
+    /// - Returns: The answer.
+    /// - Throws: `EventLogError`.
+    public func ingestQuality(
+        source: String? = nil,
+        since instant: Instant? = nil
+    ) async throws(EventLogError) -> IngestQualityDocument {
+        let quality = try await log.ingestQuality(source: source, since: instant)
+        return IngestQualityDocument(
+            sources: quality.sources.map { IngestQualityDocument.Line($0, source: $0.source) },
+            total: IngestQualityDocument.Line(quality.total, source: nil),
+            aliases: quality.aliases.map { line in
+                IngestQualityDocument.Aliases(
+                    evidenceKind: line.evidenceKind,
+                    purchases: line.purchases,
+                    aliases: line.aliases,
+                    aliasPercent: percent(line.aliases, of: line.purchases)
+                )
+            }
+        )
+    }
+}
+
+extension IngestQualityDocument.Line {
+    fileprivate init(_ line: IngestQuality.Line, source: String?) {
+        let counts = line.counts
+        self.source = source
+        runs = line.runs
+        payloads = counts.payloads
+        rejected = counts.rejected
+        rejectedByReason = counts.rejectedByReason
+        facts = counts.facts
+        appended = counts.appended
+        duplicates = counts.duplicates
+        duplicatePercent = percent(counts.duplicates, of: counts.facts)
+        restored = counts.restored
+        restoredPercent = percent(counts.restored, of: counts.facts)
+        streams = counts.streams
+    }
+}
+
+// With two decimals; nothing of nothing has no share.
+private func percent(_ part: Int64, of whole: Int64) -> Double? {
+    whole == 0 ? nil : (Double(part) * 10_000 / Double(whole)).rounded() / 100
+}

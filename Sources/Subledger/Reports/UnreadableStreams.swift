@@ -1,0 +1,77 @@
+internal import EventLog
+public import Events
+
+/// The subscriptions of a report with events that this program cannot read: without these nothing
+/// is certain of them, so they are left out, and told.
+public struct UnreadableStreams: Codable, Hashable, Sendable {
+    /// How many there are.
+    public private(set) var count = 0
+    /// The first of them, up to `namedMax`: they are held in memory.
+    public private(set) var named: [Named] = []
+
+    /// Most subscriptions that are named.
+    public static let namedMax = 1000
+
+    /// A subscription with the events of it that cannot be read.
+    public struct Named: Codable, Hashable, Sendable {
+        /// Its id.
+        public let originalTransactionId: String
+        /// Where the purchases were made.
+        public let environment: Environment
+        /// The events.
+        public let positions: [PositionValue]
+        /// Why the first of them cannot be read.
+        public let reason: String
+    }
+
+    // True where it is one.
+    mutating func take(
+        _ stream: StreamID,
+        _ events: [UnreadableEvent],
+        lanes: LaneCount
+    ) -> Bool {
+        guard let first = events.first else { return false }
+        count += 1
+        if named.count < UnreadableStreams.namedMax {
+            named.append(
+                Named(
+                    originalTransactionId: stream.originalTransactionId,
+                    environment: stream.environment,
+                    positions: events.map { PositionValue($0.position, lanes: lanes) },
+                    reason: first.reason
+                )
+            )
+        }
+        return true
+    }
+}
+
+/// What a report makes of the log, beside what it could not read.
+struct Readable<State: Sendable>: Sendable {
+    var state: State
+    var unreadable = UnreadableStreams()
+}
+
+extension Ledger {
+    /// Folds every subscription, lane by lane; one is in memory at a time.
+    ///
+    /// What cannot be read is counted, and given to the fold all the same.
+    func foldAll<State: Sendable>(
+        into state: State,
+        knownAt: KnownAt,
+        in environment: Environment? = nil,
+        _ fold: @escaping @Sendable (inout State, StreamHistory) throws -> Void
+    ) async throws -> Readable<State> {
+        try await check(knownAt)
+        let lanes = log.identity.lanes
+        var all = Readable(state: state)
+        for (lane, head) in try await log.heads(knownAt: knownAt).sorted(by: { $0.key < $1.key }) {
+            all = try await log.foldStreams(lane: lane, upTo: head, into: all) { all, history in
+                guard environment.map({ $0 == history.stream.environment }) ?? true else { return }
+                _ = all.unreadable.take(history.stream, history.unreadable, lanes: lanes)
+                try fold(&all.state, history)
+            }
+        }
+        return all
+    }
+}

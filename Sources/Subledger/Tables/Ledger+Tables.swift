@@ -1,0 +1,16 @@
+internal import EventLog
+public import Projections
+public import Projector
+
+extension Ledger {
+    /// Makes the tables of projections from the log, and keeps them up to date: rebuild, compare,
+    /// promote, follow.
+    public var projector: Projector { projector(allProjections) }
+
+    /// The same with folds of your own.
+    public func projector(_ projections: [any Projection]) -> Projector {
+        Projector(log: log, settings: log.settings, projections: projections) {
+            FoldContext(catalogs: try await catalogs())
+        }
+    }
+}

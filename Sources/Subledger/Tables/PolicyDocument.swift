@@ -1,0 +1,167 @@
+internal import AppStore
+import Foundation
+public import Projections
+
+/// A policy to be judged before it is adopted: a JSON object of a few members, all optional.
+///
+/// `graceCounts`, `familyCounts` and `reversalIsRetroactive` are true or false (see
+/// `AccessPolicy`), `catalogVersion` is the last version of the catalog that counts, 0 for
+/// none. What is left out is as it is without a policy.
+public struct PolicyDocument: Codable, Hashable, Sendable {
+    /// Whether billing grace is access; nil for what holds without a policy.
+    public var graceCounts: Bool?
+    /// Whether what the family shares is access; nil for what holds without a policy.
+    public var familyCounts: Bool?
+    /// Whether a reversed refund gives access back as if it had never been; nil for what holds
+    /// without a policy.
+    public var reversalIsRetroactive: Bool?
+    /// The last version of the catalog that counts, in the order of imports; nil for all.
+    public var catalogVersion: Int?
+
+    /// The document of a policy, every member set, and no version of the catalog.
+    public init(_ policy: AccessPolicy) {
+        graceCounts = policy.graceCounts
+        familyCounts = policy.familyCounts
+        reversalIsRetroactive = policy.reversalIsRetroactive
+    }
+
+    /// Longest document, in bytes: far above any with these members, far below trouble.
+    public static let byteCountMax = 65_536
+
+    /// The policy that changes nothing.
+    public init() {}
+
+    /// Reads a document.
+    ///
+    /// - Parameter json: One JSON object, in UTF-8.
+    /// - Throws: `notAPolicy` for anything else, `unknownMember` for a member it does not have,
+    ///   `duplicateMember` for one that stands there twice, `malformed` for a value of another type, `tooLarge` above `byteCountMax`.
+    public init(json: [UInt8]) throws(PolicyError) {
+        guard json.count <= PolicyDocument.byteCountMax else {
+            throw PolicyError(
+                .tooLarge,
+                "the policy has \(json.count) bytes; at most \(PolicyDocument.byteCountMax) are "
+                    + "read, and a policy needs a hundred"
+            )
+        }
+        do throws(JSON.Failure) {
+            _ = try JSON(json)
+        } catch {
+            if error.reason == .duplicateName {
+                throw PolicyError(
+                    .duplicateMember,
+                    "the policy names a member a second time at byte \(error.offset): which one was "
+                        + "meant cannot be known; name each once"
+                )
+            }
+        }
+        do {
+            self = try JSONDecoder().decode(PolicyDocument.self, from: Data(json))
+        } catch let error as PolicyError {
+            throw error
+        } catch {
+            throw PolicyError(
+                .notAPolicy,
+                "this is no policy: expected one JSON object, such as {\"graceCounts\":false}"
+            )
+        }
+    }
+
+    /// Reads the members; one that is not known is an error, for it would change nothing unnoticed.
+    public init(from decoder: any Decoder) throws {
+        for name in try decoder.container(keyedBy: MemberName.self).allKeys
+        where !Member.allCases.contains(where: { $0.rawValue == name.stringValue }) {
+            let known = Member.allCases.map(\.rawValue).joined(separator: ", ")
+            throw PolicyError(
+                .unknownMember,
+                "a policy has no member '\(name.stringValue.prefix(80))'; the members are \(known)"
+            )
+        }
+        let members = try decoder.container(keyedBy: Member.self)
+        func value<Value: Decodable>(_ member: Member, _ expected: String) throws -> Value? {
+            do {
+                return try members.decodeIfPresent(Value.self, forKey: member)
+            } catch {
+                throw PolicyError(
+                    .malformed,
+                    "the policy's member '\(member.rawValue)' has a value of another type; "
+                        + "expected \(expected)"
+                )
+            }
+        }
+        graceCounts = try value(.graceCounts, "true or false")
+        familyCounts = try value(.familyCounts, "true or false")
+        reversalIsRetroactive = try value(.reversalIsRetroactive, "true or false")
+        catalogVersion = try value(.catalogVersion, "the number of a version, or 0 for none")
+    }
+
+    /// Writes the members that are set.
+    public func encode(to encoder: any Encoder) throws {
+        var members = encoder.container(keyedBy: Member.self)
+        try members.encodeIfPresent(graceCounts, forKey: .graceCounts)
+        try members.encodeIfPresent(familyCounts, forKey: .familyCounts)
+        try members.encodeIfPresent(reversalIsRetroactive, forKey: .reversalIsRetroactive)
+        try members.encodeIfPresent(catalogVersion, forKey: .catalogVersion)
+    }
+
+    private enum Member: String, CodingKey, CaseIterable {
+        case graceCounts, familyCounts, reversalIsRetroactive, catalogVersion
+    }
+
+    private struct MemberName: CodingKey {
+        let stringValue: String
+        var intValue: Int? { nil }
+
+        init(stringValue: String) { self.stringValue = stringValue }
+
+        init?(intValue: Int) { nil }
+    }
+}
+
+extension PolicyDocument {
+    /// What counts as access by it.
+    public var policy: AccessPolicy {
+        let current = AccessPolicy.current
+        return AccessPolicy(
+            graceCounts: graceCounts ?? current.graceCounts,
+            familyCounts: familyCounts ?? current.familyCounts,
+            reversalIsRetroactive: reversalIsRetroactive ?? current.reversalIsRetroactive
+        )
+    }
+
+    /// What folds may know by it.
+    ///
+    /// - Parameter catalogs: Every version that was imported.
+    /// - Returns: The policy, and the versions that count by it.
+    /// - Throws: `unknownCatalog` for a version that was not.
+    public func context(_ catalogs: CatalogHistory) throws(PolicyError) -> FoldContext {
+        FoldContext(catalogs: try chosen(of: catalogs), policy: policy)
+    }
+
+    /// The policy in words that say the same again, whatever a later version takes for granted:
+    /// every member, in one order, without spaces; `catalogVersion` only where it is set.
+    public var canonicalText: String {
+        let policy = policy
+        let version = catalogVersion.map { "\"catalogVersion\":\($0)," } ?? ""
+        return "{\(version)\"familyCounts\":\(policy.familyCounts),"
+            + "\"graceCounts\":\(policy.graceCounts),"
+            + "\"reversalIsRetroactive\":\(policy.reversalIsRetroactive)}"
+    }
+
+    private func chosen(of catalogs: CatalogHistory) throws(PolicyError) -> CatalogHistory {
+        guard let version = catalogVersion else { return catalogs }
+        let isThere = version == 0 || catalogs.versions.contains { $0.version == version }
+        guard isThere else {
+            let newest = catalogs.newestVersion
+            throw PolicyError(
+                .unknownCatalog,
+                "the policy names version \(version) of the catalog; "
+                    + (newest == 0
+                        ? "none was imported, so that it can only be 0, for none"
+                        : "the newest is \(newest), and 0 stands for none")
+                    + "; see `subledger catalog list`"
+            )
+        }
+        return catalogs.imported(through: version)
+    }
+}

@@ -1,0 +1,34 @@
+import Subledger
+
+/// What is said on stderr beside an answer.
+enum AnswerNotes {
+    /// What was erased, so that no answer is mistaken for the whole truth.
+    static func write(_ erasures: [ErasureMark]) {
+        for line in erasures.compactMap(\.line) { Terminal.write(line) }
+    }
+
+    /// The same, and that a subscription is one of several of its customer's.
+    static func write(_ erasures: [ErasureMark], about id: String, others: Int?) {
+        write(erasures)
+        guard others != 0 else { return }
+        Terminal.write(
+            "this answer is about \(id) alone; other subscriptions of the same customer: "
+                + (others.map(String.init) ?? "more than are counted")
+                + ". `subledger customers show \(id)` lists them and why; `access` and `explain` "
+                + "answer for all of them"
+        )
+    }
+}
+
+extension OneTimePurchaseDocument {
+    /// What to say of one-time purchases where a subscription was asked about.
+    ///
+    /// - Parameter what: What was asked for, which such a purchase does not have.
+    /// - Returns: A sentence for people.
+    func sentence(without what: String) -> String {
+        let revoked = revocationDate.map { ", revoked \($0.clock)" } ?? ""
+        return "\(productId) (\(kindWords)), bought \(purchaseDate.clock)\(revoked), is a one-time "
+            + "purchase, which has no \(what); `subledger access \(originalTransactionId)` answers "
+            + "whether it gives access"
+    }
+}

@@ -1,0 +1,54 @@
+import ArgumentParser
+import Events
+import Subledger
+
+/// Whom a question is about: the same for every question.
+struct SubjectOptions: ParsableArguments {
+    @Argument(
+        help: ArgumentHelp(
+            "Any id of the subscription or of its customer.",
+            discussion: """
+                An originalTransactionId, another transactionId, a webOrderLineItemId, an \
+                appAccountToken in any case, an appTransactionId, or the app's own name for a \
+                customer.
+                """
+        )
+    )
+    var id: String
+
+    @Option(
+        help: ArgumentHelp(
+            "Where the purchases were made: Production, Sandbox, Xcode or LocalTesting.",
+            discussion: """
+                Default: the environment in which ID is known; it has to be named where there are \
+                several. `access` and `eligibility` mean Production unless another one is named, so \
+                that no test purchase counts by accident.
+                """,
+            valueName: "word"
+        ),
+        transform: SubjectOptions.environment
+    )
+    var environment: Environment?
+
+    func validate() throws {
+        guard !id.isEmpty else { throw ValidationError("the id is empty") }
+    }
+
+    /// Whom the question is about.
+    var subject: SubjectID { subject(alone: false) }
+
+    /// The same, or one subscription of them alone.
+    func subject(alone: Bool) -> SubjectID { SubjectID(id, in: environment, alone: alone) }
+
+    // Apple's words, however they are capitalised, and whatever other word the ledger holds.
+    static func environment(_ word: String) -> Environment {
+        let known: [Environment] = [.production, .sandbox, .xcode, .localTesting, .unknown]
+        return known.first { $0.word.lowercased() == word.lowercased() } ?? Environment(word)
+    }
+}
+
+/// Whether a question about a customer is about one subscription alone.
+struct AloneOption: ParsableArguments {
+    @Flag(help: "Only the subscription that has ID as its originalTransactionId.")
+    var alone = false
+}

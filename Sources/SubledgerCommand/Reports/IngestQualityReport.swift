@@ -1,0 +1,67 @@
+import ArgumentParser
+import Events
+import Subledger
+
+struct IngestQualityReport: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "ingest-quality",
+        abstract: "How much of what came in was refused, known already, or restored.",
+        discussion: """
+            Adds up the ingest runs; one that is killed leaves no count. A restored id is a \
+            transaction id that was new for a purchase that was known. Streams are added up over \
+            the runs. The second table is of the whole log, whatever runs brought it: how many \
+            purchases have a transaction id, and how many further ids they have.
+            """
+    )
+
+    @Option(help: "Only runs that ended at this instant or later.", transform: Clock.instant)
+    var since: Instant?
+
+    @Option(help: "Only runs of this channel.")
+    var source: String?
+
+    @OptionGroup var database: DatabaseOptions
+    @OptionGroup var output: OutputOptions
+
+    func run() async throws {
+        let ledger = try await database.openLedger()
+        let answer = try await ledger.ingestQuality(source: source, since: since)
+        await ledger.close()
+        if output.json { try Terminal.print(json: answer) } else { answer.printTables() }
+    }
+}
+
+extension IngestQualityDocument {
+    /// The answer for people.
+    fileprivate func printTables() {
+        var table = TextTable([
+            "source", "runs", "payloads", "refused", "facts", "known already", "share",
+            "restored ids", "share", "streams",
+        ])
+        for line in sources + [total] {
+            table.add([
+                line.source ?? "all", "\(line.runs)", "\(line.payloads)", "\(line.rejected)",
+                "\(line.facts)", "\(line.duplicates)", share(line.duplicatePercent),
+                "\(line.restored)", share(line.restoredPercent), "\(line.streams)",
+            ])
+        }
+        Terminal.print(table.text)
+        let reasons = total.rejectedByReason.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
+        for (reason, count) in reasons { Terminal.print("refused \(count) × \(reason)") }
+        guard !aliases.isEmpty else { return }
+        var further = TextTable(["in the log, from", "purchases", "further ids", "share"])
+        for line in aliases {
+            further.add([
+                line.evidenceKind, "\(line.purchases)", "\(line.aliases)",
+                share(line.aliasPercent),
+            ])
+        }
+        Terminal.print("\n" + further.text)
+    }
+
+    private func share(_ percent: Double?) -> String {
+        guard let percent else { return "–" }
+        let hundredths = Int64((percent * 100).rounded())
+        return "\(hundredths / 100).\(String(hundredths % 100 + 100).dropFirst()) %"
+    }
+}

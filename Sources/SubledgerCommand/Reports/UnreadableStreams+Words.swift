@@ -1,0 +1,18 @@
+import Subledger
+
+extension UnreadableStreams {
+    /// Says on stderr how many there are, and which is the first.
+    func tell(_ command: String) { UnreadableStreams.tell(named, count, command) }
+
+    /// The same of a document that names them.
+    static func tell(_ named: [Named], _ count: Int, _ command: String) {
+        guard let first = named.first, let position = first.positions.first else { return }
+        let subscriptions = count == 1 ? "1 subscription" : "\(count) subscriptions"
+        Terminal.write(
+            "\(command): \(subscriptions) could not be read, and nothing is certain of "
+                + (count == 1 ? "it" : "them") + "; the first is \(first.originalTransactionId) "
+                + "(\(first.environment)), event #\(position): \(first.reason) `subledger verify` "
+                + "tells whether the log is whole; a newer subledger may read what it wrote"
+        )
+    }
+}

@@ -1,0 +1,37 @@
+import Synchronization
+
+/// Prints answers one by one while they are found: a JSON array, or a line each for people.
+final class StreamedLines: Sendable {
+    private let isJSON: Bool
+    private let header: String?
+    private let isFirst = Mutex(true)
+
+    /// - Parameters:
+    ///   - isJSON: Whether an array is printed.
+    ///   - header: The line before the first; nil for none.
+    init(isJSON: Bool, header: String? = nil) {
+        self.isJSON = isJSON
+        self.header = header
+        if isJSON { Terminal.put("[") }
+    }
+
+    /// Whether nothing was printed yet.
+    var isEmpty: Bool { isFirst.withLock { $0 } }
+
+    /// Prints one: its document, or its line.
+    func print(_ document: some Encodable, _ line: String) throws {
+        let isFirst = isFirst.withLock { isFirst in
+            defer { isFirst = false }
+            return isFirst
+        }
+        if isJSON {
+            Terminal.put((isFirst ? "" : ",") + (try Terminal.text(json: document)))
+            return
+        }
+        if isFirst, let header { Terminal.print(header) }
+        Terminal.print(line)
+    }
+
+    /// Ends the array.
+    func finish() { if isJSON { Terminal.print("]") } }
+}
