@@ -42,7 +42,13 @@ let package = Package(
             pkgConfig: "zlib",
             providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]
         ),
+        .systemLibrary(name: "CSpawn"),
         .target(name: "Postgres", dependencies: ["CPostgres"], swiftSettings: strict),
+        .target(
+            name: "EmbeddedPostgres",
+            dependencies: ["CSpawn", "Postgres"],
+            swiftSettings: strict
+        ),
         .target(name: "Events", dependencies: [crypto], swiftSettings: strict),
         .target(
             name: "AppStore",
@@ -112,14 +118,15 @@ let package = Package(
         .executableTarget(
             name: "SubledgerCommand",
             dependencies: [
-                "AppStore", "AppStoreSimulator", "Catalog", "EventLog", "Events", "Postgres",
-                "Projections", "Projector", "Subledger", argumentParser, crypto,
+                "AppStore", "AppStoreSimulator", "Catalog", "EmbeddedPostgres", "EventLog",
+                "Events",
+                "Postgres", "Projections", "Projector", "Subledger", argumentParser, crypto,
             ],
             swiftSettings: strict
         ),
         .target(
             name: "TestSupport",
-            dependencies: ["Events", "Postgres", "Projections"],
+            dependencies: ["EmbeddedPostgres", "Events", "Postgres", "Projections"],
             path: "Tests/TestSupport",
             swiftSettings: strict
         ),
@@ -131,14 +138,19 @@ let package = Package(
         ),
         .testTarget(
             name: "PostgresTests",
-            dependencies: ["Postgres", "TestSupport"],
+            dependencies: ["EmbeddedPostgres", "Postgres", "TestSupport"],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "EmbeddedPostgresTests",
+            dependencies: ["EmbeddedPostgres", "Postgres", "TestSupport"],
             swiftSettings: strict
         ),
         .testTarget(
             name: "EventLogTests",
             dependencies: [
-                "AppStore", "AppStoreSimulator", "EventLog", "Events", "LedgerSchema", "Postgres",
-                "Projections", "Projector", "TestSupport",
+                "AppStore", "AppStoreSimulator", "EmbeddedPostgres", "EventLog", "Events",
+                "LedgerSchema", "Postgres", "Projections", "Projector", "TestSupport",
             ],
             exclude: ["read_log.py", "unpack_evidence.py", "verify_chain.py"],
             swiftSettings: strict
@@ -182,8 +194,8 @@ let package = Package(
         .testTarget(
             name: "CommandTests",
             dependencies: [
-                "EventLog", "Events", "OldProgram", "Postgres", "Projections", "Projector",
-                "Subledger", "SubledgerCommand", "TestSupport",
+                "EmbeddedPostgres", "EventLog", "Events", "OldProgram", "Postgres", "Projections",
+                "Projector", "Subledger", "SubledgerCommand", "TestSupport",
             ],
             swiftSettings: strict
         ),
@@ -217,8 +229,8 @@ let package = Package(
         .testTarget(
             name: "CrashTests",
             dependencies: [
-                "AppStore", "AppStoreSimulator", "CrashChild", "EventLog", "Events", "Postgres",
-                "Projections", "Projector", "Subledger", "TestSupport",
+                "AppStore", "AppStoreSimulator", "CrashChild", "EmbeddedPostgres", "EventLog",
+                "Events", "Postgres", "Projections", "Projector", "Subledger", "TestSupport",
             ],
             swiftSettings: strict
         ),

@@ -1,6 +1,7 @@
 import AppStore
 import ArgumentParser
 import Catalog
+import EmbeddedPostgres
 import EventLog
 import Foundation
 import Postgres

@@ -66,10 +66,12 @@ import Testing
     {
         let allowed = [
             "CPostgres": ["Sources/Postgres/"],
+            "CSpawn": ["Sources/EmbeddedPostgres/"],
             "CZlib": ["Sources/EventLog/Evidence/Deflate.swift"],
+            "EmbeddedPostgres": ["Sources/SubledgerCommand/"],
             "Postgres": [
-                "Sources/EventLog/", "Sources/Projector/", "Sources/Subledger/",
-                "Sources/SubledgerCommand/",
+                "Sources/EmbeddedPostgres/", "Sources/EventLog/", "Sources/Projector/",
+                "Sources/Subledger/", "Sources/SubledgerCommand/",
             ],
         ]
         for (path, text) in try TidyTests.files(in: TidyTests.product) {

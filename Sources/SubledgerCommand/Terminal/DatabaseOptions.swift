@@ -1,5 +1,6 @@
 import AppStore
 import ArgumentParser
+import EmbeddedPostgres
 import EventLog
 import Events
 import Foundation

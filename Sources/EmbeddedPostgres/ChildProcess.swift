@@ -1,4 +1,4 @@
-import CPostgres
+import CSpawn
 import Foundation
 
 /// A program run to its end, with arguments passed as they are, never through a shell.

@@ -1,5 +1,5 @@
-import CPostgres
 import Foundation
+public import Postgres
 
 /// A private PostgreSQL, run from the programs that are installed.
 ///
@@ -227,7 +227,7 @@ extension EmbeddedServer {
         _ user: ServerUser
     ) throws(EmbeddedServerError) -> Bool {
         let deadline = ContinuousClock.now + .seconds(Self.startTimeoutSeconds)
-        while PQping(settings(folders, user).connectionString) != PQPING_OK {
+        while !settings(folders, user).findReadyServer() {
             guard ContinuousClock.now < deadline else {
                 throw EmbeddedServerError(
                     .didNotStart,

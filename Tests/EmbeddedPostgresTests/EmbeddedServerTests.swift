@@ -1,7 +1,9 @@
 import Foundation
-@testable import Postgres
+import Postgres
 import TestSupport
 import Testing
+
+@testable import EmbeddedPostgres
 
 /// Servers of their own, one test at a time: they are killed and restarted.
 @Suite(.serialized, .enabled { await TestServer.isAvailable })
