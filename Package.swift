@@ -115,12 +115,28 @@ let package = Package(
             dependencies: ["Events", crypto, rsa, x509, asn1],
             swiftSettings: strict
         ),
+        .target(
+            name: "CommandSupport",
+            dependencies: [
+                "AppStore", "EmbeddedPostgres", "EventLog", "Postgres", "Subledger",
+                argumentParser,
+            ],
+            swiftSettings: strict
+        ),
+        .target(
+            name: "SubledgerBench",
+            dependencies: [
+                "AppStore", "AppStoreSimulator", "CommandSupport", "EventLog", "Events",
+                "Postgres", "Projections", "Projector", "Subledger", argumentParser, crypto,
+            ],
+            swiftSettings: strict
+        ),
         .executableTarget(
             name: "SubledgerCommand",
             dependencies: [
-                "AppStore", "AppStoreSimulator", "Catalog", "EmbeddedPostgres", "EventLog",
-                "Events",
-                "Postgres", "Projections", "Projector", "Subledger", argumentParser, crypto,
+                "AppStore", "AppStoreSimulator", "Catalog", "CommandSupport", "EmbeddedPostgres",
+                "EventLog", "Events", "Postgres", "Projections", "Projector", "Subledger",
+                "SubledgerBench", argumentParser,
             ],
             swiftSettings: strict
         ),
@@ -194,8 +210,9 @@ let package = Package(
         .testTarget(
             name: "CommandTests",
             dependencies: [
-                "EmbeddedPostgres", "EventLog", "Events", "OldProgram", "Postgres", "Projections",
-                "Projector", "Subledger", "SubledgerCommand", "TestSupport",
+                "CommandSupport", "EmbeddedPostgres", "EventLog", "Events", "OldProgram",
+                "Postgres", "Projections", "Projector", "Subledger", "SubledgerCommand",
+                "TestSupport",
             ],
             swiftSettings: strict
         ),

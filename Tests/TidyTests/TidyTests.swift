@@ -68,10 +68,11 @@ import Testing
             "CPostgres": ["Sources/Postgres/"],
             "CSpawn": ["Sources/EmbeddedPostgres/"],
             "CZlib": ["Sources/EventLog/Evidence/Deflate.swift"],
-            "EmbeddedPostgres": ["Sources/SubledgerCommand/"],
+            "EmbeddedPostgres": ["Sources/CommandSupport/", "Sources/SubledgerCommand/"],
             "Postgres": [
-                "Sources/EmbeddedPostgres/", "Sources/EventLog/", "Sources/Projector/",
-                "Sources/Subledger/", "Sources/SubledgerCommand/",
+                "Sources/CommandSupport/", "Sources/EmbeddedPostgres/", "Sources/EventLog/",
+                "Sources/Projector/", "Sources/Subledger/", "Sources/SubledgerBench/",
+                "Sources/SubledgerCommand/",
             ],
         ]
         for (path, text) in try TidyTests.files(in: TidyTests.product) {

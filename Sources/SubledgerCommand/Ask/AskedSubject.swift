@@ -1,4 +1,5 @@
 import AppStore
+import CommandSupport
 import EventLog
 import Events
 import Projections

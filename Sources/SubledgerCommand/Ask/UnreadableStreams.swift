@@ -1,4 +1,5 @@
 import ArgumentParser
+import CommandSupport
 import Events
 
 /// The subscriptions of a report with events that this program cannot read: without these nothing

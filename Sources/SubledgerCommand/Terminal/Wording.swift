@@ -1,32 +1,5 @@
 import Events
 
-/// Columns of text, each as wide as its longest cell.
-struct TextTable {
-    private var rows: [[String]]
-
-    init(_ header: [String]) {
-        rows = [header]
-    }
-
-    mutating func add(_ row: [String]) {
-        rows.append(row)
-    }
-
-    /// The table, indented by one space, without a line break at its end.
-    var text: String {
-        let widths = (rows.first ?? []).indices.map { column in
-            rows.map { $0[column].count }.max() ?? 0
-        }
-        return rows.map { row in
-            let cells = zip(row, widths).map { cell, width in
-                cell + String(repeating: " ", count: width - cell.count)
-            }
-            let line = " " + cells.joined(separator: "  ")
-            return String(line.reversed().drop { $0 == " " }.reversed())
-        }.joined(separator: "\n")
-    }
-}
-
 /// A number with the noun it counts: `1 payload`, `2 payloads`.
 func counted(_ count: some BinaryInteger, _ noun: String) -> String {
     "\(count) \(noun)" + (count == 1 ? "" : "s")

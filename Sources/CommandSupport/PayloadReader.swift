@@ -1,23 +1,25 @@
 import Foundation
-import Subledger
+package import Subledger
 
 /// Walks payloads on a thread of its own: a pipe may have none for hours, and what is read must be
 /// appended meanwhile, on a machine with one processor, too.
-actor PayloadReader {
+package actor PayloadReader {
     private let executor = QueueExecutor()
     private var walk: PayloadWalk
 
     /// A reader of what the walk finds.
-    init(_ walk: sending PayloadWalk) { self.walk = walk }
+    package init(_ walk: sending PayloadWalk) { self.walk = walk }
 
-    nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+    package nonisolated var unownedExecutor: UnownedSerialExecutor {
+        executor.asUnownedSerialExecutor()
+    }
 
     /// Files that were passed over.
-    var skipped: Int { walk.skipped }
+    package var skipped: Int { walk.skipped }
 
     /// The next payloads, as many as are there; nil after the last, and when nobody waits for one
     /// any more.
-    func next() throws -> [LocatedPayload]? { try walk.nextBatch() }
+    package func next() throws -> [LocatedPayload]? { try walk.nextBatch() }
 }
 
 /// Runs jobs on a dispatch queue, whose threads may block.

@@ -1,20 +1,26 @@
 import EventLog
-import Postgres
+package import Postgres
 
 /// A database made for one command on the configured server; the configured one is not touched.
-struct ScratchDatabase {
-    let server: ConnectionSettings
-    let name: String
+package struct ScratchDatabase {
+    package let server: ConnectionSettings
+    package let name: String
+
+    /// Names a database of that server; nothing is made yet.
+    package init(server: ConnectionSettings, name: String) {
+        self.server = server
+        self.name = name
+    }
 
     /// How to connect to it.
-    var settings: ConnectionSettings {
+    package var settings: ConnectionSettings {
         var settings = server
         settings.database = name
         return settings
     }
 
     /// Makes the database and its schema anew.
-    func make() async throws {
+    package func make() async throws {
         try await drop()
         try await administer(
             "CREATE DATABASE \(name) TEMPLATE template0 ENCODING 'UTF8' LOCALE 'C'"
@@ -23,7 +29,7 @@ struct ScratchDatabase {
     }
 
     /// Drops it, whoever is still connected.
-    func drop() async throws {
+    package func drop() async throws {
         try await administer("DROP DATABASE IF EXISTS \(name) WITH (FORCE)")
     }
 

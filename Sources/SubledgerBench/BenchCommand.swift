@@ -1,16 +1,21 @@
 import AppStore
 import AppStoreSimulator
-import ArgumentParser
+package import ArgumentParser
+import CommandSupport
 import EventLog
 import Events
 import Postgres
 
-struct BenchCommand: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(
+/// `bench`: the ledger against what the machine does at best without it.
+package struct BenchCommand: AsyncParsableCommand {
+    package static let configuration = CommandConfiguration(
         commandName: "bench",
         abstract: "Measure the ledger against what the machine does at best without it.",
         subcommands: [Append.self, Ingest.self, Read.self, Verify.self, Rebuild.self]
     )
+
+    /// The command without a word after it.
+    package init() {}
 
     struct Append: AsyncParsableCommand {
         static let configuration = CommandConfiguration(

@@ -1,5 +1,6 @@
 import AppStore
 import ArgumentParser
+import CommandSupport
 import EventLog
 import Events
 import Foundation
@@ -129,13 +130,12 @@ struct IngestBench {
     private func ingest(_ policy: VerificationPolicy) async throws -> (Double, facts: Int) {
         let start = ContinuousClock.now
         let ledger = try await Ledger.open(settings, policy: policy)
-        let (report, _) = try await IngestCommand.ingest(
-            try PayloadWalk([material.path]),
-            into: ledger,
+        let reader = PayloadReader(try PayloadWalk([material.path]))
+        let report = try await ledger.ingest(
+            next: { try await reader.next() },
             source: "bench",
             arrival: .imported,
-            voucher: .operator,
-            isQuiet: true
+            voucher: .operator
         )
         await ledger.log.close()
         guard report.rejected == 0, report.payloads == material.payloadCount else {

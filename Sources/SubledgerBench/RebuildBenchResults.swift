@@ -1,3 +1,4 @@
+import CommandSupport
 import Foundation
 
 /// What was measured by `bench rebuild`, in seconds, by what and by round.

@@ -1,6 +1,7 @@
 import AppStore
 import AppStoreSimulator
 import ArgumentParser
+import CommandSupport
 import Crypto
 import Events
 import Foundation

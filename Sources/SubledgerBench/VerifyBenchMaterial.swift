@@ -1,5 +1,6 @@
 import AppStore
 import AppStoreSimulator
+import CommandSupport
 import Crypto
 import Events
 import Foundation

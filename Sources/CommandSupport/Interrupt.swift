@@ -7,21 +7,21 @@ import Synchronization
 ///
 /// The log is consistent either way, because a commit is one transaction; the first way also tells
 /// what was done.
-enum Interrupt {
+package enum Interrupt {
     private static let flag = Atomic<Bool>(false)
     private static let isHeeded = Atomic<Bool>(false)
 
     /// Whether somebody asked to stop.
-    static var isRequested: Bool { flag.load(ordering: .relaxed) }
+    package static var isRequested: Bool { flag.load(ordering: .relaxed) }
 
     /// Says that the command asks `isRequested` from now on; without it a signal ends the process.
-    static func heed() { isHeeded.store(true, ordering: .relaxed) }
+    package static func heed() { isHeeded.store(true, ordering: .relaxed) }
 
     /// Begins to listen for SIGINT and SIGTERM.
     ///
     /// A broken pipe does not end the process from now on: `StandardStream` and `LineOutput` see
     /// it.
-    static func install() {
+    package static func install() {
         signal(SIGPIPE, SIG_IGN)
         for number in [SIGINT, SIGTERM] {
             signal(number) { number in

@@ -78,9 +78,14 @@ struct VerifyReceiptResponse {
         let utc = Instant(milliseconds: Int64(second) * 1000)
         let pacific = Instant(milliseconds: Int64(second - 8 * 3600) * 1000)
         return """
-            "\(name)":"\(utc.clock) Etc/GMT", "\(name)_ms":"\(utc.milliseconds)", \
-            "\(name)_pst":"\(pacific.clock) America/Los_Angeles"
+            "\(name)":"\(clock(utc)) Etc/GMT", "\(name)_ms":"\(utc.milliseconds)", \
+            "\(name)_pst":"\(clock(pacific)) America/Los_Angeles"
             """
+    }
+
+    // As these responses write it: without the T and the Z.
+    private static func clock(_ instant: Instant) -> String {
+        instant.description.replacing("T", with: " ").replacing("Z", with: "")
     }
 }
 

@@ -1,14 +1,11 @@
-import AppStore
-import ArgumentParser
-import EmbeddedPostgres
-import EventLog
-import Events
+package import ArgumentParser
+package import EmbeddedPostgres
+package import EventLog
 import Foundation
-import Postgres
-import Subledger
+package import Postgres
 
 /// Where the database is.
-struct DatabaseOptions: ParsableArguments {
+package struct DatabaseOptions: ParsableArguments {
     @Option(
         name: .long,
         help: ArgumentHelp(
@@ -16,7 +13,10 @@ struct DatabaseOptions: ParsableArguments {
             discussion: "Else DATABASE_URL, else PG* variables, else the private server."
         )
     )
-    var databaseUrl: String?
+    package var databaseUrl: String?
+
+    /// Options that the parser fills.
+    package init() {}
 
     /// libpq's own variables; any of them set means that libpq decides where the server is.
     private static let libpqVariables = [
@@ -24,13 +24,13 @@ struct DatabaseOptions: ParsableArguments {
     ]
 
     /// The private server of this folder.
-    static var embedded: EmbeddedServer {
+    package static var embedded: EmbeddedServer {
         let home = ProcessInfo.processInfo.environment["SUBLEDGER_HOME"] ?? ".subledger"
         return EmbeddedServer(home: URL(fileURLWithPath: home).path)
     }
 
     /// Refuses an empty value: it comes from a variable that was not set, and means no database.
-    func validate() throws {
+    package func validate() throws {
         guard databaseUrl?.isEmpty != true else {
             throw ValidationError(
                 "--database-url is empty; leave it out for the database of the environment"
@@ -39,7 +39,7 @@ struct DatabaseOptions: ParsableArguments {
     }
 
     /// The settings to connect with; starts the private server where nothing else is configured.
-    func settings() async throws -> ConnectionSettings {
+    package func settings() async throws -> ConnectionSettings {
         let environment = ProcessInfo.processInfo.environment
         if let url = databaseUrl ?? environment["DATABASE_URL"], !url.isEmpty {
             return ConnectionSettings(url, applicationName: "subledger")
@@ -51,7 +51,7 @@ struct DatabaseOptions: ParsableArguments {
     }
 
     /// How the log is opened, as the environment configures it.
-    static func logOptions() throws -> EventLog.Options {
+    package static func logOptions() throws -> EventLog.Options {
         let environment = ProcessInfo.processInfo.environment
         var options = EventLog.Options()
         if let text = environment[clockSkewVariable] {
@@ -80,7 +80,7 @@ struct DatabaseOptions: ParsableArguments {
     private static let appendSeconds = 1.0...86_400
 
     /// The log of the database.
-    func openLog(_ options: EventLog.Options? = nil) async throws -> EventLog {
+    package func openLog(_ options: EventLog.Options? = nil) async throws -> EventLog {
         let options = try options ?? DatabaseOptions.logOptions()
         return try await EventLog.open(try await settings(), options)
     }

@@ -1,16 +1,16 @@
 import AppStore
 import Foundation
-import Subledger
+package import Subledger
 
 /// Walks files, folders and stdin, and gives their payloads one after the other.
 ///
 /// Holds one payload and the names of the folders it is in, whatever the number of files.
-struct PayloadWalk {
+package struct PayloadWalk {
     /// Files that were passed over because they plainly are something else.
     ///
     /// Certificates, Xcode's `.storekit` files, Markdown and hidden files; only inside folders: a
     /// file that is named is always read.
-    private(set) var skipped = 0
+    package private(set) var skipped = 0
 
     private var pending: [Entry]
     private var open: OpenFile?
@@ -40,7 +40,7 @@ struct PayloadWalk {
     }
 
     /// A walk over these paths; `-` is stdin.
-    init(_ paths: [String]) throws {
+    package init(_ paths: [String]) throws {
         for path in paths where path != "-" {
             guard FileManager.default.fileExists(atPath: path) else {
                 throw Failure(Exit.inputMissing, "there is no file or folder \(path)")
@@ -54,7 +54,7 @@ struct PayloadWalk {
     static let batchByteCountMax = 1 << 20
 
     /// The next payloads, as many as are there without waiting for a pipe; nil after the last.
-    mutating func nextBatch() throws -> [LocatedPayload]? {
+    package mutating func nextBatch() throws -> [LocatedPayload]? {
         guard let first = try next() else { return nil }
         var (batch, byteCount) = ([first], first.byteCount)
         while batch.count < PayloadWalk.batchCountMax, byteCount < PayloadWalk.batchByteCountMax,

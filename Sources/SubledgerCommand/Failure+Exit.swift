@@ -1,6 +1,7 @@
 import AppStore
 import ArgumentParser
 import Catalog
+import CommandSupport
 import EmbeddedPostgres
 import EventLog
 import Foundation
@@ -8,33 +9,7 @@ import Postgres
 import Projector
 import Subledger
 
-/// The exit codes of the command line; a contract (interfaces §3.1).
-enum Exit {
-    /// The answer of `access` where there is none.
-    static let no = ExitCode(1)
-    static let mismatch = ExitCode(3)
-    static let notFound = ExitCode(4)
-    static let badInput = ExitCode(65)
-    static let inputMissing = ExitCode(66)
-    static let unavailable = ExitCode(69)
-    static let internalError = ExitCode(70)
-    /// It may be otherwise in a while.
-    static let tryAgain = ExitCode(75)
-    static let permission = ExitCode(77)
-    static let configuration = ExitCode(78)
-    static let interrupted = ExitCode(130)
-}
-
-/// An error of the command line itself, with its exit code.
-struct Failure: Error {
-    let exitCode: ExitCode
-    let message: String
-
-    init(_ exitCode: ExitCode, _ message: String) {
-        self.exitCode = exitCode
-        self.message = message
-    }
-
+extension Failure {
     /// Prints an error on stderr and ends the process with its code.
     static func exit(_ error: any Error, of command: any ParsableCommand.Type) -> Never {
         switch error {

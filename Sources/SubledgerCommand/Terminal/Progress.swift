@@ -1,61 +1,6 @@
+import CommandSupport
 import Foundation
-import Projections
 import Synchronization
-
-/// What goes to the screen: results on stdout, all else on stderr.
-enum Terminal {
-    /// Writes a line to stderr.
-    static func write(_ line: String) {
-        StandardStream.writeErrors(Array((line + "\n").utf8))
-    }
-
-    /// Writes a line to stdout.
-    static func print(_ line: String) {
-        put(line + "\n")
-    }
-
-    /// Writes text to stdout as it is.
-    static func put(_ text: String) {
-        put(bytes: Array(text.utf8))
-    }
-
-    /// Writes bytes to stdout as they are.
-    static func put(bytes: [UInt8]) {
-        StandardStream.writeOutput(bytes)
-    }
-
-    /// Prints a value as one JSON document.
-    static func print(json value: some Encodable) throws {
-        print(try text(json: value))
-    }
-
-    /// With which characters a picture is drawn: letters where asked for, where the locale is not
-    /// UTF-8, and where stdout is no terminal.
-    static func pictureStyle(isASCII: Bool) -> TimelinePicture.Style {
-        let environment = ProcessInfo.processInfo.environment
-        let locale =
-            ["LC_ALL", "LC_CTYPE", "LANG"].compactMap { environment[$0] }
-            .first { !$0.isEmpty } ?? ""
-        let isUTF8 = locale.uppercased().replacing("-", with: "").contains("UTF8")
-        return isASCII || !isUTF8 || isatty(1) != 1 ? .ascii : .unicode
-    }
-
-    /// How many columns stdout has; the default of pictures where it is no terminal.
-    static var width: Int {
-        var size = winsize()
-        guard ioctl(1, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else {
-            return TimelinePicture.defaultWidth
-        }
-        return Int(size.ws_col)
-    }
-
-    /// A value as JSON, keys sorted, so that scripts can compare outputs.
-    static func text(json value: some Encodable) throws -> String {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        return String(decoding: try encoder.encode(value), as: UTF8.self)
-    }
-}
 
 /// Progress on stderr: one line that rewrites itself on a terminal, a plain line every ten seconds
 /// elsewhere, nothing with `--quiet`.
