@@ -76,28 +76,6 @@ extension PlanChange {
     /// When it was first known, on Apple's clock.
     var firstKnown: Instant? { requested ?? effective }
 
-    /// The row as a projection holds it.
-    func row(_ writer: inout RowWriter) -> ProjectionRow {
-        writer.text(fromProductId)
-        writer.text(toProductId)
-        writer.milliseconds(requested)
-        writer.milliseconds(effective)
-        writer.milliseconds(withdrawn)
-        writer.text(state.rawValue)
-        writer.text(timing.rawValue)
-        writer.text(changeClass.rawValue)
-        writer.boolean(hasSameDuration)
-        writer.int32(catalogVersion)
-        writer.integer(offerType)
-        writer.boolean(refundsPrevious)
-        writer.boolean(isUndated)
-        writer.text(fromBillingPlanType)
-        writer.text(toBillingPlanType)
-        writer.integer(estimatedRefundMilliunits)
-        writer.text(estimatedRefundCurrency)
-        return writer.row(citing: positions)
-    }
-
     // Beyond the documented order the later instants decide, so that no order of arrival does.
     static func areInOrder(_ left: PlanChange, _ right: PlanChange) -> Bool {
         if let isFirst = byInstants(left.firstKnown, right.firstKnown) { return isFirst }

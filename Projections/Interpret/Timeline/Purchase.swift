@@ -111,6 +111,9 @@ public final class Purchase: Sendable {
 }
 
 extension Purchase {
+    /// Whether it is no subscription (app-store.md §G-35).
+    var neverExpires: Bool { expiresDate == Instant(milliseconds: 0) }
+
     /// The state of a field after all assertions.
     func state(of field: Field) -> Knowledge.State { decision(on: field)?.state ?? .unknown }
 

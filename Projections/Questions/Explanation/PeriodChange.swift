@@ -132,13 +132,6 @@ extension ActivePeriod {
         isGrace == other.isGrace && isOfSamePurchase(as: other)
     }
 
-    var isTakenBack: Bool {
-        switch endReason {
-        case .refunded, .revoked, .upgraded: true
-        case .expired, .open: false
-        }
-    }
-
     /// Whether it begins where another purchase of the subscription ends by itself.
     func continues(oneOf rows: [ActivePeriod]) -> Bool {
         rows.contains {

@@ -146,11 +146,6 @@ final class PurchaseTerms {
     }
 }
 
-extension Purchase {
-    /// Whether it is no subscription (app-store.md §G-35).
-    var neverExpires: Bool { expiresDate == Instant(milliseconds: 0) }
-}
-
 extension [Purchase] {
     /// How many start at an instant or before; by binary search.
     func count(begunBy instant: Instant) -> Int {
