@@ -9,9 +9,11 @@ public struct ActivePeriods: Sendable {
     /// more for each time it did.
     public let rows: [ActivePeriod]
 
+    private static let kept = FoldMemo.Key<[ActivePeriod]>()
+
     /// The rows of a timeline.
     public init(_ timeline: Timeline) {
-        rows = timeline.folds.value({ $0.periods }, { $0.periods = $1 }) {
+        rows = timeline.once(ActivePeriods.kept) {
             let drafts = timeline.periodDrafts
             let openEnd = timeline.openEnd(of: drafts)
             let rows = drafts.map { (period: $0.row(in: timeline, openEnd: openEnd), $0.purchase) }

@@ -44,6 +44,13 @@ struct Continuity {
 }
 
 extension Timeline {
+    private static let continuityKey = FoldMemo.Key<Continuity>()
+
+    /// Which purchases carry the subscription on.
+    var continuity: Continuity {
+        once(Timeline.continuityKey) { Continuity(self) }
+    }
+
     fileprivate func isContinuing(_ index: Int, after accessEnd: Instant?) -> Bool {
         let purchase = purchases[index]
         if let accessEnd, index > 0, accessEnd >= purchase.purchaseDate { return true }

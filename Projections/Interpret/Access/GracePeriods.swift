@@ -141,3 +141,12 @@ extension [Instant] {
         return next > startIndex ? self[next - 1] : nil
     }
 }
+
+extension Timeline {
+    private static let gracesKey = FoldMemo.Key<GracePeriods?>()
+
+    /// The grace that Apple told of; nil where it told of none.
+    var graces: GracePeriods? {
+        once(Timeline.gracesKey) { GracePeriods(self) }
+    }
+}

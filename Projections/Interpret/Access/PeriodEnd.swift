@@ -13,14 +13,6 @@ struct PeriodEnd {
     let suspensions: [Suspension]
 }
 
-/// What takes a purchase's place before its natural end.
-struct Cut {
-    let at: Instant
-    /// Index of the purchase that does; nil where Apple called the purchase upgraded and the
-    /// successor is not known.
-    let successor: Int?
-}
-
 extension PeriodEnd {
     /// The end of a purchase of these with that cut.
     ///
@@ -134,24 +126,5 @@ extension Purchase {
         }
         // Payloads from before 2023-10 do not say which introductory offer it was.
         return integer(.price, citing: &citations) == 0 ? .trial : .intro
-    }
-}
-
-extension Timeline {
-    /// What `cuts` keeps.
-    var foldedCuts: [Cut?] {
-        var cuts = [Cut?](repeating: nil, count: purchases.count)
-        var next: Cut?
-        var last = purchases.count - 1
-        for index in purchases.indices.reversed() {
-            if purchases[index].purchaseDate != purchases[last].purchaseDate {
-                next = Cut(at: purchases[last].purchaseDate, successor: last)
-                last = index
-            }
-            let own = Cut(at: purchases[index].purchaseDate, successor: last)
-            let cut = index == last ? next : own
-            if let cut, cut.at < purchases[index].expiresDate { cuts[index] = cut }
-        }
-        return cuts
     }
 }

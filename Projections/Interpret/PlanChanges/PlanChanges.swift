@@ -10,13 +10,14 @@ public struct PlanChanges: Sendable {
     /// The changes, by first known instant, then products.
     public let rows: [PlanChange]
 
+    private static let kept = FoldMemo.Key<(catalogs: CatalogHistory, rows: [PlanChange])>()
+
     /// The changes of a timeline, judged by these catalogs.
     public init(_ timeline: Timeline, _ catalogs: CatalogHistory) {
-        rows = timeline.folds.value(
-            { $0.changes?.catalogs == catalogs ? $0.changes?.rows : nil },
-            { $0.changes = (catalogs, $1) },
-            { PlanChanges.folded(timeline, catalogs) }
-        )
+        let kept = timeline.once(PlanChanges.kept, where: { $0.catalogs == catalogs }) {
+            (catalogs, PlanChanges.folded(timeline, catalogs))
+        }
+        rows = kept.rows
     }
 
     private static func folded(

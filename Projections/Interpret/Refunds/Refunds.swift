@@ -11,11 +11,11 @@ public struct Refunds: Sendable {
     /// The cases, by start of the purchase, then as they began.
     public let rows: [RefundCase]
 
+    private static let kept = FoldMemo.Key<[RefundCase]>()
+
     /// The cases of a timeline, one-time purchases included.
     public init(_ timeline: Timeline) {
-        rows = timeline.folds.value({ $0.refunds }, { $0.refunds = $1 }) {
-            Refunds.folded(timeline)
-        }
+        rows = timeline.once(Refunds.kept) { Refunds.folded(timeline) }
     }
 
     private static func folded(_ timeline: Timeline) -> [RefundCase] {

@@ -36,13 +36,19 @@ struct RenewalSetting {
 }
 
 extension Timeline {
-    /// What `renewalSettings` keeps.
+    private static let settingsKey = FoldMemo.Key<[RenewalSetting]>()
+
+    /// What the subscription is set to, by the instant from which it is.
     ///
     /// Apple's statements decide; buying turns auto-renewal on, where nothing said at that very
     /// instant denies it. That never counts as said: until Apple says how it is set, nobody knows
     /// whether the customer has switched it off since, as in receipts and responses without renewal
     /// info; and what Apple says then is about the time from then on.
-    var foldedRenewalSettings: [RenewalSetting] {
+    var renewalSettings: [RenewalSetting] {
+        once(Timeline.settingsKey) { foldedRenewalSettings }
+    }
+
+    private var foldedRenewalSettings: [RenewalSetting] {
         let statements = renewalStatements
         let bought = purchases.compactMap { purchase in
             purchase.assertions.sorted.first.map {

@@ -101,8 +101,14 @@ struct RenewalStatement {
 }
 
 extension Timeline {
-    /// What `renewalStatements` keeps.
-    var foldedRenewalStatements: [RenewalStatement] {
+    private static let statementsKey = FoldMemo.Key<[RenewalStatement]>()
+
+    /// What was known about the renewal, at each as-of at which Apple spoke of it.
+    var renewalStatements: [RenewalStatement] {
+        once(Timeline.statementsKey) { foldedRenewalStatements }
+    }
+
+    private var foldedRenewalStatements: [RenewalStatement] {
         var statements: [RenewalStatement] = []
         statements.reserveCapacity(renewals.sorted.count)
         var sweep = Sweep(renewals)

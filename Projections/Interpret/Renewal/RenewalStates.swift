@@ -10,9 +10,11 @@ public struct RenewalStates: Sendable {
     /// renewal is retried they go on with the retry, which ends 60 days after the expiry.
     public let rows: [RenewalState]
 
+    private static let kept = FoldMemo.Key<[RenewalState]>()
+
     /// The rows of a timeline; linear in the number of events but for sorting.
     public init(_ timeline: Timeline) {
-        rows = timeline.folds.value({ $0.states }, { $0.states = $1 }) {
+        rows = timeline.once(RenewalStates.kept) {
             var drafts = StateDrafts(timeline)
             for span in timeline.statusSpans { drafts.take(span) }
             return drafts.drafts.map { $0.row(in: timeline) }

@@ -186,6 +186,15 @@ struct StatusSpans {
     }
 }
 
+extension Timeline {
+    private static let spansKey = FoldMemo.Key<[StatusSpan]>()
+
+    /// The statuses, one after the other.
+    var statusSpans: [StatusSpan] {
+        once(Timeline.spansKey) { StatusSpans(withEveryStatus).spans }
+    }
+}
+
 extension Purchase {
     /// Whether the App Store made it, and not the customer (app-store.md §D.1).
     var isRenewal: Bool {

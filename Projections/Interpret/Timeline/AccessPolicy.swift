@@ -38,7 +38,7 @@ extension Timeline {
         guard policy != self.policy else { return self }
         var timeline = self
         timeline.policy = policy
-        timeline.folds = SharedFolds()
+        timeline.memo = FoldMemo()
         return timeline
     }
 

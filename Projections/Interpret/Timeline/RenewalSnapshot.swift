@@ -39,8 +39,14 @@ public struct RenewalSnapshot: Sendable {
 }
 
 extension Timeline {
-    /// What `renewalSnapshots` keeps.
-    var foldedRenewalSnapshots: [RenewalSnapshot] {
+    private static let snapshotsKey = FoldMemo.Key<[RenewalSnapshot]>()
+
+    /// What was known about the next renewal, at each as-of at which Apple said something.
+    public var renewalSnapshots: [RenewalSnapshot] {
+        once(Timeline.snapshotsKey) { foldedRenewalSnapshots }
+    }
+
+    private var foldedRenewalSnapshots: [RenewalSnapshot] {
         var snapshots: [RenewalSnapshot] = []
         snapshots.reserveCapacity(renewals.sorted.count)
         var sweep = Sweep(renewals)

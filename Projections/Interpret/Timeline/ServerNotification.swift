@@ -26,8 +26,14 @@ public struct ServerNotification: Sendable {
 }
 
 extension Timeline {
-    /// What `notifications` keeps.
-    var foldedNotifications: [ServerNotification] {
+    private static let notificationsKey = FoldMemo.Key<[ServerNotification]>()
+
+    /// What Apple announced, by as-of, then by UUID and type.
+    public var notifications: [ServerNotification] {
+        once(Timeline.notificationsKey) { foldedNotifications }
+    }
+
+    private var foldedNotifications: [ServerNotification] {
         let ordered = announcements.map { (name: $0.assertion.name, keyed: $0) }.sorted {
             if let isFirst = byBytes($0.name, $1.name) { return isFirst }
             return Assertions.areInOrder($0.keyed.assertion, $1.keyed.assertion)

@@ -10,8 +10,8 @@ public struct Timeline: Sendable {
     private let told: ToldHistory
     /// What its views count as access; see `under`.
     public internal(set) var policy = AccessPolicy.current
-    /// What projections share, under that policy.
-    var folds = SharedFolds()
+    /// What views share, under that policy.
+    var memo = FoldMemo()
 
     /// The fold of a subscription's history.
     ///
