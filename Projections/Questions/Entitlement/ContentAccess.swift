@@ -1,20 +1,5 @@
 public import Events
 
-/// Something that is published once and stays unlocked for whoever was subscribed: a magazine's
-/// issue.
-public struct Issue: Hashable, Sendable {
-    /// What it is called.
-    public let name: String
-    /// When it came out.
-    public let publishedAt: Instant
-
-    /// An issue of that name and date.
-    public init(name: String, publishedAt: Instant) {
-        self.name = name
-        self.publishedAt = publishedAt
-    }
-}
-
 /// Which issues a customer has unlocked: the magazine rule (app-store.md §G.a).
 ///
 /// Periods that touch are one run. A run unlocks the newest issue out at its start, and each that

@@ -142,32 +142,6 @@ public struct GroupAccess: Hashable, Sendable {
     public var active: [AccessPeriod] { [counting] + others }
 }
 
-/// What access is asked for.
-public enum AccessScope: Hashable, Sendable {
-    /// To anything.
-    case anything
-    /// To one product.
-    case product(String)
-    /// To any product of one group.
-    case group(SubscriptionGroup)
-
-    func contains(_ access: AccessPeriod) -> Bool {
-        switch self {
-        case .anything: true
-        case .product(let productId): byBytes(access.period.productId, productId) == nil
-        case .group(let group): access.group == group
-        }
-    }
-
-    func contains(_ purchase: OneTimePurchase) -> Bool {
-        switch self {
-        case .anything: true
-        case .product(let productId): byBytes(purchase.productId, productId) == nil
-        case .group: false
-        }
-    }
-}
-
 /// The union of periods that come by their start: half-open, touching ones merged, none empty.
 func merged(_ periods: some Sequence<ActivePeriod>) -> [Range<Instant>] {
     var merged: [Range<Instant>] = []
