@@ -2,7 +2,6 @@ import ArgumentParser
 import CommandSupport
 import EventLog
 import Events
-import Postgres
 
 struct MigrateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

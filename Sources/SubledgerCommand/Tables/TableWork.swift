@@ -2,7 +2,6 @@ import AppStore
 import ArgumentParser
 import CommandSupport
 import EventLog
-import Events
 import Foundation
 import Postgres
 import Projections

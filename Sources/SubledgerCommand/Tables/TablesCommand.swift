@@ -1,9 +1,6 @@
 import ArgumentParser
 import CommandSupport
-import EventLog
-import Events
 import Projections
-import Projector
 
 struct TablesCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
