@@ -42,7 +42,13 @@ let package = Package(
             pkgConfig: "zlib",
             providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]
         ),
+        .systemLibrary(name: "CSpawn"),
         .target(name: "Postgres", dependencies: ["CPostgres"], swiftSettings: strict),
+        .target(
+            name: "EmbeddedPostgres",
+            dependencies: ["CSpawn", "Postgres"],
+            swiftSettings: strict
+        ),
         .target(name: "Events", dependencies: [crypto], swiftSettings: strict),
         .target(
             name: "AppStore",
@@ -72,18 +78,18 @@ let package = Package(
             dependencies: ["Events"],
             path: "Projections",
             resources: [
-                .embedInCode("ActivePeriods/active-periods.sql"),
-                .embedInCode("ActivePeriods/active-periods-indexes.sql"),
-                .embedInCode("Movements/movements.sql"),
-                .embedInCode("Movements/movements-indexes.sql"),
-                .embedInCode("PlanChanges/plan-changes.sql"),
-                .embedInCode("PlanChanges/plan-changes-indexes.sql"),
-                .embedInCode("Refunds/refunds.sql"),
-                .embedInCode("Refunds/refunds-indexes.sql"),
-                .embedInCode("RenewalStates/renewal-states.sql"),
-                .embedInCode("RenewalStates/renewal-states-indexes.sql"),
-                .embedInCode("Transactions/transactions.sql"),
-                .embedInCode("Transactions/transactions-indexes.sql"),
+                .embedInCode("Tables/ActivePeriods/active-periods.sql"),
+                .embedInCode("Tables/ActivePeriods/active-periods-indexes.sql"),
+                .embedInCode("Tables/Movements/movements.sql"),
+                .embedInCode("Tables/Movements/movements-indexes.sql"),
+                .embedInCode("Tables/PlanChanges/plan-changes.sql"),
+                .embedInCode("Tables/PlanChanges/plan-changes-indexes.sql"),
+                .embedInCode("Tables/Refunds/refunds.sql"),
+                .embedInCode("Tables/Refunds/refunds-indexes.sql"),
+                .embedInCode("Tables/RenewalStates/renewal-states.sql"),
+                .embedInCode("Tables/RenewalStates/renewal-states-indexes.sql"),
+                .embedInCode("Tables/Transactions/transactions.sql"),
+                .embedInCode("Tables/Transactions/transactions-indexes.sql"),
             ],
             swiftSettings: strict
         ),
@@ -100,7 +106,7 @@ let package = Package(
         .target(
             name: "Subledger",
             dependencies: [
-                "AppStore", "Catalog", "EventLog", "Events", "Postgres", "Projections", "Projector",
+                "AppStore", "Catalog", "EmbeddedPostgres", "EventLog", "Events", "Postgres", "Projections", "Projector",
             ],
             swiftSettings: strict
         ),
@@ -109,17 +115,34 @@ let package = Package(
             dependencies: ["Events", crypto, rsa, x509, asn1],
             swiftSettings: strict
         ),
+        .target(
+            name: "CommandSupport",
+            dependencies: [
+                "AppStore", "EmbeddedPostgres", "EventLog", "Postgres", "Subledger",
+                argumentParser,
+            ],
+            swiftSettings: strict
+        ),
+        .target(
+            name: "SubledgerBench",
+            dependencies: [
+                "AppStore", "AppStoreSimulator", "CommandSupport", "EventLog", "Events",
+                "Postgres", "Projections", "Projector", "Subledger", argumentParser, crypto,
+            ],
+            swiftSettings: strict
+        ),
         .executableTarget(
             name: "SubledgerCommand",
             dependencies: [
-                "AppStore", "AppStoreSimulator", "Catalog", "EventLog", "Events", "Postgres",
-                "Projections", "Projector", "Subledger", argumentParser, crypto,
+                "AppStore", "AppStoreSimulator", "Catalog", "CommandSupport", "EmbeddedPostgres",
+                "EventLog", "Events", "Postgres", "Projections", "Projector", "Subledger",
+                "SubledgerBench", argumentParser,
             ],
             swiftSettings: strict
         ),
         .target(
             name: "TestSupport",
-            dependencies: ["Events", "Postgres", "Projections"],
+            dependencies: ["EmbeddedPostgres", "Events", "Postgres", "Projections"],
             path: "Tests/TestSupport",
             swiftSettings: strict
         ),
@@ -131,14 +154,19 @@ let package = Package(
         ),
         .testTarget(
             name: "PostgresTests",
-            dependencies: ["Postgres", "TestSupport"],
+            dependencies: ["EmbeddedPostgres", "Postgres", "TestSupport"],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "EmbeddedPostgresTests",
+            dependencies: ["EmbeddedPostgres", "Postgres", "TestSupport"],
             swiftSettings: strict
         ),
         .testTarget(
             name: "EventLogTests",
             dependencies: [
-                "AppStore", "AppStoreSimulator", "EventLog", "Events", "LedgerSchema", "Postgres",
-                "Projections", "Projector", "TestSupport",
+                "AppStore", "AppStoreSimulator", "EmbeddedPostgres", "EventLog", "Events",
+                "LedgerSchema", "Postgres", "Projections", "Projector", "TestSupport",
             ],
             exclude: ["read_log.py", "unpack_evidence.py", "verify_chain.py"],
             swiftSettings: strict
@@ -182,8 +210,9 @@ let package = Package(
         .testTarget(
             name: "CommandTests",
             dependencies: [
-                "EventLog", "Events", "OldProgram", "Postgres", "Projections", "Projector",
-                "Subledger", "SubledgerCommand", "TestSupport",
+                "CommandSupport", "EmbeddedPostgres", "EventLog", "Events", "OldProgram",
+                "Postgres", "Projections", "Projector", "Subledger", "SubledgerCommand",
+                "TestSupport",
             ],
             swiftSettings: strict
         ),
@@ -217,8 +246,8 @@ let package = Package(
         .testTarget(
             name: "CrashTests",
             dependencies: [
-                "AppStore", "AppStoreSimulator", "CrashChild", "EventLog", "Events", "Postgres",
-                "Projections", "Projector", "Subledger", "TestSupport",
+                "AppStore", "AppStoreSimulator", "CrashChild", "EmbeddedPostgres", "EventLog",
+                "Events", "Postgres", "Projections", "Projector", "Subledger", "TestSupport",
             ],
             swiftSettings: strict
         ),

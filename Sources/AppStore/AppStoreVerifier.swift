@@ -134,16 +134,6 @@ public struct AppStoreVerifier: Sendable {
     }
 }
 
-/// A payload whose form is known and whose JSON is parsed; nothing of it is verified.
-package struct RecognisedPayload {
-    fileprivate let form: PayloadForm
-
-    /// Throws where the bytes have no form that is known.
-    package init(_ payload: [UInt8]) throws(Rejection) {
-        form = try PayloadForm(payload)
-    }
-}
-
 extension AppStoreVerifier {
     /// The addresses that the units of a payload would have as evidence, each once, in their order.
     ///

@@ -4,10 +4,10 @@ import Foundation
 ///
 /// The executor owns nothing but the queue, and the thread retains the queue, because the last job
 /// of an actor may release the actor and with it the executor, on this very thread.
-final class ThreadExecutor: SerialExecutor {
+package final class ThreadExecutor: SerialExecutor {
     private let queue = JobQueue()
 
-    init(name: String) {
+    package init(name: String) {
         let queue = self.queue
         let thread = Thread { queue.run() }
         // Linux shows 15 bytes of a thread's name, and would show the creator's without one.
@@ -17,18 +17,18 @@ final class ThreadExecutor: SerialExecutor {
 
     deinit { queue.close() }
 
-    func enqueue(_ job: consuming ExecutorJob) {
+    package func enqueue(_ job: consuming ExecutorJob) {
         queue.append(UnownedJob(job), for: asUnownedSerialExecutor())
     }
 
-    func checkIsolated() {
+    package func checkIsolated() {
         precondition(
             queue.isCurrentThread,
             "Work that belongs to a session's thread runs on another thread."
         )
     }
 
-    func isIsolatingCurrentContext() -> Bool? { queue.isCurrentThread }
+    package func isIsolatingCurrentContext() -> Bool? { queue.isCurrentThread }
 }
 
 /// Jobs that wait for their thread.

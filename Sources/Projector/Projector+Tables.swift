@@ -237,12 +237,6 @@ extension Projector {
     }
 }
 
-/// Where a table is.
-struct TablePlace: Hashable {
-    let schema: String
-    let name: String
-}
-
 extension Projector.Table.State {
     fileprivate var rank: Int {
         switch self {

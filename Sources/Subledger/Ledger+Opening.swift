@@ -1,4 +1,5 @@
 public import AppStore
+package import EmbeddedPostgres
 public import EventLog
 package import Postgres
 internal import Foundation

@@ -1,4 +1,6 @@
 import ArgumentParser
+import CommandSupport
+import SubledgerBench
 
 /// The command line: wiring only.
 @main

@@ -1,4 +1,5 @@
 import ArgumentParser
+import CommandSupport
 
 /// A word that stands where a command is expected, and is none.
 struct UnknownCommand {

@@ -1,3 +1,4 @@
+import EmbeddedPostgres
 import Events
 import Foundation
 import Postgres

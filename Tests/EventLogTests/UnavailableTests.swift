@@ -1,3 +1,4 @@
+import EmbeddedPostgres
 import EventLog
 import Events
 import Postgres

@@ -14,19 +14,6 @@ func code<R>(_ body: () throws -> R) -> PostgresError.Code? {
     }
 }
 
-/// The code of the error that the body throws; nil when it throws none.
-func codeOf<R>(_ body: () async throws -> R) async -> PostgresError.Code? {
-    do {
-        _ = try await body()
-        return nil
-    } catch let error as PostgresError {
-        return error.code
-    } catch {
-        Issue.record(error)
-        return nil
-    }
-}
-
 /// Asks again until the answer is true; the server's answers are the only clock.
 func waitUntil(_ session: PostgresSession, _ question: String) async throws {
     let deadline = ContinuousClock.now + .seconds(120)

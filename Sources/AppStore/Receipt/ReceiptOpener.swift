@@ -1,16 +1,6 @@
 import Events
 import X509
 
-/// An app receipt whose signature was checked: what it says, and which root vouches for it.
-struct OpenedReceipt: Sendable {
-    /// What it says.
-    let receipt: AppReceipt
-    /// The fingerprint of the root.
-    let root: Events.Digest
-    /// Whether it was signed by Xcode rather than by the App Store.
-    let isLocal: Bool
-}
-
 /// Opens app receipts: checks the signature and everything that vouches for it (app-store.md §F.2).
 final class ReceiptOpener: Sendable {
     private let roots: [RootCertificate]

@@ -14,20 +14,6 @@ public enum Hearing: CaseIterable, Hashable, Sendable {
     case everything
 }
 
-/// The rows of all tables once everything was delivered, `active_periods` apart.
-public struct LifeTables: Sendable {
-    /// The rows of `renewal_states`.
-    public let states: [SimulatedRenewalState]
-    /// The rows of `plan_changes`.
-    public let planChanges: [SimulatedPlanChange]
-    /// The rows of `refunds`.
-    public let refundCases: [SimulatedRefund]
-    /// The rows of `transactions`.
-    public let transactions: [SimulatedTransaction]
-    /// The rows of `movements`.
-    public let movements: [SimulatedMovement]
-}
-
 extension SubscriptionLife {
     /// The rows that all tables must have for somebody who was told in that way.
     public func tables(by hearing: Hearing) -> LifeTables {

@@ -1,43 +1,6 @@
 public import Events
 internal import Postgres
 
-/// What is to be erased of one subscription.
-public struct ErasureTarget: Hashable, Sendable {
-    /// The subscription.
-    public let stream: StreamID
-    /// How much of it; never `payload`, which follows from another erasure.
-    public let scope: Erasure.Scope
-    /// The customer whose links go; nil where links do not matter.
-    public let customer: String?
-
-    /// An erasure of that scope.
-    public init(stream: StreamID, scope: Erasure.Scope, customer: String? = nil) {
-        self.stream = stream
-        self.scope = scope
-        self.customer = customer
-    }
-}
-
-/// An erasure of one subscription: what it takes, or took.
-public struct StreamErasure: Hashable, Sendable {
-    /// The subscription.
-    public let stream: StreamID
-    /// Its lane.
-    public let lane: Int
-    /// What goes from which rows.
-    public let erasure: Erasure
-    /// The event that says so; nil before it was done.
-    public let position: Position?
-
-    /// An erasure of those rows.
-    package init(stream: StreamID, lane: Int, erasure: Erasure, position: Position?) {
-        self.stream = stream
-        self.lane = lane
-        self.erasure = erasure
-        self.position = position
-    }
-}
-
 extension EventLog {
     /// The events that erased something of these subscriptions, by position.
     ///

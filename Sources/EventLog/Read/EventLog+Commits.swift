@@ -1,54 +1,6 @@
 public import Events
 internal import Postgres
 
-/// A commit of the log with the digest that chains it.
-public struct CommitMark: Hashable, Sendable {
-    /// Its columns.
-    public let commit: Commit
-    /// Its digest, which covers all before it.
-    public let digest: Digest
-
-    /// Offset of the newest event up to this commit; 0 before the first.
-    public var offset: Int64 { commit.lastOffset }
-}
-
-/// An event with what proves it.
-public struct StoredEvent: Sendable {
-    /// The event.
-    public let event: Event
-    /// The payload that brought it, or why it is not there.
-    public let evidence: CitedPayload.Found
-    /// The commit that holds it.
-    public let commit: CommitMark
-    /// The digest before that commit.
-    public let previousDigest: Digest
-
-    /// What its row holds to commit with.
-    public let keys: CommitmentKeys
-    /// The word of the store; empty for Apple's App Store.
-    public let store: String
-    /// Whether its stream was confirmed as of a later time when the event came.
-    public let isLate: Bool
-
-    /// The commitments to its parts, whose digest the commit's covers; nil where the payload is not
-    /// there, and was not erased.
-    public var commitments: Commitments? {
-        let record: Digest
-        switch evidence {
-        case .whole(let evidence): record = evidence.recordDigest
-        case .verifiedAtEntry(_, let digest): record = digest
-        case .erased: record = .zero
-        case .damaged, .missing: return nil
-        }
-        return event.commitments(
-            keys: keys,
-            evidence: record,
-            store: store,
-            isLate: isLate
-        )
-    }
-}
-
 extension EventLog {
     /// The newest commit of a lane as known then; nil where there was none.
     ///
@@ -189,40 +141,5 @@ private enum CommitSearch {
         FROM search s JOIN ledger.commit c ON c.lane = $1 AND c.commit_no = s.low
         WHERE s.low = s.high
         """
-    }
-}
-
-extension CommitMark {
-    /// The columns of a commit, from table alias `c`.
-    static let columns = """
-        c.lane, c.commit_no, c.first_offset, c.count, c.first_evidence_no, c.evidence,
-        c.confirmations, c.committed_at, c.format, c.digest
-        """
-
-    /// The commit in a row of `columns`.
-    init(in row: PostgresRow) throws {
-        let number = try row.int8(1)
-        commit = Commit(
-            lane: Int(try row.int4(0)),
-            number: number,
-            firstOffset: try row.int8(2),
-            count: Int(try row.int4(3)),
-            firstEvidence: try row.int8(4),
-            evidence: Int(try row.int4(5)),
-            confirmations: Int(try row.int4(6)),
-            committedAt: Instant(microseconds: try row.timestamptz(7)),
-            format: Int(try row.int4(8))
-        )
-        digest = try CommitMark.digest(in: row, 9, of: number)
-    }
-
-    static func digest(in row: PostgresRow, _ column: Int, of number: Int64) throws -> Digest {
-        guard let digest = Digest(bytes: try row.bytea(column)) else {
-            throw EventLogError(
-                .malformedLog,
-                "commit \(number) has no digest of \(Digest.byteCount) bytes; run `subledger verify`"
-            )
-        }
-        return digest
     }
 }

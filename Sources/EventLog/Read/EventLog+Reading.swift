@@ -1,22 +1,6 @@
 public import Events
 internal import Postgres
 
-/// A line in the list of streams.
-public struct StreamSummary: Hashable, Sendable {
-    /// The subscription.
-    public let stream: StreamID
-    /// Its lane.
-    public let lane: Int
-    /// Number of its events.
-    public let events: Int64
-    /// Products that were bought in it, sorted.
-    public let productIds: [String]
-    /// When its first event was committed.
-    public let firstRecordedAt: Instant
-    /// When its newest event was committed.
-    public let lastRecordedAt: Instant
-}
-
 extension EventLog {
     /// All that the log knew about one subscription; empty where it knew nothing.
     ///

@@ -113,12 +113,6 @@ extension Projector {
     }
 }
 
-/// The tables of one schema that belong together.
-struct ShadowTables: Sendable {
-    let schema: String
-    let names: [String]
-}
-
 extension BuildPlan {
     /// The projections' names.
     var names: [String] { projections.map(\.name) }

@@ -1,4 +1,3 @@
-internal import EventLog
 internal import Events
 internal import Projections
 
@@ -65,10 +64,4 @@ struct StreamFold {
                 + "holds: it must be from 4713 BC to 294247 AD"
         )
     }
-}
-
-/// A refused subscription, as `refused_stream` keeps it.
-struct RefusedStream: Sendable {
-    let stream: StreamID
-    let refusal: FoldRefusal
 }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Catalog
+import CommandSupport
 import EventLog
 import Events
 import Foundation

@@ -1,3 +1,4 @@
+import CommandSupport
 import Projections
 
 /// The catalog for people.

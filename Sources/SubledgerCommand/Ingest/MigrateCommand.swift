@@ -1,7 +1,7 @@
 import ArgumentParser
+import CommandSupport
 import EventLog
 import Events
-import Postgres
 
 struct MigrateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

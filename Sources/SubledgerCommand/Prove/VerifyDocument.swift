@@ -1,3 +1,4 @@
+import CommandSupport
 import EventLog
 import Events
 import Subledger

@@ -1,6 +1,5 @@
 import EventLog
 import Events
-import Subledger
 
 /// The text that `verify` prints: only what was proved.
 struct VerifyText {

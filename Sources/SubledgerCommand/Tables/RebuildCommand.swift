@@ -1,11 +1,6 @@
-import AppStore
 import ArgumentParser
 import EventLog
-import Events
 import Foundation
-import Projections
-import Projector
-import Subledger
 
 struct RebuildCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

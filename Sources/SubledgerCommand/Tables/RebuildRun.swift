@@ -1,10 +1,8 @@
-import AppStore
 import ArgumentParser
+import CommandSupport
 import EventLog
-import Events
 import Projections
 import Projector
-import Subledger
 
 /// One run of what was asked for, with all it needs.
 struct RebuildRun {

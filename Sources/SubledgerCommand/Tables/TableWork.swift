@@ -1,7 +1,7 @@
 import AppStore
 import ArgumentParser
+import CommandSupport
 import EventLog
-import Events
 import Foundation
 import Postgres
 import Projections

@@ -1,8 +1,6 @@
 import ArgumentParser
-import EventLog
-import Events
+import CommandSupport
 import Projections
-import Projector
 
 struct TablesCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,3 +1,4 @@
+import CommandSupport
 import Foundation
 
 /// Whole lines to stdout, no faster than the reader takes them, for as long as there is one.

@@ -1,4 +1,6 @@
 import ArgumentParser
+import CommandSupport
+import EmbeddedPostgres
 import Postgres
 import Subledger
 

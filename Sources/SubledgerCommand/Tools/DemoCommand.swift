@@ -2,6 +2,7 @@ import AppStore
 import AppStoreSimulator
 import ArgumentParser
 import Catalog
+import CommandSupport
 import EventLog
 import Events
 import Foundation

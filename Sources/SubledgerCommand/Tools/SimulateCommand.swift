@@ -1,5 +1,6 @@
 import AppStoreSimulator
 import ArgumentParser
+import CommandSupport
 import Events
 import Foundation
 

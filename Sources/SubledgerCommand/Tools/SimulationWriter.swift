@@ -1,4 +1,5 @@
 import AppStoreSimulator
+import CommandSupport
 import Foundation
 
 /// Writes payloads to a folder: one file of lines a channel, or a file each.

@@ -1,0 +1,34 @@
+internal import Events
+
+/// What takes a purchase's place before its natural end.
+struct Cut {
+    let at: Instant
+    /// Index of the purchase that does; nil where Apple called the purchase upgraded and the
+    /// successor is not known.
+    let successor: Int?
+}
+
+extension Timeline {
+    private static let cutsKey = FoldMemo.Key<[Cut?]>()
+
+    /// For each purchase, what takes its place: the next start, or a purchase of its own second.
+    var cuts: [Cut?] {
+        once(Timeline.cutsKey) { foldedCuts }
+    }
+
+    private var foldedCuts: [Cut?] {
+        var cuts = [Cut?](repeating: nil, count: purchases.count)
+        var next: Cut?
+        var last = purchases.count - 1
+        for index in purchases.indices.reversed() {
+            if purchases[index].purchaseDate != purchases[last].purchaseDate {
+                next = Cut(at: purchases[last].purchaseDate, successor: last)
+                last = index
+            }
+            let own = Cut(at: purchases[index].purchaseDate, successor: last)
+            let cut = index == last ? next : own
+            if let cut, cut.at < purchases[index].expiresDate { cuts[index] = cut }
+        }
+        return cuts
+    }
+}

@@ -1,0 +1,152 @@
+internal import Events
+
+/// Finds the access that billing grace adds after a purchase: an overlay from renewal snapshots.
+///
+/// A snapshot is about the purchases that expire on its `renewalDate`; without one, about those
+/// with the greatest expiry not after its as-of. The grace ends with the earliest of these:
+///
+/// 1. the date on which Apple took the purchase back, which is status 5 from then on;
+/// 2. the start of the next purchase;
+/// 3. the date Apple set, which is never computed;
+/// 4. the first later snapshot that knows no grace any more;
+/// 5. the first later snapshot with auto-renewal off, for cancelling ends a grace at once. That is
+///    a guess, so Apple's own word has precedence: where the status it signed at that instant is still
+///    4, the grace goes on (https://developer.apple.com/documentation/appstoreservernotifications/status).
+///
+/// Nowhere else does a signed status decide: where it differs, `report drift` shows it
+/// (app-store.md §C.2, §G-20 to §G-22).
+struct GracePeriods {
+    private let purchases: [Purchase]
+    private let statuses: SignedStatuses
+    // By the expiry they are about, then by as-of.
+    private let snapshots: [(expiresDate: Instant, snapshot: RenewalSnapshot)]
+
+    /// Nil where no snapshot tells of any grace: the common case, at no cost.
+    init?(_ timeline: Timeline) {
+        guard timeline.tellsOfGrace else { return nil }
+        purchases = timeline.purchases
+        statuses = SignedStatuses(timeline)
+        let expiries = purchases.map(\.expiresDate).sorted()
+        snapshots = timeline.renewalSnapshots.compactMap { snapshot in
+            let anchor = snapshot.renewalDate ?? expiries.last(notAfter: snapshot.asOf)
+            return anchor.map { ($0, snapshot) }
+        }.sorted { left, right in
+            (left.0, left.1.asOf) < (right.0, right.1.asOf)
+        }
+    }
+
+    /// The end of the grace after the purchase at that index, which ran out by itself; nil where
+    /// there is none, or where nothing of it is left.
+    ///
+    /// Of a purchase that was taken back at its expiry an empty grace is left, which says so.
+    func end(
+        after index: Int,
+        under policy: AccessPolicy,
+        citing citations: inout Citations
+    ) -> PeriodEnd? {
+        let expiresDate = purchases[index].expiresDate
+        guard var end = told(of: expiresDate, citing: &citations) else { return nil }
+        if let next = next(after: index), next.purchaseDate < end {
+            end = next.purchaseDate
+            citations.cite(next.firstOffset)
+        }
+        guard end > expiresDate else { return nil }
+        let purchase = purchases[index]
+        if let date = purchase.instant(.revocationDate, citing: &citations), date < end {
+            return PeriodEnd(
+                validTo: max(date, expiresDate),
+                reason: purchase.isOfFamily(citing: &citations) ? .revoked : .refunded,
+                isNatural: false,
+                suspensions: []
+            )
+        }
+        return PeriodEnd(validTo: end, reason: nil, isNatural: true, suspensions: []).suspended(
+            by: purchase.suspensions.filter { $0.from >= expiresDate },
+            under: policy,
+            citing: &citations
+        )
+    }
+
+    /// The end of the grace after an expiry as snapshots told of it, those before an instant only
+    /// where there is one; nil where they told of none, or where nothing of it is left.
+    func told(
+        of expiresDate: Instant,
+        before instant: Instant? = nil,
+        citing citations: inout Citations
+    ) -> Instant? {
+        var graceOffset: Int64?
+        var end = expiresDate
+        var ending: (at: Instant, offset: Int64?)?
+        let first = snapshots.partitioningIndex { $0.expiresDate >= expiresDate }
+        for (anchor, snapshot) in snapshots[first...] {
+            guard anchor == expiresDate, instant.map({ snapshot.asOf < $0 }) ?? true else { break }
+            if graceOffset != nil, ending == nil { ending = self.ending(by: snapshot) }
+            if case .value(.instant(let date)) = snapshot.gracePeriodExpiresDate {
+                (graceOffset, end) = (snapshot.gracePeriodOffset, date)
+            }
+        }
+        guard let graceOffset else { return nil }
+        citations.cite(graceOffset)
+        if let ending, ending.at < end {
+            end = ending.at
+            ending.offset.map { citations.cite($0) }
+        }
+        return end > expiresDate ? end : nil
+    }
+
+    // When and by which event a snapshot ends a grace; nil where it does not.
+    private func ending(by snapshot: RenewalSnapshot) -> (at: Instant, offset: Int64?)? {
+        if snapshot.gracePeriodExpiresDate == .none {
+            return (snapshot.asOf, snapshot.gracePeriodOffset)
+        }
+        guard snapshot.autoRenewStatus == 0,
+            statuses.status(at: snapshot.asOf) != .gracePeriod
+        else { return nil }
+        return (snapshot.asOf, snapshot.autoRenewStatusOffset)
+    }
+
+    private func next(after index: Int) -> Purchase? {
+        let expiresDate = purchases[index].expiresDate
+        var next = purchases.partitioningIndex { $0.purchaseDate >= expiresDate }
+        if next == index { next += 1 }
+        return next < purchases.endIndex ? purchases[next] : nil
+    }
+}
+
+extension Timeline {
+    /// Whether Apple ever told of a billing grace period.
+    var tellsOfGrace: Bool {
+        renewals.sorted.contains { assertion in
+            assertion.fields.contains(.gracePeriodExpiresDate)
+                && assertion.content.carried.contains(.gracePeriodExpiresDate)
+        }
+    }
+}
+
+extension RandomAccessCollection where Index == Int {
+    // Binary search: the first index whose element, and all after it, belong to the second part.
+    fileprivate func partitioningIndex(_ belongsToSecond: (Element) -> Bool) -> Int {
+        var (low, high) = (startIndex, endIndex)
+        while low < high {
+            let middle = (low + high) / 2
+            if belongsToSecond(self[middle]) { high = middle } else { low = middle + 1 }
+        }
+        return low
+    }
+}
+
+extension [Instant] {
+    fileprivate func last(notAfter instant: Instant) -> Instant? {
+        let next = partitioningIndex { $0 > instant }
+        return next > startIndex ? self[next - 1] : nil
+    }
+}
+
+extension Timeline {
+    private static let gracesKey = FoldMemo.Key<GracePeriods?>()
+
+    /// The grace that Apple told of; nil where it told of none.
+    var graces: GracePeriods? {
+        once(Timeline.gracesKey) { GracePeriods(self) }
+    }
+}

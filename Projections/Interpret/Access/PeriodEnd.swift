@@ -1,0 +1,130 @@
+internal import Events
+
+/// Where and why one purchase, or the grace after it, stops giving access.
+struct PeriodEnd {
+    /// The first instant without access.
+    let validTo: Instant
+    /// Why; nil where the period runs out by itself, or has not yet.
+    let reason: ActivePeriod.EndReason?
+    /// Whether it is the natural end, so that a grace period may follow.
+    let isNatural: Bool
+    /// The times before it in which there was no access, where the policy does not undo them:
+    /// ascending, each with access after it.
+    let suspensions: [Suspension]
+}
+
+extension PeriodEnd {
+    /// The end of a purchase of these with that cut.
+    ///
+    /// Where Apple signed several revocation dates of a purchase the one it signed last stands, as
+    /// for every field: it is the date of the refund as Apple knows it now
+    /// (https://developer.apple.com/documentation/appstoreserverapi/revocationdate); what was known
+    /// before stays known as of then.
+    /// A refunded successor cuts too: an upgraded period is never revived (app-store.md §G-27).
+    /// A revocation takes the access from its date on, and changes nothing at or after the end.
+    /// One that was reversed is as if it had never been, or under another policy gives the access
+    /// back from the reversal on: after the end there is nothing to give back.
+    init(
+        of purchase: Purchase,
+        among purchases: [Purchase],
+        cut: Cut?,
+        under policy: AccessPolicy,
+        citing citations: inout Citations
+    ) {
+        self = PeriodEnd(asTold: purchase, among: purchases, cut: cut, citing: &citations)
+            .suspended(by: purchase.suspensions, under: policy, citing: &citations)
+    }
+
+    /// The same without the access of the times in which Apple had taken the purchase back, where
+    /// the policy does not undo them.
+    func suspended(
+        by suspensions: @autoclosure () -> [Suspension],
+        under policy: AccessPolicy,
+        citing citations: inout Citations
+    ) -> PeriodEnd {
+        guard !policy.reversalIsRetroactive else { return self }
+        var suspensions = suspensions().filter { $0.from < validTo }
+        guard let last = suspensions.last, last.to >= validTo else {
+            return PeriodEnd(
+                validTo: validTo,
+                reason: reason,
+                isNatural: isNatural,
+                suspensions: suspensions
+            )
+        }
+        suspensions.removeLast()
+        citations.cite(last.citations)
+        return PeriodEnd(
+            validTo: last.from,
+            reason: last.reason,
+            isNatural: false,
+            suspensions: suspensions
+        )
+    }
+
+    private init(
+        asTold purchase: Purchase,
+        among purchases: [Purchase],
+        cut: Cut?,
+        citing citations: inout Citations
+    ) {
+        let isUpgraded = purchase.boolean(.isUpgraded, citing: &citations) == true
+        let cut = cut ?? (isUpgraded ? purchase.upgradeMarkCut(citing: &citations) : nil)
+        let revocation = purchase.instant(.revocationDate, citing: &citations)
+        let end = cut?.at ?? purchase.expiresDate
+        let isReplaced = cut.map { purchase.isReplaced(at: $0, among: purchases) } ?? false
+        let isRevokedBefore = !isReplaced && revocation.map { $0 < end } ?? false
+        if let successor = cut?.successor, !isRevokedBefore {
+            citations.cite(purchases[successor].firstOffset)
+        }
+        suspensions = []
+        validTo = max(purchase.purchaseDate, isRevokedBefore ? revocation ?? end : end)
+        isNatural = cut == nil && !isRevokedBefore && !isUpgraded
+        if isUpgraded {
+            reason = .upgraded
+        } else if isRevokedBefore {
+            reason = purchase.isOfFamily(citing: &citations) ? .revoked : .refunded
+        } else if let successor = cut?.successor,
+            byBytes(purchases[successor].productId, purchase.productId) != nil
+        {
+            reason = .upgraded
+        } else {
+            reason = nil
+        }
+    }
+}
+
+extension Purchase {
+    /// Whether its revocation only gives back the rest of a period that another one replaced: Apple
+    /// dates it within seconds of the change, before or after (app-store.md §G-9).
+    fileprivate func isReplaced(at cut: Cut, among purchases: [Purchase]) -> Bool {
+        guard let successor = cut.successor, let revocationDate else { return false }
+        let isOtherProduct = byBytes(purchases[successor].productId, productId) != nil
+        let isTyped = state(of: .revocationType) > .none
+        return (isUpgraded || isOtherProduct && !isTyped)
+            && abs(revocationDate.milliseconds - cut.at.milliseconds) <= Refunds.replacementWindow
+    }
+
+    fileprivate func upgradeMarkCut(citing citations: inout Citations) -> Cut? {
+        guard let mark = firstUpgradeMark, mark.asOf < expiresDate else { return nil }
+        citations.cite(mark.offset)
+        return Cut(at: mark.asOf, successor: nil)
+    }
+
+    /// Whether what is taken back was shared by the family, and not paid for.
+    func isOfFamily(citing citations: inout Citations) -> Bool {
+        text(.inAppOwnershipType, citing: &citations) == "FAMILY_SHARED"
+            || text(.revocationType, citing: &citations) == "FAMILY_REVOKE"
+    }
+
+    /// Under which terms the purchase was made (app-store.md §D.1 `offerType`).
+    func kind(citing citations: inout Citations) -> ActivePeriod.Kind {
+        guard let offerType = integer(.offerType, citing: &citations) else { return .paid }
+        guard offerType == 1 else { return .offer }
+        if let discount = text(.offerDiscountType, citing: &citations) {
+            return discount == "FREE_TRIAL" ? .trial : .intro
+        }
+        // Payloads from before 2023-10 do not say which introductory offer it was.
+        return integer(.price, citing: &citations) == 0 ? .trial : .intro
+    }
+}

@@ -1,0 +1,255 @@
+internal import Events
+
+/// Which product a subscription moved to, and which it was to move to.
+///
+/// A purchase of another product than the one before is a change; a renewal statement that names
+/// another product than the current one is a wish for one (app-store.md §G-23, §G-25), and so is
+/// one whose `renewalBillingPlanType` differs from how the product is paid. A wish that comes true
+/// and its change are one row.
+public struct PlanChanges: Sendable {
+    /// The changes, by first known instant, then products.
+    public let rows: [PlanChange]
+
+    private static let kept = FoldMemo.Key<(catalogs: CatalogHistory, rows: [PlanChange])>()
+
+    /// The changes of a timeline, judged by these catalogs.
+    public init(_ timeline: Timeline, _ catalogs: CatalogHistory) {
+        let kept = timeline.once(PlanChanges.kept, where: { $0.catalogs == catalogs }) {
+            (catalogs, PlanChanges.folded(timeline, catalogs))
+        }
+        rows = kept.rows
+    }
+
+    private static func folded(
+        _ timeline: Timeline,
+        _ catalogs: CatalogHistory
+    ) -> [PlanChange] {
+        guard timeline.namesTwoProducts || timeline.hasTwoBillingPlans else { return [] }
+        let course = PlanCourse(timeline.asAppleDid)
+        let wishes = PlanWishes(course).wishes
+        var rows: [PlanChange] = []
+        for step in course.steps.indices.dropFirst() {
+            let (old, new) = (course.steps[step - 1], course.steps[step])
+            guard course.isChange(from: old, to: new) else { continue }
+            let wish = wishes.first { $0.fulfilment == step }
+            rows.append(course.change(from: old, to: new, wish, catalogs))
+        }
+        for wish in wishes where wish.fulfilment == nil {
+            rows.append(course.change(wish, catalogs))
+        }
+        rows.sort(by: PlanChange.areInOrder)
+        return rows
+    }
+}
+
+/// The purchases of a timeline that took their course: those taken back before they began never
+/// did (app-store.md §G-10).
+struct PlanCourse {
+    let timeline: Timeline
+    let continuity: Continuity
+    let states: RenewalStates
+    /// Indices into the timeline's purchases, by start.
+    let steps: [Int]
+
+    init(_ timeline: Timeline) {
+        self.timeline = timeline
+        continuity = timeline.continuity
+        states = RenewalStates(timeline)
+        steps = timeline.purchases.indices.filter { index in
+            let purchase = timeline.purchases[index]
+            guard let revoked = purchase.revocationDate else { return true }
+            return revoked >= purchase.purchaseDate
+        }
+    }
+
+    /// Whether the second purchase is of another product, or paid in another way; what is unknown
+    /// is not another one.
+    func isChange(from old: Int, to new: Int) -> Bool {
+        let (from, to) = (timeline.purchases[old], timeline.purchases[new])
+        guard !from.productId.isEmpty, !to.productId.isEmpty else { return false }
+        if byBytes(from.productId, to.productId) != nil { return true }
+        guard let before = from.billingPlanType, let after = to.billingPlanType else {
+            return false
+        }
+        return byBytes(before, after) != nil
+    }
+
+    /// When a change between two purchases takes effect.
+    ///
+    /// What the customer buys in grace or billing retry begins at once; a renewal that is recovered
+    /// brings what was wished for before (app-store.md §G-23, §H.1).
+    func timing(from old: Int, to new: Int, isWished: Bool) -> PlanChange.Timing {
+        let (previous, next) = (timeline.purchases[old], timeline.purchases[new])
+        if next.purchaseDate < previous.expiresDate, !previous.wasTakenBack(before: next) {
+            return .now
+        }
+        guard continuity.isContinuing[new] else { return .resubscribe }
+        let delay = next.purchaseDate.milliseconds - previous.expiresDate.milliseconds
+        let isBought = !isWished && !next.isRenewal && delay > Continuity.renewalDelayMax
+        return isBought ? .now : .nextRenewal
+    }
+
+    // A free period has no rest to give back, nor has one that somebody else pays for, nor the
+    // grace and the retry after a period.
+    private func givesBack(_ previous: Purchase, to next: Purchase) -> Bool {
+        var citations = Citations()
+        let isFree =
+            previous.kind(citing: &citations) == .trial
+            || previous.state(of: .price) == .value(.integer(0))
+            || previous.state(of: .offerDiscountType) == .value(.text("FREE_TRIAL"))
+        return next.purchaseDate < previous.expiresDate && !isFree && !previous.isFamilyShared
+    }
+
+    /// The row of a change that took effect.
+    fileprivate func change(
+        from old: Int,
+        to new: Int,
+        _ wish: PlanWish?,
+        _ catalogs: CatalogHistory
+    ) -> PlanChange {
+        let (previous, next) = (timeline.purchases[old], timeline.purchases[new])
+        var citations = wish?.citations ?? Citations()
+        citations.cite(previous.datesOffset)
+        citations.cite(next.datesOffset)
+        let offerType = next.integer(.offerType, citing: &citations)
+        let timing = timing(from: old, to: new, isWished: wish != nil)
+        let refundsPrevious = timing == .now && givesBack(previous, to: next)
+        let estimate =
+            refundsPrevious
+            ? RefundEstimate(of: previous, replacedAt: next.purchaseDate, citing: &citations) : nil
+        let judged = CatalogVerdict(
+            from: previous.productId,
+            to: next.productId,
+            at: next.purchaseDate,
+            catalogs
+        )
+        return PlanChange(
+            stream: timeline.stream,
+            fromProductId: previous.productId,
+            toProductId: next.productId,
+            fromBillingPlanType: previous.billingPlanType,
+            toBillingPlanType: next.billingPlanType,
+            requested: wish?.requested,
+            effective: next.purchaseDate,
+            withdrawn: nil,
+            state: .effective,
+            timing: timing,
+            changeClass: judged.changeClass,
+            hasSameDuration: judged.hasSameDuration,
+            catalogVersion: judged.version,
+            offerType: offerType,
+            refundsPrevious: refundsPrevious,
+            isUndated: wish?.isUndated ?? false,
+            estimatedRefundMilliunits: estimate?.milliunits,
+            estimatedRefundCurrency: estimate?.currency,
+            positions: citations.positions(lane: timeline.lane)
+        )
+    }
+
+    /// The row of a wish that has not come true.
+    fileprivate func change(_ wish: PlanWish, _ catalogs: CatalogHistory) -> PlanChange {
+        let judged = CatalogVerdict(
+            from: wish.fromProductId,
+            to: wish.toProductId,
+            at: wish.requested,
+            catalogs
+        )
+        return PlanChange(
+            stream: timeline.stream,
+            fromProductId: wish.fromProductId,
+            toProductId: wish.toProductId,
+            fromBillingPlanType: wish.billingPlans?.from,
+            toBillingPlanType: wish.billingPlans?.to,
+            requested: wish.requested,
+            effective: nil,
+            withdrawn: wish.withdrawn,
+            state: wish.withdrawn != nil ? .withdrawn : wish.hasLapsed ? .lapsed : .requested,
+            timing: .nextRenewal,
+            changeClass: judged.changeClass,
+            hasSameDuration: judged.hasSameDuration,
+            catalogVersion: judged.version,
+            offerType: wish.offerType,
+            refundsPrevious: false,
+            isUndated: wish.isUndated,
+            estimatedRefundMilliunits: nil,
+            estimatedRefundCurrency: nil,
+            positions: wish.citations.positions(lane: timeline.lane)
+        )
+    }
+}
+
+/// What the catalog of an instant says of a change.
+struct CatalogVerdict {
+    let changeClass: PlanChangeClass
+    let hasSameDuration: Bool?
+    let version: Int?
+
+    init(from: String, to: String, at instant: Instant, _ catalogs: CatalogHistory) {
+        // Of one product only the way of paying changes, which no level of the catalog judges.
+        guard byBytes(from, to) != nil else {
+            (changeClass, hasSameDuration, version) = (.planChange, nil, nil)
+            return
+        }
+        changeClass = catalogs.change(from: from, to: to, at: instant)
+        hasSameDuration = catalogs.haveSameDuration(from, to, at: instant)
+        version = catalogs.version(at: instant)?.version
+    }
+}
+
+extension Timeline {
+    fileprivate var hasTwoBillingPlans: Bool {
+        let plans = purchases.lazy.compactMap(\.billingPlanType)
+        guard let first = plans.first else { return false }
+        return plans.contains { byBytes($0, first) != nil }
+            || renewals.sorted.contains { assertion in
+                let wished = assertion.content.text(.renewalBillingPlanType)
+                return wished.map { byBytes($0, first) != nil } ?? false
+            }
+    }
+
+    // The common case is one product throughout; then nothing needs to be folded.
+    fileprivate var namesTwoProducts: Bool {
+        var product = ""
+        for purchase in purchases where !purchase.productId.isEmpty {
+            if product.isEmpty { product = purchase.productId }
+            if byBytes(product, purchase.productId) != nil { return true }
+        }
+        return renewals.sorted.indices.contains { index in
+            let content = renewals.sorted[index].content
+            return content.names(.autoRenewProductId, otherThan: &product)
+                || content.names(.productId, otherThan: &product)
+        }
+    }
+}
+
+extension Content {
+    // Whether a field names another product than the one known so far, if any is.
+    fileprivate func names(_ field: Field, otherThan product: inout String) -> Bool {
+        guard carried.contains(field), !says(field, product), !says(field, "") else {
+            return false
+        }
+        guard product.isEmpty else { return true }
+        product = text(field) ?? ""
+        return false
+    }
+}
+
+extension Purchase {
+    /// The date of its revocation as asserted last.
+    var revocationDate: Instant? {
+        if case .value(.instant(let date)) = state(of: .revocationDate) {
+            date
+        } else {
+            nil
+        }
+    }
+
+    // What Apple dates to the change itself gives back the rest of the replaced period
+    // (app-store.md §G-9), and is no revocation before it.
+    fileprivate func wasTakenBack(before next: Purchase) -> Bool {
+        guard let date = revocationDate, date < next.purchaseDate else { return false }
+        let isTyped = state(of: .revocationType) > .none
+        let lead = next.purchaseDate.milliseconds - date.milliseconds
+        return isTyped && !isUpgraded || lead > Refunds.replacementWindow
+    }
+}

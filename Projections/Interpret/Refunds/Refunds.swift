@@ -1,0 +1,345 @@
+public import Events
+
+/// What was given back, asked for and refused, purchase by purchase, and how it stands.
+public struct Refunds: Sendable {
+    /// How far the date of a refund may lie from the start of the purchase that took the place of
+    /// the refunded one, in milliseconds, for it to be the rest of a replaced period: a minute.
+    ///
+    /// Apple dates it a few seconds after (app-store.md §G-9: two).
+    public static let replacementWindow: Int64 = 60_000
+
+    /// The cases, by start of the purchase, then as they began.
+    public let rows: [RefundCase]
+
+    private static let kept = FoldMemo.Key<[RefundCase]>()
+
+    /// The cases of a timeline, one-time purchases included.
+    public init(_ timeline: Timeline) {
+        rows = timeline.once(Refunds.kept) { Refunds.folded(timeline) }
+    }
+
+    private static func folded(_ timeline: Timeline) -> [RefundCase] {
+        let notices = RefundNotices(timeline)
+        let subscriptions = timeline.purchases.indices.filter {
+            timeline.purchases[$0].wasEverRefunded || notices.isAbout($0, isOneTime: false)
+        }
+        let others = timeline.oneTimePurchases.indices.filter {
+            timeline.oneTimePurchases[$0].wasEverRefunded || notices.isAbout($0, isOneTime: true)
+        }
+        guard !subscriptions.isEmpty || !others.isEmpty else { return [] }
+        let surroundings = RefundSurroundings(timeline.asAppleDid)
+        var rows: [RefundCase] = []
+        for index in subscriptions {
+            let events = notices.events(about: index, isOneTime: false)
+            rows += surroundings.cases(ofSubscription: index, events)
+        }
+        for index in others {
+            let events = notices.events(about: index, isOneTime: true)
+            rows += surroundings.cases(ofOneTime: index, events)
+        }
+        // Stable: cases of one start stay in the order of purchases, and of their beginning.
+        return rows.enumerated().sorted { left, right in
+            (left.element.purchaseDate, left.offset) < (right.element.purchaseDate, right.offset)
+        }.map(\.element)
+    }
+}
+
+extension Refunds {
+    /// The announcements of refunds, requests and refusals of which no purchase is known; without
+    /// those of refunds where one is stated.
+    public static func unplaced(in timeline: Timeline) -> [Position] {
+        let isStated = Refunds(timeline).rows.contains { $0.kind != nil }
+        return RefundNotices(timeline).unplaced.filter { !isStated || !$0.isRefund }
+            .map { Position(lane: timeline.lane, offset: $0.offset) }
+    }
+}
+
+/// The announcements that are about refunds, by the purchase they are about.
+private struct RefundNotices {
+    private var told: [(index: Int, isOneTime: Bool, event: RefundMachine.Event)] = []
+    /// Those of which no purchase is known.
+    private(set) var unplaced: [(offset: Int64, isRefund: Bool)] = []
+
+    init(_ timeline: Timeline) {
+        // The common case, at the price of one look at each announcement.
+        let announcements = timeline.announcements
+        let isTold = announcements.indices.contains { index in
+            let content = announcements[index].assertion.content
+            return RefundNotices.types.contains { content.says(.notificationType, $0) }
+        }
+        guard isTold else { return }
+        let isRevoked = (timeline.purchases + timeline.oneTimePurchases).contains(
+            where: \.wasEverRevoked
+        )
+        for notice in timeline.notifications {
+            guard let word = RefundNotices.word(notice.notificationType) else { continue }
+            // Version 1 names no purchase: there a refund that is stated is the announced one.
+            if notice.isRefund, notice.notificationUUID.isEmpty, isRevoked { continue }
+            let event = RefundMachine.Event(asOf: notice.asOf, word: word, offset: notice.offset)
+            let oneTime = timeline.oneTimePurchases.lastIndex { purchase in
+                purchase.purchaseDate == notice.purchaseDate
+                    || purchase.restoreDates.contains { $0 == notice.purchaseDate }
+            }
+            if notice.expiresDate == nil, let oneTime {
+                told.append((oneTime, true, event))
+            } else if let index = timeline.purchase(of: notice) {
+                let isOfRefunded = notice.isRefund || notice.isReversal
+                let refunded = isOfRefunded ? timeline.refundedTwin(of: index, notice) : nil
+                told.append((refunded ?? index, false, event))
+            } else {
+                unplaced.append((notice.offset, notice.isRefund))
+            }
+        }
+    }
+
+    func isAbout(_ index: Int, isOneTime: Bool) -> Bool {
+        told.contains { $0.index == index && $0.isOneTime == isOneTime }
+    }
+
+    func events(about index: Int, isOneTime: Bool) -> [RefundMachine.Event] {
+        told.filter { $0.index == index && $0.isOneTime == isOneTime }.map(\.event)
+    }
+
+    private static let words: KeyValuePairs<String, RefundMachine.Word> = [
+        "CONSUMPTION_REQUEST": .request,
+        "REFUND": .refundNotice,
+        "REFUND_DECLINED": .refusal,
+        "REFUND_REVERSED": .reversalNotice,
+    ]
+
+    private static let types = words.map(\.key)
+
+    private static func word(_ notificationType: String) -> RefundMachine.Word? {
+        words.first { byBytes($0.key, notificationType) == nil }?.value
+    }
+}
+
+extension ServerNotification {
+    fileprivate var isRefund: Bool { notificationType == "REFUND" }
+    fileprivate var isReversal: Bool { notificationType == "REFUND_REVERSED" }
+}
+
+extension Timeline {
+    // A renewal and the change of plan in its second may start and end alike, or have done so until
+    // one was extended, and a notification says no more than that (app-store.md §G-40). Only what
+    // was refunded can be reversed, and what is stated to be refunded is what was announced; of two
+    // such it is the one of which it is said at about that time that it is refunded no more.
+    fileprivate func refundedTwin(of index: Int, _ notice: ServerNotification) -> Int? {
+        let refunded = purchases[startingAt: purchases[index].purchaseDate].indices.filter {
+            (purchases[$0].expiresDate == purchases[index].expiresDate
+                || purchases[$0].everExpired(on: notice.expiresDate))
+                && purchases[$0].wasEverRevoked
+        }
+        guard refunded.count > 1 else { return refunded.first }
+        let distances = refunded.map { purchases[$0].distanceOfDenial(from: notice.asOf) }
+        return zip(refunded, distances).min { $0.1 < $1.1 }?.0
+    }
+}
+
+extension Purchase {
+    /// Whether any statement, later ones aside, had it revoked, or an item of it refunded.
+    fileprivate var wasEverRefunded: Bool { wasEverRevoked || wasAnItemRefunded }
+
+    /// Whether any statement, later ones aside, had it revoked.
+    var wasEverRevoked: Bool {
+        assertions.sorted.contains { assertion in
+            assertion.fields.contains(.revocationDate)
+                && assertion.content.carried.contains(.revocationDate)
+        }
+    }
+
+    // Milliseconds to the nearest statement by which it is not revoked any more.
+    fileprivate func distanceOfDenial(from instant: Instant) -> Int64 {
+        var wasRevoked = false
+        var nearest = Int64.max
+        for event in revocationEvents {
+            if case .denial = event.word {
+                let distance = abs(event.asOf.milliseconds - instant.milliseconds)
+                if wasRevoked { nearest = min(nearest, distance) }
+                wasRevoked = false
+            } else {
+                wasRevoked = true
+            }
+        }
+        return nearest
+    }
+
+    /// What was said about its revocation, one event an as-of.
+    var revocationEvents: [RefundMachine.Event] {
+        guard wasEverRevoked else { return [] }
+        var events: [RefundMachine.Event] = []
+        var sweep = Sweep(assertions)
+        while sweep.advance() {
+            guard let asOf = sweep.asOf, let offset = sweep.decider(of: .revocationDate) else {
+                continue
+            }
+            switch sweep.fresh(.revocationDate) {
+            case .value: events.append(.init(asOf: asOf, word: .refund(sweep), offset: offset))
+            case .none: events.append(.init(asOf: asOf, word: .denial, offset: offset))
+            case .unknown: break
+            }
+        }
+        return events
+    }
+}
+
+/// What cases need to know of the rest of their stream.
+private struct RefundSurroundings {
+    let timeline: Timeline
+    let cuts: [Cut?]
+    let periods: [ActivePeriod]
+
+    init(_ timeline: Timeline) {
+        self.timeline = timeline
+        cuts = timeline.cuts
+        periods = ActivePeriods(timeline).rows
+    }
+
+    func cases(ofSubscription index: Int, _ notices: [RefundMachine.Event]) -> [RefundCase] {
+        let purchase = timeline.purchases[index]
+        return cases(of: purchase, .subscription(index), notices) { revoked in
+            if isReplacement(index, revoked) {
+                return (.replaced, timing(of: revoked, purchase, cuts[index]))
+            }
+            return (.untyped, timing(of: revoked, purchase, cuts[index]))
+        }
+    }
+
+    func cases(ofOneTime index: Int, _ notices: [RefundMachine.Event]) -> [RefundCase] {
+        let purchase = timeline.oneTimePurchases[index]
+        return cases(of: purchase, .oneTime(index), notices) { revoked in
+            (.untyped, revoked < purchase.purchaseDate ? .beforeStart : .current)
+        }
+    }
+
+    private func isReplacement(_ index: Int, _ revoked: Instant) -> Bool {
+        guard let cut = cuts[index], cut.successor != nil else { return false }
+        return abs(revoked.milliseconds - cut.at.milliseconds) <= Refunds.replacementWindow
+    }
+
+    // `periods` know the revocation; where it lies is asked of the access without it.
+    private func timing(
+        of revoked: Instant,
+        _ purchase: Purchase,
+        _ cut: Cut?
+    ) -> RefundCase.Timing {
+        if revoked < purchase.purchaseDate { return .beforeStart }
+        let mark = purchase.isUpgraded ? purchase.firstUpgradeMark?.asOf : nil
+        let end = cut?.at ?? min(mark ?? purchase.expiresDate, purchase.expiresDate)
+        if revoked < end { return .current }
+        let isInOwnGrace = periods.contains { row in
+            row.kind == .grace && row.purchaseDate == purchase.purchaseDate
+                && row.expiresDate == purchase.expiresDate
+                && byBytes(row.productId, purchase.productId) == nil
+                && row.validFrom <= revoked
+                && (revoked < row.validTo || revoked == row.validTo && row.isTakenBack)
+        }
+        if isInOwnGrace { return .current }
+        let isHeld = periods.contains { $0.validFrom <= revoked && revoked < $0.validTo }
+        return isHeld ? .older : .afterExpiry
+    }
+
+    private func cases(
+        of purchase: Purchase,
+        _ subject: RefundCase.Subject,
+        _ notices: [RefundMachine.Event],
+        place: (Instant) -> (kind: RefundCase.Kind, timing: RefundCase.Timing)
+    ) -> [RefundCase] {
+        let drafts = RefundMachine(
+            notices + purchase.revocationEvents + purchase.itemRefundEvents
+        ).drafts
+        let net = drafts.lastIndex(where: \.holdsRefund)
+        return drafts.indices.map { index in
+            let draft = drafts[index]
+            var citations = draft.citations
+            let price = purchase.integer(.price, citing: &citations)
+            let currency = purchase.text(.currency, citing: &citations)
+            let revoked = draft.revocation.date ?? draft.items?.date
+            let placed = revoked.map(place)
+            let kind = kind(of: draft, purchase, placed?.kind, citing: &citations)
+            let given = kind.flatMap { draft.givenMilliunits($0, of: price) }
+            return RefundCase(
+                stream: timeline.stream,
+                productId: purchase.productId,
+                purchaseDate: purchase.purchaseDate,
+                expiresDate: subject.isOneTime ? nil : purchase.expiresDate,
+                kind: kind,
+                percentageMilli: draft.revocation.percentage,
+                reason: draft.revocation.reason,
+                timing: placed?.timing,
+                requested: draft.requested,
+                requestReason: draft.requested.flatMap { timeline.requestReason(at: $0, purchase) },
+                declined: draft.declined,
+                revoked: revoked,
+                announced: draft.announced,
+                reversed: draft.reversed,
+                reversal: draft.reversal,
+                state: draft.state,
+                isNet: index == net,
+                priceMilliunits: price,
+                givenMilliunits: given,
+                refundedMilliunits: draft.state == .reversed ? 0 : given,
+                currency: currency,
+                positions: citations.positions(lane: timeline.lane),
+                subject: subject
+            )
+        }
+    }
+
+    private func kind(
+        of draft: RefundMachine.Draft,
+        _ purchase: Purchase,
+        _ placed: RefundCase.Kind?,
+        citing citations: inout Citations
+    ) -> RefundCase.Kind? {
+        guard draft.holdsRefund else { return nil }
+        if draft.items != nil, draft.revocation.date == nil { return .items }
+        switch draft.revocation.type {
+        case "REFUND_FULL": return .full
+        case "REFUND_PRORATED": return .prorated
+        case "FAMILY_REVOKE": return .familyRevoke
+        default: break
+        }
+        if purchase.text(.inAppOwnershipType, citing: &citations) == "FAMILY_SHARED" {
+            return .familyRevoke
+        }
+        return placed ?? .untyped
+    }
+}
+
+extension RefundMachine.Draft {
+    /// Milli-percent of the whole price.
+    private static let wholePercentage: Int64 = 100_000
+
+    // What Apple says of items and percentage counts, whatever it calls the refund; without either
+    // it was the whole price. Nil where price or part is not known.
+    fileprivate func givenMilliunits(_ kind: RefundCase.Kind, of price: Int64?) -> Int64? {
+        switch kind {
+        case .familyRevoke: 0
+        case .replaced: nil
+        case .full: price
+        case .items: items?.milliunits
+        case .prorated: items?.milliunits ?? percentageOf(price)
+        case .untyped where isOnlyAnnounced: nil
+        case .untyped where revocation.percentage != nil:
+            items?.milliunits ?? percentageOf(price)
+        case .untyped: items?.milliunits ?? price
+        }
+    }
+
+    // Half a milliunit is rounded up.
+    private func percentageOf(_ price: Int64?) -> Int64? {
+        let whole = RefundMachine.Draft.wholePercentage
+        guard let price, let percentage = revocation.percentage, (0...whole).contains(percentage)
+        else { return nil }
+        // In two parts, for a price times 100 000 may not fit into 64 bits.
+        let (parts, rest) = price.quotientAndRemainder(dividingBy: whole)
+        return parts * percentage + (rest * percentage + whole / 2) / whole
+    }
+}
+
+extension RefundCase.Subject {
+    fileprivate var isOneTime: Bool {
+        if case .oneTime = self { true } else { false }
+    }
+}

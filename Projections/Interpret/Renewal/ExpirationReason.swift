@@ -1,0 +1,26 @@
+/// Why a subscription ended, as Apple's `expirationIntent` says it.
+///
+/// Source: https://developer.apple.com/documentation/appstoreserverapi/expirationintent
+public enum ExpirationReason: String, CaseIterable, Hashable, Sendable {
+    /// 1: the customer turned auto-renewal off.
+    case customer
+    /// 2: the charge failed.
+    case billing
+    /// 3: the customer did not agree to a price increase that needs consent.
+    case priceIncrease = "price_increase"
+    /// 4: the product was not available for purchase at the renewal.
+    case productUnavailable = "product_unavailable"
+    /// 5: some other reason; also numbers that Apple may add, which `history` shows as they are.
+    case other
+
+    /// The reason of Apple's number.
+    public init(intent: Int64) {
+        switch intent {
+        case 1: self = .customer
+        case RenewalStatement.billingErrorIntent: self = .billing
+        case 3: self = .priceIncrease
+        case 4: self = .productUnavailable
+        default: self = .other
+        }
+    }
+}

@@ -1,0 +1,113 @@
+internal import Events
+
+/// What a subscription is set to at some time, whatever its status.
+struct RenewalSetting {
+    /// From when on.
+    var from: Instant
+    var isAutoRenewOn: Bool?
+    /// Whether buying turned it on, and nothing said so.
+    var isAutoRenewBought = false
+    /// When Apple last said how it is set; nil where it did not since buying turned it on, or left
+    /// it out of a list that has it.
+    var autoRenewSaid: Instant?
+    var autoRenewProductId: String?
+    var priceConsent: RenewalState.PriceConsent?
+    /// What Apple said of the next charge and nothing since has overtaken.
+    var terms: RenewalTerms?
+    var autoRenewOffset: Int64?
+    var productOffset: Int64?
+    var consentOffset: Int64?
+    var termsOffset: Int64?
+
+    /// The setting as far as it is said and not only inferred from buying; nil if never stated.
+    ///
+    /// That it was on before the subscription expired says nothing of the time after.
+    func saidAutoRenewOn(after expiry: Instant?) -> Bool? {
+        guard let said = autoRenewSaid else { return nil }
+        if isAutoRenewOn == true, let expiry, said < expiry { return nil }
+        return isAutoRenewOn
+    }
+
+    func cite(in citations: inout Citations) {
+        citations.cite(autoRenewOffset)
+        citations.cite(productOffset)
+        citations.cite(consentOffset)
+    }
+}
+
+extension Timeline {
+    private static let settingsKey = FoldMemo.Key<[RenewalSetting]>()
+
+    /// What the subscription is set to, by the instant from which it is.
+    ///
+    /// Apple's statements decide; buying turns auto-renewal on, where nothing said at that very
+    /// instant denies it. That never counts as said: until Apple says how it is set, nobody knows
+    /// whether the customer has switched it off since, as in receipts and responses without renewal
+    /// info; and what Apple says then is about the time from then on.
+    var renewalSettings: [RenewalSetting] {
+        once(Timeline.settingsKey) { foldedRenewalSettings }
+    }
+
+    private var foldedRenewalSettings: [RenewalSetting] {
+        let statements = renewalStatements
+        let bought = purchases.compactMap { purchase in
+            purchase.assertions.sorted.first.map {
+                (at: min($0.asOf, purchase.purchaseDate), offset: $0.offset)
+            }
+        }.ordered { ($0.at, $0.offset) < ($1.at, $1.offset) }
+        var settings: [RenewalSetting] = []
+        settings.reserveCapacity(bought.count + statements.count)
+        var current = RenewalSetting(from: Instant(milliseconds: 0))
+        var (buying, saying) = (bought.startIndex, statements.startIndex)
+        while buying < bought.endIndex || saying < statements.endIndex {
+            if saying == statements.endIndex
+                || buying < bought.endIndex && bought[buying].at <= statements[saying].asOf
+            {
+                if current.isAutoRenewOn != true {
+                    current.isAutoRenewOn = true
+                    current.isAutoRenewBought = true
+                    current.autoRenewSaid = nil
+                    current.autoRenewOffset = bought[buying].offset
+                }
+                current.from = bought[buying].at
+                // An offer is for the charge that was made; Apple states again what comes after it.
+                if current.terms?.offer != nil { current.terms = nil }
+                buying += 1
+            } else {
+                current.take(statements[saying])
+                saying += 1
+            }
+            if settings.last?.from == current.from { settings.removeLast() }
+            settings.append(current)
+        }
+        return settings
+    }
+}
+
+extension RenewalSetting {
+    fileprivate mutating func take(_ statement: RenewalStatement) {
+        from = statement.asOf
+        if statement.leavesAutoRenewOut { autoRenewSaid = nil }
+        if statement.isAutoRenewSaid {
+            autoRenewSaid = statement.asOf
+            if isAutoRenewOn != statement.isAutoRenewOn { isAutoRenewBought = false }
+            isAutoRenewOn = statement.isAutoRenewOn
+            autoRenewOffset = statement.autoRenewOffset
+        }
+        if statement.areTermsSaid {
+            (terms, termsOffset) = (statement.terms, statement.termsOffset)
+        } else if statement.isAutoRenewOn == false || !isNext(statement.autoRenewProductId) {
+            terms = nil
+        }
+        autoRenewProductId = statement.autoRenewProductId
+        productOffset = statement.productOffset
+        priceConsent = statement.priceConsent
+        consentOffset = statement.consentOffset
+    }
+
+    // Whether the product that renews next is still that one.
+    private func isNext(_ product: String?) -> Bool {
+        guard let product, let next = autoRenewProductId else { return true }
+        return byBytes(product, next) == nil
+    }
+}

@@ -1,0 +1,121 @@
+internal import Events
+
+/// What was known about the renewal at one as-of at which Apple spoke of it.
+struct RenewalStatement {
+    /// When Apple said it.
+    let asOf: Instant
+    /// The expiry it says it is about, in whole seconds; nil where it does not say.
+    let renewalDate: Instant?
+    /// Whether the renewal is being retried, as said at this as-of; nil where it is silent.
+    let isInBillingRetry: Bool?
+    /// Why the subscription ended, as known at this as-of; nil if it has not, or if no reason was
+    /// stated.
+    let expirationIntent: Int64?
+    /// Whether this as-of says it, and does not only repeat what was known.
+    let isExpirationIntentSaid: Bool
+    /// The setting, as known at this as-of; nil if it was never stated.
+    let isAutoRenewOn: Bool?
+    /// Whether this as-of says it, and does not only repeat what was known.
+    let isAutoRenewSaid: Bool
+    /// Whether this as-of lists the renewals of an account without this one.
+    let leavesAutoRenewOut: Bool
+    /// The next product, as known at this as-of; nil if it was never stated.
+    let autoRenewProductId: String?
+    /// The answer to a price increase, as known at this as-of.
+    let priceConsent: RenewalState.PriceConsent?
+    /// Whether this as-of speaks of the price or the offer of the next charge.
+    let areTermsSaid: Bool
+    /// What it says of them; nil where neither applies, or it is silent.
+    let terms: RenewalTerms?
+    /// The offset of the event that says them.
+    let termsOffset: Int64?
+    /// The offset of the event that decides the retry at this as-of.
+    let retryOffset: Int64?
+    /// The offset of the event that decides why it ended.
+    let intentOffset: Int64?
+    /// The offset of the event that decides the setting.
+    let autoRenewOffset: Int64?
+    /// The offset of the event that decides the next product.
+    let productOffset: Int64?
+    /// The offset of the event that decides the consent.
+    let consentOffset: Int64?
+
+    init(_ sweep: Sweep, asOf: Instant) {
+        self.asOf = asOf
+        if case .value(.instant(let date)) = sweep.fresh(.renewalDate) {
+            renewalDate = date.flooredToSecond
+        } else {
+            renewalDate = nil
+        }
+        switch sweep.fresh(.isInBillingRetryPeriod) {
+        case .value(let value): isInBillingRetry = value == .boolean(true)
+        case .none: isInBillingRetry = false
+        case .unknown: isInBillingRetry = nil
+        }
+        if case .value(.integer(let intent)) = sweep.state(of: .expirationIntent) {
+            expirationIntent = intent
+        } else {
+            expirationIntent = nil
+        }
+        isExpirationIntentSaid =
+            expirationIntent != nil && sweep.fresh(.expirationIntent) != .unknown
+        intentOffset = sweep.decider(of: .expirationIntent)
+        isAutoRenewOn = RenewalStatement.flag(sweep.state(of: .autoRenewStatus))
+        isAutoRenewSaid = RenewalStatement.flag(sweep.fresh(.autoRenewStatus)) != nil
+        let listed: [Field] = [.autoRenewStatus, .autoRenewProductId, .productId, .renewalDate]
+        leavesAutoRenewOut =
+            sweep.fresh(.isInBillingRetryPeriod) == .none
+            && listed.allSatisfy { sweep.fresh($0) == .unknown }
+        if case .value(.text(let product)) = sweep.state(of: .autoRenewProductId) {
+            autoRenewProductId = product
+        } else {
+            autoRenewProductId = nil
+        }
+        switch sweep.state(of: .priceIncreaseStatus) {
+        case .value(.integer(0)): priceConsent = .pending
+        case .value(.integer(1)): priceConsent = .accepted
+        default: priceConsent = nil
+        }
+        let said = RenewalTerms.said(by: sweep)
+        areTermsSaid = said != nil
+        (terms, termsOffset) = said ?? (nil, nil)
+        retryOffset = sweep.decider(of: .isInBillingRetryPeriod)
+        autoRenewOffset = sweep.decider(of: .autoRenewStatus)
+        productOffset = sweep.decider(of: .autoRenewProductId)
+        consentOffset = priceConsent == nil ? nil : sweep.decider(of: .priceIncreaseStatus)
+    }
+
+    /// Whether a billing error ended the subscription, as known at this as-of.
+    var isBillingError: Bool { expirationIntent == RenewalStatement.billingErrorIntent }
+
+    /// Apple's `expirationIntent` of a subscription that could not be charged (§A.3, §D.2).
+    static let billingErrorIntent: Int64 = 2
+
+    private static func flag(_ state: Knowledge.State) -> Bool? {
+        switch state {
+        case .value(.integer(0)): false
+        case .value(.integer(1)): true
+        default: nil
+        }
+    }
+}
+
+extension Timeline {
+    private static let statementsKey = FoldMemo.Key<[RenewalStatement]>()
+
+    /// What was known about the renewal, at each as-of at which Apple spoke of it.
+    var renewalStatements: [RenewalStatement] {
+        once(Timeline.statementsKey) { foldedRenewalStatements }
+    }
+
+    private var foldedRenewalStatements: [RenewalStatement] {
+        var statements: [RenewalStatement] = []
+        statements.reserveCapacity(renewals.sorted.count)
+        var sweep = Sweep(renewals)
+        while sweep.advance() {
+            guard let asOf = sweep.asOf else { break }
+            statements.append(RenewalStatement(sweep, asOf: asOf))
+        }
+        return statements
+    }
+}

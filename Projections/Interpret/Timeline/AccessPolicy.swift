@@ -1,0 +1,57 @@
+/// How the views of a timeline decide what gives access where Apple leaves it to the app.
+///
+/// A policy changes access and what follows from it (`active_periods`, the end of access in
+/// `transactions`, the times without it in `renewal_states`, explanations), never what Apple did:
+/// refunds, changes of plan, movements and money are the same under every policy.
+public struct AccessPolicy: Hashable, Sendable {
+    /// Whether billing grace is access (app-store.md §G-20); billing retry never is, for Apple takes
+    /// the subscription as ended (app-store.md §G-19).
+    public let graceCounts: Bool
+    /// Whether what the family shares is access (app-store.md §G-33).
+    public let familyCounts: Bool
+    /// Whether a reversed refund restores access from the refund on, as if it had never been
+    /// (app-store.md §G-30); else only from the instant at which Apple first said so.
+    public let reversalIsRetroactive: Bool
+    /// Counts up whenever one of them changes its meaning, or `current` another value.
+    public let version = 1
+
+    /// What holds unless another policy is asked for: what Apple does itself.
+    public static let current = AccessPolicy(
+        graceCounts: true,
+        familyCounts: true,
+        reversalIsRetroactive: true
+    )
+
+    /// A policy.
+    public init(graceCounts: Bool, familyCounts: Bool, reversalIsRetroactive: Bool) {
+        self.graceCounts = graceCounts
+        self.familyCounts = familyCounts
+        self.reversalIsRetroactive = reversalIsRetroactive
+    }
+}
+
+extension Timeline {
+    /// The same with its views under another policy; at no cost where it is the same one.
+    public func under(_ policy: AccessPolicy) -> Timeline {
+        guard policy != self.policy else { return self }
+        var timeline = self
+        timeline.policy = policy
+        timeline.memo = FoldMemo()
+        return timeline
+    }
+
+    /// For views of what Apple did, which no policy of an app changes.
+    var asAppleDid: Timeline { under(.current) }
+
+    /// For the status that Apple gives: grace and family sharing are part of it, whatever an app
+    /// grants for them.
+    var withEveryStatus: Timeline {
+        under(
+            AccessPolicy(
+                graceCounts: true,
+                familyCounts: true,
+                reversalIsRetroactive: policy.reversalIsRetroactive
+            )
+        )
+    }
+}

@@ -1,0 +1,151 @@
+public import Events
+
+/// One paid period of a subscription: all that was ever asserted about one purchase.
+///
+/// A restore gives it new transaction ids, an extension a later expiry, a refund a revocation
+/// date; it stays one purchase (app-store.md §G-4, §G-7, §G-8).
+///
+/// It never changes. A class, because every view holds on to purchases of the timeline: so it
+/// counts one reference for it, and not one for each of its properties.
+public final class Purchase: Sendable {
+    /// Start of the period, in whole seconds.
+    public let purchaseDate: Instant
+    /// Natural end of the period, in whole seconds, as asserted last.
+    public let expiresDate: Instant
+    /// The product as asserted last; empty where no format said it.
+    public let productId: String
+    /// Apple's id of the purchase over all devices; empty where no format carried one.
+    public let webOrderLineItemId: String
+    /// Everything asserted about it.
+    public let assertions: Assertions
+    /// The offset of the event that decides both dates.
+    public let datesOffset: Int64
+    /// The times Apple moved its end, by as-of; nearly always none (app-store.md §G-7).
+    public let extensions: [Extension]
+    /// The later dates that restores of a one-time purchase gave it, ascending (app-store.md
+    /// §G-15).
+    public let restoreDates: [Instant]
+    // What most views ask for.
+    private let decisions: Decisions
+
+    private static let decidedFields = FieldSet([
+        .subscriptionGroupIdentifier, .inAppOwnershipType, .transactionReason, .quantity,
+        .storefront, .currency, .price, .isUpgraded, .offerType, .offerIdentifier,
+        .offerDiscountType, .revocationDate, .revocationType, .appAccountToken,
+        .billingPlanType, .commitmentInfo,
+    ])
+
+    init(
+        purchaseDate: Instant,
+        expiresDate: Instant,
+        productId: String,
+        webOrderLineItemId: String,
+        assertions: Assertions,
+        datesOffset: Int64,
+        extensions: [Extension],
+        restoreDates: [Instant] = []
+    ) {
+        self.purchaseDate = purchaseDate
+        self.expiresDate = expiresDate
+        self.productId = productId
+        self.webOrderLineItemId = webOrderLineItemId
+        self.assertions = assertions
+        self.datesOffset = datesOffset
+        self.extensions = extensions
+        self.restoreDates = restoreDates
+        decisions = Decisions(assertions, of: Purchase.decidedFields)
+    }
+
+    /// A move of a purchase's natural end.
+    public struct Extension: Hashable, Sendable {
+        /// When Apple first said so.
+        public let asOf: Instant
+        /// The end said before.
+        public let from: Instant
+        /// The end said from then on; earlier than `from` only where an older format rounds.
+        public let to: Instant
+        /// The offset of the event that says it.
+        public let offset: Int64
+    }
+
+    /// The offset of the first event about this purchase.
+    public var firstOffset: Int64 {
+        assertions.sorted.reduce(datesOffset) { min($0, $1.offset) }
+    }
+
+    /// Every transaction id under which it was seen, by UTF-8 bytes (app-store.md §G-4).
+    public var transactionIds: [String] {
+        var ids: [String] = []
+        ids.reserveCapacity(assertions.sorted.count)
+        for index in assertions.sorted.indices {
+            let own = assertions.sorted[index].content.text(.transactionId)
+            if let own, !own.isEmpty { ids.append(own) }
+            let alias = assertions.sorted[index].alias
+            if !alias.isEmpty { ids.append(alias) }
+        }
+        guard ids.count > 1 else { return ids }
+        ids.sort { byBytes($0, $1) ?? false }
+        return ids.reduce(into: []) { unique, id in
+            if unique.last.map({ byBytes($0, id) != nil }) ?? true { unique.append(id) }
+        }
+    }
+
+    /// Whether somebody else of the family pays for it (app-store.md §G-33).
+    var isFamilyShared: Bool {
+        state(of: .inAppOwnershipType) == .value(.text("FAMILY_SHARED"))
+    }
+
+    /// Whether it is known to have been replaced by another one.
+    public var isUpgraded: Bool { state(of: .isUpgraded) == .value(.boolean(true)) }
+
+    /// The earliest as-of that called it upgraded, with the offset of the lowest such event.
+    public var firstUpgradeMark: (asOf: Instant, offset: Int64)? {
+        var first: (asOf: Instant, offset: Int64)?
+        for assertion in assertions.sorted where assertion.fields.contains(.isUpgraded) {
+            guard assertion.state(of: .isUpgraded) == .value(.boolean(true)) else { continue }
+            if let first, first.asOf < assertion.asOf { break }
+            first = (assertion.asOf, min(first?.offset ?? assertion.offset, assertion.offset))
+        }
+        return first
+    }
+}
+
+extension Purchase {
+    /// Whether it is no subscription (app-store.md §G-35).
+    var neverExpires: Bool { expiresDate == Instant(milliseconds: 0) }
+
+    /// The state of a field after all assertions.
+    func state(of field: Field) -> Knowledge.State { decision(on: field)?.state ?? .unknown }
+
+    private func decision(on field: Field) -> (state: Knowledge.State, offset: Int64)? {
+        Purchase.decidedFields.contains(field)
+            ? decisions.decision(on: field) : assertions.decision(on: field)
+    }
+
+    /// The text of a field as asserted last, citing the event that decides it.
+    func text(_ field: Field, citing citations: inout Citations) -> String? {
+        if case .text(let text)? = value(field, &citations) { text } else { nil }
+    }
+
+    /// The integer of a field as asserted last, citing the event that decides it.
+    func integer(_ field: Field, citing citations: inout Citations) -> Int64? {
+        if case .integer(let number)? = value(field, &citations) { number } else { nil }
+    }
+
+    /// The instant of a field as asserted last, citing the event that decides it.
+    func instant(_ field: Field, citing citations: inout Citations) -> Instant? {
+        if case .instant(let instant)? = value(field, &citations) { instant } else { nil }
+    }
+
+    /// The flag of a field as asserted last, citing the event that decides it.
+    func boolean(_ field: Field, citing citations: inout Citations) -> Bool? {
+        if case .boolean(let flag)? = value(field, &citations) { flag } else { nil }
+    }
+
+    private func value(_ field: Field, _ citations: inout Citations) -> FieldValue? {
+        guard let decision = decision(on: field) else { return nil }
+        citations.cite(decision.offset)
+        if case .value(let value) = decision.state { return value }
+        return nil
+    }
+}

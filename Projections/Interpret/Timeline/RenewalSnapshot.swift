@@ -1,0 +1,59 @@
+public import Events
+
+/// What was known about the next renewal at one as-of.
+public struct RenewalSnapshot: Sendable {
+    /// When Apple said it.
+    public let asOf: Instant
+    /// The date of the renewal as this snapshot says it, in whole seconds.
+    ///
+    /// It is the expiry of the purchase the snapshot is about. Nil in snapshots from before
+    /// 2023-06, which do not carry it.
+    public let renewalDate: Instant?
+    /// The end of the billing grace period as this snapshot says it: a value, none, or unknown
+    /// where it is silent.
+    public let gracePeriodExpiresDate: Knowledge.State
+    /// The offset of the event that decides the grace period; nil where the snapshot is silent.
+    public let gracePeriodOffset: Int64?
+    /// 0 off, 1 on, as known at this as-of; nil if it was never stated.
+    public let autoRenewStatus: Int64?
+    /// The offset of the event that decides the status.
+    public let autoRenewStatusOffset: Int64?
+
+    init(_ sweep: Sweep, asOf: Instant) {
+        self.asOf = asOf
+        if case .value(.instant(let date)) = sweep.fresh(.renewalDate) {
+            renewalDate = date.flooredToSecond
+        } else {
+            renewalDate = nil
+        }
+        gracePeriodExpiresDate = sweep.fresh(.gracePeriodExpiresDate)
+        gracePeriodOffset =
+            gracePeriodExpiresDate == .unknown ? nil : sweep.decider(of: .gracePeriodExpiresDate)
+        if case .value(.integer(let status)) = sweep.state(of: .autoRenewStatus) {
+            autoRenewStatus = status
+        } else {
+            autoRenewStatus = nil
+        }
+        autoRenewStatusOffset = sweep.decider(of: .autoRenewStatus)
+    }
+}
+
+extension Timeline {
+    private static let snapshotsKey = FoldMemo.Key<[RenewalSnapshot]>()
+
+    /// What was known about the next renewal, at each as-of at which Apple said something.
+    public var renewalSnapshots: [RenewalSnapshot] {
+        once(Timeline.snapshotsKey) { foldedRenewalSnapshots }
+    }
+
+    private var foldedRenewalSnapshots: [RenewalSnapshot] {
+        var snapshots: [RenewalSnapshot] = []
+        snapshots.reserveCapacity(renewals.sorted.count)
+        var sweep = Sweep(renewals)
+        while sweep.advance() {
+            guard let asOf = sweep.asOf else { break }
+            snapshots.append(RenewalSnapshot(sweep, asOf: asOf))
+        }
+        return snapshots
+    }
+}

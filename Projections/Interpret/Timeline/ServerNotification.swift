@@ -1,0 +1,114 @@
+public import Events
+
+/// Something Apple announced about a subscription, told once however often it was sent.
+public struct ServerNotification: Sendable {
+    /// Apple's id of the announcement, equal in every retry; empty in version 1, which has none.
+    public let notificationUUID: String
+    /// When Apple signed it last.
+    public let asOf: Instant
+    /// Apple's word for what happened; empty where there is none.
+    public let notificationType: String
+    /// Apple's word for why; empty where there is none.
+    public let subtype: String
+    /// Start of the purchase it is about, in whole seconds; nil where it is about none.
+    public let purchaseDate: Instant?
+    /// End of the purchase it is about as it said it; nil where it is about none that expires.
+    public let expiresDate: Instant?
+    /// Apple's status of the subscription as of the announcement; nil where it does not say
+    /// (app-store.md §C.2).
+    public let status: SubscriptionStatus?
+    /// Why the customer asks for a refund, in Apple's `consumptionRequestReason`; nil where it does
+    /// not say
+    /// (developer.apple.com/documentation/appstoreservernotifications/consumptionrequestreason).
+    public let consumptionRequestReason: String?
+    /// The offset of the first event that holds it.
+    public let offset: Int64
+}
+
+extension Timeline {
+    private static let notificationsKey = FoldMemo.Key<[ServerNotification]>()
+
+    /// What Apple announced, by as-of, then by UUID and type.
+    public var notifications: [ServerNotification] {
+        once(Timeline.notificationsKey) { foldedNotifications }
+    }
+
+    private var foldedNotifications: [ServerNotification] {
+        let ordered = announcements.map { (name: $0.assertion.name, keyed: $0) }.sorted {
+            if let isFirst = byBytes($0.name, $1.name) { return isFirst }
+            return Assertions.areInOrder($0.keyed.assertion, $1.keyed.assertion)
+        }
+        var notifications: [ServerNotification] = []
+        var start = ordered.startIndex
+        while start < ordered.endIndex {
+            var end = start + 1
+            while end < ordered.endIndex, byBytes(ordered[start].name, ordered[end].name) == nil {
+                end += 1
+            }
+            notifications.append(ServerNotification(ordered[start..<end].map(\.keyed)))
+            start = end
+        }
+        return notifications.ordered { left, right in
+            if left.asOf != right.asOf { return left.asOf < right.asOf }
+            return byBytes(left.notificationUUID, right.notificationUUID)
+                ?? byBytes(left.notificationType, right.notificationType) ?? false
+        }
+    }
+}
+
+extension Assertion {
+    // Version 1 has no ids: there an announcement is a type at an as-of.
+    fileprivate var name: String {
+        if let uuid = content.text(.notificationUUID) { return uuid }
+        return "\(asOf.milliseconds) \(content.text(.notificationType) ?? "")"
+    }
+}
+
+extension ServerNotification {
+    // All that was asserted under one name, in order.
+    fileprivate init(_ told: [KeyedAssertion]) {
+        let known = Assertions(inOrder: told.map(\.assertion)[...])
+        notificationUUID = known.text(.notificationUUID)
+        asOf = known.sorted.last?.asOf ?? Instant(milliseconds: 0)
+        notificationType = known.text(.notificationType)
+        subtype = known.text(.subtype)
+        let epoch = Instant(milliseconds: 0)
+        // Retries repeat the same bytes; should two differ, the later dates count in any order.
+        purchaseDate = told.map(\.purchaseDate).max().flatMap { $0 == epoch ? nil : $0 }
+        expiresDate = told.map(\.expiresDate).max().flatMap { $0 == epoch ? nil : $0 }
+        if case .value(.integer(let raw)) = known.state(of: .status) {
+            status = SubscriptionStatus(rawValue: raw)
+        } else {
+            status = nil
+        }
+        let reason = known.text(.consumptionRequestReason)
+        consumptionRequestReason = reason.isEmpty ? nil : reason
+        offset = known.sorted.reduce(Int64.max) { min($0, $1.offset) }
+    }
+}
+
+extension Timeline {
+    /// Index of the purchase an announcement is about; nil where it is about none of these.
+    ///
+    /// By its start; of two of one second the one that ever had its expiry, which an extension may
+    /// have moved since (app-store.md §G-7), else and of two such the one that stayed.
+    public func purchase(of notification: ServerNotification) -> Int? {
+        guard let start = notification.purchaseDate else { return nil }
+        let candidates = purchases[startingAt: start].indices
+        return candidates.last { purchases[$0].everExpired(on: notification.expiresDate) }
+            ?? candidates.last
+    }
+}
+
+extension Purchase {
+    /// Whether that was its expiry at any time; an extension moves it.
+    func everExpired(on date: Instant?) -> Bool {
+        expiresDate == date || extensions.contains { $0.from == date }
+    }
+}
+
+extension Assertions {
+    fileprivate func text(_ field: Field) -> String {
+        if case .value(.text(let text)) = state(of: field) { text } else { "" }
+    }
+}

@@ -1,0 +1,31 @@
+public import Events
+
+/// A half-open time with access, for pictures.
+public struct AccessSpan: Hashable, Sendable {
+    /// From its first instant to the first one without.
+    public let time: Range<Instant>
+    /// Whether it is a grace.
+    public let isGrace: Bool
+
+    /// This span.
+    public init(time: Range<Instant>, isGrace: Bool) {
+        self.time = time
+        self.isGrace = isGrace
+    }
+
+    /// The last instant to which access is counted, the end of 2199: what is later is no date that
+    /// Apple's data can carry (`Instant.isPlausible`), but stands for "endless".
+    public static let endMax = Instant(milliseconds: 7_258_118_400_000)
+
+    /// The spans of some rows; empty ones and those without a start are none.
+    init?(_ row: ProjectionRow, _ columns: ComparedTable.Access) {
+        guard let from = row.values[columns.from].integer.map(Instant.init(milliseconds:)) else {
+            return nil
+        }
+        let end = row.values[columns.to].integer.map(Instant.init(milliseconds:))
+        let to = min(end ?? AccessSpan.endMax, AccessSpan.endMax)
+        guard from < to else { return nil }
+        time = from..<to
+        isGrace = columns.grace?.isTrue(of: row) ?? false
+    }
+}

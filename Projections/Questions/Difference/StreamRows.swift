@@ -1,0 +1,51 @@
+public import Events
+
+/// The rows of one subscription in two builds, of the tables in which they differ.
+public struct StreamRows: Sendable {
+    /// The subscription.
+    public let stream: StreamID
+    /// The rows by table; a table that is missing does not differ.
+    public var tables: [Sides]
+
+    /// The rows of one table.
+    public struct Sides: Sendable {
+        /// The index of the table among those that are compared.
+        public let table: Int
+        /// The old rows, by ordinal, with a value for each column that both tables have.
+        public var old: [ProjectionRow]
+        /// The new rows, likewise.
+        public var new: [ProjectionRow]
+
+        /// These rows.
+        public init(table: Int, old: [ProjectionRow] = [], new: [ProjectionRow] = []) {
+            self.table = table
+            self.old = old
+            self.new = new
+        }
+    }
+
+    /// These rows; each table at most once.
+    public init(stream: StreamID, tables: [Sides] = []) {
+        self.stream = stream
+        self.tables = tables
+    }
+}
+
+extension Range<Instant> {
+    /// Milliseconds from the first instant to the end; bounds of any size.
+    var milliseconds: Int64 {
+        let (length, isTooLong) = upperBound.milliseconds.subtractingReportingOverflow(
+            lowerBound.milliseconds
+        )
+        return isTooLong ? .max : length
+    }
+}
+
+extension Int64 {
+    /// The sum of two numbers that are not negative, at most the greatest number: so every order of
+    /// adding gives the same.
+    func addingUpToMax(_ other: Int64) -> Int64 {
+        let (sum, isTooMuch) = addingReportingOverflow(other)
+        return isTooMuch ? .max : sum
+    }
+}

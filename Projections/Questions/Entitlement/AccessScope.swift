@@ -1,0 +1,25 @@
+/// What access is asked for.
+public enum AccessScope: Hashable, Sendable {
+    /// To anything.
+    case anything
+    /// To one product.
+    case product(String)
+    /// To any product of one group.
+    case group(SubscriptionGroup)
+
+    func contains(_ access: AccessPeriod) -> Bool {
+        switch self {
+        case .anything: true
+        case .product(let productId): byBytes(access.period.productId, productId) == nil
+        case .group(let group): access.group == group
+        }
+    }
+
+    func contains(_ purchase: OneTimePurchase) -> Bool {
+        switch self {
+        case .anything: true
+        case .product(let productId): byBytes(purchase.productId, productId) == nil
+        case .group: false
+        }
+    }
+}

@@ -1,0 +1,74 @@
+public import Events
+
+/// Which issues a customer has unlocked: the magazine rule (app-store.md §G.a).
+///
+/// Periods that touch are one run. A run unlocks the newest issue out at its start, and each that
+/// comes out while it lasts; at its very end no more (Apple gives no rule; half-open is ours). What
+/// was unlocked stays unlocked when the run ends. A purchase that Apple took back unlocks nothing,
+/// "as if never bought", so that its run may begin later, and with another issue.
+public struct ContentAccess: Sendable {
+    /// The runs that had begun, ascending.
+    public let runs: [Range<Instant>]
+    /// Each issue that was out, by date, then name, and why it is unlocked or that it is not.
+    public let issues: [Verdict]
+
+    /// What is said about one issue.
+    public struct Verdict: Hashable, Sendable {
+        /// The issue.
+        public let issue: Issue
+        /// Why it is unlocked; nil where it is not.
+        public let unlocked: Reason?
+    }
+
+    /// Why an issue is unlocked.
+    public enum Reason: Hashable, Sendable {
+        /// It was the newest one when this run began.
+        case newestAtStart(of: Range<Instant>)
+        /// It came out during this run.
+        case published(during: Range<Instant>)
+    }
+
+    /// What of these issues is unlocked at an instant.
+    ///
+    /// Issues that come out and runs that begin after it do not count, nor do revocations after it.
+    /// Of issues of one date each counts as the newest.
+    public init(
+        _ entitlement: Entitlement,
+        to scope: AccessScope = .anything,
+        issues: [Issue],
+        at instant: Instant
+    ) {
+        let kept = entitlement.periods.lazy.filter { access in
+            scope.contains(access) && access.period.validFrom <= instant
+                && !(access.revocationDate.map { $0 <= instant } ?? false)
+        }
+        let runs = merged(kept.map(\.period))
+        self.runs = runs
+        let out = issues.filter { $0.publishedAt <= instant }.sorted { left, right in
+            left.publishedAt != right.publishedAt
+                ? left.publishedAt < right.publishedAt : byBytes(left.name, right.name) ?? false
+        }
+        self.issues = ContentAccess.verdicts(on: out, runs)
+    }
+
+    // Issues and runs are in order, so that one pass over both is enough.
+    private static func verdicts(on issues: [Issue], _ runs: [Range<Instant>]) -> [Verdict] {
+        var (nextRun, newer) = (0, 0)
+        return issues.map { issue in
+            while nextRun < runs.count, runs[nextRun].upperBound <= issue.publishedAt {
+                nextRun += 1
+            }
+            while newer < issues.count, issues[newer].publishedAt <= issue.publishedAt {
+                newer += 1
+            }
+            guard nextRun < runs.count else { return Verdict(issue: issue, unlocked: nil) }
+            let run = runs[nextRun]
+            if run.contains(issue.publishedAt) {
+                return Verdict(issue: issue, unlocked: .published(during: run))
+            }
+            // The run begins later: unlocked only if nothing newer is out by then.
+            let isNewest = newer == issues.count || issues[newer].publishedAt > run.lowerBound
+            return Verdict(issue: issue, unlocked: isNewest ? .newestAtStart(of: run) : nil)
+        }
+    }
+}

@@ -1,0 +1,157 @@
+public import Events
+
+/// What more knowledge did to one row of the active periods, or to a one-time purchase.
+public struct PeriodChange: Hashable, Sendable {
+    /// What happened to the access.
+    public let role: DecisiveEvent.Role
+    /// The row as it was; nil where it is new.
+    public let before: ActivePeriod?
+    /// The row as it is; nil where it is gone.
+    public let after: ActivePeriod?
+    /// The one-time purchase that was bought, taken back or given back; nil where it is a row.
+    public let oneTimePurchase: OneTimePurchase?
+
+    private init(role: DecisiveEvent.Role, before: ActivePeriod?, after: ActivePeriod?) {
+        self.role = role
+        self.before = before
+        self.after = after
+        oneTimePurchase = nil
+    }
+
+    private init(role: DecisiveEvent.Role, _ purchase: OneTimePurchase) {
+        self.role = role
+        before = nil
+        after = nil
+        oneTimePurchase = purchase
+    }
+
+    /// The changes from some one-time purchases of a stream to later ones, by date.
+    static func between(_ old: [OneTimePurchase], _ new: [OneTimePurchase]) -> [PeriodChange] {
+        new.sorted(by: OneTimePurchase.areInOrder).flatMap { purchase -> [PeriodChange] in
+            // A restore may have moved the date; it stays one purchase.
+            let known = old.first { $0.isSame(as: purchase) }
+            var changes: [PeriodChange] = []
+            if known == nil { changes.append(PeriodChange(role: .opened, purchase)) }
+            switch (known?.revocationDate, purchase.revocationDate) {
+            case (_?, nil): changes.append(PeriodChange(role: .restored, purchase))
+            case (let date, let revoked?) where date != revoked:
+                changes.append(PeriodChange(role: .ended, purchase))
+            default: break
+            }
+            return changes
+        }
+    }
+
+    /// The changes from some rows of a subscription to later ones, by start.
+    ///
+    /// That a period is not the last one any more, or Apple has not spoken since, is no change.
+    public static func between(_ old: [ActivePeriod], _ new: [ActivePeriod]) -> [PeriodChange] {
+        var changes: [PeriodChange] = []
+        var rest = old
+        for (row, known) in pairs(of: new, with: &rest) {
+            guard let role = role(from: known, to: row, among: new) else { continue }
+            changes.append(PeriodChange(role: role, before: known, after: row))
+        }
+        for row in rest { changes.append(PeriodChange(role: .ended, before: row, after: nil)) }
+        return changes.sorted { $0.start < $1.start }
+    }
+
+    // A second may hold two purchases of one product (app-store.md §G-40): each old row is taken by
+    // one new row, that of its own expiry first.
+    private static func pairs(
+        of new: [ActivePeriod],
+        with rest: inout [ActivePeriod]
+    ) -> [(row: ActivePeriod, known: ActivePeriod?)] {
+        var known = [ActivePeriod?](repeating: nil, count: new.count)
+        for needsSameExpiry in [true, false] {
+            for (index, row) in new.enumerated() where known[index] == nil {
+                let found = rest.firstIndex {
+                    $0.isSameRow(as: row) && (!needsSameExpiry || $0.expiresDate == row.expiresDate)
+                }
+                if let found { known[index] = rest.remove(at: found) }
+            }
+        }
+        return zip(new, known).map { ($0, $1) }
+    }
+
+    private var start: Instant { (after ?? before)?.validFrom ?? Instant(milliseconds: 0) }
+
+    private static func role(
+        from old: ActivePeriod?,
+        to new: ActivePeriod,
+        among rows: [ActivePeriod]
+    ) -> DecisiveEvent.Role? {
+        guard let old else {
+            if new.isGrace { return .grace }
+            return new.continues(oneOf: rows) ? .renewed : .opened
+        }
+        if new.isTakenBack, !old.isTakenBack { return .ended }
+        if old.isTakenBack, !new.isTakenBack { return .restored }
+        if old.validTo < new.validTo { return .extended }
+        if new.validTo < old.validTo { return .ended }
+        return old.kind != new.kind || old.expiresDate != new.expiresDate ? .corrected : nil
+    }
+}
+
+extension OneTimePurchase {
+    fileprivate func isSame(as other: OneTimePurchase) -> Bool {
+        stream == other.stream && byBytes(productId, other.productId) == nil
+            && (kind == .nonConsumable || purchaseDate == other.purchaseDate)
+    }
+}
+
+/// What each event of a subscription did to its active periods and one-time purchases.
+public struct EventEffects: Sendable {
+    /// The changes by event, in the order of the events.
+    public let changes: [[PeriodChange]]
+
+    /// Most events of a history for which effects are told: they cost one fold each, a second or
+    /// two for this many.
+    public static let eventsMax = 2000
+
+    /// The effects of a history; nil where it has more than `eventsMax` events.
+    public init?(_ history: RecordedHistory) {
+        guard history.events.count <= EventEffects.eventsMax else { return nil }
+        var rows: [ActivePeriod] = []
+        var bought: [OneTimePurchase] = []
+        changes = history.events.map { event in
+            let timeline = Timeline(history.known(upTo: event.position.offset))
+            let (next, purchases) = (
+                ActivePeriods(timeline).rows, OneTimePurchase.all(of: timeline)
+            )
+            let changes =
+                PeriodChange.between(rows, next) + PeriodChange.between(bought, purchases)
+            (rows, bought) = (next, purchases)
+            return changes
+        }
+    }
+}
+
+extension ActivePeriod {
+    fileprivate func isSameRow(as other: ActivePeriod) -> Bool {
+        isGrace == other.isGrace && isOfSamePurchase(as: other)
+    }
+
+    /// Whether it begins where another purchase of the subscription ends by itself.
+    func continues(oneOf rows: [ActivePeriod]) -> Bool {
+        rows.contains {
+            $0.stream == stream && !$0.isGrace && $0.expiresDate == purchaseDate
+                && $0.purchaseDate < purchaseDate
+        }
+    }
+}
+
+/// What more knowledge did to the access.
+public struct AccessDifference: Hashable, Sendable {
+    /// The times with access before and without it after, ascending.
+    public let lost: [Range<Instant>]
+    /// The times without access before and with it after, ascending.
+    public let gained: [Range<Instant>]
+
+    /// The difference of two sets of time, given as intervals in whatever order.
+    public init(from old: [Range<Instant>], to new: [Range<Instant>]) {
+        let (before, after) = (old.merged, new.merged)
+        lost = before.subtracting(after)
+        gained = after.subtracting(before)
+    }
+}

@@ -1,0 +1,28 @@
+extension ActivePeriod {
+    /// The row as a projection holds it.
+    func row(_ writer: inout RowWriter) -> ProjectionRow {
+        writer.text(productId)
+        writer.milliseconds(purchaseDate)
+        writer.milliseconds(expiresDate)
+        writer.milliseconds(validFrom)
+        writer.milliseconds(validTo)
+        writer.text(kind.rawValue)
+        writer.text(endReason.rawValue)
+        writer.text(expirationReason?.rawValue)
+        writer.text(billingPlan?.type)
+        writer.integer(billingPlan?.commitment?.periodNumber)
+        writer.integer(billingPlan?.commitment?.periodCount)
+        writer.milliseconds(billingPlan?.commitment?.expiresDate)
+        writer.integer(billingPlan?.commitment?.priceMilliunits)
+        writer.texts(items.map(\.sku))
+        return writer.row(citing: positions)
+    }
+
+    /// The values of that row, up to why access ended.
+    package var values: [ColumnValue] {
+        var writer = RowWriter()
+        return Array(row(&writer).values.prefix(ActivePeriod.accessColumns))
+    }
+
+    private static let accessColumns = 7
+}

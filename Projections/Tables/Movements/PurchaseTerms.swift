@@ -1,0 +1,35 @@
+import Events
+
+/// Under which terms a purchase was made; a class, for several movements of a purchase hold on to
+/// the same ones.
+final class PurchaseTerms {
+    /// Apple's `offerType`; nil at the standard price.
+    let offerType: Int64?
+    let offerIdentifier: String
+    /// In milliunits; 0 for family members, nil if it was never stated.
+    let price: Int64?
+    let currency: String?
+    let isFamilyShared: Bool
+    /// What says so.
+    let citations: Citations
+
+    init(_ purchase: Purchase) {
+        var citations = Citations()
+        citations.cite(purchase.datesOffset)
+        offerType = purchase.integer(.offerType, citing: &citations)
+        offerIdentifier = purchase.text(.offerIdentifier, citing: &citations) ?? ""
+        let price = purchase.integer(.price, citing: &citations)
+        currency = purchase.text(.currency, citing: &citations)
+        isFamilyShared =
+            purchase.text(.inAppOwnershipType, citing: &citations) == "FAMILY_SHARED"
+        self.price = isFamilyShared ? 0 : price
+        self.citations = citations
+    }
+
+    var hasOffer: Bool { offerType != nil }
+
+    func isSameOffer(as other: PurchaseTerms) -> Bool {
+        hasOffer && offerType == other.offerType
+            && byBytes(offerIdentifier, other.offerIdentifier) == nil
+    }
+}

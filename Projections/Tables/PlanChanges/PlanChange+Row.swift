@@ -1,0 +1,23 @@
+extension PlanChange {
+    /// The row as a projection holds it.
+    func row(_ writer: inout RowWriter) -> ProjectionRow {
+        writer.text(fromProductId)
+        writer.text(toProductId)
+        writer.milliseconds(requested)
+        writer.milliseconds(effective)
+        writer.milliseconds(withdrawn)
+        writer.text(state.rawValue)
+        writer.text(timing.rawValue)
+        writer.text(changeClass.rawValue)
+        writer.boolean(hasSameDuration)
+        writer.int32(catalogVersion)
+        writer.integer(offerType)
+        writer.boolean(refundsPrevious)
+        writer.boolean(isUndated)
+        writer.text(fromBillingPlanType)
+        writer.text(toBillingPlanType)
+        writer.integer(estimatedRefundMilliunits)
+        writer.text(estimatedRefundCurrency)
+        return writer.row(citing: positions)
+    }
+}

@@ -1,0 +1,25 @@
+extension RefundCase {
+    /// The row as a projection holds it.
+    func row(_ writer: inout RowWriter) -> ProjectionRow {
+        writer.text(productId)
+        writer.milliseconds(purchaseDate)
+        writer.milliseconds(expiresDate)
+        writer.text(kind?.rawValue)
+        writer.integer(percentageMilli)
+        writer.integer(reason)
+        writer.text(timing?.rawValue)
+        writer.milliseconds(requested)
+        writer.milliseconds(declined)
+        writer.milliseconds(revoked)
+        writer.milliseconds(announced)
+        writer.milliseconds(reversed)
+        writer.text(reversal?.rawValue)
+        writer.text(state.rawValue)
+        writer.boolean(isNet)
+        writer.integer(priceMilliunits)
+        writer.integer(refundedMilliunits)
+        writer.text(currency)
+        writer.text(requestReason)
+        return writer.row(citing: positions)
+    }
+}

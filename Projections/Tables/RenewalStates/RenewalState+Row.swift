@@ -1,0 +1,26 @@
+extension RenewalState {
+    /// The row as a projection holds it.
+    func row(_ writer: inout RowWriter) -> ProjectionRow {
+        writer.milliseconds(validFrom)
+        writer.milliseconds(validTo)
+        writer.text(status.description)
+        writer.text(charge.rawValue)
+        writer.boolean(isAutoRenewOn)
+        writer.text(autoRenewProductId)
+        writer.text(priceConsent?.rawValue)
+        writer.text(expirationReason?.rawValue)
+        writer.integer(terms?.priceMilliunits)
+        writer.text(terms?.currency)
+        writer.integer(terms?.offer?.type)
+        writer.text(terms?.offer?.identifier)
+        writer.text(terms?.offer?.discountType)
+        writer.text(terms?.offer?.period)
+        writer.text(terms?.billingPlanType)
+        writer.milliseconds(terms?.commitment?.renewalDate)
+        writer.integer(terms?.commitment?.priceMilliunits)
+        writer.boolean(terms?.commitment?.isAutoRenewOn)
+        writer.text(terms?.commitment?.autoRenewProductId)
+        writer.text(terms?.commitment?.billingPlanType)
+        return writer.row(citing: positions)
+    }
+}

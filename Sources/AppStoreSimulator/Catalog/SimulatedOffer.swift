@@ -1,0 +1,86 @@
+/// An offer that makes one or more periods cheaper.
+public struct SimulatedOffer: Hashable, Sendable {
+    /// Who the offer is for; the raw values are Apple's `offerType`.
+    public enum Category: Int64, Hashable, Sendable {
+        /// For those who never had one in the group.
+        case introductory = 1
+        /// For existing and lapsed subscribers, chosen by the developer.
+        case promotional = 2
+        /// For whoever has a code.
+        case offerCode = 3
+        /// For those who left.
+        case winBack = 4
+    }
+
+    /// How the offer is paid; the raw values are Apple's `offerDiscountType`.
+    public enum Discount: String, Hashable, Sendable {
+        /// One free period of the offer's length.
+        case freeTrial = "FREE_TRIAL"
+        /// Several periods of the product's length, each at the offer's price.
+        case payAsYouGo = "PAY_AS_YOU_GO"
+        /// One period of the offer's length at the offer's price.
+        case payUpFront = "PAY_UP_FRONT"
+    }
+
+    /// Who it is for.
+    public let category: Category
+    /// Apple's identifier of the offer; nil for introductory offers, which have none.
+    public let identifier: String?
+    /// How it is paid.
+    public let discount: Discount
+    /// The length of the one period; for pay as you go, the product's.
+    public let duration: SubscriptionDuration
+    /// The number of periods; 1 unless pay as you go.
+    public let periodCount: Int
+    /// The price in percent of the product's.
+    public let pricePercent: Int64
+
+    /// A free period.
+    public static func free(
+        _ duration: SubscriptionDuration,
+        _ category: Category = .introductory,
+        identifier: String? = nil
+    ) -> SimulatedOffer {
+        SimulatedOffer(
+            category: category,
+            identifier: identifier,
+            discount: .freeTrial,
+            duration: duration,
+            periodCount: 1,
+            pricePercent: 0
+        )
+    }
+
+    /// One paid period of its own length at half the product's price.
+    public static func payUpFront(
+        _ duration: SubscriptionDuration,
+        _ category: Category = .introductory,
+        identifier: String? = nil
+    ) -> SimulatedOffer {
+        SimulatedOffer(
+            category: category,
+            identifier: identifier,
+            discount: .payUpFront,
+            duration: duration,
+            periodCount: 1,
+            pricePercent: 50
+        )
+    }
+
+    /// That many periods of the product's own length at half its price.
+    public static func payAsYouGo(
+        _ duration: SubscriptionDuration,
+        periods: Int,
+        _ category: Category = .introductory,
+        identifier: String? = nil
+    ) -> SimulatedOffer {
+        SimulatedOffer(
+            category: category,
+            identifier: identifier,
+            discount: .payAsYouGo,
+            duration: duration,
+            periodCount: periods,
+            pricePercent: 50
+        )
+    }
+}

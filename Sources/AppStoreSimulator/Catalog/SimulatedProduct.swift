@@ -1,0 +1,48 @@
+/// A subscription product of the simulated app.
+public struct SimulatedProduct: Hashable, Sendable {
+    /// Apple's product identifier.
+    public let id: String
+    /// The subscription group; a customer has at most one running subscription in each.
+    public let group: String
+    /// The rank in its group, 1 for the most service (app-store.md §G-23: not price, not length).
+    public let level: Int
+    /// The length of a period.
+    public let duration: SubscriptionDuration
+    /// The price of a period in the United States, in thousandths of a dollar.
+    public let dollarMilliunits: Int64
+    /// How a commitment is paid; nil for what is sold without one.
+    public let billingPlan: BillingPlan?
+
+    /// How a commitment of a year is paid (app-store.md §D.1, `billingPlanType`).
+    public enum BillingPlan: Hashable, Sendable {
+        /// At once.
+        case billedUpfront
+        /// Period by period, that many of them.
+        case monthly(periods: Int64)
+
+        /// Apple's word for it.
+        var word: String {
+            switch self {
+            case .billedUpfront: "BILLED_UPFRONT"
+            case .monthly: "MONTHLY"
+            }
+        }
+    }
+
+    /// A product.
+    public init(
+        id: String,
+        group: String,
+        level: Int,
+        duration: SubscriptionDuration,
+        dollarMilliunits: Int64,
+        billingPlan: BillingPlan? = nil
+    ) {
+        self.id = id
+        self.group = group
+        self.level = level
+        self.duration = duration
+        self.dollarMilliunits = dollarMilliunits
+        self.billingPlan = billingPlan
+    }
+}

@@ -1,0 +1,68 @@
+import Events
+
+/// Whose life it is: what all payloads of a subscription have in common.
+public struct LifeIdentity: Hashable, Sendable {
+    /// The seed of the simulation.
+    public let seed: UInt64
+    /// The number of the life in it, below 10^9; no two lives of a seed share an id.
+    public let index: Int64
+    /// Where the customer buys.
+    public let storefront: SimulatedStorefront
+    /// Whether the customer has access as a member of a family.
+    public let isFamilyShared: Bool
+    /// The developer's own id of the customer, if the app gave one.
+    public let appAccountToken: String?
+    /// Apple's id of the customer and the app.
+    public let appTransactionId: String
+
+    private let transactionBase: Int64
+    private let lineItemBase: Int64
+
+    /// The life of that number; store and token follow from the seed unless given.
+    public init(
+        seed: UInt64,
+        index: Int64,
+        isFamilyShared: Bool = false,
+        storefront: SimulatedStorefront? = nil,
+        appAccountToken token: String? = nil
+    ) {
+        precondition((0..<1_000_000_000).contains(index), "a life is numbered below 10^9: \(index)")
+        var common = SeededGenerator(seed: seed, branch: Self.branch)
+        // Fifteen digits as Apple's have; the last three number the transactions of one life, and
+        // equal lengths keep the order of bytes that of the numbers.
+        transactionBase = common.integer(in: 200...899) * 1_000_000_000_000 + index * 1000
+        lineItemBase = common.integer(in: 200...899) * 1_000_000_000_000 + index * 1000
+        var generator = SeededGenerator(seed: seed ^ Self.branch, branch: UInt64(index))
+        let chosen = generator.element(of: SimulatedStorefront.all) ?? SimulatedStorefront.all[0]
+        let drawn = generator.chance(percent: 60) ? generator.uuid() : nil
+        appAccountToken = token ?? drawn
+        appTransactionId = String(
+            704_000_000_000_000_000 + generator.integer(in: 0...999_999_999_999)
+        )
+        self.seed = seed
+        self.index = index
+        self.isFamilyShared = isFamilyShared
+        self.storefront = storefront ?? chosen
+    }
+
+    /// The id of the subscription: that of its first transaction.
+    public var originalTransactionId: String { transactionId(0) }
+
+    func transactionId(_ number: Int64) -> String { String(transactionBase + number) }
+
+    func webOrderLineItemId(_ number: Int64) -> String { String(lineItemBase + number) }
+
+    /// Draws for the notifications of one step: its delay and its UUIDs.
+    func generator(step: Int) -> SeededGenerator {
+        SeededGenerator(seed: seed &+ UInt64(index) &* 0x9e37_79b9, branch: UInt64(step))
+    }
+
+    /// When Apple signs the first notification of a step: 1 to 29 seconds after it, which is less
+    /// than the distance of two steps.
+    func signedAt(step: Int, at: Instant) -> Instant {
+        var generator = generator(step: step)
+        return Instant(milliseconds: at.milliseconds + generator.integer(in: 1000...28_999))
+    }
+
+    private static let branch: UInt64 = 0x4944_0000_0000_0000
+}

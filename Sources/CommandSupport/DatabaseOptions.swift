@@ -1,0 +1,76 @@
+package import AppStore
+package import ArgumentParser
+package import EventLog
+import Foundation
+package import Postgres
+package import Subledger
+
+/// Where the database is.
+package struct DatabaseOptions: ParsableArguments {
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "A libpq connection string or URI.",
+            discussion: "Else DATABASE_URL, else PG* variables, else the private server."
+        )
+    )
+    package var databaseUrl: String?
+
+    /// Options that the parser fills.
+    package init() {}
+
+    /// Refuses an empty value: it comes from a variable that was not set, and means no database.
+    package func validate() throws {
+        guard databaseUrl?.isEmpty != true else {
+            throw ValidationError(
+                "--database-url is empty; leave it out for the database of the environment"
+            )
+        }
+    }
+
+    /// Where the database is.
+    package var location: Ledger.Database { databaseUrl.map(Ledger.Database.url) ?? .environment }
+
+    /// The settings to connect with; starts the private server where nothing else is configured.
+    package func settings() async throws -> ConnectionSettings { try await location.settings() }
+
+    /// How the log is opened, as the environment configures it.
+    package static func logOptions() throws -> EventLog.Options {
+        let environment = ProcessInfo.processInfo.environment
+        var options = EventLog.Options()
+        if let text = environment[clockSkewVariable] {
+            guard let seconds = Int64(text), seconds >= 0 else {
+                throw ValidationError(
+                    "\(clockSkewVariable) is '\(text)'; expected a number of seconds from 0"
+                )
+            }
+            options.clockSkewSecondsMax = seconds
+        }
+        if let text = environment[appendVariable] {
+            guard let seconds = Double(text), appendSeconds.contains(seconds) else {
+                throw ValidationError(
+                    "\(appendVariable) is '\(text)'; expected a number of seconds from 1 to 86400"
+                )
+            }
+            options.appendSecondsMax = seconds
+        }
+        return options
+    }
+
+    private static let clockSkewVariable = "SUBLEDGER_CLOCK_SKEW_SECONDS_MAX"
+    private static let appendVariable = "SUBLEDGER_APPEND_SECONDS_MAX"
+
+    /// From one second, which a healthy commit may take on a busy disk, to one day.
+    private static let appendSeconds = 1.0...86_400
+
+    /// The ledger of the database.
+    package func openLedger(policy: VerificationPolicy = VerificationPolicy()) async throws -> Ledger {
+        try await Ledger.open(location, policy: policy, options: try DatabaseOptions.logOptions())
+    }
+
+    /// The log of the database.
+    package func openLog(_ options: EventLog.Options? = nil) async throws -> EventLog {
+        let options = try options ?? DatabaseOptions.logOptions()
+        return try await EventLog.open(try await settings(), options)
+    }
+}

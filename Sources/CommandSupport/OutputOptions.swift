@@ -1,0 +1,13 @@
+import ArgumentParser
+
+/// How results are printed.
+package struct OutputOptions: ParsableArguments {
+    @Flag(name: .long, help: "Print one JSON document.")
+    package var json = false
+
+    @Flag(name: .shortAndLong, help: "No progress on stderr.")
+    package var quiet = false
+
+    /// Options that the parser fills.
+    package init() {}
+}

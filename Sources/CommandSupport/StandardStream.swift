@@ -1,0 +1,69 @@
+import ArgumentParser
+import Foundation
+import Synchronization
+
+/// Whole texts to stdout and stderr, whatever lies behind them: a full disk or a reader that went
+/// away never crashes a command.
+package enum StandardStream {
+    private static let isReaderGone = Atomic<Bool>(false)
+
+    /// Keeps the numbers of streams that the caller has closed: else the next connection to the
+    /// database would get one, and an answer be written into it.
+    package static func reserve() {
+        for (descriptor, mode) in [(0, O_WRONLY), (1, O_RDONLY), (2, O_RDONLY)] {
+            guard fcntl(Int32(descriptor), F_GETFD) < 0 else { continue }
+            // The lowest number that is free; using it fails as it would if it were closed.
+            _ = open("/dev/null", mode)
+        }
+    }
+
+    /// Writes bytes to stdout.
+    ///
+    /// Once the reader has closed its end nothing more is written, and the command ends as it would
+    /// have: `verify | head` still says by its exit code what it found. Where stdout cannot be
+    /// written for another reason the process ends with that reason and the code of `feed`.
+    package static func writeOutput(_ bytes: [UInt8]) {
+        guard !isReaderGone.load(ordering: .relaxed), let number = write(bytes, to: 1) else {
+            return
+        }
+        if number == EPIPE || number == ECONNRESET {
+            isReaderGone.store(true, ordering: .relaxed)
+            return
+        }
+        writeErrors(
+            Array(
+                ("subledger: stdout cannot be written: \(String(cString: strerror(number))); what "
+                    + "was done stays done, ask again where there is room for the answer\n").utf8
+            )
+        )
+        exit(Exit.internalError.rawValue)
+    }
+
+    /// Writes bytes to stderr; where that cannot be there is nobody left to tell.
+    package static func writeErrors(_ bytes: [UInt8]) {
+        _ = write(bytes, to: 2)
+    }
+
+    /// Writes all of the bytes, as slowly as the reader takes them.
+    ///
+    /// - Returns: The number of the error where they could not be; nil where they were.
+    package static func write(_ bytes: [UInt8], to descriptor: Int32) -> Int32? {
+        bytes.withUnsafeBytes { bytes in
+            var rest = bytes[...]
+            while !rest.isEmpty {
+                let piece = UnsafeRawBufferPointer(rebasing: rest)
+                let written = Foundation.write(descriptor, piece.baseAddress, piece.count)
+                if written >= 0 {
+                    rest = rest.dropFirst(written)
+                } else if errno == EAGAIN {
+                    // Somebody else made the pipe one that does not wait.
+                    var place = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+                    poll(&place, 1, -1)
+                } else if errno != EINTR {
+                    return errno
+                }
+            }
+            return nil
+        }
+    }
+}

@@ -1,0 +1,36 @@
+import Foundation
+
+/// What goes to the screen: results on stdout, all else on stderr.
+package enum Terminal {
+    /// Writes a line to stderr.
+    package static func write(_ line: String) {
+        StandardStream.writeErrors(Array((line + "\n").utf8))
+    }
+
+    /// Writes a line to stdout.
+    package static func print(_ line: String) {
+        put(line + "\n")
+    }
+
+    /// Writes text to stdout as it is.
+    package static func put(_ text: String) {
+        put(bytes: Array(text.utf8))
+    }
+
+    /// Writes bytes to stdout as they are.
+    package static func put(bytes: [UInt8]) {
+        StandardStream.writeOutput(bytes)
+    }
+
+    /// Prints a value as one JSON document.
+    package static func print(json value: some Encodable) throws {
+        print(try text(json: value))
+    }
+
+    /// A value as JSON, keys sorted, so that scripts can compare outputs.
+    package static func text(json value: some Encodable) throws -> String {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        return String(decoding: try encoder.encode(value), as: UTF8.self)
+    }
+}

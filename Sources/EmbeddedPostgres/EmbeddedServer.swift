@@ -1,0 +1,321 @@
+import Foundation
+public import Postgres
+
+/// A private PostgreSQL, run from the programs that are installed.
+///
+/// It listens on a Unix socket in a folder that only its user may enter, and on no network; whoever
+/// can enter needs no password. It outlives the process that started it, so that the next one finds
+/// it warm. Run by root, it runs as `postgres` or `nobody`. All methods block a thread of their
+/// own, never a shared one.
+///
+/// It is set up for a ledger on one machine: `wal_level` is minimal, so that a rebuild does not
+/// write its tables twice, and therefore it cannot be replicated; `pg_dump` backs it up.
+public actor EmbeddedServer {
+    /// The only role that exists at first, a superuser.
+    public static let userName = "subledger"
+
+    /// The database that exists at first: UTF-8, locale C.
+    public static let databaseName = "subledger"
+
+    /// Recovery after a crash replays the log before the server is ready.
+    public static let startTimeoutSeconds = 120
+
+    /// A fast stop writes one checkpoint.
+    public static let stopTimeoutSeconds = 60
+
+    /// Another process may hold the lock for a whole start and stop.
+    static let lockTimeoutSeconds = startTimeoutSeconds + stopTimeoutSeconds
+
+    /// Processes of a killed server need a moment to notice, and block the next one meanwhile.
+    static let orphansTimeoutSeconds = 15
+
+    /// How long the server lives.
+    public enum Lifetime: Sendable, Hashable {
+        /// Until ``EmbeddedServer/stop()``, also after the end of this process.
+        case permanent
+        /// Until the end of this process, however it ends; then its home is removed.
+        ///
+        /// The home must not exist before.
+        case process
+    }
+
+    /// What may differ from the usual.
+    public struct Options: Sendable {
+        /// How long the server lives.
+        public var lifetime: Lifetime
+        /// Settings of `postgresql.conf` by name, which count from the next start.
+        public var settings: [String: String]
+        /// The folder of the server's programs; nil looks for them.
+        public var binaries: String?
+
+        /// The usual: a permanent server with the settings of a ledger.
+        public init(
+            lifetime: Lifetime = .permanent,
+            settings: [String: String] = [:],
+            binaries: String? = nil
+        ) {
+            self.lifetime = lifetime
+            self.settings = settings
+            self.binaries = binaries
+        }
+    }
+
+    /// What there is of a server.
+    public enum Status: Sendable, Hashable {
+        /// Nothing was ever started in this home.
+        case absent
+        /// There is data, and no server runs on it.
+        case stopped
+        /// A server runs, as this process.
+        case running(processId: Int32)
+    }
+
+    private let executor = ThreadExecutor(name: "embedded-server")
+    private let home: String
+    private let options: Options
+    private var isWatched = false
+
+    /// Names a server by its home folder; nothing is touched yet.
+    public init(home: String, options: Options = Options()) {
+        self.home = home
+        self.options = options
+    }
+
+    /// The thread that waits for the server's programs.
+    public nonisolated var unownedExecutor: UnownedSerialExecutor {
+        executor.asUnownedSerialExecutor()
+    }
+
+    /// Starts the server, or finds it running, and says how to reach it.
+    ///
+    /// May be called by several processes at once. Throws `notInstalled` with what to install.
+    public func start() throws(EmbeddedServerError) -> ConnectionSettings {
+        let user = try ServerUser()
+        try refuseForeignHome()
+        let folders = ServerFolders(
+            home: try ServerFolders.makeHome(home, user: user),
+            user: user
+        )
+        let lock = try FileLock(path: folders.lock, timeoutSeconds: Self.lockTimeoutSeconds)
+        try withExtendedLifetime(lock) { () throws(EmbeddedServerError) in
+            try folders.make(for: user)
+            try startLocked(folders, user)
+        }
+        return settings(folders, user)
+    }
+
+    /// Stops the server, if it runs: open transactions are rolled back, the data is kept.
+    public func stop() throws(EmbeddedServerError) {
+        guard let (folders, user) = try existing() else { return }
+        let lock = try FileLock(path: folders.lock, timeoutSeconds: Self.lockTimeoutSeconds)
+        try withExtendedLifetime(lock) { () throws(EmbeddedServerError) in
+            try stopLocked(folders, user)
+        }
+    }
+
+    /// Looks whether the server runs, without changing anything.
+    public func status() throws(EmbeddedServerError) -> Status {
+        guard let (folders, _) = try existing() else { return .absent }
+        return switch ServerProcess(folders: folders) {
+        case .alive(let pid): .running(processId: pid)
+        case .none, .stale: .stopped
+        }
+    }
+
+    /// The folders of a server that was started before; nil for none.
+    private func existing() throws(EmbeddedServerError) -> (ServerFolders, ServerUser)? {
+        let user = try ServerUser()
+        guard FileManager.default.fileExists(atPath: home) else { return nil }
+        let path = URL(fileURLWithPath: home).resolvingSymlinksInPath().path
+        let folders = ServerFolders(home: path, user: user)
+        guard dataVersion(folders) != nil else { return nil }
+        return (folders, user)
+    }
+
+    private func refuseForeignHome() throws(EmbeddedServerError) {
+        guard options.lifetime == .process, !isWatched else { return }
+        guard !FileManager.default.fileExists(atPath: home) else {
+            throw EmbeddedServerError(
+                .notOurs,
+                "The home \(home) exists, and a server for one process would remove it in the end. "
+                    + "Name a folder that does not exist."
+            )
+        }
+    }
+}
+
+extension EmbeddedServer {
+    private func startLocked(
+        _ folders: ServerFolders,
+        _ user: ServerUser
+    ) throws(EmbeddedServerError) {
+        let binaries = try ServerBinaries.find(
+            explicit: options.binaries,
+            dataVersion: dataVersion(folders)
+        )
+        try watch(folders, user, binaries)
+        var process = ServerProcess(folders: folders)
+        if case .alive = process {
+            if folders.isSocketLost {
+                try stopLocked(folders, user)
+            } else if try isReadyInTime(folders, user) {
+                return
+            }
+            process = ServerProcess(folders: folders)
+        }
+        if process == .stale { unlink(folders.processFile) }
+        let cluster = ServerCluster(
+            binaries: binaries,
+            folders: folders,
+            user: user,
+            settings: options.settings
+        )
+        if dataVersion(folders) == nil { try cluster.create() }
+        try cluster.configure()
+        let patience = process == .stale ? Self.orphansTimeoutSeconds : 0
+        try launch(folders, user, binaries, patienceSeconds: patience)
+    }
+
+    private func stopLocked(
+        _ folders: ServerFolders,
+        _ user: ServerUser
+    ) throws(EmbeddedServerError) {
+        guard case .alive = ServerProcess(folders: folders) else { return }
+        let ending = try ChildProcess(command: stopCommand(folders, user, "fast")).run()
+        guard ending.succeeded else {
+            throw EmbeddedServerError(
+                .didNotStop,
+                "The server did not stop within \(Self.stopTimeoutSeconds) seconds. Its log is "
+                    + "\(folders.log).",
+                output: ending.output
+            )
+        }
+    }
+
+    private func launch(
+        _ folders: ServerFolders,
+        _ user: ServerUser,
+        _ binaries: ServerBinaries,
+        patienceSeconds: Int
+    ) throws(EmbeddedServerError) {
+        let command = user.command([
+            binaries.path("pg_ctl"), "start", "--silent", "-w",
+            "-t", String(Self.startTimeoutSeconds), "-D", folders.data, "-l", folders.log,
+        ])
+        let deadline = ContinuousClock.now + .seconds(patienceSeconds)
+        let logStart = Self.size(folders.log)
+        while true {
+            let ending = try ChildProcess(command: command).run()
+            if ending.succeeded { return }
+            guard ContinuousClock.now < deadline else {
+                throw EmbeddedServerError(
+                    .didNotStart,
+                    "The server did not start. Its log \(folders.log) says why.",
+                    output: Self.tail(folders.log, from: logStart) ?? ending.output
+                )
+            }
+            usleep(Self.pollMicroseconds)
+        }
+    }
+
+    private static let pollMicroseconds: UInt32 = 100_000
+
+    /// Waits for a server that another process has begun to start; false where it dies instead,
+    /// as one that was killed a moment ago and has not let go of its memory yet.
+    private func isReadyInTime(
+        _ folders: ServerFolders,
+        _ user: ServerUser
+    ) throws(EmbeddedServerError) -> Bool {
+        let deadline = ContinuousClock.now + .seconds(Self.startTimeoutSeconds)
+        while !settings(folders, user).findReadyServer() {
+            guard ContinuousClock.now < deadline else {
+                throw EmbeddedServerError(
+                    .didNotStart,
+                    "The server runs but does not become ready. Its log \(folders.log) says why."
+                )
+            }
+            guard case .alive = ServerProcess(folders: folders) else { return false }
+            usleep(Self.pollMicroseconds)
+        }
+        return true
+    }
+
+    private func settings(_ folders: ServerFolders, _ user: ServerUser) -> ConnectionSettings {
+        let host = folders.sockets.replacing("\\", with: "\\\\").replacing("'", with: "\\'")
+        // The peer's name keeps a stranger from answering in a folder that was swept from /tmp.
+        return ConnectionSettings(
+            "host='\(host)' port=\(ServerFolders.port) user=\(Self.userName) "
+                + "dbname=\(Self.databaseName) requirepeer=\(user.name) "
+                + "sslmode=disable gssencmode=disable"
+        )
+    }
+
+    private func stopCommand(
+        _ folders: ServerFolders,
+        _ user: ServerUser,
+        _ mode: String
+    ) throws(EmbeddedServerError) -> [String] {
+        let binaries = try ServerBinaries.find(
+            explicit: options.binaries,
+            dataVersion: dataVersion(folders)
+        )
+        return user.command([
+            binaries.path("pg_ctl"), "stop", "--silent", "-w", "-m", mode,
+            "-t", String(Self.stopTimeoutSeconds), "-D", folders.data,
+        ])
+    }
+
+    /// Leaves a process behind that ends the server and removes its home once we have ended.
+    ///
+    /// It waits for the end of a pipe that we never close, so that no way of dying escapes it.
+    private func watch(
+        _ folders: ServerFolders,
+        _ user: ServerUser,
+        _ binaries: ServerBinaries
+    ) throws(EmbeddedServerError) {
+        guard options.lifetime == .process, !isWatched else { return }
+        var ends: [Int32] = [0, 0]
+        guard pipe(&ends) == 0 else {
+            throw EmbeddedServerError(.fileSystem, "No pipe could be opened.")
+        }
+        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+        defer { close(ends[0]) }
+        let script = """
+            cat > /dev/null; home=$1; root=$2; sockets=$3; shift 3
+            "$@" > /dev/null 2>&1; rm -rf -- "$home" "$root" "$sockets"
+            """
+        let stop = user.command([
+            binaries.path("pg_ctl"), "stop", "--silent", "-w", "-m", "immediate",
+            "-D", folders.data,
+        ])
+        let places = [folders.home, folders.root, folders.sockets]
+        let command = ["/bin/sh", "-c", script, "subledger-watch"] + places + stop
+        try ChildProcess(command: command, input: ends[0]).spawn(output: nil)
+        isWatched = true
+    }
+
+    private func dataVersion(_ folders: ServerFolders) -> String? {
+        FileManager.default.contents(atPath: "\(folders.data)/PG_VERSION").map {
+            String(decoding: $0, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
+        }
+    }
+
+    private static func size(_ path: String) -> UInt64 {
+        var status = stat()
+        return stat(path, &status) == 0 ? UInt64(status.st_size) : 0
+    }
+
+    /// What was logged from a point on, cut to the length of one message.
+    private static func tail(_ path: String, from start: UInt64) -> String? {
+        guard let file = FileHandle(forReadingAtPath: path) else { return nil }
+        do {
+            try file.seek(toOffset: start)
+            let bytes = try file.read(upToCount: 16 * 1024) ?? Data()
+            try file.close()
+            return String(decoding: bytes, as: UTF8.self)
+        } catch {
+            // The message names the log; without its words it is still true.
+            return nil
+        }
+    }
+}

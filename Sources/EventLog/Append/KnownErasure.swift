@@ -1,0 +1,36 @@
+internal import Events
+
+/// What was erased of a subscription, as far as later facts must be judged by it.
+struct KnownErasure: Sendable {
+    /// Whether what still comes is taken in without what identifies a person.
+    private(set) var isLasting = false
+    // The newest erasure of everything, and the newest of any links.
+    private var whole: (asOf: Instant, position: Position)?
+    private var links: (asOf: Instant, position: Position)?
+
+    init(_ scope: Erasure.Scope, asOf: Instant, at position: Position) {
+        isLasting = scope.isLasting
+        if scope == .subscription { whole = (asOf, position) }
+        if scope != .payload { links = (asOf, position) }
+    }
+
+    mutating func merge(_ other: KnownErasure) {
+        isLasting = isLasting || other.isLasting
+        whole = [whole, other.whole].compactMap { $0 }.max { $0.asOf < $1.asOf }
+        links = [links, other.links].compactMap { $0 }.max { $0.asOf < $1.asOf }
+    }
+
+    /// The erasure that a fact is from before, so that it would bring back what was erased; nil for
+    /// none.
+    func refusal(of fact: Fact) -> Position? {
+        guard fact.kind != .erasure, let bound = fact.kind == .link ? links : whole,
+            fact.asOf <= bound.asOf
+        else { return nil }
+        return bound.position
+    }
+
+    /// Whether a fact may be taken in without what identifies a person only.
+    func strips(_ fact: Fact) -> Bool {
+        isLasting && fact.kind != .link && fact.kind != .erasure
+    }
+}

@@ -1,0 +1,54 @@
+public import Events
+internal import Postgres
+
+/// Where a statement came from: what its evidence is and why it is believed.
+public struct EvidenceSummary: Hashable, Sendable {
+    /// SHA-256 of the payload; nil where it was erased.
+    public let digest: Digest?
+    /// Whether its bytes are kept: not after an erasure, nor of what came after one.
+    public let isKept: Bool
+    /// What the payload is: a raw value of `PayloadKind`.
+    public let evidenceKind: String
+    /// The channel it came by.
+    public let source: String
+    /// Whether it arrived live or by an import: a raw value of `Arrival`.
+    public let arrival: String
+    /// Why it is believed: a raw value of `Verification.Trust`.
+    public let trust: String
+}
+
+extension EvidenceSummary {
+    /// Finds the payloads of lane `$1` with the numbers `$2`.
+    static let sql = """
+        SELECT evidence_no, digest, kind, source, is_imported, verification, body IS NOT NULL
+        FROM ledger.evidence
+        WHERE lane = $1 AND evidence_no = ANY ($2)
+        """
+
+    /// Finds the payloads with `asked.digest`, as the index has them.
+    static let isAsked =
+        "substr(digest, 1, 7) = substr(asked.digest, 1, 7) AND digest = asked.digest"
+
+    static let knownSQL = """
+        SELECT v.digest, v.verification, r.digest
+        FROM unnest($1::bytea[]) AS asked (digest)
+        CROSS JOIN LATERAL (SELECT * FROM ledger.evidence WHERE \(isAsked) OFFSET 0) v
+        LEFT JOIN ledger.root_certificate r USING (lane, root_key)
+        """
+
+    /// The summaries in its rows.
+    static func byNumber(_ rows: PostgresRows) throws -> [Int64: EvidenceSummary] {
+        var found: [Int64: EvidenceSummary] = [:]
+        for row in rows {
+            found[try row.int8(0)] = EvidenceSummary(
+                digest: try row.byteaIfPresent(1).flatMap(Digest.init(bytes:)),
+                isKept: try row.bool(6),
+                evidenceKind: try row.text(2),
+                source: try row.text(3),
+                arrival: (try row.bool(4) ? Arrival.imported : .live).rawValue,
+                trust: try row.text(5)
+            )
+        }
+        return found
+    }
+}

@@ -1,0 +1,84 @@
+import Events
+
+/// Reads the log on from a cursor, page by page.
+///
+/// Within a lane events come by offset and without holes; the lanes take turns, a page each, so
+/// that none waits for another to end. Every page is held against the commit it follows on, so that
+/// a log that was restored or forked while it was read is an error.
+///
+/// Only events move the cursor. A commit that brought nothing but confirmations is passed over: it
+/// is read once, and no later.
+public struct LogFeed: Sendable {
+    /// How far a lane was read.
+    struct Lane: Sendable {
+        /// Offset of the last event that was read; 0 for none.
+        var offset: Int64 = 0
+        /// The newest commit that was looked at: the one that holds `offset`, or a later one
+        /// without events; nil for none.
+        var newest: CommitMark?
+    }
+
+    /// The cursor after all pages so far.
+    public private(set) var cursor: FeedCursor
+
+    private let log: EventLog
+    private var lanes: [Int: Lane]
+    /// The lanes that had something to read when the heads were last looked up, in turn.
+    private var waiting: [(lane: Int, head: CommitMark)] = []
+
+    init(log: EventLog, cursor: FeedCursor, lanes: [Int: Lane]) {
+        self.log = log
+        self.cursor = cursor
+        self.lanes = lanes
+    }
+
+    /// The next events; nil where all that is committed was read.
+    ///
+    /// Asking again later goes on. After an error the feed stands where it stood.
+    ///
+    /// - Returns: At most `FeedPage.eventsMax` events of one lane.
+    /// - Throws: `cursorNotOfLog` and `cursorBeyondLog` where the log is not the one that was read
+    ///   so far, `malformedLog`, `databaseUnavailable`.
+    public mutating func nextPage() async throws(EventLogError) -> FeedPage? {
+        if waiting.isEmpty { waiting = try await lanesWithNews() }
+        while let (number, head) = waiting.first {
+            let lane = lanes[number] ?? Lane()
+            let read = try await log.page(of: number, after: lane)
+            waiting.removeFirst()
+            lanes[number] = read.lane
+            if read.lane.isBehind(head) { waiting.append((number, head)) }
+            guard let last = read.events.last else { continue }
+            let page = FeedPage(before: cursor, lane: number, events: read.events)
+            cursor.advance(to: last.mark)
+            return page
+        }
+        return nil
+    }
+
+    /// Number of the newest commit of a lane that was looked at; nil for none.
+    func commitLookedAt(inLane lane: Int) -> Int64? { lanes[lane]?.newest?.commit.number }
+
+    private func lanesWithNews() async throws(EventLogError) -> [(lane: Int, head: CommitMark)] {
+        let heads = try await log.headMarks()
+        for (number, lane) in lanes {
+            guard let newest = lane.newest else { continue }
+            guard let head = heads[number], head.commit.number >= newest.commit.number else {
+                throw EventLogError.cursorBeyondLog(newest, end: heads[number])
+            }
+            guard head.commit.number > newest.commit.number || head == newest else {
+                throw EventLogError.cursorNotOfLog(newest, found: head)
+            }
+        }
+        return heads.filter { (lanes[$0.key] ?? Lane()).isBehind($0.value) }
+            .map { (lane: $0.key, head: $0.value) }
+            .sorted { $0.lane < $1.lane }
+    }
+}
+
+extension LogFeed.Lane {
+    /// Whether the lane holds anything that was not looked at, up to that commit.
+    func isBehind(_ head: CommitMark) -> Bool {
+        guard let newest else { return true }
+        return head.commit.number > newest.commit.number || offset < newest.offset
+    }
+}

@@ -1,0 +1,18 @@
+public import Events
+
+/// Which rejections are asked for.
+public struct RejectionFilter: Hashable, Sendable {
+    /// Only those with this machine word.
+    public var reason: String?
+    /// Only those that came by this channel.
+    public var source: String?
+    /// Only those refused at this instant of our clock or later.
+    public var since: Instant?
+
+    /// All of them, unless a property is set.
+    public init(reason: String? = nil, source: String? = nil, since: Instant? = nil) {
+        self.reason = reason
+        self.source = source
+        self.since = since
+    }
+}

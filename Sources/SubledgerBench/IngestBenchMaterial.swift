@@ -1,0 +1,138 @@
+import AppStore
+import AppStoreSimulator
+import ArgumentParser
+import CommandSupport
+import Crypto
+import Events
+import Foundation
+
+/// The kinds of files that `bench ingest` takes in.
+enum IngestBenchKind: String, CaseIterable, ExpressibleByArgument {
+    /// Version 2 notifications, three signatures each, one a line.
+    case notifications
+    /// Pages of Get Transaction History, up to twenty signed transactions each, one a line.
+    case pages
+    /// verifyReceipt responses of twelve rows.
+    case responses12
+    /// verifyReceipt responses of five hundred rows.
+    case responses500
+
+    /// As tables name it.
+    var title: String {
+        switch self {
+        case .notifications: "notifications"
+        case .pages: "API pages"
+        case .responses12: "verifyReceipt, 12 rows"
+        case .responses500: "verifyReceipt, 500 rows"
+        }
+    }
+}
+
+/// One file of payloads, and what its limit has to check.
+///
+/// Of signed payloads the signatures and digests lie ready; of others the payloads themselves.
+struct IngestBenchMaterial: Sendable {
+    let kind: IngestBenchKind
+    let path: String
+    let root: RootCertificate
+    private(set) var payloadCount = 0
+    private(set) var byteCount = 0
+
+    private let key: P256.Signing.PublicKey
+    private let verifier: AppStoreVerifier
+    private var signatures: [(SHA256.Digest, P256.Signing.ECDSASignature)] = []
+    private var responses: [[UInt8]] = []
+
+    private static let receivedAt = Instant(milliseconds: 1_800_000_000_000)
+    private static let shortRowCount = 12
+
+    /// Makes a file of about so many bytes in a folder.
+    init(_ kind: IngestBenchKind, byteCount limit: Int, in folder: URL) throws {
+        self.kind = kind
+        let simulator = AppStoreSimulator(seed: 1)
+        let pki = simulator.store.pki
+        root = try RootCertificate(der: pki.rootDER)
+        key = try P256.Signing.PublicKey(x963Representation: pki.leafPublicKey)
+        verifier = AppStoreVerifier(policy: VerificationPolicy(roots: [root]))
+        let file = folder.appendingPathComponent("\(kind.rawValue).ndjson")
+        path = file.path
+        try Data().write(to: file)
+        let handle = try FileHandle(forWritingTo: file)
+        var index = 0
+        while byteCount < limit {
+            for payload in try Self.payloads(kind, index, simulator) where byteCount < limit {
+                byteCount += payload.count + 1
+                payloadCount += 1
+                try handle.write(contentsOf: payload + [UInt8(ascii: "\n")])
+                try keep(payload)
+            }
+            index += 1
+        }
+        try handle.close()
+    }
+
+    /// How many checks the limit consists of.
+    var checkCount: Int { signatures.isEmpty ? responses.count : signatures.count }
+
+    /// Does one of them, and throws where it fails: a fast wrong answer counts for nothing.
+    func check(_ index: Int) throws {
+        if signatures.isEmpty {
+            _ = try verifier.verify(
+                payload: responses[index],
+                source: "bench",
+                receivedAt: Self.receivedAt,
+                voucher: .operator
+            )
+        } else {
+            let (digest, signature) = signatures[index]
+            guard key.isValidSignature(signature, for: digest) else {
+                throw Failure(Exit.internalError, "a signature of the simulator is wrong")
+            }
+        }
+    }
+
+    private static func payloads(
+        _ kind: IngestBenchKind,
+        _ index: Int,
+        _ simulator: AppStoreSimulator
+    ) throws -> [[UInt8]] {
+        switch kind {
+        case .notifications: return simulator.life(index).notifications().map(\.payload)
+        case .pages:
+            let life = simulator.life(index)
+            guard let horizon = life.horizon else { return [] }
+            return life.history(asOf: horizon).map(\.payload)
+        case .responses12:
+            return [VerifyReceiptResponse(number: index, rows: shortRowCount).bytes]
+        case .responses500: return [VerifyReceiptResponse(number: index).bytes]
+        }
+    }
+
+    private mutating func keep(_ payload: [UInt8]) throws {
+        switch kind {
+        case .notifications:
+            let root = try JSON(payload).root
+            guard let outer = root["signedPayload"]?.utf8 else { return }
+            signatures.append(try Self.ready(outer))
+            let segments = outer.split(separator: UInt8(ascii: "."))
+            guard let claims = Base64.decodeURLUnpadded(segments[1]),
+                let data = try JSON(claims).root["data"]
+            else { return }
+            for inner in [data["signedTransactionInfo"], data["signedRenewalInfo"]] {
+                if let compact = inner?.utf8 { signatures.append(try Self.ready(compact)) }
+            }
+        case .pages:
+            for element in try JSON(payload).root["signedTransactions"]?.elements ?? [] {
+                if let compact = element.utf8 { signatures.append(try Self.ready(compact)) }
+            }
+        case .responses12, .responses500: responses.append(payload)
+        }
+    }
+
+    private static func ready(
+        _ compact: ArraySlice<UInt8>
+    ) throws -> (SHA256.Digest, P256.Signing.ECDSASignature) {
+        let message = try VerifyBenchMaterial.SignedMessage(compact)
+        return (message.digest, message.signature)
+    }
+}

@@ -1,0 +1,214 @@
+import AppStore
+import AppStoreSimulator
+import ArgumentParser
+import CommandSupport
+import EventLog
+import Events
+import Postgres
+import Projections
+import Subledger
+
+extension BenchCommand {
+    struct Read: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Answers about one subscription against a bare SELECT of its rows.",
+            discussion: """
+                Works in a database of its own, subledger_bench, on the configured server: a \
+                synthetic App Store, and among it subscriptions of 30 and of 400 events. Each \
+                query reads one of these in three ways, in turns: bare, the same event rows by \
+                primary key with a prepared statement in binary, not decoded; periods, the stream \
+                read and folded; explain, the stream read and folded twice, as known then and now. \
+                Ratios are of the 99th percentiles, one caller. Use a release build.
+                """
+        )
+
+        @Option(help: "Other subscriptions in the ledger.")
+        var streams = 500
+
+        @Option(help: "Queries of each kind and size.")
+        var queries = 2000
+
+        @OptionGroup var database: DatabaseOptions
+        @OptionGroup var output: OutputOptions
+
+        func validate() throws {
+            guard streams >= 0, queries >= 1 else {
+                throw ValidationError("--streams must be at least 0, --queries at least 1")
+            }
+        }
+
+        func run() async throws {
+            let server = try await database.settings()
+            let scratch = ScratchDatabase(server: server, name: "subledger_bench")
+            try await scratch.make()
+            if !output.quiet { Terminal.write("filling a ledger of \(streams) subscriptions") }
+            let material = try await ReadBenchMaterial.make(scratch.settings, others: streams)
+            if !output.quiet { Terminal.write("reading") }
+            let results = try await measure(material, scratch.settings)
+            try await scratch.drop()
+            if output.json {
+                try Terminal.print(json: ReadBenchDocument(results, material, queries: queries))
+            } else {
+                Terminal.print(ReadBenchDocument.table(results))
+            }
+        }
+
+        private func measure(
+            _ material: ReadBenchMaterial,
+            _ settings: ConnectionSettings
+        ) async throws -> [ReadBenchResult] {
+            let log = try await EventLog.open(settings)
+            let session = try await PostgresSession.connect(settings)
+            let bench = ReadBench(log: log, session: session)
+            var results: [ReadBenchResult] = []
+            for size in material.sizes {
+                results.append(try await bench.measure(size, queries: queries))
+            }
+            await session.close()
+            await log.close()
+            return results
+        }
+    }
+}
+
+/// The three ways to read a subscription, in turns.
+struct ReadBench {
+    let log: EventLog
+    let session: PostgresSession
+
+    /// Queries before the measurement, by which statements are prepared, pages are read and code is
+    /// loaded.
+    private static let warmUpQueries = 200
+
+    // What `EventLog.history` reads of an event, by the primary key.
+    private static let bareSQL = """
+        SELECT lane, lane_offset, recorded_at, as_of_ms, purchase_date_ms, expires_date_ms,
+            environment, original_transaction_id, kind, bundle_id, evidence_digest, content
+        FROM ledger.event WHERE lane = $1 AND lane_offset = ANY ($2)
+        """
+
+    func measure(
+        _ size: ReadBenchMaterial.Size,
+        queries: Int
+    ) async throws -> ReadBenchResult {
+        var samples = [[Double]](repeating: [], count: 3)
+        for query in -ReadBench.warmUpQueries..<queries {
+            let target = size.targets[(query + ReadBench.warmUpQueries) % size.targets.count]
+            // Each way is first as often as the others: the first finds colder caches.
+            for turn in 0..<3 {
+                let way = (turn + abs(query)) % 3
+                let start = ContinuousClock.now
+                let rows = try await read(target, way)
+                let microseconds = (ContinuousClock.now - start) / .microseconds(1)
+                guard rows > 0 else { throw Failure(Exit.internalError, "a query found nothing") }
+                if query >= 0 { samples[way].append(microseconds) }
+            }
+        }
+        return ReadBenchResult(
+            events: size.events,
+            bare: Percentiles(samples[0]),
+            periods: Percentiles(samples[1]),
+            explain: Percentiles(samples[2])
+        )
+    }
+
+    private func read(_ target: ReadBenchMaterial.Target, _ way: Int) async throws -> Int {
+        guard way > 0 else {
+            return try await session.query(
+                ReadBench.bareSQL,
+                [.int4(target.lane), .int8Array(target.offsets)]
+            ).count
+        }
+        guard way == 2 else {
+            return ActivePeriods(Timeline(try await log.history(of: target.stream))).rows.count
+        }
+        let history = try await log.recordedHistory(of: target.stream)
+        let middle = history.events[history.events.count / 2].fact.asOf
+        return Explanation([history], at: middle).rowsNow.count
+    }
+}
+
+/// What took how long, in microseconds.
+struct Percentiles {
+    let median: Double
+    let p99: Double
+
+    init(_ samples: [Double]) {
+        let sorted = samples.sorted()
+        func value(_ share: Double) -> Double {
+            sorted.isEmpty ? 0 : sorted[min(sorted.count - 1, Int(Double(sorted.count) * share))]
+        }
+        (median, p99) = (value(0.5), value(0.99))
+    }
+}
+
+/// What was measured for subscriptions of one size.
+struct ReadBenchResult {
+    let events: Int
+    let bare: Percentiles
+    let periods: Percentiles
+    let explain: Percentiles
+}
+
+/// The JSON of `bench read`.
+struct ReadBenchDocument: Encodable {
+    let streams: Int
+    let events: Int64
+    let queries: Int
+    let sizes: [Size]
+
+    /// Subscriptions of one size; times in microseconds.
+    struct Size: Encodable {
+        let events: Int
+        let bareP50: Double
+        let bareP99: Double
+        let periodsP50: Double
+        let periodsP99: Double
+        let explainP50: Double
+        let explainP99: Double
+        let periodsRatioP99: Double
+        let explainRatioP99: Double
+    }
+
+    init(_ results: [ReadBenchResult], _ material: ReadBenchMaterial, queries: Int) {
+        streams = material.streams
+        events = material.events
+        self.queries = queries
+        sizes = results.map { result in
+            Size(
+                events: result.events,
+                bareP50: result.bare.median,
+                bareP99: result.bare.p99,
+                periodsP50: result.periods.median,
+                periodsP99: result.periods.p99,
+                explainP50: result.explain.median,
+                explainP99: result.explain.p99,
+                periodsRatioP99: result.periods.p99 / result.bare.p99,
+                explainRatioP99: result.explain.p99 / result.bare.p99
+            )
+        }
+    }
+
+    /// The same for people.
+    static func table(_ results: [ReadBenchResult]) -> String {
+        var table = TextTable([
+            "events", "way", "p50 µs", "p99 µs", "p50 ratio", "p99 ratio",
+        ])
+        for result in results {
+            for (way, times) in [
+                ("bare", result.bare), ("periods", result.periods), ("explain", result.explain),
+            ] {
+                table.add([
+                    "\(result.events)", way, "\(Int(times.median))", "\(Int(times.p99))",
+                    hundredths(times.median / result.bare.median),
+                    hundredths(times.p99 / result.bare.p99),
+                ])
+            }
+        }
+        return table.text
+    }
+
+    private static func hundredths(_ number: Double) -> String {
+        "\((number * 100).rounded() / 100)"
+    }
+}

@@ -1,0 +1,150 @@
+import CommandSupport
+import Foundation
+
+/// What was measured by `bench rebuild`, in seconds, by what and by round.
+struct RebuildBenchResults {
+    /// What is measured, in the order of a round; the raw values are keys of the JSON.
+    enum Measurement: String, CaseIterable {
+        /// COPY of the whole table to a null sink of the server.
+        case readLimit
+        /// The same to this process, which drops it.
+        case drainedRead
+        /// Reading as a rebuild does, stream by stream, without a fold.
+        case scan
+        /// `active_periods` with one connection that reads and folds.
+        case activePeriodsOneJob
+        /// `active_periods` with one connection a core.
+        case activePeriods
+        /// All projections with one connection a core.
+        case all
+        /// All projections beside the live ones, and what differs.
+        case diff
+        /// All projections over the last part of the log, by `follow`.
+        case follow
+        /// `active_periods`, more or less, by window functions.
+        case plainSQL
+
+        var title: String {
+            switch self {
+            case .readLimit: "read limit"
+            case .drainedRead: "read limit, to this process"
+            case .scan: "read by stream"
+            case .activePeriodsOneJob: "active_periods, 1 job"
+            case .activePeriods: "active_periods"
+            case .all: "all projections"
+            case .diff: "diff: all projections, compared"
+            case .follow: "follow: all projections, the last part"
+            case .plainSQL: "plain SQL"
+            }
+        }
+    }
+
+    let events: Int
+    /// Connections that read and fold: one a core.
+    let jobs: Int
+    /// Longest time that a promotion held its locks.
+    private(set) var promoteLockMilliseconds = 0.0
+    /// Events that `follow` had to catch up with.
+    private(set) var followedEvents: Int64 = 0
+
+    private var seconds: [Measurement: [Double]] = [:]
+    // Greatest memory of this process in any round.
+    private var memoryMiB: [Measurement: Int] = [:]
+
+    init(events: Int) {
+        self.events = events
+        jobs = ProcessInfo.processInfo.activeProcessorCount
+    }
+
+    /// Does something, and keeps how long it took and what memory this process had meanwhile.
+    mutating func record<R>(_ what: Measurement, _ body: () async throws -> R) async throws -> R {
+        PeakMemory.reset()
+        let begin = ContinuousClock.now
+        let result = try await body()
+        seconds[what, default: []].append((ContinuousClock.now - begin) / .seconds(1))
+        memoryMiB[what] = max(memoryMiB[what, default: 0], PeakMemory.mebibytes)
+        return result
+    }
+
+    mutating func noteFollowed(_ events: Int64) {
+        followedEvents = events
+    }
+
+    mutating func notePromotion(_ milliseconds: Double) {
+        promoteLockMilliseconds = max(promoteLockMilliseconds, milliseconds)
+    }
+
+    /// Greatest memory of this process in anything that was measured.
+    var peakMemoryMiB: Int { memoryMiB.values.max() ?? 0 }
+
+    var summary: Summary {
+        let measured = Measurement.allCases.compactMap { what in
+            seconds[what].map { (what.rawValue, median($0)) }
+        }
+        return Summary(
+            events: events,
+            jobs: jobs,
+            rounds: seconds[.readLimit, default: []].count,
+            peakMemoryMiB: peakMemoryMiB,
+            ratioToReadLimit: ratio(.activePeriods, .readLimit),
+            ratioOfAllToReadLimit: ratio(.all, .readLimit),
+            ratioToPlainSQL: ratio(.activePeriods, .plainSQL),
+            ratioOfAllToPlainSQL: ratio(.all, .plainSQL),
+            ratioOfScanToReadLimit: ratio(.scan, .readLimit),
+            followedEvents: followedEvents,
+            followEventsPerSecond: rate(.follow),
+            promoteLockMilliseconds: promoteLockMilliseconds,
+            seconds: Dictionary(uniqueKeysWithValues: measured),
+            memoryMiB: Dictionary(uniqueKeysWithValues: memoryMiB.map { ($0.rawValue, $1) })
+        )
+    }
+
+    /// The document of `--json`; ratios are medians of the rounds' own.
+    struct Summary: Encodable {
+        let events: Int
+        let jobs: Int
+        let rounds: Int
+        let peakMemoryMiB: Int
+        let ratioToReadLimit: Double
+        let ratioOfAllToReadLimit: Double
+        let ratioToPlainSQL: Double
+        let ratioOfAllToPlainSQL: Double
+        let ratioOfScanToReadLimit: Double
+        let followedEvents: Int64
+        let followEventsPerSecond: Int
+        let promoteLockMilliseconds: Double
+        let seconds: [String: Double]
+        let memoryMiB: [String: Int]
+    }
+
+    var table: String {
+        var table = TextTable([
+            "measurement", "seconds", "events/s", "of the read limit", "of SQL", "MiB",
+        ])
+        for what in Measurement.allCases {
+            guard let values = seconds[what] else { continue }
+            let middle = median(values)
+            table.add([
+                what.title, RebuildBenchResults.text(middle), "\(rate(what))",
+                RebuildBenchResults.text(ratio(what, .readLimit)),
+                RebuildBenchResults.text(ratio(what, .plainSQL)), "\(memoryMiB[what, default: 0])",
+            ])
+        }
+        return table.text
+            + "\npeak memory \(peakMemoryMiB) MiB, \(events) events, \(jobs) connections read and fold; "
+            + "follow: \(followedEvents) events; promotion: locks for "
+            + "\(RebuildBenchResults.text(promoteLockMilliseconds)) ms at most"
+    }
+
+    // Events a second, by the median.
+    private func rate(_ what: Measurement) -> Int {
+        guard let values = seconds[what] else { return 0 }
+        return Int(Double(what == .follow ? Int(followedEvents) : events) / median(values))
+    }
+
+    private func ratio(_ what: Measurement, _ other: Measurement) -> Double {
+        median(zip(seconds[what, default: []], seconds[other, default: []]).map { $0 / $1 })
+    }
+
+    private static func text(_ value: Double) -> String { "\((value * 100).rounded() / 100)" }
+}

@@ -1,0 +1,222 @@
+import ArgumentParser
+import CommandSupport
+import Foundation
+
+extension BenchCommand {
+    struct Verify: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Verifying against bare P-256, decoding against plain JSONDecoder.",
+            discussion: """
+                Needs no database. One thread does all, so that rates are those of one core; time \
+                is the processor time of that thread, so that other programs hardly count. Each \
+                round measures everything in short turns, one after the other; ratios are taken \
+                within a round, and medians over the rounds are printed. Bare means: the same \
+                signatures with the same crypto library, while key, signatures and digests lie \
+                ready, and nothing is hashed or decoded; with hashing means: the SHA-256 of the \
+                same messages too. A notification holds three signatures, so it is held against a \
+                third of the bare rate. Plain means: Foundation's JSONDecoder into Codable structs \
+                of the same verifyReceipt responses, 500 rows each; ours are decoded into facts, \
+                as by ingest --vouch, and once more only parsed. Use a release build.
+                """
+        )
+
+        @Option(help: "Rounds; ratios are medians over them.")
+        var rounds = 5
+
+        @Option(help: "Seconds of processor time of each measurement in a round.")
+        var seconds = 0.5
+
+        @OptionGroup var output: OutputOptions
+
+        /// Longest measurement of a round: beyond an hour it is a mistake, not patience.
+        private static let secondsMax = 3600.0
+
+        func validate() throws {
+            guard rounds >= 1 else { throw ValidationError("--rounds must be at least 1") }
+            guard seconds > 0, seconds <= Verify.secondsMax else {
+                throw ValidationError(
+                    "--seconds must be more than 0 and at most \(Int(Verify.secondsMax))"
+                )
+            }
+        }
+
+        func run() throws {
+            if !output.quiet { Terminal.write("making and signing payloads") }
+            let bench = VerifyBench(material: try VerifyBenchMaterial())
+            var results = VerifyBenchResults(seconds: seconds)
+            for round in 1...rounds {
+                if !output.quiet { Terminal.write("round \(round) of \(rounds)") }
+                try bench.measure(seconds: seconds, into: &results)
+            }
+            if output.json {
+                try Terminal.print(json: results.summary)
+            } else {
+                Terminal.print(results.table)
+            }
+        }
+    }
+}
+
+/// The measurements, and how they take turns.
+struct VerifyBench {
+    let material: VerifyBenchMaterial
+
+    /// Turns of each measurement in a round: a slow stretch of the machine hits all alike.
+    private static let turns = 8
+
+    /// What is measured, in the order of the turns.
+    enum Measurement: Int, CaseIterable {
+        /// Signatures of ready digests with a ready key.
+        case bare
+        /// The same, with the SHA-256 of each message.
+        case bareWithHashing
+        /// Signed transactions, verified and translated into facts.
+        case transactions
+        /// Notifications with three signatures, verified and translated into facts.
+        case notifications
+        /// App receipts, verified and translated into facts.
+        case receipts
+        /// Bytes of verifyReceipt responses, parsed; every member visited.
+        case parse
+        /// Bytes of the same responses, checked and translated into facts, as `ingest --vouch`
+        /// does.
+        case decode
+        /// Bytes of the same responses, by JSONDecoder.
+        case plainDecode
+    }
+
+    func measure(seconds: Double, into results: inout VerifyBenchResults) throws {
+        var cursors = [Int](repeating: 0, count: Measurement.allCases.count)
+        var amounts = [Double](repeating: 0, count: Measurement.allCases.count)
+        var times = amounts
+        for _ in 0..<VerifyBench.turns {
+            for measurement in Measurement.allCases {
+                let cell = measurement.rawValue
+                let start = ProcessorClock.seconds
+                var elapsed = 0.0
+                repeat {
+                    amounts[cell] += try material.step(measurement, cursors[cell])
+                    cursors[cell] += 1
+                    elapsed = ProcessorClock.seconds - start
+                } while elapsed < seconds / Double(VerifyBench.turns)
+                times[cell] += elapsed
+            }
+        }
+        results.record(zip(amounts, times).map { $0 / $1 })
+    }
+}
+
+/// The processor time of this thread.
+private enum ProcessorClock {
+    /// Seconds, from any beginning.
+    static var seconds: Double {
+        var time = timespec()
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+        return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+    }
+}
+
+/// What was measured: the rates of each round, per second of one core.
+struct VerifyBenchResults {
+    private let seconds: Double
+    private var rounds: [[Double]] = []
+
+    /// Signatures in a notification: its own, its transaction's, its renewal info's.
+    static let signaturesPerNotification = 3.0
+
+    init(seconds: Double) {
+        self.seconds = seconds
+    }
+
+    /// Takes the rates of a round, in the order of the measurements.
+    mutating func record(_ rates: [Double]) {
+        rounds.append(rates)
+    }
+
+    /// Medians with the names that scripts read.
+    var summary: Summary {
+        Summary(
+            appReceiptsPerSecond: rate(.receipts),
+            bareVerificationsPerSecond: rate(.bare),
+            bareVerificationsWithHashingPerSecond: rate(.bareWithHashing),
+            decodeMegabytesPerSecond: rate(.decode) / 1e6,
+            decodeRatio: ratio(.decode, to: .plainDecode),
+            notificationRatio: notificationRatio,
+            notificationsPerSecond: rate(.notifications),
+            parseMegabytesPerSecond: rate(.parse) / 1e6,
+            parseRatio: ratio(.parse, to: .plainDecode),
+            plainDecodeMegabytesPerSecond: rate(.plainDecode) / 1e6,
+            rounds: rounds.count,
+            seconds: seconds,
+            transactionRatio: ratio(.transactions, to: .bare),
+            transactionsPerSecond: rate(.transactions)
+        )
+    }
+
+    struct Summary: Encodable {
+        let appReceiptsPerSecond: Double
+        let bareVerificationsPerSecond: Double
+        let bareVerificationsWithHashingPerSecond: Double
+        let decodeMegabytesPerSecond: Double
+        let decodeRatio: Double
+        let notificationRatio: Double
+        let notificationsPerSecond: Double
+        let parseMegabytesPerSecond: Double
+        let parseRatio: Double
+        let plainDecodeMegabytesPerSecond: Double
+        let rounds: Int
+        let seconds: Double
+        let transactionRatio: Double
+        let transactionsPerSecond: Double
+    }
+
+    private typealias Cell = VerifyBench.Measurement
+
+    var table: String {
+        let bare = rate(.bare)
+        let hashed = rate(.bareWithHashing)
+        var table = TextTable(["measurement", "subledger", "at best or plain", "ratio"])
+        func add(_ name: String, _ ours: Double, _ theirs: Double, _ ratio: Double, _ unit: String)
+        {
+            table.add([
+                name, "\(Int(ours)) \(unit)", "\(Int(theirs)) \(unit)",
+                "\((ratio * 100).rounded() / 100)",
+            ])
+        }
+        add("transactions", rate(.transactions), bare, ratio(.transactions, to: .bare), "/s")
+        add(
+            "notifications",
+            rate(.notifications),
+            bare / VerifyBenchResults.signaturesPerNotification,
+            notificationRatio,
+            "/s"
+        )
+        add("bare with hashing", hashed, bare, ratio(.bareWithHashing, to: .bare), "/s")
+        for (name, ours) in [("decode, 500 rows", Cell.decode), ("only parse them", .parse)] {
+            add(
+                name,
+                rate(ours) / 1e6,
+                rate(.plainDecode) / 1e6,
+                ratio(ours, to: .plainDecode),
+                "MB/s"
+            )
+        }
+        table.add(["app receipts", "\(Int(rate(.receipts))) /s", "", ""])
+        return table.text
+    }
+
+    private var notificationRatio: Double {
+        ratio(.notifications, to: .bare) * VerifyBenchResults.signaturesPerNotification
+    }
+
+    private func rate(_ measurement: VerifyBench.Measurement) -> Double {
+        median(rounds.map { $0[measurement.rawValue] })
+    }
+
+    private func ratio(
+        _ measurement: VerifyBench.Measurement,
+        to other: VerifyBench.Measurement
+    ) -> Double {
+        median(rounds.map { $0[measurement.rawValue] / $0[other.rawValue] })
+    }
+}

@@ -1,0 +1,93 @@
+import AppStore
+import ArgumentParser
+import Catalog
+import CommandSupport
+import EmbeddedPostgres
+import EventLog
+import Foundation
+import Postgres
+import Projector
+import Subledger
+
+extension Failure {
+    /// Prints an error on stderr and ends the process with its code.
+    static func exit(_ error: any Error, of command: any ParsableCommand.Type) -> Never {
+        switch error {
+        case let error as ExitCode: Foundation.exit(error.rawValue)
+        case let failure as Failure: end(failure.exitCode, failure.message)
+        // One of the parser itself is wrapped, and printed with the usage; this one came later.
+        case let error as ValidationError: end(.validationFailure, error.message)
+        case let error as EventLogError: end(exitCode(of: error.code), error.description)
+        case let error as ProjectorError: end(exitCode(of: error.code), error.description)
+        case let error as Rejection: end(Exit.badInput, error.message)
+        case let error as CatalogError: end(exitCode(of: error.code), error.description)
+        case let error as PolicyError: end(Exit.badInput, error.description)
+        case let error as QuestionError: end(exitCode(of: error.code), words(error))
+        case let error as EmbeddedServerError: end(Exit.unavailable, error.description)
+        case let error as PostgresError:
+            end(error.isRetryable ? Exit.unavailable : Exit.internalError, error.description)
+        default: command.exit(withError: error)
+        }
+    }
+
+    private static func end(_ code: ExitCode, _ message: String) -> Never {
+        Terminal.write("subledger: \(message)")
+        Foundation.exit(code.rawValue)
+    }
+
+    private static func exitCode(of code: EventLogError.Code) -> ExitCode {
+        switch code {
+        case .notMigrated, .notUTF8, .schemaTooNew, .schemaTooOld, .migrationEdited,
+            .laneCountFixed, .roleMissing, .temporaryFile, .clockSkew, .sharedConnection:
+            Exit.configuration
+        case .tableInUse: Exit.tryAgain
+        case .permissionDenied: Exit.permission
+        case .databaseUnavailable, .catalogTaken: Exit.unavailable
+        case .queueFull: Exit.tryAgain
+        case .malformedLog, .cursorNotOfLog, .cursorBeyondLog: Exit.mismatch
+        case .tooManyFacts, .tooManyStreams, .sharedPayloads: Exit.badInput
+        case .database, .closed: Exit.internalError
+        }
+    }
+
+    private static func exitCode(of code: QuestionError.Code) -> ExitCode {
+        switch code {
+        case .unknownId, .otherEnvironment, .nothingKnownThen: Exit.notFound
+        case .severalEnvironments, .severalSubscriptions, .unknownPosition: .validationFailure
+        case .tooManyEvents: Exit.badInput
+        }
+    }
+
+    // What the library says, and which option helps.
+    private static func words(_ error: QuestionError) -> String {
+        switch error.code {
+        case .unknownId:
+            error.message + "; `subledger streams` and `subledger customers list` list those that "
+                + "are known"
+        case .otherEnvironment: error.message + "; say so with --environment"
+        case .severalEnvironments: error.message + ": say which with --environment"
+        case .severalSubscriptions:
+            error.message + "; ask about one of them by its originalTransactionId"
+        case .nothingKnownThen: error.message + "; leave out --known-at for what is known now"
+        case .unknownPosition: error.message.replacing(/^knownAt/, with: "--known-at")
+        case .tooManyEvents: error.message + ": bound it with --known-at"
+        }
+    }
+
+    private static func exitCode(of code: CatalogError.Code) -> ExitCode {
+        code == .unreadableVersion ? Exit.mismatch : Exit.badInput
+    }
+
+    private static func exitCode(of code: ProjectorError.Code) -> ExitCode {
+        switch code {
+        case .unknownProjection: ExitCode.validationFailure
+        case .log(let code): exitCode(of: code)
+        case .databaseUnavailable, .viewsInUse: Exit.unavailable
+        case .nothingLive, .nothingReady: Exit.notFound
+        case .schemaTaken: ExitCode.validationFailure
+        case .logForked: Exit.mismatch
+        case .permissionDenied: Exit.permission
+        case .database: Exit.internalError
+        }
+    }
+}

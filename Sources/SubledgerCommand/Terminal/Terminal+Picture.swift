@@ -1,0 +1,25 @@
+import CommandSupport
+import Foundation
+import Projections
+
+extension Terminal {
+    /// With which characters a picture is drawn: letters where asked for, where the locale is not
+    /// UTF-8, and where stdout is no terminal.
+    static func pictureStyle(isASCII: Bool) -> TimelinePicture.Style {
+        let environment = ProcessInfo.processInfo.environment
+        let locale =
+            ["LC_ALL", "LC_CTYPE", "LANG"].compactMap { environment[$0] }
+            .first { !$0.isEmpty } ?? ""
+        let isUTF8 = locale.uppercased().replacing("-", with: "").contains("UTF8")
+        return isASCII || !isUTF8 || isatty(1) != 1 ? .ascii : .unicode
+    }
+
+    /// How many columns stdout has; the default of pictures where it is no terminal.
+    static var width: Int {
+        var size = winsize()
+        guard ioctl(1, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else {
+            return TimelinePicture.defaultWidth
+        }
+        return Int(size.ws_col)
+    }
+}

@@ -1,0 +1,15 @@
+public import Postgres
+import Testing
+
+/// The code of the error that the body throws; nil when it throws none.
+public func codeOf<R>(_ body: () async throws -> R) async -> PostgresError.Code? {
+    do {
+        _ = try await body()
+        return nil
+    } catch let error as PostgresError {
+        return error.code
+    } catch {
+        Issue.record(error)
+        return nil
+    }
+}
