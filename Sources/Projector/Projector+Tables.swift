@@ -55,26 +55,6 @@ extension Projector {
         try await reading("list the tables") { try await tables(in: $0) }
     }
 
-    /// What somebody has altered of the live tables and of their views, but for the types of
-    /// columns, which only a comparison knows.
-    ///
-    /// - Throws: `databaseUnavailable`.
-    public func alterations() async throws(ProjectorError) -> [LiveAlteration] {
-        try await reading("look at the live tables") { session in
-            guard try await hasTables(in: session) else { return [] }
-            let live = try await session.query(ProjectionPart.select("state = 'live'"))
-                .map { try ProjectionPart($0) }
-            return try await session.transaction { session throws(PostgresError) in
-                try LiveAlteration.all(
-                    of: live,
-                    madeBy: projections,
-                    comparedWith: nil,
-                    in: session
-                )
-            }
-        }
-    }
-
     private func reading<Value: Sendable>(
         _ action: String,
         _ body: (PostgresSession) async throws -> Value

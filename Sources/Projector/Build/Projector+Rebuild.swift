@@ -35,9 +35,9 @@ extension Projector {
         try await exclusively("rebuild", options) { session in
             let plan = BuildPlan(
                 projections: chosen ?? projections,
-                context: try await context()
+                context: try await context(),
+                promotingAction: "rebuild"
             )
-            try await ViewDependents.check(plan.projections, doing: "rebuild", in: session)
             let heads = try await log.heads()
             let (build, folded) = try await fill(plan, options, in: session) { _ in heads }
             let tables = ShadowTables(schema: build.schema, names: plan.names)
@@ -172,6 +172,14 @@ extension Projector {
         // One pass over the log for all that end at the same heads: nearly always one in all.
         var remaining = plan.projections
         try await orDrop(build.schema, options, in: session) {
+            if let action = plan.promotingAction {
+                try await LiveViews.rehearse(
+                    ShadowTables(schema: build.schema, names: plan.names),
+                    making: plan.projections,
+                    doing: action,
+                    in: session
+                )
+            }
             while let first = remaining.first {
                 let end = heads(first)
                 let together = remaining.filter { heads($0) == end }

@@ -81,15 +81,10 @@ extension Projector {
         try await exclusively("tables discard", options) { session in
             let found = try await retiredTables(names, in: session)
             for name in names {
-                let dependents = try await ViewDependents.all(upon: [name], in: session)
-                guard dependents.isEmpty else {
-                    throw Projector.used(name, dependents[name] ?? [])
-                }
                 do throws(PostgresError) {
                     try await dropView(name, in: session)
                 } catch {
-                    guard ["55P03", "2BP01"].contains(error.sqlState) else { throw error }
-                    throw Projector.used(name, [])
+                    throw Projector.used(name, error) ?? error
                 }
             }
             _ = try await LeftOvers.drop(options, in: session)
@@ -145,6 +140,7 @@ extension Projector {
                 """
                 SET LOCAL ROLE ledger_projector;
                 SET LOCAL client_min_messages = warning;
+                SET LOCAL search_path = pg_catalog;
                 SET LOCAL lock_timeout = '\(ProjectionSchema.DropPatience.ofHousekeeping.rawValue)';
                 DROP VIEW IF EXISTS \(ProjectionSchema.table(name, in: "projection"))
                 """
@@ -163,12 +159,13 @@ extension Projector {
         }
     }
 
-    private static func used(_ name: String, _ dependents: [String]) -> ProjectorError {
-        let why =
-            dependents.isEmpty
-            ? "a transaction reads it; pg_stat_activity shows which. End it"
-            : "\(dependents.joined(separator: ", ")) "
-                + (dependents.count == 1 ? "depends" : "depend") + " on it. Drop that"
+    private static func used(_ name: String, _ error: PostgresError) -> (any Error)? {
+        let why: String
+        switch error.sqlState {
+        case "55P03": why = "a transaction reads it; pg_stat_activity shows which. End it"
+        case "2BP01": why = "\(LiveViews.words(of: error)). Drop what depends on it"
+        default: return nil
+        }
         return ProjectorError(
             .viewsInUse,
             "tables discard: the view projection.\(name) cannot be dropped: \(why), and try again"

@@ -31,12 +31,9 @@ extension Projector {
             var promoted: [Rebuilt] = []
             var milliseconds = 0.0
             let ready = try await ready(chosen, in: session)
-            let names = ready.flatMap(\.names)
-            try await ViewDependents.check(
-                projections.filter { names.contains($0.name) },
-                doing: "tables promote",
-                in: session
-            )
+            for tables in ready {
+                try await LiveViews.rehearse(tables, doing: "tables promote", in: session)
+            }
             for tables in ready {
                 try await catchUp(tables, to: try await log.heads(), in: session)
                 milliseconds = max(milliseconds, try await promote(tables, options, in: session))
@@ -133,10 +130,7 @@ extension Projector {
                     return milliseconds
                 }
             } catch {
-                // Somebody has put a view upon one since that was looked for.
-                if error.sqlState == "2BP01", let refusal = try await refusal(tables, session) {
-                    throw refusal
-                }
+                if let refusal = LiveViews.refusal(error, doing: "rebuild") { throw refusal }
                 guard error.sqlState == "55P03" else { throw error }
                 // A report, or a step of `follow`, holds what must be locked.
                 if !isTold {
@@ -156,15 +150,6 @@ extension Projector {
                 + "projection and does not end, or `follow` is always ahead; pg_stat_activity "
                 + "shows who. End it and run `subledger rebuild` again"
         )
-    }
-
-    private func refusal(
-        _ tables: ShadowTables,
-        _ session: PostgresSession
-    ) async throws -> ProjectorError? {
-        try await ViewDependents.all(upon: tables.names, in: session)
-            .min { $0.key < $1.key }
-            .map { ViewDependents.refusal($0.key, $0.value, doing: "rebuild") }
     }
 
     // The log was restored or forked: what the live tables say of it counts for nothing.
@@ -221,10 +206,7 @@ extension Projector {
     ) async throws(PostgresError) -> Double? {
         let begin = ContinuousClock.now
         let isDone = try await session.transaction { session throws(PostgresError) in
-            try session.execute(
-                "SET LOCAL ROLE ledger_projector; "
-                    + "SET LOCAL lock_timeout = \(Projector.promotionLockMilliseconds)"
-            )
+            try session.execute(LiveViews.begin)
             let rows = try session.query(
                 ProjectionPart.select(
                     "name = ANY($2) AND (state = 'live' OR build_schema = $1)",
@@ -279,9 +261,6 @@ extension Projector {
             ),
         ]
     }
-
-    /// How long a promotion waits for the lock on a view: as long, new readers wait behind it.
-    private static let promotionLockMilliseconds = 200
 
     /// How long readers get between two attempts at a promotion.
     private static let promotionPause = Duration.milliseconds(500)
