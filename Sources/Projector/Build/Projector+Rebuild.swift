@@ -262,23 +262,8 @@ extension Projector {
     ) async throws {
         try await session.transaction { session throws(PostgresError) in
             try session.execute("SET LOCAL ROLE ledger_projector")
-            try Projector.set(tables, to: state, in: session)
+            try state.set(tables, in: session)
         }
-    }
-
-    /// The same within a transaction of the role that owns them.
-    static func set(
-        _ tables: ShadowTables,
-        to state: ProjectionPart.State,
-        in session: isolated PostgresSession
-    ) throws(PostgresError) {
-        try session.query(
-            """
-            UPDATE projection.ledger_projection SET state = $3
-            WHERE build_schema = $1 AND name = ANY($2)
-            """,
-            [.text(tables.schema), .textArray(tables.names), .text(state.rawValue)]
-        )
     }
 
     /// What tables hold now.

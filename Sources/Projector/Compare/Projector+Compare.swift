@@ -128,7 +128,7 @@ extension Projector {
         in session: PostgresSession
     ) async throws -> [ProjectionPart] {
         let live = try await session.query(
-            ProjectionPart.select("state = 'live' AND name = ANY($1)"),
+            ProjectionPart.live(),
             [.textArray(chosen.map(\.name))]
         ).map { try ProjectionPart($0) }
         guard !live.isEmpty else {
@@ -303,7 +303,7 @@ private struct Comparing: Sendable {
         _ suffix: String = ""
     ) async throws -> [ProjectionPart] {
         try await session.query(
-            ProjectionPart.select("state = 'live' AND name = ANY($1)", suffix),
+            ProjectionPart.live(suffix),
             [.textArray(plan.names)]
         ).map { try ProjectionPart($0) }
     }

@@ -18,12 +18,13 @@ extension Projector {
             let found = try await session.query(
                 """
                 SELECT DISTINCT build_schema || '.' || name FROM projection.ledger_projection
-                WHERE state = 'ready' AND ($1 OR name = ANY($2)) ORDER BY 1
+                WHERE \(Table.State.ready.condition) AND ($1 OR name = ANY($2)) ORDER BY 1
                 """,
                 [.bool(chosen == nil), .textArray(names)]
             ).map { try $0.text(0) }
             let all = try await session.query(
-                "SELECT DISTINCT name FROM projection.ledger_projection WHERE state = 'ready'"
+                "SELECT DISTINCT name FROM projection.ledger_projection "
+                    + "WHERE \(Table.State.ready.condition)"
             ).map { try $0.text(0) }
             try await forgetWaiting(chosen == nil ? all : names, options, in: session)
             return try await gone(found, options, in: session)
@@ -44,7 +45,7 @@ extension Projector {
             let found = try await session.query(
                 """
                 SELECT FROM projection.ledger_projection
-                WHERE state IN ('beside', 'fixed') AND build_schema = $1 LIMIT 1
+                WHERE \(Table.State.kept.condition) AND build_schema = $1 LIMIT 1
                 """,
                 [.text(schema)]
             )
@@ -120,7 +121,7 @@ extension Projector {
         let rows = try await session.query(
             """
             SELECT DISTINCT name, build_schema || '.' || name FROM projection.ledger_projection
-            WHERE state = 'live' AND name = ANY($1) ORDER BY 1
+            WHERE \(Table.State.live.condition) AND name = ANY($1) ORDER BY 1
             """,
             [.textArray(names)]
         )
@@ -145,17 +146,7 @@ extension Projector {
                 DROP VIEW IF EXISTS \(ProjectionSchema.table(name, in: "projection"))
                 """
             )
-            for table in ["refused_stream", "ledger_projection"] {
-                try session.query(
-                    """
-                    DELETE FROM projection.\(table) t
-                    WHERE t.name = $1 AND t.build_schema IN (
-                        SELECT p.build_schema FROM projection.ledger_projection p
-                        WHERE p.name = $1 AND p.state = 'live')
-                    """,
-                    [.text(name)]
-                )
-            }
+            try Table.State.live.forget([name], in: session)
         }
     }
 

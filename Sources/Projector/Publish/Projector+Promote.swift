@@ -54,20 +54,10 @@ extension Projector {
     ) async throws {
         try await session.transaction { session throws(PostgresError) in
             try session.execute("SET LOCAL ROLE ledger_projector")
-            for table in ["refused_stream", "ledger_projection"] {
-                try session.query(
-                    """
-                    DELETE FROM projection.\(table) t
-                    WHERE name = ANY($1) AND build_schema IN (
-                        SELECT build_schema FROM projection.ledger_projection p
-                        WHERE p.state = 'ready' AND p.name = t.name)
-                    """,
-                    [.textArray(names)]
-                )
-            }
+            try Table.State.ready.forget(names, in: session)
             guard let schema else { return }
             let tables = ShadowTables(schema: schema, names: names)
-            try Projector.set(tables, to: .ready, in: session)
+            try Table.State.ready.set(tables, in: session)
         }
         _ = try await LeftOvers.drop(options, in: session)
     }
@@ -77,7 +67,7 @@ extension Projector {
         in session: PostgresSession
     ) async throws -> [ShadowTables] {
         let parts = try await session.query(
-            ProjectionPart.select("state = 'ready' AND name = ANY($1)"),
+            ProjectionPart.select("\(Table.State.ready.condition) AND name = ANY($1)"),
             [.textArray((chosen ?? projections).map(\.name))]
         ).map { try ProjectionPart($0) }
         let wanted = chosen.map { $0.map(\.name) }
@@ -118,7 +108,7 @@ extension Projector {
         in session: PostgresSession
     ) async throws -> Double {
         let live = try await session.query(
-            ProjectionPart.select("state = 'live' AND name = ANY($1)"),
+            ProjectionPart.live(),
             [.textArray(tables.names)]
         ).map { try ProjectionPart($0) }
         try await tell(ofChangesFrom: live, to: tables, options, in: session)
@@ -209,7 +199,7 @@ extension Projector {
             try session.execute(LiveViews.begin)
             let rows = try session.query(
                 ProjectionPart.select(
-                    "name = ANY($2) AND (state = 'live' OR build_schema = $1)",
+                    "name = ANY($2) AND (\(Table.State.live.condition) OR build_schema = $1)",
                     "FOR UPDATE"
                 ),
                 [.text(tables.schema), .textArray(tables.names)]
@@ -222,7 +212,8 @@ extension Projector {
                     LiveViews.point(name, to: ProjectionSchema.table(name, in: tables.schema))
                 )
             }
-            try session.pipeline(Projector.replacement(tables))
+            try Table.State.live.forget(tables.names, in: session)
+            try Table.State.live.set(tables, in: session)
             return true
         }
         return isDone ? (ContinuousClock.now - begin) / .milliseconds(1) : nil
@@ -235,31 +226,6 @@ extension Projector {
                     && $0.head.commit >= live.head.commit
             }
         }
-    }
-
-    private static func replacement(_ tables: ShadowTables) -> [PostgresStatement] {
-        let names = PostgresValue.textArray(tables.names)
-        return [
-            PostgresStatement(
-                """
-                DELETE FROM projection.refused_stream r USING projection.ledger_projection p
-                WHERE p.state = 'live' AND p.name = ANY($1) AND r.lane = p.lane
-                    AND r.build_schema = p.build_schema AND r.name = p.name
-                """,
-                [names]
-            ),
-            PostgresStatement(
-                "DELETE FROM projection.ledger_projection WHERE state = 'live' AND name = ANY($1)",
-                [names]
-            ),
-            PostgresStatement(
-                """
-                UPDATE projection.ledger_projection SET state = 'live'
-                WHERE build_schema = $1 AND name = ANY($2)
-                """,
-                [.text(tables.schema), names]
-            ),
-        ]
     }
 
     /// How long readers get between two attempts at a promotion.
