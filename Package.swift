@@ -106,7 +106,8 @@ let package = Package(
         .target(
             name: "Subledger",
             dependencies: [
-                "AppStore", "Catalog", "EmbeddedPostgres", "EventLog", "Events", "Postgres", "Projections", "Projector",
+                "AppStore", "Catalog", "EmbeddedPostgres", "EventLog", "Events", "Postgres",
+                "Projections", "Projector",
             ],
             swiftSettings: strict
         ),

@@ -64,7 +64,9 @@ package struct DatabaseOptions: ParsableArguments {
     private static let appendSeconds = 1.0...86_400
 
     /// The ledger of the database.
-    package func openLedger(policy: VerificationPolicy = VerificationPolicy()) async throws -> Ledger {
+    package func openLedger(
+        policy: VerificationPolicy = VerificationPolicy()
+    ) async throws -> Ledger {
         try await Ledger.open(location, policy: policy, options: try DatabaseOptions.logOptions())
     }
 

@@ -32,20 +32,6 @@ extension Projector {
         public let digest: Digest
         /// Streams that the fold refused.
         public let refused: Int
-
-        /// What a table is there for.
-        public enum State: String, Sendable {
-            /// Behind the view.
-            case live
-            /// Whole, and waiting to be promoted.
-            case ready
-            /// Kept beside the live one, under a name of its own.
-            case beside
-            /// The same, up to a given place of the log, where it stays.
-            case fixed
-            /// Being filled; or, where no rebuild runs, left by one that was killed.
-            case filling
-        }
     }
 
     /// Every table there is, the live ones first, in the order of the projections.
@@ -53,26 +39,6 @@ extension Projector {
     /// - Throws: `databaseUnavailable`.
     public func tables() async throws(ProjectorError) -> [Table] {
         try await reading("list the tables") { try await tables(in: $0) }
-    }
-
-    /// What somebody has altered of the live tables and of their views, but for the types of
-    /// columns, which only a comparison knows.
-    ///
-    /// - Throws: `databaseUnavailable`.
-    public func alterations() async throws(ProjectorError) -> [LiveAlteration] {
-        try await reading("look at the live tables") { session in
-            guard try await hasTables(in: session) else { return [] }
-            let live = try await session.query(ProjectionPart.select("state = 'live'"))
-                .map { try ProjectionPart($0) }
-            return try await session.transaction { session throws(PostgresError) in
-                try LiveAlteration.all(
-                    of: live,
-                    madeBy: projections,
-                    comparedWith: nil,
-                    in: session
-                )
-            }
-        }
     }
 
     private func reading<Value: Sendable>(
@@ -227,24 +193,12 @@ extension Projector {
     // That the tables are far enough proves nothing where another log is beneath them.
     private func checkLog(of live: [Table], in session: PostgresSession) async throws {
         let parts = try await session.query(
-            ProjectionPart.select("state = 'live' AND name = ANY($1) AND commit_no > 0"),
+            ProjectionPart.live(),
             [.textArray(live.map(\.name))]
-        ).map { try ProjectionPart($0) }
+        ).map { try ProjectionPart($0) }.filter { $0.head.commit > 0 }
         var checked: Set<EventLog.Head> = []
         for part in parts where checked.insert(part.head).inserted {
             try await check(part.head, lane: part.lane)
-        }
-    }
-}
-
-extension Projector.Table.State {
-    fileprivate var rank: Int {
-        switch self {
-        case .live: 0
-        case .ready: 1
-        case .beside: 2
-        case .fixed: 3
-        case .filling: 4
         }
     }
 }

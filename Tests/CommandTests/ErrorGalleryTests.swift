@@ -165,7 +165,7 @@ struct ErrorGalleryTests {
             for arguments in [["rebuild"], ["tables", "diff"]] {
                 let ending = try await command.run(arguments)
                 #expect(ending.code == 69, "\(ending.errors)")
-                for word in ["projection.active_periods is something else", "Rename or drop"] {
+                for word in ["\"active_periods\" is not a view", "rename or drop it"] {
                     #expect(ending.errors.contains(word), "\(ending.errors)")
                 }
             }

@@ -1,6 +1,7 @@
 import Foundation
 import TestSupport
 import Testing
+import Postgres
 
 /// The README's example, in a package that depends on the product `Subledger` and nothing else.
 @Suite(
@@ -100,7 +101,7 @@ struct OneImportTests {
             let access = try await ledger.access(of: SubjectID(id), at: .systemClock())
             let why = try await ledger.explain(SubjectID(id), at: .systemClock())
             precondition(access.access == why.entitled.access)
-            print(id, access.access ? "has access" : "had none: \\(why.entitled.reason ?? "")")
+            print(id, access.access ? "has access" : "had none: \\(why.entitled.reason.value ?? "")")
             precondition(try await ledger.periods(of: SubjectID(id)).originalTransactionId == id)
             precondition(!(try await ledger.history(of: SubjectID(id))).events.isEmpty)
             _ = try await ledger.refunds(of: SubjectID(id))

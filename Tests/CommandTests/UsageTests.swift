@@ -61,7 +61,7 @@ import Testing
 
     @Test(arguments: [
         ["nonsense"], ["ingest"], ["ingest", "--nonsense", "x"], ["periods"],
-        ["ingest", "--format", "xml", "x"], ["ingest", "--source", "", "x"],
+        ["ingest", "--source", "", "x"],
         ["migrate", "--lanes", "3"], ["migrate", "--lanes", "many"],
         ["migrate", "--partitions", "-1"], ["periods", "1", "--at", "yesterday"],
         ["periods", "1", "--known-at", "lane:one"], ["history", "1", "--known-at", "1:2:3"],

@@ -99,7 +99,7 @@ struct ChangedViewTests {
             }
             #expect(early?.code == .viewsInUse)
             #expect(
-                early?.message.contains("wishes on projection.shape") == true,
+                early?.message.contains("wishes on view projection.shape") == true,
                 "\(early as Any)"
             )
             #expect(try await buildSchemas(settings).count == 1)
@@ -111,7 +111,10 @@ struct ChangedViewTests {
             let late = await #expect(throws: ProjectorError.self) {
                 _ = try await projector.promote()
             }
-            #expect(late?.message.contains("wishes on projection.shape") == true, "\(late as Any)")
+            #expect(
+                late?.message.contains("wishes on view projection.shape") == true,
+                "\(late as Any)"
+            )
             try await session.execute(dropped)
             _ = try await projector.promote()
             await session.close()
@@ -140,7 +143,10 @@ struct ChangedViewTests {
                 _ = try await projector.rebuild()
             }
             #expect(error?.code == .viewsInUse && asked.value >= 2)
-            #expect(error?.message.contains("late on projection.shape") == true, "\(error as Any)")
+            #expect(
+                error?.message.contains("late on view projection.shape") == true,
+                "\(error as Any)"
+            )
             #expect(try await session.query("SELECT first FROM projection.shape").count > 0)
             await session.close()
         }

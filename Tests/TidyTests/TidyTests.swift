@@ -68,7 +68,10 @@ import Testing
             "CPostgres": ["Sources/Postgres/"],
             "CSpawn": ["Sources/EmbeddedPostgres/"],
             "CZlib": ["Sources/EventLog/Evidence/Deflate.swift"],
-            "EmbeddedPostgres": ["Sources/CommandSupport/", "Sources/SubledgerCommand/"],
+            "EmbeddedPostgres": [
+                "Sources/CommandSupport/", "Sources/Subledger/Ledger+Opening.swift",
+                "Sources/SubledgerCommand/",
+            ],
             "Postgres": [
                 "Sources/CommandSupport/", "Sources/EmbeddedPostgres/", "Sources/EventLog/",
                 "Sources/Projector/", "Sources/Subledger/", "Sources/SubledgerBench/",

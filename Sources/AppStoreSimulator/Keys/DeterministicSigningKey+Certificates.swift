@@ -12,7 +12,7 @@ extension DeterministicSigningKey: CustomPrivateKey {
 
     static var defaultPEMDiscriminator: String { "PRIVATE KEY" }
 
-    var publicKey: Certificate.PublicKey { Certificate.PublicKey(verifyingKey) }
+    var publicKey: Certificate.PublicKey { Certificate.PublicKey(privateKey.publicKey) }
     var defaultSignatureAlgorithm: Certificate.SignatureAlgorithm { .ecdsaWithSHA256 }
     var supportedSignatureAlgorithms: [Certificate.SignatureAlgorithm] { [.ecdsaWithSHA256] }
 
@@ -32,16 +32,14 @@ extension DeterministicSigningKey: CustomPrivateKey {
     }
 
     func serialize(into coder: inout DER.Serializer) throws {
-        coder.serializeRawBytes(
-            try P256.Signing.PrivateKey(rawRepresentation: rawRepresentation).derRepresentation
-        )
+        coder.serializeRawBytes(privateKey.derRepresentation)
     }
 
     static func == (left: Self, right: Self) -> Bool {
-        left.rawRepresentation == right.rawRepresentation
+        left.privateKey.rawRepresentation == right.privateKey.rawRepresentation
     }
 
     func hash(into hasher: inout Hasher) {
-        hasher.combine(rawRepresentation)
+        hasher.combine(privateKey.rawRepresentation)
     }
 }

@@ -1,84 +1,93 @@
 internal import Crypto
 internal import FoundationEssentials
 
-/// A P-256 key whose signatures are the same bytes every time: ECDSA with the nonce of RFC 6979.
+/// A P-256 key whose signatures are the same bytes every time.
 ///
-/// swift-crypto signs with a random nonce, which would make every simulated history different.
-/// Here the library multiplies the curve's base point (a private key of value k has the public key
-/// k·G) and only the arithmetic modulo n is ours.
+/// swift-crypto signs with a random nonce: a payload that Apple sends twice, or that two runs of a
+/// seed send, would differ from itself. Here the nonce of every signature is 1. Then r is the x of
+/// the curve's base point, and s = hash + r · key modulo the order n: a sum with a number that a key
+/// needs only once. Anyone can compute the key from a signature, and from the public seed as well.
 struct DeterministicSigningKey: Sendable {
-    /// 32 big-endian bytes, between 1 and n - 1.
-    let rawRepresentation: [UInt8]
-    let verifyingKey: P256.Signing.PublicKey
-
-    /// The key of a scalar; nil for zero and for what is not below n.
-    init?(rawRepresentation: [UInt8]) {
-        guard rawRepresentation.count == 32,
-            let scalar = CurveOrderScalar(exactly: rawRepresentation), scalar != .zero
-        else { return nil }
-        self.rawRepresentation = rawRepresentation
-        verifyingKey = Self.libraryKey(rawRepresentation).publicKey
-    }
+    let privateKey: P256.Signing.PrivateKey
+    // r · key modulo n.
+    private let summand: Residue
 
     /// The next key of a generator; one draw in 2^32 is no key and is passed over.
     init(from generator: inout SeededGenerator) {
         while true {
-            if let key = DeterministicSigningKey(rawRepresentation: generator.bytes(32)) {
-                self = key
-                return
+            let bytes = generator.bytes(32)
+            do {
+                privateKey = try P256.Signing.PrivateKey(rawRepresentation: bytes)
+            } catch {
+                continue
+            }
+            summand = Residue(bytes).timesBaseX
+            return
+        }
+    }
+
+    /// The signature r‖s over a message digest, 64 bytes.
+    func signature(for digest: SHA256.Digest) -> [UInt8] {
+        Residue.baseX.bytes + (Residue(Array(digest)) + summand).bytes
+    }
+}
+
+/// A number modulo the order n of the curve's group, in 64-bit limbs, the highest first.
+private struct Residue {
+    private var limbs: [UInt64]
+
+    /// The x of the base point.
+    static let baseX = Residue(
+        limbs: [
+            0x6b17_d1f2_e12c_4247, 0xf8bc_e6e5_63a4_40f2, 0x7703_7d81_2deb_33a0,
+            0xf4a1_3945_d898_c296,
+        ]
+    )
+
+    // 2^256 - n: adding it takes n away.
+    private static let minusOrder: [UInt64] = [
+        0x0000_0000_ffff_ffff, 0x0000_0000_0000_0000, 0x4319_0552_58e8_617b,
+        0x0c46_353d_039c_daaf,
+    ]
+
+    private init(limbs: [UInt64]) {
+        self.limbs = limbs
+    }
+
+    /// The residue of a number of 32 bytes, the highest first.
+    init(_ bytes: [UInt8]) {
+        let limbs = stride(from: 0, to: 32, by: 8).map { start in
+            bytes[start..<start + 8].reduce(0) { $0 << 8 | UInt64($1) }
+        }
+        self = Residue(limbs: limbs) + Residue(limbs: [0, 0, 0, 0])
+    }
+
+    var bytes: [UInt8] { limbs.flatMap { limb in withUnsafeBytes(of: limb.bigEndian, Array.init) } }
+
+    /// The product with r, one bit after the other.
+    var timesBaseX: Residue {
+        bytes.reduce(Residue(limbs: [0, 0, 0, 0])) { product, byte in
+            (0..<8).reversed().reduce(product) { product, bit in
+                let double = product + product
+                return byte >> bit & 1 == 1 ? double + Residue.baseX : double
             }
         }
     }
 
-    /// The signature r‖s over a message digest, 64 bytes (RFC 6979 §3.2 and §2.4).
-    func signature(for digest: SHA256.Digest) -> [UInt8] {
-        let message = CurveOrderScalar(reducing: Array(digest))
-        let secret = CurveOrderScalar(reducing: rawRepresentation)
-        var nonces = NonceGenerator(secret: rawRepresentation, message: message.bytes)
-        while true {
-            let nonce = nonces.next()
-            let point = Self.libraryKey(nonce.bytes).publicKey.rawRepresentation
-            let first = CurveOrderScalar(reducing: point.prefix(32))
-            let second = nonce.inverse * (message + first * secret)
-            if first != .zero && second != .zero { return first.bytes + second.bytes }
+    static func + (left: Residue, right: Residue) -> Residue {
+        let (sum, carry) = add(left.limbs, right.limbs)
+        let (reduced, isAbove) = add(sum, minusOrder)
+        return Residue(limbs: carry || isAbove ? reduced : sum)
+    }
+
+    private static func add(_ left: [UInt64], _ right: [UInt64]) -> ([UInt64], Bool) {
+        var sum = left
+        var carry = false
+        for index in sum.indices.reversed() {
+            let (first, overflow) = left[index].addingReportingOverflow(right[index])
+            let (second, carried) = first.addingReportingOverflow(carry ? 1 : 0)
+            (sum[index], carry) = (second, overflow || carried)
         }
-    }
-
-    private static func libraryKey(_ scalar: [UInt8]) -> P256.Signing.PrivateKey {
-        do {
-            return try P256.Signing.PrivateKey(rawRepresentation: scalar)
-        } catch {
-            preconditionFailure("swift-crypto refused a scalar between 1 and n - 1: \(error)")
-        }
-    }
-}
-
-/// The stream of candidate nonces of RFC 6979 §3.2: an HMAC generator over key and message.
-private struct NonceGenerator {
-    private var key = [UInt8](repeating: 0, count: 32)
-    private var value = [UInt8](repeating: 1, count: 32)
-
-    init(secret: [UInt8], message: [UInt8]) {
-        key = authenticate(value + [0] + secret + message)
-        value = authenticate(value)
-        key = authenticate(value + [1] + secret + message)
-        value = authenticate(value)
-    }
-
-    mutating func next() -> CurveOrderScalar {
-        while true {
-            value = authenticate(value)
-            let candidate = CurveOrderScalar(exactly: value)
-            // The state moves on before the answer, as in step h.3 of RFC 6979: were the candidate
-            // refused by the caller, the next one must differ.
-            key = authenticate(value + [0])
-            value = authenticate(value)
-            guard let candidate, candidate != .zero else { continue }
-            return candidate
-        }
-    }
-
-    private func authenticate(_ bytes: [UInt8]) -> [UInt8] {
-        Array(HMAC<SHA256>.authenticationCode(for: bytes, using: SymmetricKey(data: key)))
+        return (sum, carry)
     }
 }

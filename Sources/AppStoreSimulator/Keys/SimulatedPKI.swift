@@ -50,7 +50,7 @@ public struct SimulatedPKI: Sendable {
     public let receipts: ReceiptPKI
 
     /// The key of the leaf certificate, with which every JWS is signed: X9.63, uncompressed.
-    public var leafPublicKey: [UInt8] { Array(leafKey.verifyingKey.x963Representation) }
+    public var leafPublicKey: [UInt8] { Array(leafKey.privateKey.publicKey.x963Representation) }
 
     private let leafKey: DeterministicSigningKey
     private let header: [UInt8]
@@ -96,7 +96,7 @@ public struct SimulatedPKI: Sendable {
 
     /// A compact JWS over a JSON payload, as ASCII bytes.
     ///
-    /// The same payload always gives the same bytes (RFC 6979). Where it is `unsigned` on purpose,
+    /// The same payload always gives the same bytes. Where the signature is left out on purpose,
     /// only the payload stands in it.
     public func sign(payloadJSON: [UInt8]) -> [UInt8] {
         let payload = base64URL(payloadJSON)

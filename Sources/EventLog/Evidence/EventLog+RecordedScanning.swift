@@ -39,19 +39,8 @@ extension RecordedHistory {
         self.init(
             stream: scanned.history.stream,
             events: scanned.history.events,
-            repetitions: scanned.confirmations.map(Repetition.init)
+            repetitions: scanned.confirmations.map(\.repetition)
         )
         unreadable = scanned.history.unreadable
-    }
-}
-
-extension RecordedHistory.Repetition {
-    /// A confirmation as a scan read it.
-    init(_ scanned: ScannedConfirmation) {
-        self.init(
-            confirmation: scanned.confirmation,
-            recordedAt: scanned.recordedAt,
-            knownFromOffset: scanned.knownFromOffset
-        )
     }
 }

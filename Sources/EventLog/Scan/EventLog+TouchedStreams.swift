@@ -168,7 +168,7 @@ private struct TouchedScan: Sendable {
             before.events.removeAll { $0.position.offset > from.offset }
             before.unreadable.removeAll { $0.position.offset > from.offset }
             before.confirmations = scanned.confirmations.filter { $0.commit <= from.commit }
-                .map(\.confirmation)
+                .map(\.repetition.confirmation)
             try fold(
                 TouchedStream(
                     before: before,

@@ -11,17 +11,15 @@ struct ScannedStream {
     /// All that is known.
     var complete: StreamHistory {
         var complete = history
-        complete.confirmations = confirmations.map(\.confirmation)
+        complete.confirmations = confirmations.map(\.repetition.confirmation)
         return complete
     }
 }
 
 /// A confirmation with the commit that brought it.
 struct ScannedConfirmation {
-    let confirmation: Confirmation
+    let repetition: RecordedHistory.Repetition
     let commit: Int64
-    let recordedAt: Instant
-    let knownFromOffset: Int64
 }
 
 /// Gathers the rows of events into histories.
@@ -122,16 +120,19 @@ struct ConfirmationJoin {
         let found = try EventRows.confirmationRow(in: row)
         while let stream = current?.history.stream, stream < found.stream { try advance() }
         guard current?.history.stream == found.stream else { return }
-        let (commit, knownFrom) = (try row.int8(6), try row.int8(8))
+        let commit = try row.int8(6)
+        let knownFrom = try row.int8(8)
         let recordedAt = Instant(microseconds: try row.timestamptz(7))
         for confirmation in try EventRows.confirmations(in: row, lane: lane) {
             // Rows come by their as-of, the earliest of those in them.
             keep(
                 ScannedConfirmation(
-                    confirmation: confirmation,
-                    commit: commit,
-                    recordedAt: recordedAt,
-                    knownFromOffset: knownFrom
+                    repetition: RecordedHistory.Repetition(
+                        confirmation: confirmation,
+                        recordedAt: recordedAt,
+                        knownFromOffset: knownFrom
+                    ),
+                    commit: commit
                 ),
                 floor: found.asOf
             )
@@ -142,7 +143,7 @@ struct ConfirmationJoin {
         if case .telling(let split) = kept {
             if runs == nil { runs = current.map { RepetitionRuns($0.history.events) } }
             let place = runs?.placeToReuse(
-                for: scanned.confirmation,
+                for: scanned.repetition.confirmation,
                 at: current?.confirmations.count ?? 0,
                 floor: floor,
                 side: split.map { scanned.commit > $0 } ?? false

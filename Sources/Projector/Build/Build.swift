@@ -267,6 +267,8 @@ struct BuildPlan: Sendable {
     var policy: String?
     /// The schema's name; nil for the next number.
     var schema: String?
+    /// What the user asked for, where the tables are to be promoted; nil where never.
+    var promotingAction: String?
 
     /// What the fold of a projection may know.
     func context(of projection: any Projection) -> FoldContext {

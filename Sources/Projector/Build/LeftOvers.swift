@@ -103,7 +103,7 @@ enum LeftOvers {
 
     private static let schemas = """
         SELECT build_schema, true FROM projection.ledger_projection
-        GROUP BY build_schema HAVING bool_and(state = 'filling')
+        GROUP BY build_schema HAVING bool_and(\(Projector.Table.State.filling.condition))
         UNION ALL
         SELECT nspname, false FROM pg_namespace
         WHERE nspname ~ '^projection_[0-9]{1,9}$' AND \(isOurs("pg_namespace.oid"))

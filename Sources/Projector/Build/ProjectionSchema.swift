@@ -39,7 +39,7 @@ enum ProjectionSchema {
             updated_at        timestamptz      NOT NULL,
             CONSTRAINT ledger_projection_pkey PRIMARY KEY (lane, build_schema, name),
             CONSTRAINT ledger_projection_state_known
-                CHECK (state IN ('filling', 'ready', 'live', 'beside', 'fixed'))
+                CHECK (\(Projector.Table.State.allCases.condition))
         );
         COMMENT ON TABLE projection.ledger_projection IS 'Every table of a projection, lane by lane: which fold made it, up to which commit, with which content.';
         COMMENT ON COLUMN projection.ledger_projection.build_schema IS 'Where the table is; the view of that name in schema projection shows the live one.';

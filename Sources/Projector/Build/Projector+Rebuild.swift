@@ -35,9 +35,9 @@ extension Projector {
         try await exclusively("rebuild", options) { session in
             let plan = BuildPlan(
                 projections: chosen ?? projections,
-                context: try await context()
+                context: try await context(),
+                promotingAction: "rebuild"
             )
-            try await ViewDependents.check(plan.projections, doing: "rebuild", in: session)
             let heads = try await log.heads()
             let (build, folded) = try await fill(plan, options, in: session) { _ in heads }
             let tables = ShadowTables(schema: build.schema, names: plan.names)
@@ -166,6 +166,14 @@ extension Projector {
         // One pass over the log for all that end at the same heads: nearly always one in all.
         var remaining = plan.projections
         try await orDrop(build.schema, options, in: session) {
+            if let action = plan.promotingAction {
+                try await LiveViews.rehearse(
+                    ShadowTables(schema: build.schema, names: plan.names),
+                    making: plan.projections,
+                    doing: action,
+                    in: session
+                )
+            }
             while let first = remaining.first {
                 let end = heads(first)
                 let together = remaining.filter { heads($0) == end }
@@ -248,23 +256,8 @@ extension Projector {
     ) async throws {
         try await session.transaction { session throws(PostgresError) in
             try session.execute("SET LOCAL ROLE ledger_projector")
-            try Projector.set(tables, to: state, in: session)
+            try state.set(tables, in: session)
         }
-    }
-
-    /// The same within a transaction of the role that owns them.
-    static func set(
-        _ tables: ShadowTables,
-        to state: ProjectionPart.State,
-        in session: isolated PostgresSession
-    ) throws(PostgresError) {
-        try session.query(
-            """
-            UPDATE projection.ledger_projection SET state = $3
-            WHERE build_schema = $1 AND name = ANY($2)
-            """,
-            [.text(tables.schema), .textArray(tables.names), .text(state.rawValue)]
-        )
     }
 
     /// What tables hold now.

@@ -7,7 +7,7 @@ struct TableColumns: Sendable {
     let all: [Column]
 
     /// A column.
-    struct Column: Sendable {
+    struct Column: Sendable, Equatable {
         let name: String
         let type: PostgresType
         /// The type in SQL, with all that a row has to keep to.
@@ -34,6 +34,12 @@ struct TableColumns: Sendable {
 
     /// The names of the columns that every table has: whose row it is, and what caused it.
     static let everywhere = ProjectionRow.streamColumns + ["positions"]
+
+    /// The columns that the other table does not have in this form, for a message.
+    func words(notIn other: TableColumns) -> String {
+        let own = all.filter { !other.all.contains($0) }.map { "\($0.name) \($0.words)" }
+        return own.isEmpty ? "nothing" : own.joined(separator: ", ")
+    }
 
     /// The names of all others, in their order.
     var ownNames: [String] {

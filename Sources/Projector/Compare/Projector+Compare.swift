@@ -20,7 +20,7 @@ extension Projector {
         public let refusals: RefusalDifference
         /// The new tables that have no live one to be compared with.
         public let unmatched: [Rebuilt]
-        /// What somebody has altered of the live tables and of their views.
+        /// Live tables and views that are not what a rebuild makes.
         public let alterations: [LiveAlteration]
         /// Projections whose live table is gone, or so altered that no row can be compared.
         public let uncomparable: [String]
@@ -97,8 +97,7 @@ extension Projector {
             case .keep(let schema):
                 try await checkFree(schema, in: session)
                 plan.schema = schema
-            case .wait:
-                try await ViewDependents.check(plan.projections, doing: action, in: session)
+            case .wait: plan.promotingAction = action
             case .drop: break
             }
             let comparing = Comparing(
@@ -129,7 +128,7 @@ extension Projector {
         in session: PostgresSession
     ) async throws -> [ProjectionPart] {
         let live = try await session.query(
-            ProjectionPart.select("state = 'live' AND name = ANY($1)"),
+            ProjectionPart.live(),
             [.textArray(chosen.map(\.name))]
         ).map { try ProjectionPart($0) }
         guard !live.isEmpty else {
@@ -255,9 +254,9 @@ private struct Comparing: Sendable {
             )
             let alterations = try await LiveAlteration.all(
                 of: held,
-                madeBy: plan.projections,
-                comparedWith: tables.schema,
-                in: reader
+                comparedWith: plan.projections,
+                in: tables.schema,
+                reader
             )
             await holder.close()
             await reader.close()
@@ -304,7 +303,7 @@ private struct Comparing: Sendable {
         _ suffix: String = ""
     ) async throws -> [ProjectionPart] {
         try await session.query(
-            ProjectionPart.select("state = 'live' AND name = ANY($1)", suffix),
+            ProjectionPart.live(suffix),
             [.textArray(plan.names)]
         ).map { try ProjectionPart($0) }
     }

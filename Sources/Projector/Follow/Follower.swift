@@ -192,7 +192,7 @@ struct Follower {
 
     private func followableParts() async throws -> [ProjectionPart] {
         try await session.query(
-            ProjectionPart.select("state IN ('live', 'ready', 'beside')")
+            ProjectionPart.select(ProjectionPart.State.followed.condition)
         ).map { try ProjectionPart($0) }
     }
 

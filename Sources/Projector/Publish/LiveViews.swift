@@ -1,3 +1,6 @@
+internal import Postgres
+internal import Projections
+
 /// The views that people read.
 enum LiveViews {
     /// One rebuild of a database at a time; the number spells "Rebuild".
@@ -17,8 +20,9 @@ enum LiveViews {
     /// Replaced, not dropped, so that grants and views upon it stay: the columns that it has keep
     /// their places, and new ones come after them. Only where one is gone, or of another type, or
     /// the view is another role's, it is made anew, with what was granted on the old one and its
-    /// comments; refused as where others depend on it if somebody's triggers or rules would go. Its
-    /// options are said again in either case, because a replacement forgets them.
+    /// comments. The server refuses that where others depend on it; triggers and rules of its own,
+    /// which would go with it, are refused alike. Its options are said again in either case, because
+    /// a replacement forgets them.
     static func point(_ name: String, to table: String) -> String {
         let view = ProjectionSchema.literal("projection." + name)
         return """
@@ -27,6 +31,7 @@ enum LiveViews {
                 columns text;
                 options text;
                 kept text[];
+                lost text;
                 statement text;
             BEGIN
                 SELECT coalesce(' WITH (' || string_agg(
@@ -43,8 +48,14 @@ enum LiveViews {
                 EXECUTE 'CREATE OR REPLACE VIEW projection.\(name)' || options || ' AS SELECT '
                     || columns || \(ProjectionSchema.literal(" FROM " + table));
             EXCEPTION WHEN invalid_table_definition OR insufficient_privilege THEN
-                IF EXISTS (\(ViewDependents.attached(to: view))) THEN
-                    RAISE dependent_objects_still_exist;
+                SELECT string_agg(pg_describe_object(catalog, oid, 0), ', ') INTO lost FROM (
+                    SELECT 'pg_trigger'::regclass AS catalog, oid FROM pg_trigger
+                    WHERE tgrelid = \(view)::regclass AND NOT tgisinternal
+                    UNION ALL SELECT 'pg_rewrite'::regclass, oid FROM pg_rewrite
+                    WHERE ev_class = \(view)::regclass AND rulename <> '_RETURN') AS part;
+                IF lost IS NOT NULL THEN
+                    RAISE dependent_objects_still_exist USING MESSAGE =
+                        'cannot drop view projection.\(name) without losing ' || lost;
                 END IF;
                 \(keep(view, name, table))
                 DROP VIEW projection.\(name);
@@ -91,5 +102,73 @@ enum LiveViews {
                             AND n.attname = o.attname AND n.attnum > 0))
             ) said;
             """
+    }
+}
+
+extension LiveViews {
+    /// How a transaction begins that points views at tables.
+    ///
+    /// The server then names all objects with their schemas. It waits a moment for the lock on a
+    /// view: as long, new readers wait behind it.
+    static let begin = """
+        SET LOCAL ROLE ledger_projector;
+        SET LOCAL lock_timeout = 200;
+        SET LOCAL search_path = pg_catalog
+        """
+
+    /// Points the views at tables and takes that back, so that what stands in the way of a
+    /// promotion is known before hours of work.
+    ///
+    /// A view that is read just now is left to the promotion, which waits for its readers.
+    ///
+    /// - Parameters:
+    ///   - tables: The tables.
+    ///   - projections: Those of which the tables do not exist yet.
+    ///   - action: What the user asked for.
+    ///   - session: A session without a transaction.
+    /// - Throws: `viewsInUse`, with what the server says is in the way.
+    static func rehearse(
+        _ tables: ShadowTables,
+        making projections: [any Projection] = [],
+        doing action: String,
+        in session: PostgresSession
+    ) async throws {
+        do throws(PostgresError) {
+            try await session.transaction { session throws(PostgresError) in
+                try session.execute("SAVEPOINT rehearsal; \(begin)")
+                let schema = ProjectionSchema.quoted(tables.schema)
+                for projection in projections {
+                    try session.execute(projection.tableSQL.replacing("{{schema}}", with: schema))
+                }
+                for name in tables.names {
+                    try session.execute(
+                        point(name, to: ProjectionSchema.table(name, in: tables.schema))
+                    )
+                }
+                try session.execute("ROLLBACK TO SAVEPOINT rehearsal")
+            }
+        } catch {
+            if error.sqlState == "55P03" { return }
+            throw refusal(error, doing: action) ?? error
+        }
+    }
+
+    /// The refusal to report where the server does not let a view show its new table; nil for any
+    /// other error.
+    static func refusal(_ error: PostgresError, doing action: String) -> (any Error)? {
+        guard ["2BP01", "42809"].contains(error.sqlState) else { return nil }
+        return ProjectorError(
+            .viewsInUse,
+            "\(action): the views of schema projection cannot show the new tables: "
+                + "\(words(of: error)). The live tables are as they were. Keep the definition of "
+                + "what is named (pg_get_viewdef, pg_get_triggerdef, pg_get_ruledef), rename or "
+                + "drop it, try again, and create it again"
+        )
+    }
+
+    /// What the server says of objects that depend on each other: names, and no values.
+    static func words(of error: PostgresError) -> String {
+        [error.primaryMessage, error.detail].compactMap { $0 }.joined(separator: "; ")
+            .replacing("\n", with: ", ")
     }
 }

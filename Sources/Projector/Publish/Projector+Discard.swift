@@ -18,12 +18,13 @@ extension Projector {
             let found = try await session.query(
                 """
                 SELECT DISTINCT build_schema || '.' || name FROM projection.ledger_projection
-                WHERE state = 'ready' AND ($1 OR name = ANY($2)) ORDER BY 1
+                WHERE \(Table.State.ready.condition) AND ($1 OR name = ANY($2)) ORDER BY 1
                 """,
                 [.bool(chosen == nil), .textArray(names)]
             ).map { try $0.text(0) }
             let all = try await session.query(
-                "SELECT DISTINCT name FROM projection.ledger_projection WHERE state = 'ready'"
+                "SELECT DISTINCT name FROM projection.ledger_projection "
+                    + "WHERE \(Table.State.ready.condition)"
             ).map { try $0.text(0) }
             try await forgetWaiting(chosen == nil ? all : names, options, in: session)
             return try await gone(found, options, in: session)
@@ -44,7 +45,7 @@ extension Projector {
             let found = try await session.query(
                 """
                 SELECT FROM projection.ledger_projection
-                WHERE state IN ('beside', 'fixed') AND build_schema = $1 LIMIT 1
+                WHERE \(Table.State.kept.condition) AND build_schema = $1 LIMIT 1
                 """,
                 [.text(schema)]
             )
@@ -81,15 +82,10 @@ extension Projector {
         try await exclusively("tables discard", options) { session in
             let found = try await retiredTables(names, in: session)
             for name in names {
-                let dependents = try await ViewDependents.all(upon: [name], in: session)
-                guard dependents.isEmpty else {
-                    throw Projector.used(name, dependents[name] ?? [])
-                }
                 do throws(PostgresError) {
                     try await dropView(name, in: session)
                 } catch {
-                    guard ["55P03", "2BP01"].contains(error.sqlState) else { throw error }
-                    throw Projector.used(name, [])
+                    throw Projector.used(name, error) ?? error
                 }
             }
             _ = try await LeftOvers.drop(options, in: session)
@@ -125,7 +121,7 @@ extension Projector {
         let rows = try await session.query(
             """
             SELECT DISTINCT name, build_schema || '.' || name FROM projection.ledger_projection
-            WHERE state = 'live' AND name = ANY($1) ORDER BY 1
+            WHERE \(Table.State.live.condition) AND name = ANY($1) ORDER BY 1
             """,
             [.textArray(names)]
         )
@@ -145,30 +141,22 @@ extension Projector {
                 """
                 SET LOCAL ROLE ledger_projector;
                 SET LOCAL client_min_messages = warning;
+                SET LOCAL search_path = pg_catalog;
                 SET LOCAL lock_timeout = '\(ProjectionSchema.DropPatience.ofHousekeeping.rawValue)';
                 DROP VIEW IF EXISTS \(ProjectionSchema.table(name, in: "projection"))
                 """
             )
-            for table in ["refused_stream", "ledger_projection"] {
-                try session.query(
-                    """
-                    DELETE FROM projection.\(table) t
-                    WHERE t.name = $1 AND t.build_schema IN (
-                        SELECT p.build_schema FROM projection.ledger_projection p
-                        WHERE p.name = $1 AND p.state = 'live')
-                    """,
-                    [.text(name)]
-                )
-            }
+            try Table.State.live.forget([name], in: session)
         }
     }
 
-    private static func used(_ name: String, _ dependents: [String]) -> ProjectorError {
-        let why =
-            dependents.isEmpty
-            ? "a transaction reads it; pg_stat_activity shows which. End it"
-            : "\(dependents.joined(separator: ", ")) "
-                + (dependents.count == 1 ? "depends" : "depend") + " on it. Drop that"
+    private static func used(_ name: String, _ error: PostgresError) -> (any Error)? {
+        let why: String
+        switch error.sqlState {
+        case "55P03": why = "a transaction reads it; pg_stat_activity shows which. End it"
+        case "2BP01": why = "\(LiveViews.words(of: error)). Drop what depends on it"
+        default: return nil
+        }
         return ProjectorError(
             .viewsInUse,
             "tables discard: the view projection.\(name) cannot be dropped: \(why), and try again"

@@ -31,12 +31,9 @@ extension Projector {
             var promoted: [Rebuilt] = []
             var milliseconds = 0.0
             let ready = try await ready(chosen, in: session)
-            let names = ready.flatMap(\.names)
-            try await ViewDependents.check(
-                projections.filter { names.contains($0.name) },
-                doing: "tables promote",
-                in: session
-            )
+            for tables in ready {
+                try await LiveViews.rehearse(tables, doing: "tables promote", in: session)
+            }
             for tables in ready {
                 try await catchUp(tables, to: try await log.heads(), in: session)
                 milliseconds = max(milliseconds, try await promote(tables, options, in: session))
@@ -57,20 +54,10 @@ extension Projector {
     ) async throws {
         try await session.transaction { session throws(PostgresError) in
             try session.execute("SET LOCAL ROLE ledger_projector")
-            for table in ["refused_stream", "ledger_projection"] {
-                try session.query(
-                    """
-                    DELETE FROM projection.\(table) t
-                    WHERE name = ANY($1) AND build_schema IN (
-                        SELECT build_schema FROM projection.ledger_projection p
-                        WHERE p.state = 'ready' AND p.name = t.name)
-                    """,
-                    [.textArray(names)]
-                )
-            }
+            try Table.State.ready.forget(names, in: session)
             guard let schema else { return }
             let tables = ShadowTables(schema: schema, names: names)
-            try Projector.set(tables, to: .ready, in: session)
+            try Table.State.ready.set(tables, in: session)
         }
         _ = try await LeftOvers.drop(options, in: session)
     }
@@ -80,7 +67,7 @@ extension Projector {
         in session: PostgresSession
     ) async throws -> [ShadowTables] {
         let parts = try await session.query(
-            ProjectionPart.select("state = 'ready' AND name = ANY($1)"),
+            ProjectionPart.select("\(Table.State.ready.condition) AND name = ANY($1)"),
             [.textArray((chosen ?? projections).map(\.name))]
         ).map { try ProjectionPart($0) }
         let wanted = chosen.map { $0.map(\.name) }
@@ -121,7 +108,7 @@ extension Projector {
         in session: PostgresSession
     ) async throws -> Double {
         let live = try await session.query(
-            ProjectionPart.select("state = 'live' AND name = ANY($1)"),
+            ProjectionPart.live(),
             [.textArray(tables.names)]
         ).map { try ProjectionPart($0) }
         try await tell(ofChangesFrom: live, to: tables, options, in: session)
@@ -133,10 +120,7 @@ extension Projector {
                     return milliseconds
                 }
             } catch {
-                // Somebody has put a view upon one since that was looked for.
-                if error.sqlState == "2BP01", let refusal = try await refusal(tables, session) {
-                    throw refusal
-                }
+                if let refusal = LiveViews.refusal(error, doing: "rebuild") { throw refusal }
                 guard error.sqlState == "55P03" else { throw error }
                 // A report, or a step of `follow`, holds what must be locked.
                 if !isTold {
@@ -156,15 +140,6 @@ extension Projector {
                 + "projection and does not end, or `follow` is always ahead; pg_stat_activity "
                 + "shows who. End it and run `subledger rebuild` again"
         )
-    }
-
-    private func refusal(
-        _ tables: ShadowTables,
-        _ session: PostgresSession
-    ) async throws -> ProjectorError? {
-        try await ViewDependents.all(upon: tables.names, in: session)
-            .min { $0.key < $1.key }
-            .map { ViewDependents.refusal($0.key, $0.value, doing: "rebuild") }
     }
 
     // The log was restored or forked: what the live tables say of it counts for nothing.
@@ -221,13 +196,10 @@ extension Projector {
     ) async throws(PostgresError) -> Double? {
         let begin = ContinuousClock.now
         let isDone = try await session.transaction { session throws(PostgresError) in
-            try session.execute(
-                "SET LOCAL ROLE ledger_projector; "
-                    + "SET LOCAL lock_timeout = \(Projector.promotionLockMilliseconds)"
-            )
+            try session.execute(LiveViews.begin)
             let rows = try session.query(
                 ProjectionPart.select(
-                    "name = ANY($2) AND (state = 'live' OR build_schema = $1)",
+                    "name = ANY($2) AND (\(Table.State.live.condition) OR build_schema = $1)",
                     "FOR UPDATE"
                 ),
                 [.text(tables.schema), .textArray(tables.names)]
@@ -240,7 +212,8 @@ extension Projector {
                     LiveViews.point(name, to: ProjectionSchema.table(name, in: tables.schema))
                 )
             }
-            try session.pipeline(Projector.replacement(tables))
+            try Table.State.live.forget(tables.names, in: session)
+            try Table.State.live.set(tables, in: session)
             return true
         }
         return isDone ? (ContinuousClock.now - begin) / .milliseconds(1) : nil
@@ -254,34 +227,6 @@ extension Projector {
             }
         }
     }
-
-    private static func replacement(_ tables: ShadowTables) -> [PostgresStatement] {
-        let names = PostgresValue.textArray(tables.names)
-        return [
-            PostgresStatement(
-                """
-                DELETE FROM projection.refused_stream r USING projection.ledger_projection p
-                WHERE p.state = 'live' AND p.name = ANY($1) AND r.lane = p.lane
-                    AND r.build_schema = p.build_schema AND r.name = p.name
-                """,
-                [names]
-            ),
-            PostgresStatement(
-                "DELETE FROM projection.ledger_projection WHERE state = 'live' AND name = ANY($1)",
-                [names]
-            ),
-            PostgresStatement(
-                """
-                UPDATE projection.ledger_projection SET state = 'live'
-                WHERE build_schema = $1 AND name = ANY($2)
-                """,
-                [.text(tables.schema), names]
-            ),
-        ]
-    }
-
-    /// How long a promotion waits for the lock on a view: as long, new readers wait behind it.
-    private static let promotionLockMilliseconds = 200
 
     /// How long readers get between two attempts at a promotion.
     private static let promotionPause = Duration.milliseconds(500)

@@ -12,10 +12,11 @@ extension ExplanationDocument {
         environment = asked.environment
         originalTransactionIds = asked.histories.map(\.stream.originalTransactionId)
         subscriptions = asked.grounds.subscriptions
-        entitlement = answer.product
+        entitlement = OrNull(answer.product)
         at = explanation.at
-        askedKnownAt =
+        askedKnownAt = OrNull(
             answer.askedKnownAt == .latest ? nil : answer.askedKnownAt.text(lanes: lanes)
+        )
         entitled = Answer(explanation.entitled, answer.now, lanes: lanes)
         served = Answer(explanation.served, answer.then, lanes: lanes)
         difference = Difference(explanation.difference)
@@ -28,7 +29,7 @@ extension ExplanationDocument {
             )
         }
         policy = PolicyDocument(explanation.policy)
-        catalogVersion = answer.catalogVersion
+        catalogVersion = OrNull(answer.catalogVersion)
         projection = .activePeriods
         erasures = asked.erasures
         proof = Proof(answer.now, lanes: lanes)
@@ -49,15 +50,15 @@ extension ExplanationDocument.ProjectionVersion {
 extension ExplanationDocument.Answer {
     fileprivate init(_ answer: AccessAnswer, _ marks: KnowledgeMarks, lanes: LaneCount) {
         access = answer.hasAccess
-        reason = answer.reason?.rawValue
+        reason = OrNull(answer.reason?.rawValue)
         knownAt = ExplanationDocument.Knowledge(
             position: marks.value(lanes: lanes),
             time: marks.time
         )
-        period = answer.period.map { ExplanationDocument.Period($0, lanes: lanes) }
-        oneTimePurchase = answer.oneTimePurchase.map {
-            OneTimePurchaseDocument($0, lanes: lanes)
-        }
+        period = OrNull(answer.period.map { ExplanationDocument.Period($0, lanes: lanes) })
+        oneTimePurchase = OrNull(
+            answer.oneTimePurchase.map { OneTimePurchaseDocument($0, lanes: lanes) }
+        )
     }
 }
 
@@ -103,14 +104,14 @@ extension ExplanationDocument.Cause {
         position = PositionValue(event.position, lanes: answer.customer.lanes)
         originalTransactionId = event.stream.originalTransactionId
         role = event.role.rawValue
-        type = event.notificationType
-        subtype = event.subtype
+        type = OrNull(event.notificationType)
+        subtype = OrNull(event.subtype)
         occurredAt = event.occurredAt
         signedAt = event.signedAt
         signedAtIsLowerBound = answer.isUndated(event)
         recordedAt = event.recordedAt
         lagSeconds = event.lagSeconds
-        source = answer.evidence[event.position]?.source
+        source = OrNull(answer.evidence[event.position]?.source)
     }
 }
 

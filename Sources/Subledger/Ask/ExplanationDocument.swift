@@ -15,11 +15,11 @@ public struct ExplanationDocument: Codable, Hashable, Sendable {
     /// Why each of them counts; none where one was asked for alone.
     public let subscriptions: [SubscriptionGround]
     /// Only access by this product was asked for; nil for any.
-    @OrNull public private(set) var entitlement: String?
+    public let entitlement: OrNull<String>
     /// The instant asked about.
     public let at: Instant
     /// How much of the log was asked for; nil for all.
-    @OrNull public private(set) var askedKnownAt: String?
+    public let askedKnownAt: OrNull<String>
     /// The answer about the instant as known in the end.
     public let entitled: Answer
     /// The answer about the instant as known at it.
@@ -35,7 +35,7 @@ public struct ExplanationDocument: Codable, Hashable, Sendable {
     /// What counted as access: as `rebuild --with` takes it.
     public let policy: PolicyDocument
     /// The version of the catalog that held at the instant; nil where there is none.
-    @OrNull public private(set) var catalogVersion: Int?
+    public let catalogVersion: OrNull<Int>
     /// The projection whose rows the answer is made of.
     public let projection: ProjectionVersion
     /// What was erased of the subscriptions.
@@ -52,13 +52,13 @@ public struct ExplanationDocument: Codable, Hashable, Sendable {
         public let access: Bool
         /// Why there is none: `notKnownYet`, `neverBought`, `notYetBought`, `expired`, `refunded`,
         /// `revoked`, `upgraded` or `notJudged`; nil where there is.
-        @OrNull public private(set) var reason: String?
+        public let reason: OrNull<String>
         /// What the answer was made from.
         public let knownAt: Knowledge
         /// The period that decides; nil where none does.
-        @OrNull public private(set) var period: Period?
+        public let period: OrNull<Period>
         /// The one-time purchase that decides; nil where none does.
-        @OrNull public private(set) var oneTimePurchase: OneTimePurchaseDocument?
+        public let oneTimePurchase: OrNull<OneTimePurchaseDocument>
     }
 
     /// How much of the log an answer was made from.
@@ -134,9 +134,9 @@ public struct ExplanationDocument: Codable, Hashable, Sendable {
         /// What it did: `opened`, `renewed`, `grace`, `ended`, `restored`, `extended`, `corrected`.
         public let role: String
         /// Apple's `notificationType`; nil where no notification brought it.
-        @OrNull public private(set) var type: String?
+        public let type: OrNull<String>
         /// Apple's `subtype`.
-        @OrNull public private(set) var subtype: String?
+        public let subtype: OrNull<String>
         /// When it took effect.
         public let occurredAt: Instant
         /// When Apple said it.
@@ -148,7 +148,7 @@ public struct ExplanationDocument: Codable, Hashable, Sendable {
         /// How long after it was said.
         public let lagSeconds: Int64
         /// The channel it came by.
-        @OrNull public private(set) var source: String?
+        public let source: OrNull<String>
     }
 
     /// What one event decides alone.

@@ -1,26 +1,25 @@
 /// A member of a document that is written as null where it has no value, because readers count on
 /// the member; all others are left out then.
-@propertyWrapper
 public struct OrNull<Value: Codable & Hashable & Sendable>: Hashable, Sendable {
     /// The value; nil for null.
-    public let wrappedValue: Value?
+    public let value: Value?
 
     /// A value, or null.
-    public init(wrappedValue: Value?) { self.wrappedValue = wrappedValue }
+    public init(_ value: Value?) { self.value = value }
 }
 
 extension OrNull: Codable {
     /// Reads a value, or null.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
-        wrappedValue = container.decodeNil() ? nil : try container.decode(Value.self)
+        value = container.decodeNil() ? nil : try container.decode(Value.self)
     }
 
     /// Writes the value, or null.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
-        if let wrappedValue {
-            try container.encode(wrappedValue)
+        if let value {
+            try container.encode(value)
         } else {
             try container.encodeNil()
         }

@@ -1,3 +1,4 @@
+import CommandSupport
 import Subledger
 
 /// What is said on stderr beside an answer.

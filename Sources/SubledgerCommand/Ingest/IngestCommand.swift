@@ -41,9 +41,6 @@ struct IngestCommand: AsyncParsableCommand {
     @Flag(help: "Stand behind what is not signed: you know that these payloads came from Apple.")
     var vouch = false
 
-    @Option(help: "auto is the only format there is yet: each payload says what it is.")
-    var format = Format.auto
-
     @OptionGroup var trust: TrustOptions
     @OptionGroup var database: DatabaseOptions
     @OptionGroup var output: OutputOptions
@@ -52,10 +49,6 @@ struct IngestCommand: AsyncParsableCommand {
     enum ArrivalFlag: String, EnumerableFlag {
         case live
         case `import`
-    }
-
-    enum Format: String, ExpressibleByArgument, CaseIterable {
-        case auto
     }
 
     /// Longest name of a source, in bytes: it is kept with every payload.

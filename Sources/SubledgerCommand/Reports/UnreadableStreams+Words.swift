@@ -1,3 +1,4 @@
+import CommandSupport
 import Subledger
 
 extension UnreadableStreams {

@@ -105,16 +105,14 @@ struct DifferenceDocument: Encodable {
         }
     }
 
-    /// What somebody has altered of the live tables and their views.
+    /// A live table or view that is not what a rebuild makes.
     struct Alteration: Encodable {
         let projection: String
-        let relation: String
         let kind: String
         let message: String
 
         init(_ alteration: LiveAlteration) {
             projection = alteration.projection
-            relation = alteration.relation
             kind = alteration.kind.rawValue
             message = alteration.message
         }

@@ -59,7 +59,7 @@ struct DifferenceReport {
     func tellsColumns(_ table: ComparedTable) -> Bool {
         isCompared(table)
             && !alterations.contains {
-                $0.projection == table.name && $0.kind == .tableColumns
+                $0.projection == table.name && $0.kind == .table
             }
     }
 

@@ -3,6 +3,7 @@ import CommandSupport
 import EventLog
 import Projections
 import Projector
+import Subledger
 
 /// One run of what was asked for, with all it needs.
 struct RebuildRun {

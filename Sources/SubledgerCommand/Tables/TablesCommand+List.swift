@@ -35,10 +35,9 @@ extension TablesCommand {
             let log = try await EventLog.open(settings, options)
             let projector = Projector(log: log, settings: settings)
             let tables = try await projector.tables()
-            let alterations = try await projector.alterations()
             await log.close()
             if output.json {
-                try Terminal.print(json: tables.map { Line($0, alterations) })
+                try Terminal.print(json: tables.map(Line.init))
                 return
             }
             guard !tables.isEmpty else {
@@ -56,7 +55,6 @@ extension TablesCommand {
                 ])
             }
             Terminal.print(text.text)
-            for alteration in alterations { Terminal.write(alteration.message) }
             let retired = tables.filter { $0.state == .live && !$0.isKnown }.map(\.name)
             if !retired.isEmpty {
                 Terminal.write(
@@ -94,9 +92,8 @@ extension TablesCommand {
             let rows: Int
             let digest: String
             let refused: Int
-            let alterations: [DifferenceDocument.Alteration]
 
-            init(_ table: Projector.Table, _ altered: [LiveAlteration]) {
+            init(_ table: Projector.Table) {
                 name = table.name
                 state = table.state.rawValue
                 schema = table.schema
@@ -110,9 +107,6 @@ extension TablesCommand {
                 rows = table.rows
                 digest = table.digest.hex
                 refused = table.refused
-                alterations = altered.filter {
-                    table.state == .live && $0.projection == table.name
-                }.map(DifferenceDocument.Alteration.init)
             }
         }
     }

@@ -1,3 +1,4 @@
+import CommandSupport
 import Synchronization
 
 /// Prints answers one by one while they are found: a JSON array, or a line each for people.

@@ -1,0 +1,105 @@
+internal import Postgres
+internal import Projections
+
+/// A live table, or the view that shows it, that is not what a rebuild makes.
+public struct LiveAlteration: Sendable {
+    /// The projection's name.
+    public let projection: String
+    /// What was altered.
+    public let kind: Kind
+    /// What differs, and what to do next, in one sentence; safe to log.
+    public let message: String
+
+    /// What can be altered.
+    public enum Kind: String, Sendable {
+        /// The table: it is gone, or has other columns.
+        case table
+        /// The view: it is gone, or shows something else than the table.
+        case view
+    }
+}
+
+extension LiveAlteration {
+    /// The alterations of live tables and their views, at most one for each projection.
+    ///
+    /// - Parameters:
+    ///   - live: The parts of the live tables.
+    ///   - projections: The folds of the rebuilt tables.
+    ///   - schema: Where the rebuilt tables are.
+    ///   - session: A session with an open transaction; nothing is left behind in it.
+    /// - Returns: The alterations.
+    /// - Throws: The server's refusal.
+    static func all(
+        of live: [ProjectionPart],
+        comparedWith projections: [any Projection],
+        in schema: String,
+        _ session: isolated PostgresSession
+    ) throws(PostgresError) -> [LiveAlteration] {
+        // Definitions of views are compared as text.
+        try session.execute(
+            """
+            SAVEPOINT live_alterations;
+            SET LOCAL search_path = pg_catalog;
+            SET LOCAL quote_all_identifiers = off
+            """
+        )
+        var alterations: [LiveAlteration] = []
+        for projection in projections {
+            guard let part = live.first(where: { $0.name == projection.name }) else { continue }
+            let name = "\(part.schema).\(part.name)"
+            let repair = "`subledger rebuild \(part.name)` builds it again"
+            let columns = try TableColumns(of: part.table, in: session)
+            let rebuilt = try TableColumns(
+                of: ProjectionSchema.table(part.name, in: schema),
+                in: session
+            )
+            let shown = try session.query(isShown, [.text(part.schema), .text(part.name)])
+            let alteration: (Kind, String)? =
+                if columns.all.isEmpty {
+                    (.table, "the live table \(name) is gone; \(repair)")
+                } else if part.version == projection.version, columns.all != rebuilt.all {
+                    (
+                        .table,
+                        "the live table \(name) is not what a rebuild makes: it has the column "
+                            + "\(columns.words(notIn: rebuilt)) instead of "
+                            + "\(rebuilt.words(notIn: columns)); \(repair)"
+                    )
+                } else if try !shown.single().bool(0) {
+                    (
+                        .view,
+                        "projection.\(part.name) is not the view that shows the live table "
+                            + "\(name); \(repair)"
+                    )
+                } else {
+                    nil
+                }
+            if let (kind, message) = alteration {
+                alterations.append(
+                    LiveAlteration(projection: part.name, kind: kind, message: message)
+                )
+            }
+        }
+        try session.execute(
+            "ROLLBACK TO SAVEPOINT live_alterations; RELEASE SAVEPOINT live_alterations"
+        )
+        return alterations
+    }
+
+    // Whether the view shows all columns of the table under their names, and nothing else. Before
+    // version 16, PostgreSQL writes the table's name before each column.
+    private static let isShown = """
+        SELECT EXISTS (
+            SELECT FROM pg_class v JOIN pg_attribute s ON s.attrelid = v.oid AND s.attnum > 0
+            WHERE v.oid = to_regclass(format('projection.%I', $2::text)) AND v.relkind = 'v'
+            GROUP BY v.oid
+            HAVING regexp_replace(
+                    replace(pg_get_viewdef(v.oid), quote_ident($2) || '.', ''), '\\s', '', 'g')
+                = regexp_replace(format('SELECT %s FROM %I.%I;',
+                    string_agg(quote_ident(s.attname), ',' ORDER BY s.attnum), $1::text, $2),
+                    '\\s', '', 'g')
+            AND count(*) = (SELECT count(*) FROM pg_attribute a
+                WHERE a.attrelid = to_regclass(format('%I.%I', $1, $2))
+                    AND a.attnum > 0 AND NOT a.attisdropped)
+        )
+        """
+}
