@@ -61,7 +61,7 @@ public struct Commit: Hashable, Sendable {
 /// Computes the digest of a commit while its events and confirmations pass by.
 ///
 /// Covers the previous digest, the commit's columns, then each event's digest by offset and each
-/// confirmation's in the order of `Confirmation.precedes`. Written down in `schema/README.md`.
+/// confirmation row in the order of `ConfirmationRow.precedes`. Written down in `schema/README.md`.
 public struct CommitHasher {
     private var hasher = SHA256()
 

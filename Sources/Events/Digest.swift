@@ -18,7 +18,7 @@ public struct Digest: Hashable, Sendable {
     /// Number of bytes in a digest.
     public static let byteCount = 32
 
-    /// Thirty-two zero bytes: the digest before the first commit of a lane.
+    /// Thirty-two zero bytes: what a column holds that has no digest of its own.
     public static let zero = Digest(words: (0, 0, 0, 0))
 
     private init(words: (UInt64, UInt64, UInt64, UInt64)) {

@@ -192,9 +192,11 @@ public struct ChainHead: Codable, Hashable, Sendable {
 
 extension ChainHead {
     init(_ mark: CommitMark) {
-        lane = mark.commit.lane
-        offset = mark.offset
-        commit = mark.commit.number
-        digest = mark.digest.hex
+        self.init(
+            lane: mark.commit.lane,
+            offset: mark.offset,
+            commit: mark.commit.number,
+            digest: mark.digest.hex
+        )
     }
 }

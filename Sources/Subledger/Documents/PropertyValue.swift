@@ -1,4 +1,5 @@
 public import Events
+internal import Projections
 
 /// The value of a property in a document; instants are milliseconds since 1970 UTC.
 public enum PropertyValue: Hashable, Sendable {
@@ -8,6 +9,8 @@ public enum PropertyValue: Hashable, Sendable {
     case number(Int64)
     /// True or false.
     case flag(Bool)
+    /// Several values.
+    case list([PropertyValue])
 
     /// The value of a field.
     public init(_ value: FieldValue) {
@@ -21,7 +24,7 @@ public enum PropertyValue: Hashable, Sendable {
 }
 
 extension PropertyValue: Codable {
-    /// Reads a text, a whole number or a flag.
+    /// Reads a text, a whole number, a flag, or a list of them.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         do {
@@ -32,7 +35,11 @@ extension PropertyValue: Codable {
             self = .number(try container.decode(Int64.self))
             return
         } catch DecodingError.typeMismatch {}
-        self = .text(try container.decode(String.self))
+        do {
+            self = .text(try container.decode(String.self))
+            return
+        } catch DecodingError.typeMismatch {}
+        self = .list(try container.decode([PropertyValue].self))
     }
 
     /// Writes the value alone.
@@ -42,6 +49,7 @@ extension PropertyValue: Codable {
         case .text(let text): try container.encode(text)
         case .number(let number): try container.encode(number)
         case .flag(let flag): try container.encode(flag)
+        case .list(let values): try container.encode(values)
         }
     }
 }
@@ -53,5 +61,21 @@ extension Content {
         for entry in entries { fields["\(entry.field)"] = PropertyValue(entry.value) }
         for (tag, value) in unrecognised { fields["tag\(tag)"] = .text(hexadecimal(value)) }
         return fields
+    }
+}
+
+extension PropertyValue {
+    /// The value of a column; nil for null.
+    init?(_ value: ColumnValue) {
+        switch value {
+        case .null: return nil
+        case .integer(let number): self = .number(number)
+        case .int32(let number): self = .number(Int64(number))
+        case .boolean(let flag): self = .flag(flag)
+        case .text(let text): self = .text(text)
+        case .timestamp(let instant): self = .number(instant.milliseconds)
+        case .integers(let numbers): self = .list(numbers.map(PropertyValue.number))
+        case .texts(let texts): self = .list(texts.map(PropertyValue.text))
+        }
     }
 }

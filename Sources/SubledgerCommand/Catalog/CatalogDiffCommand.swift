@@ -6,7 +6,7 @@ import Events
 import Projections
 import Subledger
 
-struct CatalogDiff: AsyncParsableCommand {
+struct CatalogDiffCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "diff",
         abstract: "What one version says otherwise than another.",

@@ -6,7 +6,7 @@ import Events
 import Projections
 import Subledger
 
-struct CatalogShow: AsyncParsableCommand {
+struct CatalogShowCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "show",
         abstract: "What one version says, and what each change of plan is by it."

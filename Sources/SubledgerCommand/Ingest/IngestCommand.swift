@@ -150,7 +150,7 @@ struct IngestCommand: AsyncParsableCommand {
 
     private func print(_ report: IngestReport, skipped: Int, lanes: LaneCount) throws {
         if output.json {
-            try Terminal.print(json: Summary(report, skipped: skipped))
+            try Terminal.print(json: IngestDocument(report, skipped: skipped))
             return
         }
         for remark in report.notices {
@@ -189,63 +189,6 @@ struct IngestCommand: AsyncParsableCommand {
         )
         if report.wasStopped {
             Terminal.write("stopped; all that is counted is in, run it again for the rest")
-        }
-    }
-
-    /// The fixed JSON of `ingest` (DESIGN §8).
-    private struct Summary: Encodable {
-        let payloads: Int
-        let appended: Int
-        let duplicates: Int
-        let erased: Int
-        let unchanged: Int
-        let leftOut: Int
-        let rejected: Int
-        let streams: Int
-        let skipped: Int
-        let positions: [String: Int64]
-        let rejections: [Line]
-        let notices: [Remark]
-
-        struct Remark: Encodable {
-            let path: String
-            let notice: String
-            let message: String
-            let leftOut: Int
-        }
-
-        struct Line: Encodable {
-            let path: String
-            let reason: String
-            let message: String
-        }
-
-        init(_ report: IngestReport, skipped: Int) {
-            payloads = report.payloads
-            appended = report.appended
-            duplicates = report.duplicates
-            erased = report.erased
-            unchanged = report.unchanged
-            leftOut = report.leftOut
-            rejected = report.rejected
-            streams = report.streams
-            self.skipped = skipped
-            positions = PositionVector(report.positions).document
-            notices = report.notices.map {
-                Remark(
-                    path: $0.path,
-                    notice: $0.notice.code.rawValue,
-                    message: $0.notice.message,
-                    leftOut: $0.notice.leftOut
-                )
-            }
-            rejections = report.rejections.map {
-                Line(
-                    path: $0.path,
-                    reason: $0.rejection.code.rawValue,
-                    message: $0.rejection.message
-                )
-            }
         }
     }
 }

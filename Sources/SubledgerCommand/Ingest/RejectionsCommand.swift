@@ -68,23 +68,19 @@ struct RejectionsCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let log = try await database.openLog()
+        let ledger = try await database.openLedger()
         if let digest = body.flatMap(Digest.init(hex:)) {
-            let found = try await log.rejectedBody(digest)
-            await log.close()
+            let found = try await ledger.log.rejectedBody(digest)
+            await ledger.close()
             try writeBody(found, of: digest)
             return
         }
-        let (count, newest) = try await log.rejections(
+        let answer = try await ledger.rejections(
             RejectionFilter(reason: reason, source: source, since: since),
             limit: limit
         )
-        await log.close()
-        if output.json {
-            try Terminal.print(json: Document(count: count, rejections: newest.map(Line.init)))
-        } else {
-            printTable(newest, of: count)
-        }
+        await ledger.close()
+        if output.json { try Terminal.print(json: answer) } else { printTable(answer) }
     }
 
     private func writeBody(_ found: [UInt8]??, of digest: Digest) throws {
@@ -104,7 +100,8 @@ struct RejectionsCommand: AsyncParsableCommand {
         Terminal.put(bytes: Array(bytes))
     }
 
-    private func printTable(_ rejections: [KeptRejection], of count: Int64) {
+    private func printTable(_ answer: RejectionsDocument) {
+        let rejections = answer.rejections
         guard !rejections.isEmpty else {
             Terminal.print("nothing was refused")
             return
@@ -113,56 +110,14 @@ struct RejectionsCommand: AsyncParsableCommand {
         for rejection in rejections {
             table.add([
                 rejection.receivedAt.clock, rejection.reason, "\(rejection.byteCount)",
-                rejection.source, rejection.digest.hex, rejection.location,
+                rejection.source, rejection.digest, rejection.location,
             ])
         }
         Terminal.print(table.text)
-        if count > rejections.count {
-            Terminal.write("… and \(count - Int64(rejections.count)) older ones; see --limit")
-        }
-    }
-
-    private struct Document: Encodable {
-        let count: Int64
-        let rejections: [Line]
-    }
-
-    private struct Line: Encodable {
-        let digest: String
-        let reason: String
-        let message: String
-        let source: String
-        let location: String
-        let byteCount: Int
-        let bodyByteCount: Int?
-        let receivedAt: Int64
-
-        init(_ rejection: KeptRejection) {
-            digest = rejection.digest.hex
-            reason = rejection.reason
-            message = rejection.message
-            source = rejection.source
-            location = rejection.location
-            byteCount = rejection.byteCount
-            bodyByteCount = rejection.bodyByteCount
-            receivedAt = rejection.receivedAt.milliseconds
-        }
-
-        enum CodingKeys: CodingKey {
-            case digest, reason, message, source, location, byteCount, bodyByteCount, receivedAt
-        }
-
-        // Null says that nothing was kept, so it is written out.
-        func encode(to encoder: any Encoder) throws {
-            var container = encoder.container(keyedBy: CodingKeys.self)
-            try container.encode(digest, forKey: .digest)
-            try container.encode(reason, forKey: .reason)
-            try container.encode(message, forKey: .message)
-            try container.encode(source, forKey: .source)
-            try container.encode(location, forKey: .location)
-            try container.encode(byteCount, forKey: .byteCount)
-            try container.encode(bodyByteCount, forKey: .bodyByteCount)
-            try container.encode(receivedAt, forKey: .receivedAt)
+        if answer.count > rejections.count {
+            Terminal.write(
+                "… and \(answer.count - Int64(rejections.count)) older ones; see --limit"
+            )
         }
     }
 }

@@ -129,7 +129,7 @@ struct KeptDocument {
 
     private struct VerifiedHeads: Decodable {
         let ok: Bool?
-        let heads: [VerifyDocument.Head]
+        let heads: [ChainHead]
     }
 
     private static func verified(_ data: Data, _ name: String) throws(Refusal) -> KeptHeads {

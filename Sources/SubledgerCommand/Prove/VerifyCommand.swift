@@ -111,6 +111,13 @@ struct VerifyCommand: AsyncParsableCommand {
         let since: KeptDocument?
         let keys: Set<CheckpointPublicKey>
         let roots: [RootCertificate]
+
+        /// The fingerprints of the keys that signed documents.
+        var signers: [String: String] {
+            documents.reduce(into: [:]) { signers, document in
+                signers[document.name] = document.checkpoint?.signature?.publicKey.fingerprint
+            }
+        }
     }
 
     /// The results for the chain and, if requested, for the signatures.
@@ -160,8 +167,8 @@ struct VerifyCommand: AsyncParsableCommand {
                     findings.chain,
                     findings.proof,
                     lanes: findings.lanes,
-                    documents: inputs.documents,
-                    note: text.note
+                    since: inputs.since?.name,
+                    signers: inputs.signers
                 )
             )
         } else {

@@ -20,7 +20,7 @@ struct VerifyText {
     }
 
     /// Its lines.
-    var lines: [String] { summary + kept + proofs + [note].compactMap { $0 } }
+    var lines: [String] { summary + kept + proofs + [report.note].compactMap { $0 } }
 
     private var summary: [String] {
         let counts = "\(report.events) events in \(report.commits) commits"
@@ -130,30 +130,4 @@ struct VerifyText {
     private static func time(of mark: LaneEvidence.Mark) -> String {
         mark.takenAt.map { "at \($0) (\(mark.source))" } ?? "when \(mark.source) was written"
     }
-
-    /// What was not proved; nil where nothing was left out, or something does not match.
-    var note: String? {
-        guard report.isOK else { return nil }
-        var sentences: [String] = []
-        if report.since != nil {
-            sentences.append(
-                "Commits up to the checkpoint were not read; verify without --since reads them."
-            )
-        }
-        if !report.isRewriteExcluded {
-            let isPartly = report.since != nil || report.evidence.contains { $0.proven != nil }
-            sentences.append(isPartly ? VerifyText.laterNotExcluded : VerifyText.notExcluded)
-        }
-        return sentences.isEmpty ? nil : sentences.joined(separator: " ")
-    }
-
-    private static let notExcluded = """
-        Not excluded: someone with superuser rights can rewrite the whole chain with digests that \
-        match. Only a checkpoint kept outside the database reveals that: verify --against FILE
-        """
-
-    private static let laterNotExcluded = """
-        Not excluded for later commits: a rewrite with digests that match, by someone with \
-        superuser rights. To cover them, take a new checkpoint: subledger checkpoint
-        """
 }

@@ -166,7 +166,7 @@ struct FollowCommand: AsyncParsableCommand {
         }
         if output.json {
             try Terminal.print(
-                json: Document(
+                json: FollowDocument(
                     events: done.events,
                     streams: done.streams,
                     steps: done.steps,
@@ -183,16 +183,6 @@ struct FollowCommand: AsyncParsableCommand {
             "\(done.events) events of \(done.streams) streams in \(done.steps) steps; the live "
                 + "tables hold the log up to \(place.isEmpty ? "its beginning" : place), lag \(lag)"
         )
-    }
-
-    private struct Document: Encodable {
-        let events: Int64
-        let streams: Int
-        let steps: Int
-        let refused: Int
-        let lag: Int64
-        let notFollowed: [String]
-        let positions: [String: Int64]
     }
 
     private func wait(
@@ -230,14 +220,6 @@ struct FollowCommand: AsyncParsableCommand {
                     : ", but for \(others.joined(separator: ", ")), which other folds have made: "
                         + "`subledger tables diff` shows what a rebuild would change")
         )
-    }
-
-    /// The JSON of `--wait-for`: what was waited for, whether it is there, and up to where the live
-    /// tables hold the log.
-    private struct WaitDocument: Encodable {
-        let waitedFor: [String: Int64]
-        let isThere: Bool
-        let positions: [String: Int64]
     }
 
     /// Longer than a step takes, shorter than a person waits.

@@ -42,9 +42,9 @@ extension RebuildRun {
             )
             return Terminal.print(text.text)
         }
-        var document = DifferenceDocument(report)
-        document.promotion = promotion.map(PromotionDocument.init)
-        try Terminal.print(json: document)
+        try Terminal.print(
+            json: DifferenceDocument(report, promotion: promotion.map(PromotionDocument.init))
+        )
     }
 
     /// Says on stderr what a comparison found beside the rows.

@@ -37,7 +37,7 @@ extension TablesCommand {
             let tables = try await projector.tables()
             await log.close()
             if output.json {
-                try Terminal.print(json: tables.map(Line.init))
+                try Terminal.print(json: tables.map(TableDocument.init))
                 return
             }
             guard !tables.isEmpty else {
@@ -76,38 +76,6 @@ extension TablesCommand {
             if table.policy != nil { return " (what-if)" }
             guard table.isKnown else { return " (not known here)" }
             return table.isCurrent ? "" : " (other fold)"
-        }
-
-        private struct Line: Encodable {
-            let name: String
-            let state: String
-            let schema: String
-            let version: Int
-            let isCurrent: Bool
-            let isKnown: Bool
-            let catalogVersion: Int
-            let policy: String?
-            let positions: [String: Int64]
-            let lag: Int64
-            let rows: Int
-            let digest: String
-            let refused: Int
-
-            init(_ table: Projector.Table) {
-                name = table.name
-                state = table.state.rawValue
-                schema = table.schema
-                version = table.version
-                isCurrent = table.isCurrent
-                isKnown = table.isKnown
-                catalogVersion = table.catalogVersion
-                policy = table.policy
-                positions = PositionVector(table.positions).document
-                lag = table.lag
-                rows = table.rows
-                digest = table.digest.hex
-                refused = table.refused
-            }
         }
     }
 }

@@ -1,25 +1,24 @@
-import EventLog
-import Events
-import Projections
-import Projector
-import Subledger
+package import EventLog
+package import Events
+package import Projections
+package import Projector
 
 /// The difference between two builds with all that is printed beside it: whose the samples are, and
 /// why each side says what it says.
-struct DifferenceReport {
-    let difference: ProjectionDifference
-    let samples: [ExplainedSample]
-    let lanes: LaneCount
+package struct DifferenceReport {
+    package let difference: ProjectionDifference
+    package let samples: [ExplainedSample]
+    package let lanes: LaneCount
     /// What the comparison was of; nil where only tables were compared.
-    private(set) var subject: ComparedBuilds?
+    package private(set) var subject: ComparedBuilds?
     /// Rows of each new table, by its projection; none where only tables were compared.
-    private(set) var rows: [String: Int] = [:]
+    package private(set) var rows: [String: Int] = [:]
     /// The same of those that have no live table to be compared with.
-    private(set) var newTables: [String: Int] = [:]
-    private(set) var refusals = RefusalDifference()
-    private(set) var alterations: [LiveAlteration] = []
+    package private(set) var newTables: [String: Int] = [:]
+    package private(set) var refusals = RefusalDifference()
+    package private(set) var alterations: [LiveAlteration] = []
     /// Projections of whose live table no row could be compared.
-    private(set) var uncomparable: [String] = []
+    package private(set) var uncomparable: [String] = []
 
     /// The report of a comparison; reads the history of each sample.
     ///
@@ -29,7 +28,7 @@ struct DifferenceReport {
     ///   - policy: What counts as access on the new side.
     ///   - ledger: Where the events are.
     /// - Throws: `EventLogError`; `CatalogError` where the catalog cannot be read back.
-    init(
+    package init(
         _ comparison: Projector.Comparison,
         _ subject: ComparedBuilds,
         under policy: AccessPolicy,
@@ -51,12 +50,12 @@ struct DifferenceReport {
     }
 
     /// Whether both sides have rows of a table, so that its columns and rows say something.
-    func isCompared(_ table: ComparedTable) -> Bool {
+    package func isCompared(_ table: ComparedTable) -> Bool {
         newTables[table.name] == nil && !uncomparable.contains(table.name)
     }
 
     /// Whether other columns of a table are another version's, and nobody's who altered it.
-    func tellsColumns(_ table: ComparedTable) -> Bool {
+    package func tellsColumns(_ table: ComparedTable) -> Bool {
         isCompared(table)
             && !alterations.contains {
                 $0.projection == table.name && $0.kind == .table
@@ -71,7 +70,7 @@ struct DifferenceReport {
     ///   - policy: What counts as access on the new side.
     ///   - ledger: Where the events are.
     /// - Throws: `EventLogError`; `CatalogError` where the catalog cannot be read back.
-    init(
+    package init(
         _ difference: ProjectionDifference,
         knownAt: KnownAt = .latest,
         under policy: AccessPolicy = .current,
@@ -96,33 +95,33 @@ struct DifferenceReport {
 }
 
 /// One subscription that differs, explained.
-struct ExplainedSample {
-    let difference: StreamDifference
+package struct ExplainedSample {
+    package let difference: StreamDifference
     /// Whose it is: the linked customer, else the app account token; nil where nobody said.
-    let customer: String?
+    package let customer: String?
     /// The instant that is explained: the first at which access differs, else that of the row.
-    let instant: Instant
+    package let instant: Instant
     /// What both sides are asked about.
-    let matter: Matter
+    package let matter: Matter
     /// The row of the old side that is explained: the one that counted at the instant, or that of
     /// the matter; nil where the old side has none that changed.
-    let oldRow: StreamDifference.Change?
+    package let oldRow: StreamDifference.Change?
     /// The events that caused that row.
-    let oldCauses: [Event]
+    package let oldCauses: [Event]
     /// The events that caused the new row of the matter; empty where the matter is access, which
     /// `new` explains.
-    let newCauses: [Event]
-    let evidence: [Position: EvidenceSummary]
+    package let newCauses: [Event]
+    package let evidence: [Position: EvidenceSummary]
     /// What this program's fold answers; nil where it has none.
-    let new: ExplanationAnswer?
+    package let new: ExplanationAnswer?
     /// Why there is no answer; nil where there is one.
-    let silence: String?
+    package let silence: String?
     /// The access of both sides, for a picture; nil where no table that tells it is compared.
-    let oldSpans: [AccessSpan]?
-    let newSpans: [AccessSpan]?
+    package let oldSpans: [AccessSpan]?
+    package let newSpans: [AccessSpan]?
 
     /// Most events of a history that is explained: each costs a fold.
-    static let eventsMax = EventEffects.eventsMax
+    package static let eventsMax = EventEffects.eventsMax
 
     init(
         _ sample: StreamDifference,
@@ -190,7 +189,7 @@ struct ExplainedSample {
     }
 
     /// Whether the old side has access at the instant; nil where nothing tells.
-    var oldAccess: Bool? { oldSpans.map { $0.contains { $0.time.contains(instant) } } }
+    package var oldAccess: Bool? { oldSpans.map { $0.contains { $0.time.contains(instant) } } }
 }
 
 extension RecordedHistory {

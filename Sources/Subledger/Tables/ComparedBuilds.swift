@@ -1,26 +1,26 @@
-import EventLog
-import Events
-import Projections
-import Projector
+package import EventLog
+package import Events
+package import Projections
+package import Projector
 
 /// What a comparison was of: which one, of what knowledge, as of where in the log, made when.
 ///
 /// A report is filed and read later, beside others: nothing in it says this by itself.
-struct ComparedBuilds {
-    let kind: Kind
+package struct ComparedBuilds {
+    package let kind: Kind
     /// The schema in which the new tables are kept; nil where they wait or were dropped.
-    let keptIn: String?
+    package let keptIn: String?
     /// Sixteen bytes that tell the ledger from every other one.
-    let ledgerId: [UInt8]
+    package let ledgerId: [UInt8]
     /// The instant of the report, on our clock.
-    let madeAt: Instant
+    package let madeAt: Instant
     /// Up to where both sides hold the log: one, unless some live tables were left behind others.
-    let standings: [Standing]
+    package let standings: [Standing]
     /// The catalog that each side knows, by projection.
-    let catalogs: [String: Catalogs]
+    package let catalogs: [String: Catalogs]
 
     /// Which comparison.
-    enum Kind: Equatable {
+    package enum Kind: Equatable {
         /// Live tables against those of the folds of this program, which wait to be promoted.
         case diff
         /// Live tables against a rebuild of them.
@@ -29,7 +29,7 @@ struct ComparedBuilds {
         case policy(String)
 
         /// Its machine word: the option of `rebuild`.
-        var word: String {
+        package var word: String {
             switch self {
             case .diff: "diff"
             case .check: "check"
@@ -39,17 +39,17 @@ struct ComparedBuilds {
     }
 
     /// Some tables, and the newest commit of each lane that both sides of them hold.
-    struct Standing {
-        let projections: [String]
+    package struct Standing {
+        package let projections: [String]
         /// By lane; lanes without an event are left out.
-        let heads: [CommitMark]
+        package let heads: [CommitMark]
     }
 
     /// Versions of the catalog; 0 for none.
-    struct Catalogs {
+    package struct Catalogs {
         /// That of the live table; nil where there is none.
-        let old: Int?
-        let new: Int
+        package let old: Int?
+        package let new: Int
     }
 
     /// What a comparison was of.
@@ -64,7 +64,7 @@ struct ComparedBuilds {
     ///   - log: What they are made of.
     ///   - madeAt: The instant of the report.
     /// - Throws: `ProjectorError`, `EventLogError`.
-    init(
+    package init(
         _ comparison: Projector.Comparison,
         _ kind: Kind,
         keptIn: String?,
@@ -126,7 +126,7 @@ struct ComparedBuilds {
 
 extension ComparedBuilds {
     /// The ledger's id as PostgreSQL writes it.
-    var ledger: String {
+    package var ledger: String {
         let digits = "0123456789abcdef".map(String.init)
         return ledgerId.enumerated().map { index, byte in
             ([4, 6, 8, 10].contains(index) ? "-" : "") + digits[Int(byte >> 4)]
@@ -135,7 +135,7 @@ extension ComparedBuilds {
     }
 
     /// Which comparison, for people.
-    var title: String {
+    package var title: String {
         switch kind {
         case .diff: "tables diff: the live tables (old) and what this program's folds make (new)"
         case .check: "tables check: the live tables (old) and a rebuild of them (new)"
@@ -145,7 +145,7 @@ extension ComparedBuilds {
     }
 
     /// The policy that was judged; nil where none was.
-    var policy: String? {
+    package var policy: String? {
         guard case .policy(let text) = kind else { return nil }
         return text
     }
@@ -154,7 +154,7 @@ extension ComparedBuilds {
     ///
     /// - Parameter lanes: How many lanes the ledger has.
     /// - Returns: The lines; `lanesMax` lanes at most are named in each.
-    func positions(lanes: LaneCount) -> [String] {
+    package func positions(lanes: LaneCount) -> [String] {
         standings.map { standing in
             let heads = standing.heads.prefix(ComparedBuilds.lanesMax).map { mark in
                 (lanes == .one ? "#\(mark.offset)" : "#\(mark.commit.lane):\(mark.offset)")
@@ -177,12 +177,12 @@ extension ComparedBuilds {
     private static let digestDigits = 12
 
     /// The versions of the folds, those of one change together: `0 → 1 (active_periods)`.
-    static func folds(_ tables: [ComparedTable]) -> String {
+    package static func folds(_ tables: [ComparedTable]) -> String {
         grouped(tables.map { ($0.name, DifferenceWording.versions($0)) })
     }
 
     /// The versions of the catalog likewise; 0 is none.
-    func catalogWords(_ tables: [ComparedTable]) -> String {
+    package func catalogWords(_ tables: [ComparedTable]) -> String {
         ComparedBuilds.grouped(
             tables.compactMap { table in
                 catalogs[table.name].map { versions in
@@ -196,7 +196,7 @@ extension ComparedBuilds {
     }
 
     /// Whether the two sides of a table know different versions of the catalog.
-    var changesCatalog: Bool {
+    package var changesCatalog: Bool {
         catalogs.values.contains { $0.old != nil && $0.old != $0.new }
     }
 

@@ -1,10 +1,9 @@
-import Events
-import Projections
-import Subledger
+package import Events
+package import Projections
 
 extension ExplainedSample {
     /// What the two sides of a sample are asked about: the same thing on both.
-    enum Matter {
+    package enum Matter {
         /// Whether there is access at the instant.
         case access
         /// A row, where the times with access are the same.
@@ -28,22 +27,22 @@ extension ExplainedSample {
         }
 
         /// Whether it is access.
-        var isAccess: Bool { if case .access = self { true } else { false } }
+        package var isAccess: Bool { if case .access = self { true } else { false } }
 
         /// The row; nil where it is none.
-        var row: StreamDifference.Change? {
+        package var row: StreamDifference.Change? {
             if case .row(let change) = self { change } else { nil }
         }
 
         /// The instant that the row is about; nil where it tells none, or there is none.
-        func instant(in tables: [ComparedTable]) -> Instant? {
+        package func instant(in tables: [ComparedTable]) -> Instant? {
             row.flatMap { change in
                 (change.old ?? change.new).flatMap(tables[change.table].instant(of:))
             }
         }
 
         /// Its machine word.
-        var word: String {
+        package var word: String {
             switch self {
             case .access: "access"
             case .row: "row"
@@ -53,7 +52,7 @@ extension ExplainedSample {
     }
 
     /// What the old side says of the matter, for people; nil where it says nothing.
-    func oldVerdict(in tables: [ComparedTable]) -> String? {
+    package func oldVerdict(in tables: [ComparedTable]) -> String? {
         switch matter {
         case .access: oldSpans.map(verdict)
         case .row(let change):
@@ -68,7 +67,7 @@ extension ExplainedSample {
     }
 
     /// The same of the new side: always a statement of the same kind.
-    func newVerdict(in tables: [ComparedTable]) -> String? {
+    package func newVerdict(in tables: [ComparedTable]) -> String? {
         switch matter {
         case .access:
             newSpans.map { spans in
@@ -89,7 +88,7 @@ extension ExplainedSample {
     }
 
     /// Why the new side gives no events; nil where it does.
-    var newSilence: String? { newCauses.isEmpty ? silence : nil }
+    package var newSilence: String? { newCauses.isEmpty ? silence : nil }
 
     private func verdict(_ spans: [AccessSpan]) -> String {
         let active = AccessDifference(from: [], to: spans.map(\.time)).gained
@@ -113,7 +112,7 @@ extension ExplainedSample {
     }
 
     /// The command that shows the matter as this program's folds tell it.
-    func nextCommand(in tables: [ComparedTable]) -> String {
+    package func nextCommand(in tables: [ComparedTable]) -> String {
         let stream = difference.stream
         func command(_ name: String, _ rest: String = "") -> String {
             "subledger \(name) \(stream.originalTransactionId) --environment "
@@ -135,7 +134,7 @@ extension ExplainedSample {
     ]
 
     /// What is gained and lost, for people: access, then money by the table that tells it.
-    func effects(in tables: [ComparedTable]) -> [(name: String, words: String)] {
+    package func effects(in tables: [ComparedTable]) -> [(name: String, words: String)] {
         let access = [
             ("+", difference.access.gained, "gained"), ("−", difference.access.lost, "lost"),
         ].filter { !$0.1.isEmpty }
@@ -164,7 +163,7 @@ extension AccessDifference {
     ///
     /// - Parameter axis: The time that the picture shows.
     /// - Returns: The words; nil where it shows them all.
-    func outside(_ axis: Range<Instant>) -> String? {
+    package func outside(_ axis: Range<Instant>) -> String? {
         let spans = gained + lost
         let outside = spans.count { !$0.overlaps(axis) }
         let cut = spans.count {

@@ -1,14 +1,15 @@
-import Events
-import Projections
-import Subledger
+package import Events
+package import Projections
 
 /// A value of a table's column for people and for JSON.
-struct ColumnWording {
+package struct ColumnWording {
     /// The column's name in the table.
-    let column: String
+    package let column: String
+
+    package init(column: String) { self.column = column }
 
     /// The name as JSON has it: `valid_from_ms` is `validFrom`.
-    var camelCase: String {
+    package var camelCase: String {
         var words = column.split(separator: "_")
         if words.count > 1, words.last == "ms" { words.removeLast() }
         let rest = words.dropFirst().map { $0.prefix(1).uppercased() + $0.dropFirst() }
@@ -16,7 +17,7 @@ struct ColumnWording {
     }
 
     /// The name for people.
-    var name: String {
+    package var name: String {
         for unit in ["_ms", "_milliunits"] where column.hasSuffix(unit) {
             return String(column.dropLast(unit.count))
         }
@@ -24,7 +25,7 @@ struct ColumnWording {
     }
 
     /// A value for people: instants as clocks, milliunits as amounts.
-    func text(_ value: ColumnValue) -> String {
+    package func text(_ value: ColumnValue) -> String {
         switch value {
         case .null: "–"
         case .integer(let number): text(number)
@@ -44,20 +45,6 @@ struct ColumnWording {
         }
         return column.hasSuffix("_milliunits") ? Amount.text(number, nil) : "\(number)"
     }
-
-    /// A value as JSON: instants in milliseconds.
-    func json(_ value: ColumnValue) -> JSONTree {
-        switch value {
-        case .null: .null
-        case .integer(let number): .number(number)
-        case .int32(let number): .number(Int64(number))
-        case .boolean(let flag): .flag(flag)
-        case .text(let text): .text(text)
-        case .timestamp(let instant): .number(instant.milliseconds)
-        case .integers(let numbers): .array(numbers.map(JSONTree.number))
-        case .texts(let texts): .array(texts.map(JSONTree.text))
-        }
-    }
 }
 
 extension StreamDifference.Change {
@@ -65,7 +52,7 @@ extension StreamDifference.Change {
     ///
     /// - Parameter table: Its table.
     /// - Returns: The words of the old and of the new side; nil for a side without the row.
-    func words(in table: ComparedTable) -> (old: String?, new: String?) {
+    package func words(in table: ComparedTable) -> (old: String?, new: String?) {
         let shown = columns.isEmpty ? table.columns : columns
         func words(_ row: ProjectionRow) -> String {
             let values = zip(table.columns, row.values).filter { column, value in
@@ -83,22 +70,22 @@ extension StreamDifference.Change {
 }
 
 /// Words that the text and the page share.
-enum DifferenceWording {
+package enum DifferenceWording {
     /// Most values of a row that are printed where all of it is new or gone: `--json` has them all.
-    static let valuesMax = 8
+    package static let valuesMax = 8
 
     /// Beside money of a table that does not count, because another one does.
-    static let notAdded = "; another table's, not added"
+    package static let notAdded = "; another table's, not added"
 
     /// After samples of another policy, which no other command knows.
-    static let adoptedPolicy =
+    package static let adoptedPolicy =
         "The commands under `next` answer by the adopted policy, not by the one judged here."
 
     /// Money, and which table tells of it.
-    static func money(of table: ComparedTable) -> String { "money (\(table.name))" }
+    package static func money(of table: ComparedTable) -> String { "money (\(table.name))" }
 
     /// A length of time in hours, exact to a thousandth.
-    static func hours(_ milliseconds: Int64) -> String {
+    package static func hours(_ milliseconds: Int64) -> String {
         let thousandths = milliseconds / 3600
         let (whole, rest) = thousandths.quotientAndRemainder(dividingBy: 1000)
         let digits = String(rest + 1000).dropFirst()
@@ -106,15 +93,15 @@ enum DifferenceWording {
     }
 
     /// A length of time in the units of people.
-    static func length(_ milliseconds: Int64) -> String {
+    package static func length(_ milliseconds: Int64) -> String {
         milliseconds < 1000 ? "\(milliseconds) ms" : Duration.words(milliseconds / 1000)
     }
 
     /// In the place of changes, where rows of one side only could be read.
-    static let uncompared = "not compared"
+    package static let uncompared = "not compared"
 
     /// `1 → 2`, or one number where both are the same.
-    static func versions(_ table: ComparedTable) -> String {
+    package static func versions(_ table: ComparedTable) -> String {
         guard let old = table.oldVersion else { return "new, \(table.newVersion)" }
         return old == table.newVersion ? "\(old)" : "\(old) → \(table.newVersion)"
     }

@@ -1,0 +1,61 @@
+public import EventLog
+public import Events
+
+/// What was refused and why, newest first.
+public struct RejectionsDocument: Codable, Hashable, Sendable {
+    /// How many there are, listed or not.
+    public let count: Int64
+    /// The newest, as many as were asked for.
+    public let rejections: [Line]
+
+    /// A payload that was refused; listed once for each reason.
+    public struct Line: Codable, Hashable, Sendable {
+        /// SHA-256 of the payload, in hexadecimal.
+        public let digest: String
+        /// Why, as a word of the machine.
+        public let reason: String
+        /// Why, and what to do.
+        public let message: String
+        /// The channel it came by.
+        public let source: String
+        /// Where it was found the first time; empty for nowhere to go back to.
+        public let location: String
+        /// How many bytes it had.
+        public let byteCount: Int
+        /// How many of them are kept; null where none are.
+        public let bodyByteCount: OrNull<Int>
+        /// When it arrived, on our clock.
+        public let receivedAt: Instant
+    }
+}
+
+extension Ledger {
+    /// What was refused and why, newest first.
+    ///
+    /// - Parameters:
+    ///   - filter: Which refusals.
+    ///   - limit: Most lines.
+    /// - Returns: The answer.
+    /// - Throws: `EventLogError`.
+    public func rejections(
+        _ filter: RejectionFilter = RejectionFilter(),
+        limit: Int = 100
+    ) async throws(EventLogError) -> RejectionsDocument {
+        let (count, newest) = try await log.rejections(filter, limit: limit)
+        return RejectionsDocument(
+            count: count,
+            rejections: newest.map { rejection in
+                RejectionsDocument.Line(
+                    digest: rejection.digest.hex,
+                    reason: rejection.reason,
+                    message: rejection.message,
+                    source: rejection.source,
+                    location: rejection.location,
+                    byteCount: rejection.byteCount,
+                    bodyByteCount: OrNull(rejection.bodyByteCount),
+                    receivedAt: rejection.receivedAt
+                )
+            }
+        )
+    }
+}

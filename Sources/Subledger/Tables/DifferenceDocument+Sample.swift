@@ -1,0 +1,105 @@
+internal import EventLog
+internal import Events
+internal import Projections
+
+extension DifferenceDocument.Sample {
+    /// The document of a sample.
+    init(_ sample: ExplainedSample, in tables: [ComparedTable], lanes: LaneCount) {
+        let difference = sample.difference
+        func money(_ changes: [StreamDifference.Money]) -> [DifferenceDocument.MoneyChange] {
+            changes.map {
+                DifferenceDocument.MoneyChange(
+                    projection: tables[$0.table].name,
+                    currency: $0.currency,
+                    milliunits: $0.milliunits
+                )
+            }
+        }
+        originalTransactionId = difference.stream.originalTransactionId
+        environment = difference.stream.environment
+        customer = sample.customer
+        at = sample.instant
+        access = DifferenceDocument.AccessChange(
+            gainedMs: difference.access.gained.length,
+            lostMs: difference.access.lost.length
+        )
+        self.money = money(difference.money)
+        otherMoney = money(difference.otherMoney)
+        old = DifferenceDocument.Side(
+            active: sample.oldSpans.map(Self.active),
+            rows: difference.changes.compactMap {
+                DifferenceDocument.Row($0, $0.old, in: tables, lanes: lanes)
+            }
+        )
+        new = DifferenceDocument.Side(
+            active: sample.newSpans.map(Self.active),
+            rows: difference.changes.compactMap {
+                DifferenceDocument.Row($0, $0.new, in: tables, lanes: lanes)
+            }
+        )
+        changesOmitted = difference.changesOmitted
+        explain = DifferenceDocument.Explanations(sample, in: tables, lanes: lanes)
+    }
+
+    private static func active(_ spans: [AccessSpan]) -> [IntervalValue] {
+        AccessDifference(from: [], to: spans.map(\.time)).gained.map(IntervalValue.init)
+    }
+}
+
+extension DifferenceDocument.Row {
+    fileprivate init?(
+        _ change: StreamDifference.Change,
+        _ side: ProjectionRow?,
+        in tables: [ComparedTable],
+        lanes: LaneCount
+    ) {
+        guard let side else { return nil }
+        let table = tables[change.table]
+        projection = table.name
+        changes = change.kinds
+        columns = change.columns
+        // Two columns may have one name in JSON, `at` and `at_ms`: the first has it.
+        values = zip(table.columns, side.values).reduce(into: [:]) { values, cell in
+            let name = ColumnWording(column: cell.0).camelCase
+            if values[name] == nil { values[name] = PropertyValue(cell.1) }
+        }
+        positions = side.positions.values(lanes: lanes)
+    }
+}
+
+extension DifferenceDocument.Explanations {
+    fileprivate init(_ sample: ExplainedSample, in tables: [ComparedTable], lanes: LaneCount) {
+        func because(_ events: [Event]) -> [DifferenceDocument.Cause] {
+            events.map { event in
+                DifferenceDocument.Cause(
+                    position: PositionValue(event.position, lanes: lanes),
+                    effective: event.fact.effective,
+                    recordedAt: event.recordedAt,
+                    kind: event.fact.kind.rawValue,
+                    what: event.fact.summary,
+                    source: sample.evidence[event.position]?.source,
+                    trust: sample.evidence[event.position]?.trust
+                )
+            }
+        }
+        about = sample.matter.word
+        old = DifferenceDocument.RowExplanation(
+            at: sample.instant,
+            access: sample.oldAccess,
+            row: sample.oldRow.flatMap {
+                DifferenceDocument.Row($0, $0.old, in: tables, lanes: lanes)
+            },
+            because: because(sample.oldCauses)
+        )
+        new = sample.new.map(ExplanationDocument.init)
+        // Where the matter is a row: `new` is about access, which is the same on both sides.
+        newRow = sample.matter.row.map { change in
+            DifferenceDocument.RowExplanation(
+                at: nil,
+                access: nil,
+                row: DifferenceDocument.Row(change, change.new, in: tables, lanes: lanes),
+                because: because(sample.newCauses)
+            )
+        }
+    }
+}

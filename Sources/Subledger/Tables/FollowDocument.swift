@@ -1,0 +1,51 @@
+/// What following the log came to.
+public struct FollowDocument: Codable, Hashable, Sendable {
+    /// Events that were brought in.
+    public let events: Int64
+    /// Subscriptions that were folded.
+    public let streams: Int
+    /// Steps in which that was done.
+    public let steps: Int
+    /// Subscriptions that a fold refused.
+    public let refused: Int
+    /// Events of the log that are not in the live tables yet.
+    public let lag: Int64
+    /// Live tables that other folds have made.
+    public let notFollowed: [String]
+    /// Up to where the live tables hold the log, by the lane's number.
+    public let positions: [String: Int64]
+
+    package init(
+        events: Int64,
+        streams: Int,
+        steps: Int,
+        refused: Int,
+        lag: Int64,
+        notFollowed: [String],
+        positions: [String: Int64]
+    ) {
+        self.events = events
+        self.streams = streams
+        self.steps = steps
+        self.refused = refused
+        self.lag = lag
+        self.notFollowed = notFollowed
+        self.positions = positions
+    }
+}
+
+/// Whether the live tables hold what was waited for.
+public struct WaitDocument: Codable, Hashable, Sendable {
+    /// What was waited for, by the lane's number.
+    public let waitedFor: [String: Int64]
+    /// Whether it is there.
+    public let isThere: Bool
+    /// Up to where the live tables hold the log, by the lane's number.
+    public let positions: [String: Int64]
+
+    package init(waitedFor: [String: Int64], isThere: Bool, positions: [String: Int64]) {
+        self.waitedFor = waitedFor
+        self.isThere = isThere
+        self.positions = positions
+    }
+}

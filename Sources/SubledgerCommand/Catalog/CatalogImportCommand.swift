@@ -1,0 +1,112 @@
+import ArgumentParser
+import Catalog
+import CommandSupport
+import EventLog
+import Events
+import Foundation
+import Projections
+import Subledger
+
+struct CatalogImportCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "import",
+        abstract: "Add what a file says as the next version of the catalog.",
+        discussion: """
+            Takes a .storekit file of Xcode, or a saved response of the App Store Connect API \
+            (/v1/apps/ID/subscriptionGroups?include=subscriptions), several of them in one JSON \
+            array. Prints what is said otherwise than in the version before, and what each change \
+            of plan is now. What equals the newest version adds nothing.
+            """
+    )
+
+    @Argument(help: "The file, or - for stdin.")
+    var file: String
+
+    @Option(
+        help: ArgumentHelp(
+            "The first instant it holds for; may be long ago. (default: now)",
+            discussion: "Named, it also adds a version that only holds from another instant.",
+            valueName: "instant"
+        ),
+        transform: Clock.instant
+    )
+    var effectiveFrom: Instant?
+
+    @Flag(help: "Say what would happen, and add nothing.")
+    var dryRun = false
+
+    @OptionGroup var database: DatabaseOptions
+    @OptionGroup var output: OutputOptions
+
+    func run() async throws {
+        let content = try CatalogImportCommand.read(file)
+        let log = try await database.openLog()
+        let result = try await add(content, to: log)
+        await log.close()
+        for warning in content.warnings {
+            Terminal.write("warning  \(warning.message) [\(warning.code.rawValue)]")
+        }
+        try print(CatalogImportDocument(result, content, isDryRun: dryRun), result)
+    }
+
+    private func add(
+        _ content: CatalogContent,
+        to log: EventLog
+    ) async throws -> CatalogStore.Import {
+        try await CatalogStore(log: log).add(
+            content,
+            effectiveFrom: effectiveFrom,
+            source: file,
+            recordedAt: .systemClock(),
+            isDryRun: dryRun
+        )
+    }
+
+    private func print(
+        _ document: CatalogImportDocument,
+        _ result: CatalogStore.Import
+    ) throws {
+        if output.json {
+            try Terminal.print(json: document)
+            return
+        }
+        let record = result.version.record
+        guard result.isAdded else {
+            Terminal.print(
+                "version \(record.version), effective from \(record.effectiveFrom.clock), says the "
+                    + "same: nothing was added"
+            )
+            return
+        }
+        let catalog = result.version.catalog
+        Terminal.print(
+            (dryRun ? "would be version " : "version ")
+                + "\(record.version), effective from \(record.effectiveFrom.clock): "
+                + "\(catalog.subscriptions.count) subscriptions, "
+                + "\(catalog.otherProducts.count) other products"
+        )
+        CatalogWording.print(result.difference)
+        CatalogWording.print(PlanChangeMatrix(catalog))
+    }
+
+    private static func read(_ path: String) throws -> CatalogContent {
+        let handle =
+            path == "-" ? FileHandle.standardInput : FileHandle(forReadingAtPath: path)
+        guard let handle else {
+            throw Failure(Exit.inputMissing, "the catalog \(path) cannot be read")
+        }
+        let data: Data?
+        // Reading a folder fails here, after it could be opened.
+        do {
+            // One byte more than is allowed tells that there is more.
+            data = try handle.read(upToCount: CatalogFile.byteCountMax + 1)
+        } catch {
+            throw Failure(Exit.inputMissing, "the catalog \(path) cannot be read: is it a file?")
+        }
+        do throws(CatalogError) {
+            return try CatalogFile.read([UInt8](data ?? Data()))
+        } catch {
+            throw Failure(Exit.badInput, "\(path): \(error)")
+        }
+    }
+}
