@@ -232,4 +232,15 @@ struct SubjectTests {
             #expect(told.errors.contains("customers show 1000"))
         }
     }
+
+    @Test(arguments: ["state", "periods", "history", "changes", "refunds", "replay"])
+    func `what is about one subscription takes every id of it`(question: String) async throws {
+        try await withCustomer { command in
+            let expected = try await command.expect(0, question, "1000")
+            // The id of its transaction, which is not that of the subscription.
+            #expect(try await command.expect(0, question, "10001") == expected)
+            let several = try await command.run(question, Self.token)
+            #expect(several.code == 64 && several.errors.contains("1000"), "\(several.errors)")
+        }
+    }
 }

@@ -56,6 +56,11 @@ extension Ledger {
         }
         let known = try await environments(ofCustomer: subject.id)
         let environment = try subject.environment(among: known)
+        let named = try await streams(named: subject.id, in: environment)
+        if let only = named.first, named.count == 1 {
+            try await check(knownAt, of: only)
+            return only
+        }
         let customer = try await customer(subject.id, in: environment)
         guard let first = customer.streams.first?.stream else {
             throw subject.unknown
@@ -65,6 +70,16 @@ extension Ledger {
         }
         try await check(knownAt, of: first)
         return first
+    }
+
+    // The subscriptions with a purchase of that id, which are not all of their customer's.
+    private func streams(
+        named id: String,
+        in environment: Environment
+    ) async throws(EventLogError) -> Set<StreamID> {
+        var found = Set(try await log.streams(ofTransactionIds: [id]))
+        found.formUnion(try await log.streams(ofWebOrderLineItemIds: [id]))
+        return found.filter { $0.environment == environment }
     }
 
     /// Refuses a position that the lane of a subscription does not have.

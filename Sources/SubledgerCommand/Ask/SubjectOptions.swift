@@ -41,7 +41,10 @@ struct SubjectOptions: ParsableArguments {
     func subject(alone: Bool) -> SubjectID { SubjectID(id, in: environment, alone: alone) }
 
     // Apple's words, however they are capitalised, and whatever other word the ledger holds.
-    static func environment(_ word: String) -> Environment {
+    static func environment(_ word: String) throws -> Environment {
+        guard !word.isEmpty else {
+            throw ValidationError("--environment is empty; leave it out, or name one")
+        }
         let known: [Environment] = [.production, .sandbox, .xcode, .localTesting, .unknown]
         return known.first { $0.word.lowercased() == word.lowercased() } ?? Environment(word)
     }

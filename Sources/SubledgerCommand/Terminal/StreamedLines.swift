@@ -13,7 +13,6 @@ final class StreamedLines: Sendable {
     init(isJSON: Bool, header: String? = nil) {
         self.isJSON = isJSON
         self.header = header
-        if isJSON { Terminal.put("[") }
     }
 
     /// Whether nothing was printed yet.
@@ -26,13 +25,13 @@ final class StreamedLines: Sendable {
             return isFirst
         }
         if isJSON {
-            Terminal.put((isFirst ? "" : ",") + (try Terminal.text(json: document)))
+            Terminal.put((isFirst ? "[" : ",") + (try Terminal.text(json: document)))
             return
         }
         if isFirst, let header { Terminal.print(header) }
         Terminal.print(line)
     }
 
-    /// Ends the array.
-    func finish() { if isJSON { Terminal.print("]") } }
+    /// Ends the array, which has no line where nothing was found.
+    func finish() { if isJSON { Terminal.print(isEmpty ? "[]" : "]") } }
 }
