@@ -1,4 +1,5 @@
 public import AppStore
+internal import Foundation
 public import EventLog
 public import Events
 
@@ -129,7 +130,11 @@ extension Ledger {
         let report = try await log.verify(options, progress: progress)
         var proof: SignatureReport?
         if let roots {
-            let verification = SignatureVerification(log: log, roots: roots, jobs: options.jobs)
+            let verification = SignatureVerification(
+                log: log,
+                roots: roots,
+                jobs: options.jobs ?? ProcessInfo.processInfo.activeProcessorCount
+            )
             proof = try await verification.run(since: options.since)
         }
         return VerifyDocument(report, proof, lanes: log.identity.lanes)

@@ -1,7 +1,7 @@
 internal import EventLog
 internal import Events
 internal import Projections
-package import Projector
+internal import Projector
 
 extension DifferenceDocument {
     /// The document of a report, with what was promoted after it.

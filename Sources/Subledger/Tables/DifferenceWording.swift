@@ -1,4 +1,4 @@
-package import Events
+internal import Events
 package import Projections
 
 /// A value of a table's column for people and for JSON.

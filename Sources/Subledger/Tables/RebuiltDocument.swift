@@ -1,4 +1,4 @@
-public import Events
+internal import Events
 public import Projector
 
 /// A table that was made from the log.

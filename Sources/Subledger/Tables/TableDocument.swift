@@ -1,4 +1,4 @@
-public import Events
+internal import Events
 public import Projector
 
 /// A table of a projection: which fold made it, and how far it goes.

@@ -1,5 +1,6 @@
 import EventLog
 import Events
+import Subledger
 
 /// The text that `verify` prints: only what was proved.
 struct VerifyText {
