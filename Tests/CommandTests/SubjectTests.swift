@@ -243,4 +243,28 @@ struct SubjectTests {
             #expect(several.code == 64 && several.errors.contains("1000"), "\(several.errors)")
         }
     }
+
+    @Test func `after a link every id of a subscription gives the answer of its own id`()
+        async throws
+    {
+        try await withCustomer { command in
+            try await command.expect(0, "customers", "link", "dave", "2000", "--at", "2017-01-01")
+            for instant in ["2016-06-01", "2017-02-01", "2018-01-01"] {
+                var answers: Set<Bool> = []
+                for id in ["2000", "20001"] {
+                    let access = try await command.run("access", id, "--at", instant)
+                    let explained = try await command.json(
+                        ExplainDocument.self,
+                        "explain",
+                        id,
+                        "--at",
+                        instant
+                    )
+                    #expect(explained.entitled.access == (access.code == 0), "\(id) \(instant)")
+                    answers.insert(access.code == 0)
+                }
+                #expect(answers == [instant != "2018-01-01"], "\(instant)")
+            }
+        }
+    }
 }

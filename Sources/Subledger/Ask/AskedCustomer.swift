@@ -18,6 +18,8 @@ package struct AskedCustomer: Sendable {
     package let tenures: [StreamID: Range<Instant>]
     /// What each recorded, cut to what was known.
     package let histories: [RecordedHistory]
+    /// The subscription that was asked for by an id of its own; nil for a customer.
+    package let named: StreamID?
 }
 
 extension AskedCustomer {
@@ -30,7 +32,8 @@ extension AskedCustomer {
             erasures: ErasureMark.all(in: history.events, lanes: lanes),
             grounds: .none,
             tenures: [:],
-            histories: [history]
+            histories: [history],
+            named: history.stream
         )
     }
 
@@ -77,11 +80,11 @@ extension Ledger {
     ) async throws -> AskedCustomer {
         let own = try await log.environments(of: subject.id)
         let environment = try await environment(of: subject)
-        let named = StreamID(environment: environment, originalTransactionId: subject.id)
-        if own.isEmpty {
-            try await check(knownAt)
+        let named = try await streams(named: subject.id, in: environment)
+        if let first = named.first, named.count == 1, !own.isEmpty {
+            try await check(knownAt, of: first)
         } else {
-            try await check(knownAt, of: named)
+            try await check(knownAt)
         }
         let found =
             subject.isAlone
@@ -92,8 +95,8 @@ extension Ledger {
                 at: instant,
                 knownAt: knownAt
             )
-        // By its own id a subscription is asked about also where nothing was known of it then.
-        let read = Set(found?.streams.map(\.stream) ?? []).union(own.isEmpty ? [] : [named])
+        // By an id of its own a subscription is asked about also where nothing was known of it then.
+        let read = named.union(found?.streams.map(\.stream) ?? [])
         let used = try await log.wholeCommits(knownAt)
         let lanes = log.identity.lanes
         var histories: [RecordedHistory] = []
@@ -112,7 +115,8 @@ extension Ledger {
             erasures: erasures,
             grounds: found?.grounds ?? .none,
             tenures: found?.customer.tenures(at: instant) ?? [:],
-            histories: histories
+            histories: histories,
+            named: named.count == 1 ? named.first : nil
         )
     }
 }

@@ -83,7 +83,6 @@ extension Ledger {
     ) async throws -> ExplanationAnswer {
         let now = try await KnowledgeMarks(of: asked, knownAt: knownAt, in: log)
         let catalogs = try await catalogs(knownAt: knownAt)
-        let named = StreamID(environment: asked.environment, originalTransactionId: asked.id)
         return ExplanationAnswer(
             customer: asked,
             product: product,
@@ -91,7 +90,7 @@ extension Ledger {
                 asked.histories,
                 at: instant,
                 product: product,
-                askedFor: named,
+                askedFor: asked.named,
                 under: policy,
                 catalogs,
                 tenures: asked.tenures

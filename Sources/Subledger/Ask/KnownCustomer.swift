@@ -66,7 +66,7 @@ extension Ledger {
     /// The subscriptions that a name means: one meaning for every question about a customer.
     ///
     /// All that were the customer's at the instant, by links, tokens and what Apple says of the
-    /// account. Who asks by a subscription's own id asks about that one too, whoever had it then.
+    /// account. Who asks by an id of a subscription asks about that one too, whoever had it then.
     func subscriptions(
         of subject: SubjectID,
         in environment: Environment,
@@ -75,12 +75,14 @@ extension Ledger {
     ) async throws -> AskedSubscriptions {
         let customer = try await customer(subject.id, in: environment, knownAt: knownAt)
         var streams = customer.streams(ownedAt: instant)
-        let own = StreamID(environment: environment, originalTransactionId: subject.id)
-        if !streams.contains(where: { $0.stream == own }) {
-            let history = try await log.history(of: own, knownAt: knownAt)
+        for named in try await self.streams(named: subject.id, in: environment).sorted()
+        where !streams.contains(where: { $0.stream == named }) {
+            let history = try await log.history(of: named, knownAt: knownAt)
             if !history.events.isEmpty { streams.append(CustomerStream(history, receipts: [])) }
         }
-        if subject.isAlone { streams.removeAll { $0.stream != own } }
+        if subject.isAlone {
+            streams.removeAll { $0.stream.originalTransactionId != subject.id }
+        }
         return AskedSubscriptions(
             customer: customer,
             streams: streams.sorted { $0.stream < $1.stream },

@@ -72,11 +72,14 @@ extension Ledger {
         return first
     }
 
-    // The subscriptions with a purchase of that id, which are not all of their customer's.
-    private func streams(
+    /// The subscriptions that have the id, or a purchase that has it: who asks by such an id asks
+    /// about them, whoever has them.
+    func streams(
         named id: String,
         in environment: Environment
     ) async throws(EventLogError) -> Set<StreamID> {
+        let own = StreamID(environment: environment, originalTransactionId: id)
+        if try await log.environments(of: id).contains(environment) { return [own] }
         var found = Set(try await log.streams(ofTransactionIds: [id]))
         found.formUnion(try await log.streams(ofWebOrderLineItemIds: [id]))
         return found.filter { $0.environment == environment }
