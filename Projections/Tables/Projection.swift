@@ -17,7 +17,7 @@ public protocol Projection: Sendable {
     /// The table's own columns, in the order of a row's values: those between
     /// `ProjectionRow.streamColumns` and `positions`, which every table has.
     var columns: [String] { get }
-    /// What its rows are to somebody who compares two builds of the table.
+    /// What its rows mean when two builds of the table are compared.
     var comparison: RowComparison { get }
     /// The rows of one subscription, in their order; pure.
     ///

@@ -111,7 +111,7 @@ public final class Purchase: Sendable {
 }
 
 extension Purchase {
-    /// Whether it is no subscription (app-store.md §G-35).
+    /// Whether it is a one-time purchase and not a subscription (app-store.md §G-35).
     var neverExpires: Bool { expiresDate == Instant(milliseconds: 0) }
 
     /// The state of a field after all assertions.

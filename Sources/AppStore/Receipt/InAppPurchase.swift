@@ -16,7 +16,7 @@ struct InAppPurchase: Hashable, Sendable {
     var originalPurchaseDate: Instant?
     /// When the paid period ends; nil for what does not end (1708).
     var expiresDate: Instant?
-    /// The period across devices, decimal; `0` for what is no subscription (1711).
+    /// The period across devices, decimal; `0` for a one-time purchase (1711).
     var webOrderLineItemId: String?
     /// When Apple took it back (1712).
     var cancellationDate: Instant?

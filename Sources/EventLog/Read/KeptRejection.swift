@@ -10,7 +10,7 @@ public struct KeptRejection: Hashable, Sendable {
     public let message: String
     /// The channel it came by the first time.
     public let source: String
-    /// Where it was found the first time; empty where nobody said.
+    /// Where it was found the first time; empty if that is not known.
     public let location: String
     /// Length of the payload as it arrived, in bytes.
     public let byteCount: Int

@@ -22,7 +22,7 @@ public struct AccessDocument: Codable, Hashable, Sendable {
     public let intervals: [IntervalValue]
     /// All subscriptions that were looked at, each with what makes it the customer's.
     public let subscriptions: [SubscriptionGround]
-    /// Subscriptions that count for nobody, because they are joined to several customers.
+    /// Subscriptions that are joined to several customers, so that no customer gets access from them.
     public let ambiguous: [AmbiguousSubscription]
     /// The non-consumables that are owned.
     public let owned: [OneTimePurchaseDocument]

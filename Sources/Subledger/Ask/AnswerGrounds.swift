@@ -8,7 +8,7 @@ package struct AnswerGrounds: Sendable {
     private let streams: [StreamID]
     private let grounds: [CustomerGround]
     private let tenures: [StreamID: [Range<Instant>]]
-    /// Subscriptions that count for nobody.
+    /// Subscriptions that are joined to several customers, so that none of these has them.
     package let ambiguous: [AmbiguousSubscription]
 
     /// For an answer about a subscription that was chosen and not asked for by a name.

@@ -64,7 +64,7 @@ extension RecordedHistory {
 }
 
 extension Ledger {
-    /// Finds the subscriptions of somebody and reads them with both clocks.
+    /// Finds the subscriptions that a question is about, and reads them with both clocks.
     ///
     /// - Parameters:
     ///   - subject: Whose.

@@ -2,8 +2,7 @@ public import EventLog
 public import Events
 package import Projections
 
-/// An explanation with all that is told beside it: what its document, its text and its picture are
-/// made from.
+/// An explanation, and what is printed with it: the source of its document, text and picture.
 package struct ExplanationAnswer: Sendable {
     package let customer: AskedCustomer
     package let product: String?
