@@ -44,24 +44,15 @@ struct HistoryCommand: AsyncParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func run() async throws {
-        let ledger = try await database.openLedger()
-        let answer = try await ledger.history(
-            of: question.subject,
-            at: at,
-            trust: Set(trust),
-            knownAt: knowledge.knownAt
-        )
-        await ledger.close()
-        AnswerNotes.write(
-            answer.erasures,
-            about: answer.originalTransactionId,
-            others: answer.otherSubscriptions
-        )
-        if output.json {
-            try Terminal.print(json: answer)
-        } else {
-            answer.text.forEach(Terminal.print)
+        let answer = try await database.ask { ledger in
+            try await ledger.history(
+                of: question.subject,
+                at: at,
+                trust: Set(trust),
+                knownAt: knowledge.knownAt
+            )
         }
+        try output.print(answer, answer.text)
     }
 }
 

@@ -27,18 +27,13 @@ struct ReplayCommand: AsyncParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func run() async throws {
-        let ledger = try await database.openLedger()
-        let answer = try await ledger.replay(
-            of: question.subject,
-            at: at,
-            knownAt: knowledge.knownAt
-        )
-        await ledger.close()
-        AnswerNotes.write(
-            answer.erasures,
-            about: answer.originalTransactionId,
-            others: answer.otherSubscriptions
-        )
+        let answer = try await database.ask { ledger in
+            try await ledger.replay(
+                of: question.subject,
+                at: at,
+                knownAt: knowledge.knownAt
+            )
+        }
         if output.json {
             try Terminal.print(json: answer)
             return
