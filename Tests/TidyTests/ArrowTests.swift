@@ -9,7 +9,11 @@ import Testing
     private static let layers = [
         ["Projections/Catalog/"],
         ["Projections/Interpret/Timeline/"],
-        ["Projections/Interpret/"],
+        ["Projections/Interpret/Statements/"],
+        ["Projections/Interpret/Access/"],
+        ["Projections/Interpret/Refunds/"],
+        ["Projections/Interpret/Renewal/"],
+        ["Projections/Interpret/PlanChanges/"],
         ["Projections/Tables/"],
         ["Projections/Questions/"],
         ["Projections/Projections.swift"],
@@ -25,7 +29,7 @@ import Testing
         }
     }
 
-    @Test func `interpretation knows no tables and no questions, and tables no questions`() throws {
+    @Test func `no folder of the projections uses a type of a folder above it`() throws {
         let files = try TidyTests.files(in: ["Projections"]).compactMap { path, text in
             ArrowTests.layer(of: path).map { (path: path, layer: $0, code: SourceCode(text)) }
         }

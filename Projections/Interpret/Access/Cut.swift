@@ -6,6 +6,17 @@ struct Cut {
     /// Index of the purchase that does; nil where Apple called the purchase upgraded and the
     /// successor is not known.
     let successor: Int?
+
+    /// How far the date of a refund may lie from the start of the purchase that took the place of
+    /// the refunded one, in milliseconds, for it to be the rest of a replaced period: a minute.
+    ///
+    /// Apple dates it a few seconds after (app-store.md §G-9: two).
+    static let refundWindow: Int64 = 60_000
+
+    /// Whether a refund of that date gives back the rest of the period that was replaced here.
+    func isReplacement(refundedAt date: Instant) -> Bool {
+        successor != nil && abs(date.milliseconds - at.milliseconds) <= Cut.refundWindow
+    }
 }
 
 extension Timeline {

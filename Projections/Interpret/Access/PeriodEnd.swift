@@ -102,7 +102,7 @@ extension Purchase {
         let isOtherProduct = byBytes(purchases[successor].productId, productId) != nil
         let isTyped = state(of: .revocationType) > .none
         return (isUpgraded || isOtherProduct && !isTyped)
-            && abs(revocationDate.milliseconds - cut.at.milliseconds) <= Refunds.replacementWindow
+            && cut.isReplacement(refundedAt: revocationDate)
     }
 
     fileprivate func upgradeMarkCut(citing citations: inout Citations) -> Cut? {

@@ -250,6 +250,6 @@ extension Purchase {
         guard let date = revocationDate, date < next.purchaseDate else { return false }
         let isTyped = state(of: .revocationType) > .none
         let lead = next.purchaseDate.milliseconds - date.milliseconds
-        return isTyped && !isUpgraded || lead > Refunds.replacementWindow
+        return isTyped && !isUpgraded || lead > Cut.refundWindow
     }
 }

@@ -2,12 +2,6 @@ public import Events
 
 /// What was given back, asked for and refused, purchase by purchase, and how it stands.
 public struct Refunds: Sendable {
-    /// How far the date of a refund may lie from the start of the purchase that took the place of
-    /// the refunded one, in milliseconds, for it to be the rest of a replaced period: a minute.
-    ///
-    /// Apple dates it a few seconds after (app-store.md §G-9: two).
-    public static let replacementWindow: Int64 = 60_000
-
     /// The cases, by start of the purchase, then as they began.
     public let rows: [RefundCase]
 
@@ -140,14 +134,6 @@ extension Purchase {
     /// Whether any statement, later ones aside, had it revoked, or an item of it refunded.
     fileprivate var wasEverRefunded: Bool { wasEverRevoked || wasAnItemRefunded }
 
-    /// Whether any statement, later ones aside, had it revoked.
-    var wasEverRevoked: Bool {
-        assertions.sorted.contains { assertion in
-            assertion.fields.contains(.revocationDate)
-                && assertion.content.carried.contains(.revocationDate)
-        }
-    }
-
     // Milliseconds to the nearest statement by which it is not revoked any more.
     fileprivate func distanceOfDenial(from instant: Instant) -> Int64 {
         var wasRevoked = false
@@ -162,24 +148,6 @@ extension Purchase {
             }
         }
         return nearest
-    }
-
-    /// What was said about its revocation, one event an as-of.
-    var revocationEvents: [RefundMachine.Event] {
-        guard wasEverRevoked else { return [] }
-        var events: [RefundMachine.Event] = []
-        var sweep = Sweep(assertions)
-        while sweep.advance() {
-            guard let asOf = sweep.asOf, let offset = sweep.decider(of: .revocationDate) else {
-                continue
-            }
-            switch sweep.fresh(.revocationDate) {
-            case .value: events.append(.init(asOf: asOf, word: .refund(sweep), offset: offset))
-            case .none: events.append(.init(asOf: asOf, word: .denial, offset: offset))
-            case .unknown: break
-            }
-        }
-        return events
     }
 }
 
@@ -213,8 +181,7 @@ private struct RefundSurroundings {
     }
 
     private func isReplacement(_ index: Int, _ revoked: Instant) -> Bool {
-        guard let cut = cuts[index], cut.successor != nil else { return false }
-        return abs(revoked.milliseconds - cut.at.milliseconds) <= Refunds.replacementWindow
+        cuts[index]?.isReplacement(refundedAt: revoked) ?? false
     }
 
     // `periods` know the revocation; where it lies is asked of the access without it.

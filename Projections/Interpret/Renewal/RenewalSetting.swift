@@ -11,7 +11,7 @@ struct RenewalSetting {
     /// it out of a list that has it.
     var autoRenewSaid: Instant?
     var autoRenewProductId: String?
-    var priceConsent: RenewalState.PriceConsent?
+    var priceConsent: PriceConsent?
     /// What Apple said of the next charge and nothing since has overtaken.
     var terms: RenewalTerms?
     var autoRenewOffset: Int64?

@@ -192,6 +192,6 @@ extension RefundCase {
 
 extension Instant {
     fileprivate var afterReplacement: Instant {
-        Instant(milliseconds: milliseconds + Refunds.replacementWindow)
+        Instant(milliseconds: milliseconds + Cut.refundWindow)
     }
 }

@@ -22,7 +22,7 @@ struct RenewalStatement {
     /// The next product, as known at this as-of; nil if it was never stated.
     let autoRenewProductId: String?
     /// The answer to a price increase, as known at this as-of.
-    let priceConsent: RenewalState.PriceConsent?
+    let priceConsent: PriceConsent?
     /// Whether this as-of speaks of the price or the offer of the next charge.
     let areTermsSaid: Bool
     /// What it says of them; nil where neither applies, or it is silent.

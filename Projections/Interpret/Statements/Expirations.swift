@@ -2,9 +2,10 @@ internal import Events
 
 /// Finds what Apple said about why purchases were not renewed.
 struct Expirations {
-    private let timeline: Timeline
-    // Nearly always few or none.
-    private let sayings: [RenewalStatement]
+    /// Whose purchases are asked about.
+    let timeline: Timeline
+    /// Statements that say why, or that Apple retries; nearly always few or none.
+    let sayings: [RenewalStatement]
 
     /// What Apple said, and which event says it.
     struct Saying {
@@ -44,28 +45,6 @@ struct Expirations {
         return Saying(last)
     }
 
-    /// The same for the purchase that was the newest before a span without access; of one that
-    /// expired out of a retry of which no intent was said, that billing failed.
-    func saying(of span: StatusSpan) -> Saying? {
-        guard !sayings.isEmpty, span.status == .expired || span.status == .billingRetry else {
-            return nil
-        }
-        let earlier = Instant(milliseconds: span.from.milliseconds - 1)
-        let begun = timeline.purchases.count(begunBy: earlier)
-        guard !timeline.purchases.isEmpty else { return nil }
-        let index = max(0, begun - 1)
-        if let said = saying(ending: index, from: span.from, to: span.to) { return said }
-        guard span.status == .expired else { return nil }
-        let expiresDate = timeline.purchases[index].expiresDate
-        let last = timeline.renewalStatements.last {
-            $0.asOf <= span.from && $0.isAbout(expiresDate)
-        }
-        guard let last, last.isInBillingRetry == true, last.isAutoRenewOn != false else {
-            return nil
-        }
-        return Saying(billingBy: last)
-    }
-
     /// Why the access of a purchase ended at an instant after which nothing carried it on: what was
     /// said last by then, else first after it, for a customer who cancels in billing retry had lost
     /// the access before.
@@ -87,15 +66,16 @@ struct Expirations {
 }
 
 extension Expirations.Saying {
-    fileprivate init(billingBy statement: RenewalStatement) {
+    /// That billing failed, by a statement that says no more than that.
+    init(billingBy statement: RenewalStatement) {
         reason = .billing
         offset = statement.retryOffset
     }
 }
 
 extension RenewalStatement {
-    // An intent that names no expiry is about one that had come.
-    fileprivate func isAbout(_ expiresDate: Instant) -> Bool {
+    /// Whether it is about that expiry; an intent that names none is about one that had come.
+    func isAbout(_ expiresDate: Instant) -> Bool {
         renewalDate.map { $0 == expiresDate } ?? (asOf >= expiresDate)
     }
 }
