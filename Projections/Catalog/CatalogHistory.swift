@@ -53,9 +53,7 @@ extension ProductCatalog {
         guard let old = subscription(from), let new = subscription(to),
             byBytes(old.subscriptionGroupIdentifier, new.subscriptionGroupIdentifier) == nil
         else { return .planChange }
-        // Level 1 is the highest (app-store.md §G-23).
-        if old.level != new.level { return new.level < old.level ? .upgrade : .downgrade }
-        return .crossgrade
+        return PlanChangeClass(from: old, to: new)
     }
 
     /// Whether two products have periods of one length; nil where one is not known.

@@ -9,6 +9,16 @@ public enum PlanChangeClass: String, CaseIterable, Sendable {
     /// Not known: no catalog, or it does not hold both products in one group.
     case planChange = "plan_change"
 
+    /// What a change between two products of one group is; level 1 is the highest
+    /// (app-store.md §G-23).
+    init(from old: ProductCatalog.Subscription, to new: ProductCatalog.Subscription) {
+        if old.level == new.level {
+            self = .crossgrade
+        } else {
+            self = new.level < old.level ? .upgrade : .downgrade
+        }
+    }
+
     /// Whether Apple carries it out at once, and not with the next renewal.
     ///
     /// - Parameter sameDuration: Whether the periods have one length, which decides for a

@@ -22,9 +22,7 @@ public struct PlanChangeMatrix: Hashable, Sendable {
             to: ProductCatalog.Subscription
         ) -> Change {
             let sameDuration = from.duration == to.duration
-            let kind: PlanChangeClass =
-                to.level < from.level
-                ? .upgrade : to.level > from.level ? .downgrade : .crossgrade
+            let kind = PlanChangeClass(from: from, to: to)
             return Change(
                 from: from.productId,
                 to: to.productId,

@@ -14,7 +14,7 @@ public struct VerificationPolicy: Sendable {
     /// The environment of payloads that name none, as all before 2022-02-24; nil refuses them.
     ///
     /// Nothing signed tells an old test purchase from a real one, so this is for whoever knows
-    /// where the payloads come from, and never follows from `environments` (promise 10).
+    /// where the payloads come from, and never follows from `environments`.
     public var assumedEnvironment: Environment?
     /// The app's shared secret, which version 1 notifications carry as `password`; nil, or empty,
     /// where there is none to compare with.

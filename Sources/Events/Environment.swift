@@ -1,4 +1,4 @@
-/// Where a purchase was made; part of the identity of every stream (promise 10).
+/// Where a purchase was made; part of the identity of every stream.
 ///
 /// Apple's words (app-store.md §D.3). Sandbox data is signed under the same Apple roots as
 /// production data, so this value alone keeps test purchases from granting real access.
@@ -16,7 +16,7 @@ public enum Environment: Hashable, Sendable {
 
     /// Where nothing says: vouched statements of formats that name no environment.
     ///
-    /// They are kept apart from all others and never grant access anywhere (promise 10).
+    /// They are kept apart from all others and never grant access anywhere.
     public static let unknown = Environment.unrecognised("Unknown")
 
     /// The environment of Apple's word for it; an unknown word is kept.

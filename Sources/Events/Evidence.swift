@@ -136,7 +136,7 @@ public struct Verification: Hashable, Sendable {
 
 /// A value that a verifier has proven, with the evidence for it.
 ///
-/// `EventLog.append` takes nothing else, and only the verifiers in `AppStore` make one (promise 9):
+/// `EventLog.append` takes nothing else, and only the verifiers in `AppStore` make one:
 /// the initialiser is not visible outside the package, and a test reads the sources for it.
 public struct Verified<Value: Sendable>: Sendable {
     /// What was proven.

@@ -33,8 +33,7 @@ public struct EvidenceContext: Hashable, Sendable {
 extension EvidenceContext {
     /// The environment, where a word of this trust may decide it.
     ///
-    /// Only the operator may say that a purchase was real; any word may say that it was a test
-    /// (promise 10).
+    /// Only the operator may say that a purchase was real; any word may say that it was a test.
     package var decidedEnvironment: Environment? {
         trust == .vouched || environment == .sandbox ? environment : nil
     }

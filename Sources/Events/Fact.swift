@@ -21,7 +21,7 @@ public enum Kind: String, CaseIterable, Sendable {
 
 /// The identity of a subscription: an `originalTransactionId` in one environment.
 ///
-/// Equal ids of two environments are different streams (promise 10).
+/// Equal ids of two environments are different streams.
 public struct StreamID: Hashable, Sendable {
     /// Where the purchase was made.
     public let environment: Environment

@@ -2,7 +2,7 @@
 ///
 /// The one rule behind idempotency and behind every fold: of all assertions of a field up to an
 /// instant, the one with the latest as-of counts. It is a function of the *set* of assertions, so
-/// the order of arrival cannot matter (promise 4).
+/// the order of arrival cannot matter.
 public struct Knowledge: Sendable {
     /// What is known about a field.
     public enum State: Hashable, Sendable {

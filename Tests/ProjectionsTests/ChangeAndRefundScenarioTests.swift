@@ -205,7 +205,7 @@ import Testing
             active 05-01..07-01
             """
         )
-        // Refunded, then reversed: three facts about one key, not two (promise 3).
+        // Refunded, then reversed: three facts about one key, not two.
         let about = ledger.events.filter { $0.fact.content.text(.webOrderLineItemId) == "1" }
         #expect(about.count == 3)
     }

@@ -56,7 +56,7 @@ import Testing
         for (path, text) in try TidyTests.files(in: ["Sources", "Projections"]) {
             guard !path.hasPrefix("Sources/AppStore/"), path != "Sources/Events/Evidence.swift"
             else { continue }
-            #expect(!text.contains("Verified("), "\(path) makes a Verified value (promise 9)")
+            #expect(!text.contains("Verified("), "\(path) makes a Verified value")
         }
     }
 
@@ -95,7 +95,7 @@ import Testing
         ]
         for (path, text) in try TidyTests.files(in: ["Projections", "Sources/Events"]) {
             for word in words {
-                #expect(!text.contains(word), "\(path) contains `\(word)` (promise 7)")
+                #expect(!text.contains(word), "\(path) contains `\(word)`")
             }
         }
     }

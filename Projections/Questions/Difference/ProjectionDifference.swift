@@ -50,7 +50,7 @@ public struct ProjectionDifference: Sendable {
 
     /// The effect on what is real: access that customers have and money that they paid.
     ///
-    /// No other environment is ever added to it (promise 10).
+    /// No other environment is ever added to it.
     public var production: EnvironmentEffect {
         effects.first { $0.environment == .production } ?? EnvironmentEffect(.production)
     }

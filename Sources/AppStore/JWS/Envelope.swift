@@ -64,7 +64,7 @@ struct Envelope {
             return nil
         }
         // Nobody signed this word. It may say that purchases of 2021, whose payloads name no
-        // environment, were tests; it may not make test purchases real ones (promise 10).
+        // environment, were tests; it may not make test purchases real ones.
         let word = Environment(body["environment"]?.text ?? "")
         environmentHint = word == .sandbox ? word : nil
     }

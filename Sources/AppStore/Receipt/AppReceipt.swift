@@ -40,7 +40,7 @@ struct AppReceipt: Hashable, Sendable {
     }
 }
 
-/// An attribute that is not understood, kept as it came (promise 1).
+/// An attribute that is not understood, kept as it came.
 struct ReceiptAttribute: Hashable, Sendable {
     /// Apple's number for it.
     let type: Int64

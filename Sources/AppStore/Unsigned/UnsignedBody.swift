@@ -267,7 +267,7 @@ extension UnsignedBody {
                 case "SANDBOX", "PRODUCTIONSANDBOX", "PRODUCTIONVPPSANDBOX": .sandbox
                 default: Environment(word)
                 }
-            // A test purchase must not become a real one by one of two words (promise 10).
+            // A test purchase must not become a real one by one of two words.
             if let named, named != environment {
                 throw Rejection(
                     .nestedMismatch,

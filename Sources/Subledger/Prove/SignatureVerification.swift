@@ -2,7 +2,7 @@ public import AppStore
 public import EventLog
 public import Events
 
-/// Verifies every stored payload again, offline, from the evidence alone (promise 9).
+/// Verifies every stored payload again, offline, from the evidence alone.
 ///
 /// The chain of digests proves that nothing was changed since it was committed; this proves that
 /// what was committed is what Apple signed. A signed payload must verify to exactly the root that
