@@ -242,6 +242,8 @@ COMMENT ON COLUMN ledger.commit.digest IS 'SHA-256 over the previous digest, thi
 CREATE TABLE ledger.rejection (
     lane           int         NOT NULL,
     byte_count     int         NOT NULL,
+    run_started_at timestamptz NOT NULL,
+    input_no       bigint      NOT NULL,
     received_at    timestamptz NOT NULL,
     payload_digest bytea       NOT NULL,
     reason         text        COLLATE "C" NOT NULL,
@@ -254,21 +256,43 @@ CREATE TABLE ledger.rejection (
         CHECK (lane = ledger.lane_of(encode(payload_digest, 'hex'))),
     CONSTRAINT rejection_payload_digest_size CHECK (octet_length(payload_digest) = 32),
     CONSTRAINT rejection_byte_count_from_zero CHECK (byte_count >= 0),
-    CONSTRAINT rejection_body_capped CHECK (octet_length(body) <= 65536)
+    CONSTRAINT rejection_input_no_from_one CHECK (input_no >= 1),
+    CONSTRAINT rejection_body_capped CHECK (octet_length(body) <= 1048576)
 ) /* by lane */;
--- Newest first is how they are looked at.
-CREATE INDEX rejection_received_at ON ledger.rejection (received_at);
+-- They are looked at run by run, and in a run in the order of the input.
+CREATE INDEX rejection_in_order ON ledger.rejection (run_started_at, input_no);
 COMMENT ON TABLE ledger.rejection IS
     'Payloads that were refused, each once a reason. Outside of the chain: input nobody has to believe. The owner may delete rows, the writer may only insert.';
 COMMENT ON COLUMN ledger.rejection.lane IS 'lane_of(payload_digest in hexadecimal): it belongs to no subscription.';
 COMMENT ON COLUMN ledger.rejection.byte_count IS 'Length of the payload as it arrived, whatever of it is kept.';
+COMMENT ON COLUMN ledger.rejection.run_started_at IS 'Our clock: when the run began that refused it for this reason the first time; of a payload that came alone, when it arrived.';
+COMMENT ON COLUMN ledger.rejection.input_no IS 'Its place in the input of that run, from 1: many are verified at once, so received_at does not order them.';
 COMMENT ON COLUMN ledger.rejection.received_at IS 'Our clock: when it was refused for this reason the first time; whole milliseconds.';
 COMMENT ON COLUMN ledger.rejection.payload_digest IS 'SHA-256 of the exact bytes that arrived.';
 COMMENT ON COLUMN ledger.rejection.reason IS 'The machine word of the refusal (subledger rejections --reason).';
 COMMENT ON COLUMN ledger.rejection.source IS 'The channel it came by the first time, as the operator names it.';
 COMMENT ON COLUMN ledger.rejection.location IS 'Where it was found the first time: a path, with its number where there are several; empty where nobody said.';
 COMMENT ON COLUMN ledger.rejection.message IS 'The reason for people, without control characters, cut to a limit.';
-COMMENT ON COLUMN ledger.rejection.body IS 'Its first 64 KiB, every password blanked; NULL where a secret could not be told from the rest.';
+COMMENT ON COLUMN ledger.rejection.body IS 'Its first MiB, every password blanked; NULL where a secret could not be told from the rest, and where the bodies of all rows had reached about 1 GiB (the message says so).';
+
+-- Which refused payloads were taken in later: a row of rejection is never changed. Written after the
+-- append of the payload, so that a crash between leaves it open; taking it in again is harmless and
+-- writes the row.
+
+CREATE TABLE ledger.rejection_taken (
+    lane           int         NOT NULL,
+    taken_at       timestamptz NOT NULL,
+    payload_digest bytea       NOT NULL,
+    CONSTRAINT rejection_taken_pkey PRIMARY KEY (lane, payload_digest),
+    CONSTRAINT rejection_taken_lane_is_of_payload
+        CHECK (lane = ledger.lane_of(encode(payload_digest, 'hex'))),
+    CONSTRAINT rejection_taken_payload_digest_size CHECK (octet_length(payload_digest) = 32)
+) /* by lane */;
+COMMENT ON TABLE ledger.rejection_taken IS
+    'Payloads that were refused and then taken in. Outside of the chain, like ledger.rejection; the owner may delete rows, the writer may only insert.';
+COMMENT ON COLUMN ledger.rejection_taken.lane IS 'lane_of(payload_digest in hexadecimal), as in ledger.rejection.';
+COMMENT ON COLUMN ledger.rejection_taken.taken_at IS 'Our clock: when it had been taken in the first time after it was refused; whole milliseconds.';
+COMMENT ON COLUMN ledger.rejection_taken.payload_digest IS 'The digest under which ledger.rejection has it.';
 
 -- What each ingest run came to: how often facts are repeated and transactions restored cannot be
 -- told from the log alone, which keeps only what is news. Outside of the chain of digests: it is
