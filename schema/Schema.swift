@@ -126,6 +126,19 @@ public enum Schema {
                 )
             ]
         ),
+        Migration(
+            version: 5,
+            name: "v005-rejection",
+            sql: text(PackageResources.v005_rejection_sql),
+            check: text(PackageResources.check_v005_rejection_sql),
+            indexes: [
+                Index(
+                    name: "rejection_in_order",
+                    table: "rejection",
+                    definition: "(run_started_at, input_no)"
+                )
+            ]
+        ),
     ]
 
     private static func text(_ bytes: [UInt8]) -> String {

@@ -727,6 +727,8 @@ COMMENT ON COLUMN ledger.migration.checksum IS 'SHA-256 of the file as it was ap
 CREATE TABLE ledger.rejection (
     lane integer NOT NULL,
     byte_count integer NOT NULL,
+    run_started_at timestamp with time zone NOT NULL,
+    input_no bigint NOT NULL,
     received_at timestamp with time zone NOT NULL,
     payload_digest bytea NOT NULL,
     reason text NOT NULL COLLATE pg_catalog."C",
@@ -734,8 +736,9 @@ CREATE TABLE ledger.rejection (
     location text NOT NULL COLLATE pg_catalog."C",
     message text NOT NULL COLLATE pg_catalog."C",
     body bytea,
-    CONSTRAINT rejection_body_capped CHECK ((octet_length(body) <= 65536)),
+    CONSTRAINT rejection_body_capped CHECK ((octet_length(body) <= 1048576)),
     CONSTRAINT rejection_byte_count_from_zero CHECK ((byte_count >= 0)),
+    CONSTRAINT rejection_input_no_from_one CHECK ((input_no >= 1)),
     CONSTRAINT rejection_lane_is_of_payload CHECK ((lane = ledger.lane_of(encode(payload_digest, 'hex'::text)))),
     CONSTRAINT rejection_payload_digest_size CHECK ((octet_length(payload_digest) = 32))
 )
@@ -746,6 +749,10 @@ COMMENT ON TABLE ledger.rejection IS 'Payloads that were refused, each once a re
 COMMENT ON COLUMN ledger.rejection.lane IS 'lane_of(payload_digest in hexadecimal): it belongs to no subscription.';
 
 COMMENT ON COLUMN ledger.rejection.byte_count IS 'Length of the payload as it arrived, whatever of it is kept.';
+
+COMMENT ON COLUMN ledger.rejection.run_started_at IS 'Our clock: when the run began that refused it for this reason the first time; of a payload that came alone, when it arrived.';
+
+COMMENT ON COLUMN ledger.rejection.input_no IS 'Its place in the input of that run, from 1: many are verified at once, so received_at does not order them.';
 
 COMMENT ON COLUMN ledger.rejection.received_at IS 'Our clock: when it was refused for this reason the first time; whole milliseconds.';
 
@@ -759,7 +766,24 @@ COMMENT ON COLUMN ledger.rejection.location IS 'Where it was found the first tim
 
 COMMENT ON COLUMN ledger.rejection.message IS 'The reason for people, without control characters, cut to a limit.';
 
-COMMENT ON COLUMN ledger.rejection.body IS 'Its first 64 KiB, every password blanked; NULL where a secret could not be told from the rest.';
+COMMENT ON COLUMN ledger.rejection.body IS 'Its first MiB, every password blanked; NULL where a secret could not be told from the rest, and where the bodies of all rows had reached about 1 GiB (the message says so).';
+
+CREATE TABLE ledger.rejection_taken (
+    lane integer NOT NULL,
+    taken_at timestamp with time zone NOT NULL,
+    payload_digest bytea NOT NULL,
+    CONSTRAINT rejection_taken_lane_is_of_payload CHECK ((lane = ledger.lane_of(encode(payload_digest, 'hex'::text)))),
+    CONSTRAINT rejection_taken_payload_digest_size CHECK ((octet_length(payload_digest) = 32))
+)
+WITH (autovacuum_freeze_min_age='0', autovacuum_vacuum_insert_scale_factor='0.05', autovacuum_analyze_scale_factor='0.05');
+
+COMMENT ON TABLE ledger.rejection_taken IS 'Payloads that were refused and then taken in. Outside of the chain, like ledger.rejection; the owner may delete rows, the writer may only insert.';
+
+COMMENT ON COLUMN ledger.rejection_taken.lane IS 'lane_of(payload_digest in hexadecimal), as in ledger.rejection.';
+
+COMMENT ON COLUMN ledger.rejection_taken.taken_at IS 'Our clock: when it had been taken in the first time after it was refused; whole milliseconds.';
+
+COMMENT ON COLUMN ledger.rejection_taken.payload_digest IS 'The digest under which ledger.rejection has it.';
 
 CREATE TABLE ledger.root_certificate (
     lane integer NOT NULL,
@@ -829,6 +853,9 @@ ALTER TABLE ONLY ledger.migration
 ALTER TABLE ONLY ledger.rejection
     ADD CONSTRAINT rejection_pkey PRIMARY KEY (lane, payload_digest, reason);
 
+ALTER TABLE ONLY ledger.rejection_taken
+    ADD CONSTRAINT rejection_taken_pkey PRIMARY KEY (lane, payload_digest);
+
 ALTER TABLE ONLY ledger.root_certificate
     ADD CONSTRAINT root_certificate_pkey PRIMARY KEY (lane, root_key);
 
@@ -857,7 +884,7 @@ CREATE INDEX event_web_order_line_item_id ON ledger.event USING btree (web_order
 
 CREATE INDEX evidence_digest ON ledger.evidence USING btree (substr(digest, 1, 7));
 
-CREATE INDEX rejection_received_at ON ledger.rejection USING btree (received_at);
+CREATE INDEX rejection_in_order ON ledger.rejection USING btree (run_started_at, input_no);
 
 CREATE TRIGGER append_only_insert AFTER INSERT ON ledger.confirmation FOR EACH ROW WHEN ((octet_length(new.salt) <> 16)) EXECUTE FUNCTION ledger.refuse_change();
 
@@ -935,6 +962,10 @@ CREATE TRIGGER append_only_statement BEFORE UPDATE ON ledger.rejection FOR EACH 
 
 ALTER TABLE ledger.rejection ENABLE ALWAYS TRIGGER append_only_statement;
 
+CREATE TRIGGER append_only_statement BEFORE UPDATE ON ledger.rejection_taken FOR EACH STATEMENT EXECUTE FUNCTION ledger.refuse_change();
+
+ALTER TABLE ledger.rejection_taken ENABLE ALWAYS TRIGGER append_only_statement;
+
 CREATE TRIGGER append_only_statement BEFORE DELETE OR UPDATE OR TRUNCATE ON ledger.root_certificate FOR EACH STATEMENT EXECUTE FUNCTION ledger.refuse_change();
 
 ALTER TABLE ledger.root_certificate ENABLE ALWAYS TRIGGER append_only_statement;
@@ -988,6 +1019,9 @@ GRANT SELECT ON TABLE ledger.migration TO ledger_reader;
 
 GRANT SELECT,INSERT ON TABLE ledger.rejection TO ledger_writer;
 GRANT SELECT ON TABLE ledger.rejection TO ledger_reader;
+
+GRANT SELECT,INSERT ON TABLE ledger.rejection_taken TO ledger_writer;
+GRANT SELECT ON TABLE ledger.rejection_taken TO ledger_reader;
 
 GRANT SELECT,INSERT ON TABLE ledger.root_certificate TO ledger_writer;
 GRANT SELECT ON TABLE ledger.root_certificate TO ledger_reader;

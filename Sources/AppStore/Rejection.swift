@@ -21,6 +21,8 @@ public struct Rejection: Error, Sendable {
     public enum Code: String, CaseIterable, Sendable {
         /// A file or folder that could not be read.
         case unreadable = "unreadable"
+        /// A payload that was refused before, of which not all bytes were kept.
+        case bodyNotKept = "body-not-kept"
         /// No bytes but white space.
         case payloadEmpty = "payload-empty"
         /// More bytes than a named limit allows.

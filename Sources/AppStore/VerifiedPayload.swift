@@ -36,8 +36,6 @@ public struct VerifiedPayload: Sendable {
             case receiptContradicted = "receipt-contradicted"
             /// The embedded receipt could not be verified; the body was taken on trust alone.
             case receiptUnverified = "receipt-unverified"
-            /// Nothing names the environment: the facts are kept apart from all others.
-            case environmentUnknown = "environment-unknown"
             /// Rows of a response or receipt that cannot be read were left out, the others taken.
             case rowsLeftOut = "rows-left-out"
             /// Periods were taken that give no access: the purchase is not before the expiry.

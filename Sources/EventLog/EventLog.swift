@@ -1,5 +1,6 @@
 public import Events
 public import Postgres
+internal import Synchronization
 
 /// The log of one ledger: append verified facts, read streams, verify the chain.
 ///
@@ -19,6 +20,8 @@ public final class EventLog: Sendable {
     let limits: AppendLimits
     /// How a batch becomes a plan.
     let making: PlanMaking
+    /// How much of what is refused is kept.
+    let rejectedBodies: Mutex<RejectedBodyBudget>
     private let appenders: [Appender]
 
     /// How a log is opened.
@@ -47,6 +50,9 @@ public final class EventLog: Sendable {
         /// Most appends of one writer that may wait for the database before more are refused with
         /// `queueFull`; far more than `Ledger.ingest` makes wait.
         public var waitingAppendsMax = 10_000
+        /// Bytes of refused payloads that are kept in all, a little more where several processes
+        /// write; beyond it a refusal is kept without its bytes.
+        public var rejectedBytesMax = RejectedPayload.allBodiesByteCountMax
         /// Gives the salt of each row; a test may repeat what it did.
         package var salt: @Sendable () -> Salt = { .random() }
 
@@ -99,6 +105,7 @@ public final class EventLog: Sendable {
             salt: options.salt
         )
         self.making = making
+        rejectedBodies = Mutex(RejectedBodyBudget(limit: options.rejectedBytesMax))
         let limits = AppendLimits(
             secondsMax: options.appendSecondsMax,
             waitingMax: options.waitingAppendsMax

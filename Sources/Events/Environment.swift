@@ -14,11 +14,6 @@ public enum Environment: Hashable, Sendable {
     /// A word Apple had not used when this was written; kept as it came.
     case unrecognised(String)
 
-    /// Where nothing says: vouched statements of formats that name no environment.
-    ///
-    /// They are kept apart from all others and never grant access anywhere.
-    public static let unknown = Environment.unrecognised("Unknown")
-
     /// The environment of Apple's word for it; an unknown word is kept.
     public init(_ word: String) {
         switch word {

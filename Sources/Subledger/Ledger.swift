@@ -33,7 +33,8 @@ public struct Ledger: Sendable {
 
     /// Verifies a payload and appends what is news in it; returns when that is durable.
     ///
-    /// A payload that is refused is kept among the rejections before the refusal is thrown. One
+    /// A payload that is refused is kept among the rejections before the refusal is thrown; one that
+    /// was refused before and is taken now is marked there. One
     /// payload is no run: it leaves no row in the statistics of `ingestQuality`.
     ///
     /// - Parameters:
@@ -70,24 +71,31 @@ public struct Ledger: Sendable {
             ])
             throw error
         }
-        return try await appendTogether([verified])[0]
+        let ingestion = try await appendTogether([verified])[0]
+        try await log.markTaken([Digest.of(payload)], at: receivedAt)
+        return ingestion
     }
 
     /// What of a refused payload is kept: its secrets never are.
+    ///
+    /// `original` is what arrived, where the payload is what was kept of it.
     func rejected(
         _ payload: [UInt8],
+        of original: RejectedPayload.Original? = nil,
         _ rejection: Rejection,
         source: String,
         at location: String,
+        place: RejectedPayload.Place? = nil,
         _ receivedAt: Instant
     ) -> RejectedPayload {
         RejectedPayload(
-            payload: payload,
+            original ?? RejectedPayload.Original(payload),
             body: SecretFreeBody.of(payload, secret: verifier.policy.sharedSecret),
             reason: rejection.code.rawValue,
             message: rejection.message,
             source: source,
             location: location,
+            place: place,
             receivedAt: receivedAt
         )
     }

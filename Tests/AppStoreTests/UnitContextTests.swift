@@ -110,21 +110,19 @@ struct UnitContextTests {
         let groups = try assuming.groups(body, voucher: .operator)
         expect(EvidenceContext(environment: .sandbox, trust: .vouched), of: groups, in: .sandbox)
         try assuming.expectProven(groups, voucher: .operator)
-        let unknown = try verifier.groups(body, voucher: .operator)
-        expect(nil, of: unknown, in: .unknown)
-        try verifier.expectProven(unknown, voucher: .operator)
+        #expect(throws: Rejection(.environmentUnknown, "")) {
+            try verifier.groups(body, voucher: .operator)
+        }
     }
 
-    @Test func `a body keeps the environment assumed for it where its receipt needed none`() throws
-    {
-        let assuming = try samples.verifier(assuming: .sandbox)
-        let body = UnitSamples.response(try samples.receipt())
-        let groups = try assuming.groups(body, voucher: .operator)
-        #expect(
-            groups.map(\.evidence.context)
-                == [nil, EvidenceContext(environment: .sandbox, trust: .vouched)]
+    @Test func `a body that names no environment is of that of the signed receipt in it`() throws {
+        let groups = try verifier.groups(
+            UnitSamples.response(try samples.receipt()),
+            voucher: .operator
         )
-        try assuming.expectProven(groups, voucher: .operator)
+        #expect(groups.count == 2)
+        expect(nil, of: groups, in: .sandbox)
+        try verifier.expectProven(groups, voucher: .operator)
     }
 
     @Test func `only the operator's word makes a purchase real, in a context as well`() throws {

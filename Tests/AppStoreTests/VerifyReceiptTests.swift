@@ -206,7 +206,8 @@ struct VerifyReceiptTests {
             + "\"auto_renew_status\":0,\"expiration_intent\":\"1\"}",
     ])
     func `an iOS 6 response is one transaction, floored to its second`(body: String) throws {
-        let facts = try responses.facts(body.replacing("ROW", with: VouchedResponses.single))
+        let facts = try VouchedResponses(assuming: .production)
+            .facts(body.replacing("ROW", with: VouchedResponses.single))
         try #require(facts.map(\.kind) == [.transaction, .renewal])
         let isOver = body.contains("21006")
         #expect(facts[0].content.format == .singleTransaction)
@@ -218,7 +219,7 @@ struct VerifyReceiptTests {
                 == Instant(milliseconds: isOver ? 1_355_271_305_612 : 1_355_271_005_612),
             "the latest date of something that had happened"
         )
-        #expect(facts[0].stream.environment == .unknown, "nothing says where it was bought")
+        #expect(facts[0].stream.environment == .production)
         #expect(facts[1].content.format == .topLevelRenewalInfo)
         #expect(facts[1].content.integer(.autoRenewStatus) == (isOver ? 0 : 1))
     }
@@ -234,15 +235,23 @@ struct VerifyReceiptTests {
         )
         #expect(verified.facts.first?.stream.environment == .production)
         #expect(verified.notices.isEmpty)
-        let strict = AppStoreVerifier(policy: VerificationPolicy(environments: [.production]))
-        #expect(throws: Rejection(.environmentUnknown, "")) {
-            try strict.verify(
-                payload: Array(body.utf8),
+    }
+
+    @Test(arguments: [[.production], [.production, .sandbox]] as [Set<Environment>])
+    func `an environment is never guessed, whoever vouches and whatever is accepted`(
+        accepted: Set<Environment>
+    ) throws {
+        let verifier = AppStoreVerifier(policy: VerificationPolicy(environments: accepted))
+        let error = #expect(throws: Rejection.self) {
+            try verifier.verify(
+                payload: Array("{\"status\":0,\"receipt\":\(VouchedResponses.single)}".utf8),
                 source: "test",
                 receivedAt: receivedAt,
                 voucher: .operator
             )
         }
+        #expect(error?.code == .environmentUnknown)
+        #expect(error?.message.contains("name the environment to be assumed") == true)
     }
 
     @Test(

@@ -5,7 +5,11 @@ import Testing
 
 /// Answers of verifyReceipt, vouched for: what the tests of that format share.
 struct VouchedResponses {
-    let verifier = AppStoreVerifier(policy: VerificationPolicy())
+    let verifier: AppStoreVerifier
+
+    init(assuming environment: Environment? = nil) {
+        verifier = AppStoreVerifier(policy: VerificationPolicy(assumedEnvironment: environment))
+    }
 
     func facts(_ body: String) throws -> [Fact] {
         try verifier.verify(

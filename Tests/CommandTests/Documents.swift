@@ -9,6 +9,10 @@ struct IngestDocument: Decodable {
     let streams: Int
     let skipped: Int
     let positions: [String: Int64]
+    let leftOut: Int
+    let leftOutByReason: [ReasonGroup]
+    let rejectedByReason: [ReasonGroup]
+    let bodiesNotKept: Int
     let rejections: [Rejected]
     let notices: [Notice]
 
@@ -23,6 +27,41 @@ struct IngestDocument: Decodable {
         let path: String
         let reason: String
         let message: String
+    }
+}
+
+struct ReasonGroup: Decodable, Hashable {
+    let reason: String
+    let payloads: Int
+    let facts: Int
+    let example: String
+    let message: String
+    let advice: String?
+}
+
+/// The JSON of `ingest --plan`.
+struct IngestPlanDocument: Decodable {
+    let payloads: Int
+    let byteCount: Int64
+    let facts: Int
+    let streams: Int
+    let skipped: Int
+    let from: Int64?
+    let to: Int64?
+    let forms: [Count]
+    let bundleIds: [Count]
+    let environments: [Count]
+    let leftOut: Int
+    let leftOutByReason: [ReasonGroup]
+    let rejected: Int
+    let rejectedByReason: [ReasonGroup]
+    let wasStopped: Bool
+    let readingSeconds: Double
+    let estimatedSeconds: Double
+
+    struct Count: Decodable, Hashable {
+        let word: String
+        let count: Int
     }
 }
 
@@ -138,6 +177,7 @@ struct RejectionsDocument: Decodable {
         let byteCount: Int
         let bodyByteCount: Int?
         let receivedAt: Int64
+        let takenAt: Int64?
     }
 }
 
@@ -158,7 +198,7 @@ struct IngestQualityDocument: Decodable {
         let duplicatePercent: Double?
         let restored: Int64
         let restoredPercent: Double?
-        let streams: Int64
+        let streamsOfOneRunMax: Int64
     }
 
     struct Aliases: Decodable {

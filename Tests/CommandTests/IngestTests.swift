@@ -85,10 +85,12 @@ struct IngestTests {
             #expect(report.rejections.map(\.path) == ["\(lines)#3"])
             #expect(report.rejections.map(\.reason) == ["json-duplicate-name"])
             #expect(report.payloads == 6)
-            let ending = try await command.run(arguments)
+            let ending = try await command.run(arguments.filter { $0 != "--quiet" } + ["--verbose"])
             #expect(ending.errors.contains("refused  \(lines)#3: "))
             #expect(ending.errors.contains("[json-duplicate-name]"))
             #expect(ending.output.split(separator: "\n").count == 1)
+            let quiet = try await command.run(arguments)
+            #expect(quiet.errors.isEmpty && quiet.output == ending.output)
         }
     }
 

@@ -30,6 +30,10 @@ enum RealRefusals {
             emindeniz + "transaction.jws",
             getmimo + "InvalidSignature_Fails.jws",
         ],
+        "environment-unknown": [
+            "nomad__venice/receipt_expired_cancelled.json"
+        ]
+            + (1...6).map { "voltrue2__in-app-purchase/latest_receipt_info-6.json#\($0)" },
         "ios6-receipt": [
             "IdeasOnCanvas__AppReceiptValidator/deprecatedSinglesTypeExpiredAppleCert_receipt.b64",
             apple + "mock_signed_data/legacyTransaction",

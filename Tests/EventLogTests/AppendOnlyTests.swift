@@ -18,7 +18,7 @@ struct AppendOnlyTests {
         try await TamperedLog(variant: variant).withCopy { settings in
             try await Inspector.inspect(settings) { inspector in
                 let tables = try await Self.tables(inspector)
-                #expect(tables.count == (variant.partitions == 0 ? 14 : 14 + 11 * 4))
+                #expect(tables.count == (variant.partitions == 0 ? 15 : 15 + 12 * 4))
                 for role in Self.roles {
                     try await inspector.session.execute("SET ROLE \(role ?? "NONE")")
                     // Rejections are no log: RejectionTests tells who may delete them.
@@ -70,7 +70,7 @@ struct AppendOnlyTests {
 
     private static let appended = [
         "catalog", "checkpoint", "commit", "confirmation", "event", "evidence", "evidence_segment",
-        "ingestion", "rejection", "root_certificate",
+        "ingestion", "rejection", "rejection_taken", "root_certificate",
     ]
 
     @Test(arguments: Variant.extremes)

@@ -18,17 +18,17 @@ struct RejectionTests {
                 refused("a", "json-malformed", day: 3), refused("c", "unproven", day: 4),
                 refused("c", "unproven", day: 5),
             ])
-            let (count, newest) = try await log.rejections(limit: 10)
+            let (count, listed) = try await log.rejections(limit: 10)
             #expect(count == 4)
             #expect(
-                newest.map { "\($0.location) \($0.reason) \($0.source)" } == [
+                listed.map { "\($0.location) \($0.reason) \($0.source)" } == [
                     "c unproven test", "a json-malformed test", "b unproven test",
                     "a unproven test",
                 ]
             )
-            #expect(newest.last?.receivedAt == TestFacts.instant(day: 1))
-            #expect(newest.last?.digest == Digest.of(Array("a".utf8)))
-            #expect(try await log.rejections(limit: 1).newest.count == 1)
+            #expect(listed.last?.receivedAt == TestFacts.instant(day: 1))
+            #expect(listed.last?.digest == Digest.of(Array("a".utf8)))
+            #expect(try await log.rejections(limit: 1).listed.count == 1)
             try await expectFilters(log)
             #expect(try await log.verify().commits == 0, "rejections are no commits")
             #expect(try await Inspector.count("event", settings) == 0)
@@ -45,7 +45,7 @@ struct RejectionTests {
         for (filter, expected) in filters {
             let found = try await log.rejections(filter, limit: 10)
             #expect(found.count == expected, "\(filter)")
-            #expect(found.newest.count == Int(expected), "\(filter)")
+            #expect(found.listed.count == Int(expected), "\(filter)")
         }
     }
 
@@ -57,7 +57,7 @@ struct RejectionTests {
             let long = String(repeating: "é\u{0}\u{1B}[2J", count: 10_000)
             try await log.keep([
                 RejectedPayload(
-                    payload: payload,
+                    RejectedPayload.Original(payload),
                     body: payload,
                     reason: "unproven",
                     message: long,
@@ -66,7 +66,7 @@ struct RejectionTests {
                     receivedAt: TestClock.noon
                 )
             ])
-            let line = try #require(try await log.rejections(limit: 1).newest.first)
+            let line = try #require(try await log.rejections(limit: 1).listed.first)
             #expect(line.byteCount == payload.count)
             #expect(line.bodyByteCount == RejectedPayload.bodyByteCountMax)
             #expect(line.message.utf8.count <= RejectedPayload.messageByteCountMax + 4)
@@ -77,6 +77,89 @@ struct RejectionTests {
             }
             let body = try await log.rejectedBody(Digest.of(payload))
             #expect(body == .some(Array(payload.prefix(RejectedPayload.bodyByteCountMax))))
+        }
+    }
+
+    @Test(arguments: Variant.extremes)
+    func `at the limit the row stays, the bytes do not, and the message says so`(
+        variant: Variant
+    ) async throws {
+        try await variant.withDatabase { settings in
+            var options = EventLog.Options.test()
+            options.rejectedBytesMax = 10
+            let log = try await EventLog.open(settings, options)
+            let dropped = try await log.keep(
+                ["aaaa", "bbbb", "cccc"].map { refused($0, "unproven") }
+            )
+            #expect(dropped == 1)
+            let lines = try await log.rejections(limit: 10).listed
+            let kept = lines.filter { $0.bodyByteCount != nil }.map(\.location)
+            #expect(kept.count == 2 && lines.count == 3)
+            let bare = try #require(lines.first { $0.bodyByteCount == nil })
+            #expect(bare.message.contains("limit of 10 bytes. Ingest the original again."))
+            // Another process counts what is there.
+            let other = try await EventLog.open(settings, options)
+            #expect(try await other.keep([refused("dddd", "unproven")]) == 1)
+            #expect(try await other.keep([refused("e", "unproven", body: nil)]) == 0)
+            #expect(try await other.rejections(limit: 10).count == 5)
+            try await Inspector.inspect(settings) { inspector in
+                try await inspector.session.execute("DELETE FROM ledger.rejection")
+            }
+            let later = try await EventLog.open(settings, options)
+            #expect(try await later.keep([refused("ffff", "unproven")]) == 0)
+            for log in [log, other, later] { await log.close() }
+        }
+    }
+
+    @Test(arguments: Variant.all)
+    func `what is taken in later is not open any more, in any number of processes`(
+        variant: Variant
+    ) async throws {
+        try await variant.withLog { log, settings in
+            #expect(try await !log.hasRejections())
+            try await log.keep([
+                refused("a", "unproven"), refused("a", "json-malformed"), refused("b", "unproven"),
+            ])
+            #expect(try await log.hasRejections())
+            let digests = ["a", "never refused"].map { Digest.of(Array($0.utf8)) }
+            let other = try await EventLog.open(settings, .test())
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for log in [log, other, log, other] {
+                    group.addTask { try await log.markTaken(digests, at: TestClock.noon) }
+                }
+                try await group.waitForAll()
+            }
+            await other.close()
+            let open = try await log.rejections(RejectionFilter(isOpen: true), limit: 10)
+            #expect(open.count == 1 && open.listed.map(\.location) == ["b"])
+            let all = try await log.rejections(limit: 10).listed
+            #expect(all.filter { $0.takenAt == TestClock.noon }.map(\.location) == ["a", "a"])
+            #expect(try await Inspector.count("rejection_taken", settings) == 1)
+        }
+    }
+
+    @Test func `open rejections come page by page, each payload once, with its last reason`()
+        async throws
+    {
+        try await Variant.all[0].withLog { log, _ in
+            try await log.keep((0..<5).map { refused("\($0)", "unproven", day: 1) })
+            try await log.keep([refused("3", "json-malformed", day: 2)])
+            var pages: [[String]] = []
+            var last: OpenRejection?
+            while true {
+                let page = try await log.openRejections(
+                    RejectionFilter(),
+                    except: TestFacts.instant(day: 3),
+                    after: last,
+                    limit: 2
+                )
+                if page.isEmpty { break }
+                pages.append(page.map(\.location))
+                last = page.last
+            }
+            #expect(pages.map(\.count) == [2, 2, 1])
+            #expect(Set(pages.joined()) == ["0", "1", "2", "3", "4"])
+            #expect(pages.last == ["3"])
         }
     }
 
@@ -156,7 +239,7 @@ struct RejectionTests {
         body: [UInt8]? = []
     ) -> RejectedPayload {
         RejectedPayload(
-            payload: Array(payload.utf8),
+            RejectedPayload.Original(Array(payload.utf8)),
             body: body.map { $0 + Array(payload.utf8) },
             reason: reason,
             message: "It was refused.",

@@ -105,7 +105,7 @@ struct StandbyTests {
         )
         #expect(try await log.verify().isOK)
         async let outcomes = log.append(verified(TestFacts.transaction(price: 7, asOf: 2)))
-        async let keeping: Void = log.keep([Self.rejection])
+        async let keeping = log.keep([Self.rejection])
         let old = try await PostgresSession.connect(settings)
         let before = try await Self.sessions(old)
         // Both writers have met the standby, and come back to it.
@@ -113,7 +113,7 @@ struct StandbyTests {
         symlink(places[1].sockets, address + ".new")
         rename(address + ".new", address)
         #expect(try await outcomes.first?.position.offset == 2)
-        try await keeping
+        #expect(try await keeping == 0)
         #expect(try await log.rejections(limit: 1).count == 1)
         #expect(try await log.verify().isOK)
         await old.close()
@@ -122,7 +122,7 @@ struct StandbyTests {
     }
 
     private static let rejection = RejectedPayload(
-        payload: [1, 2, 3],
+        RejectedPayload.Original([1, 2, 3]),
         body: nil,
         reason: "test",
         message: "refused",

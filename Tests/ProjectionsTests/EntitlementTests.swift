@@ -92,7 +92,7 @@ import Testing
         let timelines = customer.timelines
         #expect(Entitlement(timelines).texts() == ["03-01..04-01"])
         #expect(Entitlement(timelines, environment: .sandbox).texts() == ["01-01..02-01"])
-        #expect(Entitlement(timelines, environment: .unknown).texts() == [])
+        #expect(Entitlement(timelines, environment: .unrecognised("Unknown")).texts() == [])
     }
 
     @Test func `what the family shares is access, until it is revoked`() throws {

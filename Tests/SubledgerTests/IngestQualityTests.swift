@@ -46,6 +46,19 @@ struct IngestQualityTests {
         }
     }
 
+    @Test func `the same streams in ten runs are not ten times as many`() async throws {
+        try await withLedger(.migrated) { ledger in
+            var streams = 0
+            for _ in 0..<10 {
+                streams = try await ledger.ingest(Array(Self.payloads.prefix(30))).streams
+            }
+            let quality = try await ledger.ingestQuality()
+            #expect(quality.sources.map(\.runs) == [10])
+            #expect(quality.sources.map(\.streamsOfOneRunMax) == [Int64(streams)])
+            #expect(quality.total.streamsOfOneRunMax == Int64(streams))
+        }
+    }
+
     @Test func `a run is found by its source and by when it ended`() async throws {
         try await withLedger(.migrated) { ledger in
             for (day, source) in [(1, "a"), (2, "b"), (3, "a")] {

@@ -9,8 +9,8 @@ WITH
 -- What ledger_writer inserts into. The rest of schema ledger is written by migrations only.
 appended (relname) AS (VALUES
     ('ledger.event'), ('ledger.confirmation'), ('ledger.evidence'), ('ledger.root_certificate'),
-    ('ledger.evidence_segment'), ('ledger.commit'), ('ledger.rejection'), ('ledger.ingestion'),
-    ('ledger.catalog'), ('ledger.checkpoint')),
+    ('ledger.evidence_segment'), ('ledger.commit'), ('ledger.rejection'),
+    ('ledger.rejection_taken'), ('ledger.ingestion'), ('ledger.catalog'), ('ledger.checkpoint')),
 -- All further privileges on tables and columns. SELECT … FOR UPDATE of a lane asks for UPDATE; the
 -- trigger refuses the use of it.
 further (relname, attname, grantee, privilege) AS (VALUES
@@ -44,8 +44,8 @@ relation AS (
         OR EXISTS (SELECT FROM pg_constraint k WHERE k.conrelid = c.oid AND k.contype = 'p'
             AND k.conname = c.relname || '_key'))),
 guarded AS (
-    SELECT *, CASE rule WHEN 'rejection' THEN 'UPDATE' ELSE 'UPDATE OR DELETE OR TRUNCATE' END
-        AS events
+    SELECT *, CASE WHEN rule IN ('rejection', 'rejection_taken') THEN 'UPDATE'
+        ELSE 'UPDATE OR DELETE OR TRUNCATE' END AS events
     FROM relation WHERE nspname = 'ledger' AND relkind IN ('r', 'p')),
 -- Privileges of PUBLIC and of our roles; those of others are the owner's business. An empty attname
 -- is the whole table.
@@ -149,7 +149,7 @@ difference (stage, what, statement) AS (
     WHERE NOT EXISTS (
         SELECT FROM pg_trigger t JOIN pg_proc p ON p.oid = t.tgfoid
         WHERE t.tgrelid = g.oid AND t.tgname = 'append_only_statement' AND t.tgenabled = 'A'
-            AND t.tgtype = CASE g.rule WHEN 'rejection' THEN 18 ELSE 58 END
+            AND t.tgtype = CASE g.events WHEN 'UPDATE' THEN 18 ELSE 58 END
             AND t.tgqual IS NULL AND t.tgattr::text = '' AND p.proname = 'refuse_change'
             AND p.pronamespace = to_regnamespace('ledger')::oid)
     UNION ALL

@@ -19,7 +19,7 @@ enum PendingRenewal {
     /// Throws where no fact can be made of an element.
     static func check(_ element: JSON.Value) throws(Rejection) {
         let epoch = Instant(milliseconds: 0)
-        _ = try fact(element, Provenance(environment: .unknown, bundleId: "", asOf: epoch))
+        _ = try fact(element, Provenance(environment: .production, bundleId: "", asOf: epoch))
     }
 
     /// The fact that the elements leave a subscription out: no retry and no grace.

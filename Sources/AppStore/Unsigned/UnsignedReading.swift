@@ -38,7 +38,7 @@ struct UnsignedReading {
                 notices: notices + leftOut(of: body, beside: proven)
             )
         }
-        let named = try environment(of: body, notices: &notices)
+        let named = try environment(of: body, embedding: proven)
         try policy.checkBundleId(body.bundleId, of: body.kind.title)
         let facts = try body.facts(
             environment: named.environment,
@@ -113,27 +113,15 @@ struct UnsignedReading {
 }
 
 extension UnsignedReading {
+    // Never guessed: a purchase that is taken in under a wrong environment is a second stream for
+    // ever. The signed receipt in a body that names none is of the same purchases.
     private func environment(
         of body: UnsignedBody,
-        notices: inout [VerifiedPayload.Notice]
+        embedding proven: ReceiptReading.Proven?
     ) throws(Rejection) -> Intake.NamedEnvironment {
-        // Who accepts both accepts what must be one of them; who accepts one cannot know.
-        let acceptsBoth = policy.environments.isSuperset(of: [.production, .sandbox])
-        if !acceptsBoth || body.environment != nil || intake.unsignedEnvironment() != nil {
-            let named = try intake.environment(body.environment)
-            try policy.checkAccepted(named.environment)
-            return named
-        }
-        notices.append(
-            VerifiedPayload.Notice(
-                code: .environmentUnknown,
-                message: "Nothing says in which environment the payload was made; what it states is"
-                    + " kept apart in the environment \(Environment.unknown). If you know it, name"
-                    + " the environment to be assumed and take the payload in again.",
-                leftOut: 0
-            )
-        )
-        return Intake.NamedEnvironment(environment: .unknown, context: nil)
+        let named = try intake.environment(body.environment, proven?.environment)
+        try policy.checkAccepted(named.environment)
+        return named
     }
 
     /// What the body says against the receipt it embeds; nil where they agree.
@@ -249,21 +237,26 @@ extension UnsignedReading {
     private static func counted(_ count: Int) -> String { count == 1 ? "1 was" : "\(count) were" }
 
     private static func unproven(_ body: UnsignedBody, because error: Rejection?) -> Rejection {
-        guard let error, isDamage(error) || error.code == .ios6Receipt else {
-            return error
-                ?? Rejection(
-                    .unproven,
-                    "The payload is \(body.kind.title), which is not signed, and embeds no"
-                        + " receipt that proves anything. If you know that it came from Apple,"
-                        + " vouch for it."
-                )
-        }
+        if let error, !isDamage(error), error.code != .ios6Receipt { return error }
+        let receipt =
+            error.map { "the receipt it embeds proves nothing (\($0.code.rawValue))" }
+            ?? "embeds no receipt that proves anything"
         return Rejection(
             .unproven,
-            "The payload is \(body.kind.title), which is not signed, and the receipt it embeds"
-                + " proves nothing (\(error.code.rawValue)). If you know that the payload came"
-                + " from Apple, vouch for it."
+            "The payload is \(body.kind.title), which is not signed, and \(receipt). If you know"
+                + " that it came from Apple, vouch for it." + hint(body)
         )
+    }
+
+    // What vouching alone will not be enough for.
+    private static func hint(_ body: UnsignedBody) -> String {
+        if let password = body.password, password.isEmpty {
+            return
+                " Its password is blank, as in all that is kept: the shared secret can only prove"
+                + " the original."
+        }
+        guard body.environment == nil else { return "" }
+        return " It names no environment either: name the one to be assumed as well."
     }
 
     private static func unverified(_ error: Rejection) -> VerifiedPayload.Notice {

@@ -88,7 +88,7 @@ extension EventLog {
             total.counts.appended += line.counts.appended
             total.counts.duplicates += line.counts.duplicates
             total.counts.restored += line.counts.restored
-            total.counts.streams += line.counts.streams
+            total.counts.streams = max(total.counts.streams, line.counts.streams)
             total.counts.unchanged += line.counts.unchanged
         }
         return total
@@ -111,7 +111,7 @@ extension EventLog {
 
     private static let sumIngestions = """
         SELECT i.source, count(*), sum(i.payloads)::bigint, sum(i.appended)::bigint,
-            sum(i.duplicates)::bigint, sum(i.restored)::bigint, sum(i.streams)::bigint,
+            sum(i.duplicates)::bigint, sum(i.restored)::bigint, max(i.streams)::bigint,
             sum(i.unchanged)::bigint
         FROM \(matchingIngestions) GROUP BY i.source ORDER BY i.source
         """

@@ -1,5 +1,6 @@
 public import Events
 internal import Postgres
+internal import Synchronization
 
 extension EventLog {
     /// Keeps payloads that were refused, each once a reason; what is kept already stays as it is.
@@ -7,9 +8,26 @@ extension EventLog {
     /// Returns when they are durable. It is no append: the chain of digests does not cover them.
     ///
     /// - Parameter rejections: As many as the caller holds; they go in one statement.
+    /// - Returns: How many bodies were not kept, because those of all rejections have reached
+    ///   `Options.rejectedBytesMax`: their rows are, and say so.
     /// - Throws: `databaseUnavailable`, `permissionDenied`; then none of them is kept.
-    public func keep(_ rejections: [RejectedPayload]) async throws(EventLogError) {
-        guard !rejections.isEmpty else { return }
+    @discardableResult
+    public func keep(_ rejections: [RejectedPayload]) async throws(EventLogError) -> Int {
+        guard !rejections.isEmpty else { return 0 }
+        if rejectedBodies.withLock({ $0.isStale }) {
+            let sum = try await patiently { deadline throws(EventLogError) in
+                try await reading("add up the bytes of the rejections", by: deadline) { session in
+                    try await session.query(EventLog.sumBodies, []).single().int8(0)
+                }
+            }
+            rejectedBodies.withLock { $0.refresh(sum) }
+        }
+        let admitted = rejectedBodies.withLock { $0.admit(rejections) }
+        try await insert(admitted)
+        return zip(rejections, admitted).count { $0.body != nil && $1.body == nil }
+    }
+
+    private func insert(_ rejections: [RejectedPayload]) async throws(EventLogError) {
         let lanes = rejections.map { identity.lanes.lane(of: $0.digest.hex) }
         // In one order for all writers, or two of them would wait for each other's rows.
         let order = rejections.indices.sorted { left, right in
@@ -27,6 +45,8 @@ extension EventLog {
             [
                 .int4Array(order.map { Int32(lanes[$0]) }),
                 .int4Array(sorted.map { Int32(clamping: $0.byteCount) }),
+                .int8Array(sorted.map(\.place.runStartedAt.milliseconds)),
+                .int8Array(sorted.map(\.place.inputNumber)),
                 .int8Array(sorted.map(\.receivedAt.milliseconds)),
                 .byteaArray(sorted.map(\.digest.bytes)), .textArray(sorted.map(\.reason)),
                 .textArray(sorted.map(\.source)), .textArray(sorted.map(\.location)),
@@ -35,27 +55,25 @@ extension EventLog {
         )
     }
 
-    /// Rejections that are kept, newest first, with how many there are in all.
+    /// Rejections that are kept, with how many there are in all: those of the newest run first, and
+    /// of each run in the order of its input.
     ///
     /// - Parameters:
     ///   - filter: Which ones.
     ///   - limit: Most lines returned.
-    /// - Returns: How many match, and the newest of them.
+    /// - Returns: How many match, and the first of them.
     /// - Throws: `databaseUnavailable`.
     public func rejections(
         _ filter: RejectionFilter = RejectionFilter(),
         limit: Int
-    ) async throws(EventLogError) -> (count: Int64, newest: [KeptRejection]) {
-        let bounds: [PostgresValue] = [
-            .text(filter.reason), .text(filter.source),
-            .timestamptz(microseconds: filter.since?.microseconds),
-        ]
+    ) async throws(EventLogError) -> (count: Int64, listed: [KeptRejection]) {
+        let bounds = EventLog.bounds(of: filter)
         return try await reading("list the rejections") { session in
             let found = try await session.pipeline([
                 PostgresStatement(EventLog.countRejections, bounds),
                 PostgresStatement(EventLog.listRejections, bounds + [.int8(Int64(limit))]),
             ])
-            let newest = try found[1].map { row in
+            let listed = try found[1].map { row in
                 KeptRejection(
                     digest: Digest(bytes: try row.bytea(0)) ?? .zero,
                     reason: try row.text(1),
@@ -64,10 +82,11 @@ extension EventLog {
                     location: try row.text(4),
                     byteCount: Int(try row.int4(5)),
                     bodyByteCount: try row.int4IfPresent(6).map(Int.init),
-                    receivedAt: Instant(microseconds: try row.timestamptz(7))
+                    receivedAt: Instant(microseconds: try row.timestamptz(7)),
+                    takenAt: try row.timestamptzIfPresent(8).map(Instant.init(microseconds:))
                 )
             }
-            return (try found[0].single().int8(0), newest)
+            return (try found[0].single().int8(0), listed)
         }
     }
 
@@ -99,11 +118,21 @@ extension EventLog {
         _ sql: String,
         _ parameters: [PostgresValue]
     ) async throws(EventLogError) {
+        try await patiently { deadline throws(EventLogError) in
+            try await write(action, sql, parameters, by: deadline)
+        }
+    }
+
+    /// Runs what does no harm when repeated, again until its time is over while the database is away
+    /// or takes no writes.
+    func patiently<Value>(
+        _ body: (Deadline) async throws(EventLogError) -> Value
+    ) async throws(EventLogError) -> Value {
         let deadline = limits.deadline()
         var attempt = 0
         while true {
             do {
-                return try await write(action, sql, parameters, by: deadline)
+                return try await body(deadline)
             } catch {
                 guard error.isRetryable, !deadline.isPassed else { throw error }
             }
@@ -133,29 +162,45 @@ extension EventLog {
         }
     }
 
+    private static let sumBodies =
+        "SELECT coalesce(sum(octet_length(body)), 0)::bigint FROM ledger.rejection"
+
     private static let insertRejections = """
-        INSERT INTO ledger.rejection (lane, byte_count, received_at, payload_digest, reason, source,
-            location, message, body)
+        INSERT INTO ledger.rejection (lane, byte_count, run_started_at, input_no, received_at,
+            payload_digest, reason, source, location, message, body)
         SELECT r.lane, r.byte_count,
+            timestamptz 'epoch' + r.started_ms * interval '1 millisecond', r.input_no,
             timestamptz 'epoch' + r.received_ms * interval '1 millisecond', r.digest, r.reason,
             r.source, r.location, r.message, r.body
-        FROM unnest($1::int[], $2::int[], $3::bigint[], $4::bytea[], $5::text[], $6::text[],
-            $7::text[], $8::text[], $9::bytea[]) AS r (lane, byte_count, received_ms, digest,
-            reason, source, location, message, body)
+        FROM unnest($1::int[], $2::int[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bytea[],
+            $7::text[], $8::text[], $9::text[], $10::text[], $11::bytea[]) AS r (lane, byte_count,
+            started_ms, input_no, received_ms, digest, reason, source, location, message, body)
         ON CONFLICT DO NOTHING
-        """
-
-    private static let matchingRejections = """
-        FROM ledger.rejection WHERE ($1::text IS NULL OR reason = $1)
-            AND ($2::text IS NULL OR source = $2) AND ($3::timestamptz IS NULL OR received_at >= $3)
         """
 
     private static let countRejections = "SELECT count(*) \(matchingRejections)"
 
     private static let listRejections = """
-        SELECT payload_digest, reason, message, source, location, byte_count, octet_length(body),
-            received_at
+        SELECT r.payload_digest, r.reason, r.message, r.source, r.location, r.byte_count,
+            octet_length(r.body), r.received_at, t.taken_at
         \(matchingRejections)
-        ORDER BY received_at DESC, payload_digest, reason LIMIT $4
+        ORDER BY r.run_started_at DESC, r.input_no, r.payload_digest, r.reason LIMIT $5
         """
+}
+
+extension EventLog {
+    static let matchingRejections = """
+        FROM ledger.rejection r LEFT JOIN ledger.rejection_taken t
+            ON t.lane = r.lane AND t.payload_digest = r.payload_digest
+        WHERE ($1::text IS NULL OR r.reason = $1) AND ($2::text IS NULL OR r.source = $2)
+            AND ($3::timestamptz IS NULL OR r.received_at >= $3)
+            AND (NOT $4::boolean OR t.lane IS NULL)
+        """
+
+    static func bounds(of filter: RejectionFilter) -> [PostgresValue] {
+        [
+            .text(filter.reason), .text(filter.source),
+            .timestamptz(microseconds: filter.since?.microseconds), .bool(filter.isOpen),
+        ]
+    }
 }

@@ -13,7 +13,8 @@ public struct IngestQuality: Sendable {
         public let source: String
         /// Number of runs.
         public var runs: Int64
-        /// What they counted; a subscription counts once for each run that spoke of it.
+        /// What they counted, added up; of `streams` the most that one run spoke of, because runs speak
+        /// of the same ones.
         public var counts: IngestionCounts
     }
 

@@ -8,11 +8,19 @@ public struct RejectionFilter: Hashable, Sendable {
     public var source: String?
     /// Only those refused at this instant of our clock or later.
     public var since: Instant?
+    /// Only those that were not taken in later.
+    public var isOpen: Bool
 
     /// All of them, unless a property is set.
-    public init(reason: String? = nil, source: String? = nil, since: Instant? = nil) {
+    public init(
+        reason: String? = nil,
+        source: String? = nil,
+        since: Instant? = nil,
+        isOpen: Bool = false
+    ) {
         self.reason = reason
         self.source = source
         self.since = since
+        self.isOpen = isOpen
     }
 }

@@ -31,8 +31,6 @@ extension SubjectID: ExpressibleByStringLiteral {
 
 extension Ledger {
     /// The environment that a question about somebody is about.
-    ///
-    /// A named environment goes before `Unknown`, which is what a payload gets that names none.
     func environment(of subject: SubjectID) async throws -> Environment {
         let own = try await log.environments(of: subject.id)
         guard own.isEmpty, !subject.isAlone else { return try subject.environment(among: own) }
@@ -115,8 +113,7 @@ extension SubjectID {
 
     /// The one environment, of those in which the id is known.
     fileprivate func environment(among found: [Environment]) throws(QuestionError) -> Environment {
-        let matching =
-            environment.map { wanted in found.filter { $0 == wanted } } ?? found.preferred
+        let matching = environment.map { wanted in found.filter { $0 == wanted } } ?? found
         let known = found.map(\.word).joined(separator: ", ")
         guard let first = matching.first else {
             guard !found.isEmpty else { throw unknown }
@@ -149,13 +146,5 @@ extension SubjectID {
             "\(id) names a customer with \(ids.count) subscriptions, and this question is about one: "
                 + named + (ids.count > SubjectID.namedMax ? ", …" : "")
         )
-    }
-}
-
-extension [Environment] {
-    /// What a question without an environment is about, of those in which its id is known.
-    fileprivate var preferred: [Environment] {
-        let named = filter { $0 != .unknown }
-        return named.count == 1 ? named : self
     }
 }

@@ -23,6 +23,12 @@ public struct IngestDocument: Codable, Hashable, Sendable {
     public let skipped: Int
     /// Up to where the log says what the payloads say, by the lane's number.
     public let positions: [String: Int64]
+    /// Statements that were left out, and other notices, by what they are about.
+    public let leftOutByReason: [ReasonGroup]
+    /// Refused payloads by reason; their facts as far as they can be counted.
+    public let rejectedByReason: [ReasonGroup]
+    /// Refused payloads of which no byte is kept, because what is kept has reached its limit.
+    public let bodiesNotKept: Int
     /// The first refusals, up to `IngestReport.rejectionsMax`.
     public let rejections: [Refusal]
     /// The first notices, up to `IngestReport.rejectionsMax`.
@@ -66,6 +72,9 @@ public struct IngestDocument: Codable, Hashable, Sendable {
         streams = report.streams
         self.skipped = skipped
         positions = PositionVector(report.positions).document
+        leftOutByReason = report.noticeGroups
+        rejectedByReason = report.rejectionGroups
+        bodiesNotKept = report.bodiesNotKept
         rejections = report.rejections.map {
             Refusal(
                 path: $0.path,

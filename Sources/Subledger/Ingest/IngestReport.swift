@@ -1,28 +1,5 @@
 public import AppStore
 internal import EventLog
-internal import Events
-
-/// A payload with the place it was found at, or why that place holds none.
-public struct LocatedPayload: Sendable {
-    /// A file's path, with the number of the payload in it where there are several.
-    public let path: String
-    /// Its bytes, or why they cannot be a payload.
-    public let payload: Result<[UInt8], Rejection>
-
-    /// A payload found there.
-    public init(path: String, payload: Result<[UInt8], Rejection>) {
-        self.path = path
-        self.payload = payload
-    }
-
-    /// How many bytes it holds.
-    package var byteCount: Int {
-        switch payload {
-        case .success(let bytes): bytes.count
-        case .failure: 0
-        }
-    }
-}
 
 /// What came of taking in many payloads.
 public struct IngestReport: Sendable {
@@ -43,9 +20,14 @@ public struct IngestReport: Sendable {
     public private(set) var rejected = 0
     /// The same by reason.
     public private(set) var rejectedByReason: [Rejection.Code: Int] = [:]
-    /// The first of them, up to `rejectionsMax`.
+    /// The same with an example of each reason, the most frequent first.
+    public var rejectionGroups: [ReasonGroup] { refusedGroups.groups }
+    /// The first of them, up to `rejectionsMax`, in the order of the input.
     public private(set) var rejections: [Refusal] = []
-    /// What a person should know of payloads that were taken; the first, up to `rejectionsMax`.
+    /// What a person should know of payloads that were taken, by what it is about, the most frequent
+    /// first.
+    public var noticeGroups: [ReasonGroup] { leftOutGroups.groups }
+    /// The first of these notices, up to `rejectionsMax`, in the order of the input.
     public private(set) var notices: [Remark] = []
     /// How many such notices there were.
     public private(set) var noticeCount = 0
@@ -56,10 +38,15 @@ public struct IngestReport: Sendable {
     public private(set) var positions: [Int: Int64] = [:]
     /// Payloads that were read and are not finished: neither taken nor refused yet.
     public internal(set) var underWay = 0
+    /// Refused payloads of which no byte is kept, because what is kept has reached its limit.
+    public internal(set) var bodiesNotKept = 0
     /// Whether it was stopped before the end.
     public internal(set) var wasStopped = false
 
+    private var byteCount: Int64 = 0
     private var streamHashes: Set<Int> = []
+    private var refusedGroups = ReasonGroups()
+    private var leftOutGroups = ReasonGroups()
 
     /// Most rejections that are listed one by one; all are counted.
     public static let rejectionsMax = 10_000
@@ -70,17 +57,21 @@ public struct IngestReport: Sendable {
     /// A payload that was refused.
     public struct Refusal: Sendable {
         /// Where it was found.
-        public let path: String
+        public var path: String { place.path }
         /// Why.
         public let rejection: Rejection
+
+        let place: InputPlace
     }
 
     /// A notice with the payload it is about.
     public struct Remark: Sendable {
         /// Where it was found.
-        public let path: String
+        public var path: String { place.path }
         /// What was left out of it, or taken with a reservation.
         public let notice: VerifiedPayload.Notice
+
+        let place: InputPlace
     }
 
     /// How far a run is: the counts alone, for whoever kept the report itself would have its lists
@@ -88,11 +79,15 @@ public struct IngestReport: Sendable {
     public struct Progress: Sendable {
         /// Payloads that are finished: taken or refused.
         public let payloads: Int
+        /// Bytes of these payloads.
+        public let byteCount: Int64
         /// Payloads that were read and are not finished.
         public let underWay: Int
     }
 
-    var progress: Progress { Progress(payloads: payloads, underWay: underWay) }
+    var progress: Progress {
+        Progress(payloads: payloads, byteCount: byteCount, underWay: underWay)
+    }
 
     /// Streams that payloads spoke of; beyond `streamsMax` at least so many.
     public var streams: Int { streamHashes.count }
@@ -115,21 +110,36 @@ public struct IngestReport: Sendable {
         return counts
     }
 
-    mutating func refuse(_ path: String, _ rejection: Rejection) {
+    mutating func refuse(
+        _ rejection: Rejection,
+        at place: InputPlace,
+        facts: Int,
+        byteCount: Int
+    ) {
         payloads += 1
+        self.byteCount += Int64(byteCount)
         rejected += 1
         rejectedByReason[rejection.code, default: 0] += 1
+        refusedGroups.add(rejection, facts: facts, at: place)
         guard rejections.count < IngestReport.rejectionsMax else { return }
-        rejections.append(Refusal(path: path, rejection: rejection))
+        rejections.append(Refusal(rejection: rejection, place: place))
     }
 
-    mutating func take(_ ingestion: Ledger.Ingestion, at path: String) {
+    /// Many payloads are verified at once: brings what is listed into the order of the input.
+    mutating func sortByInput() {
+        rejections.sort { $0.place.number < $1.place.number }
+        notices.sort { $0.place.number < $1.place.number }
+    }
+
+    mutating func take(_ ingestion: Ledger.Ingestion, at place: InputPlace, byteCount: Int) {
         payloads += 1
+        self.byteCount += Int64(byteCount)
         if ingestion.isUnchanged { unchanged += 1 }
         noticeCount += ingestion.notices.count
         leftOut += ingestion.notices.reduce(0) { $0 + $1.leftOut }
+        leftOutGroups.add(ingestion.notices, at: place)
         for notice in ingestion.notices where notices.count < IngestReport.rejectionsMax {
-            notices.append(Remark(path: path, notice: notice))
+            notices.append(Remark(notice: notice, place: place))
         }
         for outcome in ingestion.outcomes {
             if outcome.isErased {

@@ -45,14 +45,38 @@ extension Ledger {
         progress: (IngestReport.Progress) -> Void = { _ in }
     ) async throws -> IngestReport {
         let startedAt = clock()
-        let channel = Channel(source: source, arrival: arrival, voucher: voucher, clock: clock)
+        let channel = Channel(
+            source: source,
+            arrival: arrival,
+            voucher: voucher,
+            startedAt: startedAt,
+            mayHaveRefused: try await mayHaveRefused(arrival),
+            clock: clock
+        )
+        return try await ingest(next, by: channel, run: run, isStopped, progress)
+    }
+
+    // What is taken is looked up among what was refused. Files are read in minutes, so that one look
+    // at the beginning is enough where nothing was refused.
+    private func mayHaveRefused(_ arrival: Arrival) async throws -> Bool {
+        if arrival == .live { true } else { try await log.hasRejections() }
+    }
+
+    /// The same by a channel; leaves the run's statistics.
+    func ingest(
+        _ next: @escaping @Sendable () async throws -> [LocatedPayload]?,
+        by channel: Channel,
+        run: RunID = RunID(),
+        _ isStopped: () -> Bool,
+        _ progress: (IngestReport.Progress) -> Void
+    ) async throws -> IngestReport {
         let report = try await ingest(next, by: channel, isStopped, progress)
         try await log.keep(
             IngestionRun(
                 id: run,
-                source: source,
-                startedAt: startedAt,
-                finishedAt: clock(),
+                source: channel.source,
+                startedAt: channel.startedAt,
+                finishedAt: channel.clock(),
                 wasStopped: report.wasStopped,
                 counts: report.counts
             )
@@ -69,11 +93,12 @@ extension Ledger {
         var run = RunningIngest()
         do {
             try await take(all: next, by: channel, isStopped, progress, in: &run)
-            try await log.keep(run.refused.take())
+            run.report.bodiesNotKept += try await log.keep(run.refused.take())
         } catch {
             progress(run.report.progress)
             throw error
         }
+        run.report.sortByInput()
         return run.report
     }
 
@@ -118,7 +143,9 @@ extension Ledger {
                 case .ingested(let all):
                     for ingested in all {
                         run.finish(ingested)
-                        if run.refused.isFull { try await log.keep(run.refused.take()) }
+                        if run.refused.isFull {
+                            run.report.bodiesNotKept += try await log.keep(run.refused.take())
+                        }
                         progress(run.report.progress)
                     }
                 }
@@ -137,36 +164,66 @@ extension Ledger {
     // One after the other: other chunks keep the other processors busy.
     private func ingest(_ chunk: Chunk, by channel: Channel) async throws -> [Ingested] {
         // Bytes that are in evidence need no second check of their signatures.
-        let looked = chunk.mayBeKnown ? chunk.payloads.map(\.recognised) : nil
+        let looked = chunk.mayBeKnown ? chunk.payloads.map(\.located.recognised) : nil
         let known = try await knownEvidence(looked ?? [])
         var ingested: [Ingested] = []
-        var verified: [(LocatedPayload, VerifiedPayload)] = []
-        for (index, located) in chunk.payloads.enumerated() {
+        var verified: [(NumberedPayload, VerifiedPayload)] = []
+        for (index, numbered) in chunk.payloads.enumerated() {
+            let located = numbered.located
+            let recognised = looked?[index] ?? located.recognised
             let now = channel.clock()
             do throws(Rejection) {
                 let payload = try verifier.verify(
-                    try (looked?[index] ?? located.recognised).get(),
-                    source: channel.source,
+                    try recognised.get(),
+                    source: located.refused?.source ?? channel.source,
                     arrival: channel.arrival,
-                    receivedAt: now,
+                    receivedAt: located.refused?.receivedAt ?? now,
                     voucher: channel.voucher,
                     known: { known[$0] }
                 )
-                verified.append((located, payload))
+                verified.append((numbered, payload))
             } catch {
-                // Where there are no bytes there is nothing to keep: the report tells of it.
-                var kept: RejectedPayload?
-                if case .success(let bytes) = located.payload {
-                    kept = rejected(bytes, error, source: channel.source, at: located.path, now)
-                }
-                ingested.append(Ingested(located, .failure(error), rejected: kept))
+                ingested.append(
+                    Ingested(
+                        numbered,
+                        .failure(error),
+                        facts: recognised.statementCount,
+                        rejected: rejected(numbered, error, by: channel, at: now)
+                    )
+                )
             }
         }
         let appended = try await appendChunk(verified.map(\.1), known: Set(known.keys))
-        for ((located, _), ingestion) in zip(verified, appended) {
-            ingested.append(Ingested(located, .success(ingestion)))
+        if channel.mayHaveRefused {
+            try await log.markTaken(verified.compactMap(\.0.located.digest), at: channel.clock())
+        }
+        for ((numbered, _), ingestion) in zip(verified, appended) {
+            ingested.append(Ingested(numbered, .success(ingestion)))
         }
         return ingested
+    }
+
+    // Where there are no bytes there is nothing to keep: the report has it.
+    private func rejected(
+        _ numbered: NumberedPayload,
+        _ rejection: Rejection,
+        by channel: Channel,
+        at now: Instant
+    ) -> RejectedPayload? {
+        let located = numbered.located
+        guard case .success(let bytes) = located.payload else { return nil }
+        return rejected(
+            bytes,
+            of: located.refused?.original,
+            rejection,
+            source: located.refused?.source ?? channel.source,
+            at: located.refused?.location ?? located.path,
+            place: RejectedPayload.Place(
+                runStartedAt: channel.startedAt,
+                inputNumber: numbered.number
+            ),
+            now
+        )
     }
 
     private func knownEvidence(
@@ -194,180 +251,5 @@ extension Ledger {
             }
             return ingested
         }
-    }
-}
-
-extension LocatedPayload {
-    /// Its form, or why it has none.
-    fileprivate var recognised: Result<RecognisedPayload, Rejection> {
-        payload.flatMap { bytes in
-            do throws(Rejection) {
-                return .success(try RecognisedPayload(bytes))
-            } catch {
-                return .failure(error)
-            }
-        }
-    }
-}
-
-/// What a task of a run has done.
-private enum Step: Sendable {
-    /// Read the next payloads; nil at the end.
-    case read([LocatedPayload]?)
-    case ingested([Ingested])
-}
-
-/// Payloads that are verified by one task and appended together: a task and a place in the queue of
-/// appends each would cost as much as a signature.
-private struct Chunk: Sendable {
-    var payloads: [LocatedPayload] = []
-    var byteCount = 0
-    /// Whether they are looked up before they are verified.
-    var mayBeKnown = false
-
-    /// Payloads of a chunk: few enough to keep many processors busy, and more where most were taken
-    /// in before, as the look-up is one statement.
-    private static let countMax = 16
-    private static let knownCountMax = 64
-
-    /// Bytes from which a chunk is full: payloads of hundreds of rows are worth a task each.
-    private static let byteCountMax = 1 << 18
-
-    var isFull: Bool {
-        payloads.count >= (mayBeKnown ? Chunk.knownCountMax : Chunk.countMax)
-            || byteCount >= Chunk.byteCountMax
-    }
-}
-
-/// What a run holds in memory.
-private struct RunningIngest {
-    var report = IngestReport()
-    var refused = RejectionBatch()
-    private var bytes = 0
-    private var repeats = RecentRepeats()
-    private var chunk = Chunk()
-
-    func hasRoom(for located: LocatedPayload) -> Bool {
-        let count = report.underWay
-        return count == 0
-            || count < Ledger.ingestWindow && bytes + located.byteCount <= Ledger.ingestBytesMax
-    }
-
-    /// Takes a payload in; returns what is to be begun now, nil while it waits for others.
-    mutating func begin(_ located: LocatedPayload) -> Chunk? {
-        report.underWay += 1
-        bytes += located.byteCount
-        if chunk.payloads.isEmpty { chunk.mayBeKnown = repeats.areMost }
-        chunk.payloads.append(located)
-        chunk.byteCount += located.byteCount
-        return chunk.isFull ? takeChunk() : nil
-    }
-
-    /// Whether nothing is begun that is not finished.
-    var isIdle: Bool { report.underWay == chunk.payloads.count }
-
-    /// What waits to be begun together; nil for nothing.
-    mutating func takeChunk() -> Chunk? {
-        defer { chunk = Chunk() }
-        return chunk.payloads.isEmpty ? nil : chunk
-    }
-
-    mutating func finish(_ ingested: Ingested) {
-        report.underWay -= 1
-        bytes -= ingested.byteCount
-        ingested.count(in: &report)
-        repeats.note(ingested.isUnchanged)
-        if let rejected = ingested.rejected { refused.add(rejected) }
-    }
-}
-
-/// How the payloads of one run came.
-private struct Channel: Sendable {
-    let source: String
-    let arrival: Arrival
-    let voucher: Voucher
-    let clock: @Sendable () -> Instant
-}
-
-/// One payload's fate.
-private struct Ingested: Sendable {
-    let path: String
-    let byteCount: Int
-    let outcome: Result<Ledger.Ingestion, Rejection>
-    /// What is to be kept of it; nil where it was taken, or had no bytes.
-    let rejected: RejectedPayload?
-
-    init(
-        _ located: LocatedPayload,
-        _ outcome: Result<Ledger.Ingestion, Rejection>,
-        rejected: RejectedPayload? = nil
-    ) {
-        path = located.path
-        byteCount = located.byteCount
-        self.outcome = outcome
-        self.rejected = rejected
-    }
-
-    /// Whether it was verified and brought nothing.
-    var isUnchanged: Bool {
-        if case .success(let ingestion) = outcome { ingestion.isUnchanged } else { false }
-    }
-
-    func count(in report: inout IngestReport) {
-        switch outcome {
-        case .success(let ingestion): report.take(ingestion, at: path)
-        case .failure(let rejection): report.refuse(path, rejection)
-        }
-    }
-}
-
-/// Whether most of the payloads that were taken in last had been taken in before.
-///
-/// Then it pays to look their bytes up before their signatures are checked; of new ones it would
-/// only cost.
-private struct RecentRepeats {
-    private var finished = 0
-    private var unchanged = 0
-
-    /// Whether the last whole window was mostly repeats.
-    private(set) var areMost = false
-
-    private static let windowPayloads = 128
-
-    mutating func note(_ isUnchanged: Bool) {
-        finished += 1
-        if isUnchanged { unchanged += 1 }
-        guard finished == RecentRepeats.windowPayloads else { return }
-        areMost = unchanged > finished / 2
-        (finished, unchanged) = (0, 0)
-    }
-}
-
-/// Rejections that wait to be kept together: a statement each would cost a flush each.
-private struct RejectionBatch {
-    private var waiting: [RejectedPayload] = []
-    private var bytes = 0
-
-    /// Most rejections in one statement.
-    private static let countMax = 512
-
-    /// Bytes of bodies after which no more are gathered.
-    private static let bytesMax = 8 << 20
-
-    var isFull: Bool {
-        waiting.count >= RejectionBatch.countMax || bytes >= RejectionBatch.bytesMax
-    }
-
-    mutating func add(_ rejected: RejectedPayload) {
-        waiting.append(rejected)
-        bytes += rejected.body?.count ?? 0
-    }
-
-    mutating func take() -> [RejectedPayload] {
-        defer {
-            waiting = []
-            bytes = 0
-        }
-        return waiting
     }
 }

@@ -1,11 +1,11 @@
 public import EventLog
 public import Events
 
-/// What was refused and why, newest first.
+/// What was refused and why: the newest run first, each in the order of its input.
 public struct RejectionsDocument: Codable, Hashable, Sendable {
     /// How many there are, listed or not.
     public let count: Int64
-    /// The newest, as many as were asked for.
+    /// The first, as many as were asked for.
     public let rejections: [Line]
 
     /// A payload that was refused; listed once for each reason.
@@ -26,11 +26,13 @@ public struct RejectionsDocument: Codable, Hashable, Sendable {
         public let bodyByteCount: OrNull<Int>
         /// When it arrived, on our clock.
         public let receivedAt: Instant
+        /// When it was taken in after all, on our clock; null where it is open.
+        public let takenAt: OrNull<Instant>
     }
 }
 
 extension Ledger {
-    /// What was refused and why, newest first.
+    /// What was refused and why: the newest run first, each in the order of its input.
     ///
     /// - Parameters:
     ///   - filter: Which refusals.
@@ -41,10 +43,10 @@ extension Ledger {
         _ filter: RejectionFilter = RejectionFilter(),
         limit: Int = 100
     ) async throws(EventLogError) -> RejectionsDocument {
-        let (count, newest) = try await log.rejections(filter, limit: limit)
+        let (count, listed) = try await log.rejections(filter, limit: limit)
         return RejectionsDocument(
             count: count,
-            rejections: newest.map { rejection in
+            rejections: listed.map { rejection in
                 RejectionsDocument.Line(
                     digest: rejection.digest.hex,
                     reason: rejection.reason,
@@ -53,7 +55,8 @@ extension Ledger {
                     location: rejection.location,
                     byteCount: rejection.byteCount,
                     bodyByteCount: OrNull(rejection.bodyByteCount),
-                    receivedAt: rejection.receivedAt
+                    receivedAt: rejection.receivedAt,
+                    takenAt: OrNull(rejection.takenAt)
                 )
             }
         )

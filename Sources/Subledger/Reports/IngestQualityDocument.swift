@@ -34,8 +34,9 @@ public struct IngestQualityDocument: Codable, Hashable, Sendable {
         public let restored: Int64
         /// Their share of the facts, in percent; nil of nothing.
         public let restoredPercent: Double?
-        /// Streams, added up over the runs.
-        public let streams: Int64
+        /// The most streams that one run spoke of: runs speak of the same ones, so that no sum of them
+        /// would count anything.
+        public let streamsOfOneRunMax: Int64
     }
 
     /// The transaction ids that payloads of one kind brought.
@@ -93,7 +94,7 @@ extension IngestQualityDocument.Line {
         duplicatePercent = percent(counts.duplicates, of: counts.facts)
         restored = counts.restored
         restoredPercent = percent(counts.restored, of: counts.facts)
-        streams = counts.streams
+        streamsOfOneRunMax = counts.streams
     }
 }
 

@@ -30,7 +30,10 @@ struct TrustOptions: ParsableArguments {
     )
     var environments: [String] = []
 
-    @Option(help: "Take payloads that name no environment (all before 2022-02-24) as made in this.")
+    @Option(
+        help:
+            "Take payloads that name no environment (iOS 6, JWS before 2022-02-24) as made in this."
+    )
     var assumeEnvironment: String?
 
     @Option(
@@ -46,6 +49,12 @@ struct TrustOptions: ParsableArguments {
         for word in environments + [assumeEnvironment].compactMap({ $0 }) {
             _ = try TrustOptions.environment(word)
         }
+    }
+
+    /// Whether no option was given.
+    var areDefaults: Bool {
+        rootCertificate.isEmpty && bundleId.isEmpty && appAppleId == nil && environments.isEmpty
+            && assumeEnvironment == nil && sharedSecretFile == nil
     }
 
     /// The policy these options make.

@@ -20,7 +20,14 @@ struct IngestCommand: AsyncParsableCommand {
 
             verifyReceipt responses and version 1 notifications are not signed: of them only what \
             the app receipt inside proves is taken, unless the shared secret proves the \
-            notification, or you vouch for the payloads with --vouch.
+            notification, or you vouch for the payloads with --vouch. What is left out and refused \
+            is summed up by reason, with the option that would take it. No environment is guessed: \
+            payloads that name none (iOS 6, JWS before 2022-02-24) are refused without \
+            --assume-environment.
+
+            --plan reads and verifies the same payloads, needs no database and writes nothing: it \
+            prints what they are, what would be left out or refused, and about how long the ingest \
+            will take.
             """
     )
 
@@ -40,6 +47,15 @@ struct IngestCommand: AsyncParsableCommand {
 
     @Flag(help: "Stand behind what is not signed: you know that these payloads came from Apple.")
     var vouch = false
+
+    @Flag(help: "Only read and verify: print what an ingest would do, without a database.")
+    var plan = false
+
+    @Flag(help: "Exit with 65 also where facts were left out of payloads that were taken.")
+    var strict = false
+
+    @Flag(name: .shortAndLong, help: "List each payload that was refused or taken in part.")
+    var verbose = false
 
     @OptionGroup var trust: TrustOptions
     @OptionGroup var database: DatabaseOptions
@@ -64,131 +80,69 @@ struct IngestCommand: AsyncParsableCommand {
 
     func run() async throws {
         let walk = try PayloadWalk(paths)
+        let policy = try trust.policy()
+        let work = IngestWork(
+            label: plan ? "plan" : "ingest",
+            isQuiet: output.quiet,
+            inputBytes: output.quiet ? nil : InputSize.bytes(of: paths)
+        )
+        if plan { return try await printPlan(walk, policy, work) }
         let ledger = try await Ledger.open(
             try await database.settings(),
-            policy: try trust.policy(),
+            policy: policy,
             options: try DatabaseOptions.logOptions()
         )
         Interrupt.heed()
-        let (report, skipped) = try await IngestCommand.ingest(
-            walk,
-            into: ledger,
-            source: source,
-            arrival: recordedArrival,
-            voucher: vouch ? .operator : .nobody,
-            isQuiet: output.quiet
-        )
+        let reader = PayloadReader(walk)
+        let report = try await work.run(on: ledger.log) { progress in
+            try await ledger.ingest(
+                next: { try await reader.next() },
+                source: source,
+                arrival: recordedArrival,
+                voucher: voucher,
+                isStopped: { Interrupt.isRequested },
+                progress: progress
+            )
+        }
         await ledger.log.close()
-        try print(report, skipped: skipped, lanes: ledger.log.identity.lanes)
-        if report.wasStopped { throw Exit.interrupted }
-        if report.rejected > 0 { throw Exit.badInput }
+        try IngestSummary(
+            report: report,
+            skipped: await reader.skipped,
+            lanes: ledger.log.identity.lanes
+        ).finish(output, isVerbose: verbose, isStrict: strict)
     }
+
+    private func printPlan(
+        _ walk: sending PayloadWalk,
+        _ policy: VerificationPolicy,
+        _ work: IngestWork
+    ) async throws {
+        Interrupt.heed()
+        let reader = PayloadReader(walk)
+        var progress = Progress(work.label, isQuiet: work.isQuiet)
+        let found = try await IngestPlan.read(
+            next: { try await reader.next() },
+            verifier: AppStoreVerifier(policy: policy),
+            voucher: voucher,
+            now: .systemClock(),
+            processors: ProcessInfo.processInfo.activeProcessorCount,
+            skipped: { await reader.skipped },
+            isStopped: { Interrupt.isRequested },
+            progress: { work.show($0, on: &progress) }
+        )
+        progress.finish()
+        if output.json { try Terminal.print(json: found) } else { found.printText() }
+        if found.wasStopped { throw Exit.interrupted }
+        if strict, found.rejected > 0 || found.leftOut > 0 { throw Exit.badInput }
+    }
+
+    private var voucher: Voucher { vouch ? .operator : .nobody }
 
     private var recordedArrival: Arrival {
         switch arrival {
         case .live: .live
         case .import: .imported
         case nil: paths == ["-"] ? .live : .imported
-        }
-    }
-
-    /// Takes in a walk's payloads with progress on stderr.
-    static func ingest(
-        _ walk: sending PayloadWalk,
-        into ledger: Ledger,
-        source: String,
-        arrival: Arrival,
-        voucher: Voucher = .nobody,
-        isQuiet: Bool
-    ) async throws -> (IngestReport, skipped: Int) {
-        let reader = PayloadReader(walk)
-        var progress = Progress("ingest", isQuiet: isQuiet)
-        var last: IngestReport.Progress?
-        let watch = Task { try await giveUpAfterInterrupt(ledger.log) }
-        defer { watch.cancel() }
-        do {
-            let report = try await ledger.ingest(
-                next: { try await reader.next() },
-                source: source,
-                arrival: arrival,
-                voucher: voucher,
-                isStopped: { Interrupt.isRequested },
-                progress: {
-                    last = $0
-                    progress.report($0.payloads, "payloads")
-                }
-            )
-            progress.finish()
-            return (report, await reader.skipped)
-        } catch let error as EventLogError where error.isRetryable {
-            progress.finish()
-            throw unfinished(error, last)
-        }
-    }
-
-    /// How long what is under way may take once the operator asked to stop: a database that answers
-    /// at all needs less.
-    private static let interruptSecondsMax = 5
-
-    private static func giveUpAfterInterrupt(_ log: EventLog) async throws {
-        while !Interrupt.isRequested { try await Task.sleep(for: .milliseconds(100)) }
-        log.giveUpAppends(after: .seconds(interruptSecondsMax))
-    }
-
-    // What is in and what is not, where the database left in the middle.
-    private static func unfinished(
-        _ error: EventLogError,
-        _ last: IngestReport.Progress?
-    ) -> Failure {
-        Failure(
-            Interrupt.isRequested ? Exit.interrupted : Exit.unavailable,
-            (Interrupt.isRequested ? "stopped; " : "")
-                + "\(last?.payloads ?? 0) payloads are finished, \(last?.underWay ?? 0) were read and are "
-                + "not: run it again, nothing is written twice. \(error)"
-        )
-    }
-
-    private func print(_ report: IngestReport, skipped: Int, lanes: LaneCount) throws {
-        if output.json {
-            try Terminal.print(json: IngestDocument(report, skipped: skipped))
-            return
-        }
-        for remark in report.notices {
-            Terminal.write(
-                "notice   \(remark.path): \(remark.notice.message) "
-                    + "[\(remark.notice.code.rawValue)]"
-            )
-        }
-        if report.noticeCount > report.notices.count {
-            Terminal.write("… and \(report.noticeCount - report.notices.count) more notices")
-        }
-        for refusal in report.rejections {
-            Terminal.write(
-                "refused  \(refusal.path): \(refusal.rejection.message) "
-                    + "[\(refusal.rejection.code.rawValue)]"
-            )
-        }
-        if report.rejected > report.rejections.count {
-            Terminal.write("… and \(report.rejected - report.rejections.count) more")
-        }
-        let place = PositionVector(report.positions).text(lanes: lanes)
-        Terminal.print(
-            "\(counted(report.payloads, "payload")): \(counted(report.appended, "fact")) appended, "
-                + "\(report.duplicates) known already, "
-                + "\(counted(report.rejected, "payload")) refused; "
-                + counted(report.streams, "stream")
-                + (report.erased > 0
-                    ? "; \(counted(report.erased, "fact")) refused, because the subscription was "
-                        + "erased"
-                    : "")
-                + (report.leftOut > 0 ? "; \(counted(report.leftOut, "statement")) left out" : "")
-                + (report.unchanged > 0
-                    ? "; \(counted(report.unchanged, "payload")) without news" : "")
-                + (skipped > 0 ? "; \(counted(skipped, "other file")) passed over" : "")
-                + (place.isEmpty ? "" : "; in the log up to \(place)")
-        )
-        if report.wasStopped {
-            Terminal.write("stopped; all that is counted is in, run it again for the rest")
         }
     }
 }

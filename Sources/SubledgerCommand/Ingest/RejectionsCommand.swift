@@ -9,11 +9,17 @@ import Subledger
 struct RejectionsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "rejections",
-        abstract: "What was refused and why, newest first; with --body, the refused bytes.",
+        abstract: "What was refused and why; with --retry, take it in after all.",
         discussion: """
-            A payload is listed once for each reason, with where it was found the first time. Of \
-            each the first 64 KiB are kept, every password blanked; nothing where a secret could \
-            not be told from the rest. Mend the cause and ingest the original again.
+            A payload is listed once for each reason, with where it was found the first time: the \
+            newest run first, and of each run in the order of its input. Of each the first MiB is \
+            kept, every password blanked; nothing where a secret could not be told from the rest, \
+            or where all that is kept has reached 1 GiB.
+
+            --retry takes in again what was refused and not taken in since, with the options of \
+            `ingest` given here: what is taken now is marked as such, as it is when `ingest` takes \
+            the original again. --open lists only the others. A version 1 notification is kept \
+            without its password: ingest the original again to prove it by the shared secret.
             """
     )
 
@@ -37,6 +43,16 @@ struct RejectionsCommand: AsyncParsableCommand {
     )
     var body: String?
 
+    @Flag(help: "Only those that were not taken in later.")
+    var open = false
+
+    @Flag(help: "Take those that are open in again, with the options of `ingest`.")
+    var retry = false
+
+    @Flag(help: "With --retry: stand behind what is not signed.")
+    var vouch = false
+
+    @OptionGroup(title: "With --retry") var trust: TrustOptions
     @OptionGroup var database: DatabaseOptions
     @OptionGroup var output: OutputOptions
 
@@ -52,22 +68,26 @@ struct RejectionsCommand: AsyncParsableCommand {
         if let reason, Rejection.Code(rawValue: reason) == nil {
             let words = Rejection.Code.allCases.map(\.rawValue).sorted()
             throw ValidationError(
-                "'\(reason)' is no reason of a refusal; the words are "
+                "'\(reason)' is not a reason of a refusal; the words are "
                     + words.joined(separator: ", ")
             )
+        }
+        guard retry || !vouch && trust.areDefaults else {
+            throw ValidationError("the options of `ingest` need --retry")
         }
         guard let body else { return }
         if Digest(hex: body) == nil {
             throw ValidationError(
-                "'\(body)' is no SHA-256 in hexadecimal; `subledger rejections` lists them"
+                "'\(body)' is not a SHA-256 in hexadecimal; `subledger rejections` lists them"
             )
         }
-        if output.json || reason != nil || source != nil || since != nil {
+        if output.json || reason != nil || source != nil || since != nil || open || retry {
             throw ValidationError("--body writes the bytes of one payload; give nothing else")
         }
     }
 
     func run() async throws {
+        if retry { return try await takeAgain() }
         let ledger = try await database.openLedger()
         if let digest = body.flatMap(Digest.init(hex:)) {
             let found = try await ledger.log.rejectedBody(digest)
@@ -76,11 +96,36 @@ struct RejectionsCommand: AsyncParsableCommand {
             return
         }
         let answer = try await ledger.rejections(
-            RejectionFilter(reason: reason, source: source, since: since),
+            filter,
             limit: limit
         )
         await ledger.close()
         if output.json { try Terminal.print(json: answer) } else { printTable(answer) }
+    }
+
+    private var filter: RejectionFilter {
+        RejectionFilter(reason: reason, source: source, since: since, isOpen: open)
+    }
+
+    private func takeAgain() async throws {
+        let ledger = try await Ledger.open(
+            try await database.settings(),
+            policy: try trust.policy(),
+            options: try DatabaseOptions.logOptions()
+        )
+        Interrupt.heed()
+        let work = IngestWork(label: "retry", isQuiet: output.quiet)
+        let report = try await work.run(on: ledger.log) { progress in
+            try await ledger.retryRejections(
+                filter,
+                voucher: vouch ? .operator : .nobody,
+                isStopped: { Interrupt.isRequested },
+                progress: progress
+            )
+        }
+        await ledger.log.close()
+        try IngestSummary(report: report, skipped: 0, lanes: ledger.log.identity.lanes)
+            .finish(output, isVerbose: false, isStrict: false)
     }
 
     private func writeBody(_ found: [UInt8]??, of digest: Digest) throws {
@@ -94,7 +139,7 @@ struct RejectionsCommand: AsyncParsableCommand {
             throw Failure(
                 Exit.notFound,
                 "nothing is kept of \(digest): it mentions a password that could not be told from "
-                    + "the rest; look at the original"
+                    + "the rest, or what is kept had reached its limit; look at the original"
             )
         }
         Terminal.put(bytes: Array(bytes))
@@ -103,20 +148,27 @@ struct RejectionsCommand: AsyncParsableCommand {
     private func printTable(_ answer: RejectionsDocument) {
         let rejections = answer.rejections
         guard !rejections.isEmpty else {
-            Terminal.print("nothing was refused")
+            Terminal.print(
+                open
+                    ? "nothing is open: all that was refused was taken in, or nothing was"
+                    : "nothing was refused"
+            )
             return
         }
-        var table = TextTable(["refused", "reason", "bytes", "source", "digest", "found at"])
+        var table = TextTable([
+            "refused", "taken in", "reason", "bytes", "source", "digest", "found at",
+        ])
         for rejection in rejections {
             table.add([
-                rejection.receivedAt.clock, rejection.reason, "\(rejection.byteCount)",
+                rejection.receivedAt.clock, rejection.takenAt.value?.clock ?? "–",
+                rejection.reason, "\(rejection.byteCount)",
                 rejection.source, rejection.digest, rejection.location,
             ])
         }
         Terminal.print(table.text)
         if answer.count > rejections.count {
             Terminal.write(
-                "… and \(answer.count - Int64(rejections.count)) older ones; see --limit"
+                "… and \(answer.count - Int64(rejections.count)) more; see --limit"
             )
         }
     }

@@ -185,7 +185,7 @@ struct VerifyCommand: AsyncParsableCommand {
         options.since = inputs.since?.checkpoint?.checkpoint
         options.publicKeys = inputs.keys
         options.jobs = cores
-        let report = try await log.verify(options) { progress.report(Int($0), "events") }
+        let report = try await log.verify(options) { progress.report(Int($0), "event") }
         progress.finish()
         return report
     }
@@ -203,7 +203,7 @@ struct VerifyCommand: AsyncParsableCommand {
         )
         let report = try await verification.run(
             since: inputs.since?.checkpoint?.checkpoint
-        ) { progress.report(Int($0), "payloads") }
+        ) { progress.report(Int($0), "payload") }
         progress.finish()
         return report
     }

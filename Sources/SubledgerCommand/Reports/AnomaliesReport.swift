@@ -44,7 +44,7 @@ struct AnomaliesReport: AsyncParsableCommand {
         let ledger = try await database.openLedger()
         let progress = SharedProgress("anomalies", isQuiet: output.quiet)
         let answer = try await ledger.anomalies(limit: limit, knownAt: knowledge.knownAt) {
-            progress.report($0, "streams")
+            progress.report($0, "stream")
         }
         progress.finish()
         await ledger.close()

@@ -9,8 +9,8 @@ struct IngestQualityReport: AsyncParsableCommand {
         abstract: "How much of what came in was refused, known already, or restored.",
         discussion: """
             Adds up the ingest runs; one that is killed leaves no count. A restored id is a \
-            transaction id that was new for a purchase that was known. Streams are added up over \
-            the runs. The second table is of the whole log, whatever runs brought it: how many \
+            transaction id that was new for a purchase that was known. Runs \
+            speak of the same streams, so those are not added up: the most of one run is shown. The second table is of the whole log, whatever runs brought it: how many \
             purchases have a transaction id, and how many further ids they have.
             """
     )
@@ -37,13 +37,13 @@ extension IngestQualityDocument {
     fileprivate func printTables() {
         var table = TextTable([
             "source", "runs", "payloads", "refused", "facts", "known already", "share",
-            "restored ids", "share", "streams",
+            "restored ids", "share", "streams of one run, at most",
         ])
         for line in sources + [total] {
             table.add([
                 line.source ?? "all", "\(line.runs)", "\(line.payloads)", "\(line.rejected)",
                 "\(line.facts)", "\(line.duplicates)", share(line.duplicatePercent),
-                "\(line.restored)", share(line.restoredPercent), "\(line.streams)",
+                "\(line.restored)", share(line.restoredPercent), "\(line.streamsOfOneRunMax)",
             ])
         }
         Terminal.print(table.text)

@@ -241,7 +241,7 @@ private final class FollowProgress: Sendable {
     func report(_ following: Projector.Following) {
         // A look that a signal cut short has not seen every lane.
         hasArrived.store(following.lag == 0 && !Interrupt.isRequested, ordering: .relaxed)
-        progress.report(Int(following.events), "events, lag \(following.lag)")
+        progress.report(Int(following.events), "event", note: ", lag \(following.lag)")
     }
 
     func finish() { progress.finish() }

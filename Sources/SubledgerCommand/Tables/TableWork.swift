@@ -73,7 +73,7 @@ struct TableWork {
         let progress = SharedProgress("rebuild", isQuiet: output.quiet)
         var options = Projector.RebuildOptions()
         options.jobs = connections
-        options.progress = { progress.report($0, "events") }
+        options.progress = { progress.report($0, "event") }
         let name = name
         options.notice = { Terminal.write("\(name): \($0)") }
         let names = tables.projections

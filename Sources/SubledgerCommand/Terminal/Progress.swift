@@ -21,22 +21,46 @@ struct Progress {
         isTerminal = isatty(2) == 1 && ProcessInfo.processInfo.environment["CI"] == nil
     }
 
-    /// Says how far the work has come.
-    mutating func report(_ count: Int, _ noun: String) {
+    /// Says how far the work has come; `bytes` is how much of how much was read, where that is known,
+    /// and `note` what else is to be said.
+    mutating func report(
+        _ count: Int,
+        _ noun: String,
+        bytes: (done: Int64, total: Int64)? = nil,
+        note: String = ""
+    ) {
         guard !isQuiet else { return }
         let now = ContinuousClock.now
         guard now - reported >= (isTerminal ? Progress.terminalInterval : Progress.plainInterval)
         else { return }
         reported = now
         let seconds = (now - started) / .seconds(1)
-        let rate = seconds > 0 ? Int(Double(count) / seconds) : 0
-        let line = "\(label): \(count) \(noun), \(rate)/s"
+        let line =
+            "\(label): " + Progress.words(count, noun, bytes: bytes, after: seconds) + note
         if isTerminal {
             StandardStream.writeErrors(Array("\r\u{1B}[K\(line)".utf8))
             hasLine = true
         } else {
             Terminal.write(line)
         }
+    }
+
+    /// How far, how fast, and how long it will take, after so many seconds.
+    static func words(
+        _ count: Int,
+        _ noun: String,
+        bytes: (done: Int64, total: Int64)?,
+        after seconds: Double
+    ) -> String {
+        let rate = seconds > 0 ? Int(Double(count) / seconds) : 0
+        let soFar = counted(count, noun)
+        // Less than was measured before, as of a file that grows, has no share.
+        guard let (done, total) = bytes, done > 0, done <= total else {
+            return "\(soFar), \(rate)/s"
+        }
+        let left = seconds * Double(total - done) / Double(done)
+        return "\(soFar), \(byteWords(done)) of \(byteWords(total)) (\(done * 100 / total) %), "
+            + "\(rate)/s, about \(durationWords(left)) left"
     }
 
     /// Clears the line.
@@ -55,8 +79,8 @@ final class SharedProgress: Sendable {
         progress = Mutex(Progress(label, isQuiet: isQuiet))
     }
 
-    func report(_ count: Int, _ noun: String) {
-        progress.withLock { $0.report(count, noun) }
+    func report(_ count: Int, _ noun: String, note: String = "") {
+        progress.withLock { $0.report(count, noun, note: note) }
     }
 
     func finish() {

@@ -95,7 +95,7 @@ struct DemoCommand: AsyncParsableCommand {
                 }
             },
             source: "demo",
-            progress: { progress.report($0.payloads, "payloads") }
+            progress: { progress.report($0.payloads, "payload") }
         )
         progress.finish()
         Terminal.print(

@@ -93,7 +93,7 @@ struct SimulateCommand: ParsableCommand {
                 let line = try Terminal.text(json: TruthLine(life))
                 try truthFile.write(contentsOf: Data((line + "\n").utf8))
             }
-            progress.report(index + 1, "subscriptions")
+            progress.report(index + 1, "subscription")
         }
         progress.finish()
         try writer.finish()

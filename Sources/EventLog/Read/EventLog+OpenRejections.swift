@@ -1,0 +1,127 @@
+public import Events
+internal import Postgres
+
+/// Taking in later what was refused.
+extension EventLog {
+    /// Whether any payload was ever refused.
+    ///
+    /// - Returns: False where no rejection is kept.
+    /// - Throws: `databaseUnavailable`.
+    public func hasRejections() async throws(EventLogError) -> Bool {
+        try await reading("look for rejections") { session in
+            try await session.query("SELECT EXISTS (SELECT FROM ledger.rejection)", [])
+                .single().bool(0)
+        }
+    }
+
+    /// Marks those of the payloads that were refused before as taken in.
+    ///
+    /// To be called when their facts are durable. Where the call is lost, the payloads stay open,
+    /// and taking them in again marks them.
+    ///
+    /// - Parameters:
+    ///   - digests: SHA-256 of payloads that were taken in, refused before or not.
+    ///   - instant: Our clock.
+    /// - Throws: `databaseUnavailable`, `permissionDenied`; then none is marked.
+    public func markTaken(
+        _ digests: [Digest],
+        at instant: Instant
+    ) async throws(EventLogError) {
+        guard !digests.isEmpty else { return }
+        let lanes = digests.map { Int32(identity.lanes.lane(of: $0.hex)) }
+        // Few were refused, and only these are worth a transaction.
+        let open = try await patiently { deadline throws(EventLogError) in
+            try await reading("look for rejections", by: deadline) { session in
+                try await session.query(
+                    EventLog.openDigests,
+                    [.int4Array(lanes), .byteaArray(digests.map(\.bytes))]
+                ).map { row in (try row.int4(0), try row.bytea(1)) }
+            }
+        }
+        guard !open.isEmpty else { return }
+        try await writing(
+            "mark rejections as taken in",
+            EventLog.insertTaken,
+            [
+                .int4Array(open.map(\.0)), .byteaArray(open.map(\.1)),
+                .timestamptz(microseconds: instant.microseconds),
+            ]
+        )
+    }
+
+    /// Refused payloads that were not taken in since, the oldest run first, each once.
+    ///
+    /// - Parameters:
+    ///   - filter: Which refusals; a payload that was refused for several reasons counts with the
+    ///     last one.
+    ///   - startedAt: When the run began that takes them in again: what it refuses itself is not
+    ///     among them.
+    ///   - last: The last one of the page before; nil for the first page.
+    ///   - limit: Most of them.
+    /// - Returns: A page; empty at the end.
+    /// - Throws: `databaseUnavailable`.
+    public func openRejections(
+        _ filter: RejectionFilter,
+        except startedAt: Instant,
+        after last: OpenRejection?,
+        limit: Int
+    ) async throws(EventLogError) -> [OpenRejection] {
+        var filter = filter
+        filter.isOpen = true
+        let values: [PostgresValue] =
+            EventLog.bounds(of: filter) + [
+                .timestamptz(microseconds: startedAt.microseconds),
+                .timestamptz(microseconds: last?.place.runStartedAt.microseconds),
+                .int8(last?.place.inputNumber ?? 0), .bytea(last?.original.digest.bytes ?? []),
+                .int8(Int64(limit)),
+            ]
+        return try await reading("read the rejections") { session in
+            try await session.query(EventLog.openPage, values).map { row in
+                OpenRejection(
+                    original: RejectedPayload.Original(
+                        digest: Digest(bytes: try row.bytea(0)) ?? .zero,
+                        byteCount: Int(try row.int4(1))
+                    ),
+                    source: try row.text(2),
+                    location: try row.text(3),
+                    receivedAt: Instant(microseconds: try row.timestamptz(4)),
+                    place: RejectedPayload.Place(
+                        runStartedAt: Instant(microseconds: try row.timestamptz(5)),
+                        inputNumber: try row.int8(6)
+                    ),
+                    body: try row.byteaIfPresent(7)
+                )
+            }
+        }
+    }
+
+    // In one order for all writers, or two of them would wait for each other's rows.
+    private static let openDigests = """
+        SELECT DISTINCT r.lane, r.payload_digest
+        FROM unnest($1::int[], $2::bytea[]) AS g (lane, digest)
+            JOIN ledger.rejection r ON r.lane = g.lane AND r.payload_digest = g.digest
+            LEFT JOIN ledger.rejection_taken t
+                ON t.lane = r.lane AND t.payload_digest = r.payload_digest
+        WHERE t.lane IS NULL ORDER BY r.lane, r.payload_digest
+        """
+
+    private static let insertTaken = """
+        INSERT INTO ledger.rejection_taken (lane, payload_digest, taken_at)
+        SELECT g.lane, g.digest, $3 FROM unnest($1::int[], $2::bytea[]) AS g (lane, digest)
+        ON CONFLICT DO NOTHING
+        """
+
+    private static let openPage = """
+        SELECT r.payload_digest, r.byte_count, r.source, r.location, r.received_at,
+            r.run_started_at, r.input_no, r.body
+        \(matchingRejections)
+            AND r.run_started_at <> $5
+            AND ($6::timestamptz IS NULL
+                OR (r.run_started_at, r.input_no, r.payload_digest) > ($6, $7::bigint, $8::bytea))
+            AND NOT EXISTS (SELECT FROM ledger.rejection n
+                WHERE n.lane = r.lane AND n.payload_digest = r.payload_digest
+                    AND (n.run_started_at, n.reason) > (r.run_started_at, r.reason)
+                    AND n.run_started_at <> $5)
+        ORDER BY r.run_started_at, r.input_no, r.payload_digest LIMIT $9
+        """
+}

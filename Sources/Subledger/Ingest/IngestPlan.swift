@@ -1,0 +1,150 @@
+public import AppStore
+public import Events
+
+/// What an ingest of these payloads would take, leave out and refuse; found by reading and verifying
+/// them, without a database.
+public struct IngestPlan: Codable, Hashable, Sendable {
+    /// Payloads read, those to be refused included.
+    public let payloads: Int
+    /// Their bytes.
+    public let byteCount: Int64
+    /// Facts that would be taken; how many of them are news only the ledger knows.
+    public let facts: Int
+    /// Subscriptions that they are about; beyond `IngestReport.streamsMax` at least so many.
+    public let streams: Int
+    /// Other files that would be passed over.
+    public let skipped: Int
+    /// The earliest purchase, or statement about none, on Apple's clock; null without facts.
+    public let from: OrNull<Instant>
+    /// The latest statement, on Apple's clock; null without facts.
+    public let to: OrNull<Instant>
+    /// Payloads by what they are, refused ones included.
+    public let forms: [Count]
+    /// Facts by app; an empty word where a format names none.
+    public let bundleIds: [Count]
+    /// Facts by environment.
+    public let environments: [Count]
+    /// Statements that would be left out.
+    public let leftOut: Int
+    /// The same, and other notices, by what they are about.
+    public let leftOutByReason: [ReasonGroup]
+    /// Payloads that would be refused.
+    public let rejected: Int
+    /// The same by reason.
+    public let rejectedByReason: [ReasonGroup]
+    /// Whether it was stopped before the end of the input.
+    public let wasStopped: Bool
+    /// How long this reading took, in seconds.
+    public let readingSeconds: Double
+    /// About how long the ingest takes, in seconds: an estimate from this reading.
+    public let estimatedSeconds: Double
+
+    /// How many there are of something.
+    public struct Count: Codable, Hashable, Sendable {
+        /// What is counted.
+        public let word: String
+        /// How many.
+        public let count: Int
+
+        /// So many of that.
+        public init(word: String, count: Int) {
+            self.word = word
+            self.count = count
+        }
+    }
+
+    /// The form of payloads that are not recognised.
+    public static let unrecognised = "unrecognised"
+
+    /// How many times as long as reading and verifying an ingest takes: `bench ingest` measures 1.7
+    /// to 2.0, with the database on the same machine.
+    static let ingestPerReading = 2.0
+
+    /// Most words of one list: whoever sends payloads makes the words up.
+    static let wordsMax = 1_000
+
+    init(_ tally: PlanTally, skipped: Int, wasStopped: Bool, readingSeconds: Double) {
+        payloads = tally.payloads
+        byteCount = tally.byteCount
+        facts = tally.facts
+        streams = tally.streamHashes.count
+        self.skipped = skipped
+        from = OrNull(tally.from)
+        to = OrNull(tally.to)
+        forms = IngestPlan.counts(tally.forms)
+        bundleIds = IngestPlan.counts(tally.bundleIds)
+        environments = IngestPlan.counts(tally.environments)
+        leftOut = tally.leftOut
+        leftOutByReason = tally.leftOutGroups.groups
+        rejected = tally.rejected
+        rejectedByReason = tally.refusedGroups.groups
+        self.wasStopped = wasStopped
+        self.readingSeconds = readingSeconds
+        estimatedSeconds = readingSeconds * IngestPlan.ingestPerReading
+    }
+
+    private static func counts(_ words: [String: Int]) -> [Count] {
+        words.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.map(Count.init)
+    }
+}
+
+extension IngestPlan {
+    /// Reads and verifies payloads, as many at once as there are processors; keeps none of them.
+    ///
+    /// - Parameters:
+    ///   - next: Gives the next payloads; nil after the last. One call at a time.
+    ///   - verifier: What is trusted and accepted.
+    ///   - voucher: Who stands behind what is not signed.
+    ///   - now: Our clock.
+    ///   - processors: Batches that are verified at once.
+    ///   - skipped: Asked at the end: other files that were passed over.
+    ///   - isStopped: Asked before each call of `next`; true ends the reading.
+    ///   - progress: Told how far it is after each batch.
+    /// - Returns: What would become of them.
+    /// - Throws: What `next` threw.
+    public static func read(
+        next: () async throws -> [LocatedPayload]?,
+        verifier: AppStoreVerifier,
+        voucher: Voucher = .nobody,
+        now: Instant,
+        processors: Int,
+        skipped: () async -> Int = { 0 },
+        isStopped: () -> Bool = { false },
+        progress: (IngestReport.Progress) -> Void = { _ in }
+    ) async throws -> IngestPlan {
+        let clock = ContinuousClock()
+        let started = clock.now
+        var tally = PlanTally()
+        var wasStopped = false
+        try await withThrowingTaskGroup(of: PlanTally.self) { group in
+            var (running, numbered, isAtEnd) = (0, Int64(0), false)
+            func finishOne() async throws {
+                guard let batch = try await group.next() else { return }
+                running -= 1
+                tally.merge(batch)
+                progress(tally.progress)
+            }
+            while !isAtEnd {
+                wasStopped = isStopped()
+                guard !wasStopped, let batch = try await next() else {
+                    isAtEnd = true
+                    continue
+                }
+                let first = numbered + 1
+                numbered += Int64(batch.count)
+                running += 1
+                group.addTask {
+                    PlanTally(batch, from: first, verifier: verifier, voucher: voucher, now: now)
+                }
+                if running >= processors { try await finishOne() }
+            }
+            while running > 0 { try await finishOne() }
+        }
+        return IngestPlan(
+            tally,
+            skipped: await skipped(),
+            wasStopped: wasStopped,
+            readingSeconds: (clock.now - started) / .seconds(1)
+        )
+    }
+}

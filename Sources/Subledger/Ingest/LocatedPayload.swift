@@ -1,0 +1,88 @@
+public import AppStore
+internal import EventLog
+internal import Events
+
+/// A payload with the place it was found at, or why that place holds none.
+public struct LocatedPayload: Sendable {
+    /// A file's path, with the number of the payload in it where there are several.
+    public let path: String
+    /// Its bytes, or why they cannot be a payload.
+    public let payload: Result<[UInt8], Rejection>
+    /// As what it was refused before; nil for a payload that arrives.
+    let refused: Refused?
+
+    /// What is known of a payload that was refused before.
+    struct Refused {
+        /// The bytes that arrived: secrets in them are not kept.
+        let original: RejectedPayload.Original
+        /// The channel they came by.
+        let source: String
+        /// Where they were found; empty where nobody said.
+        let location: String
+        /// When they arrived.
+        let receivedAt: Instant
+    }
+
+    /// A payload found there.
+    public init(path: String, payload: Result<[UInt8], Rejection>) {
+        self.path = path
+        self.payload = payload
+        refused = nil
+    }
+
+    /// A payload that was refused before.
+    init(_ rejection: OpenRejection) {
+        path = rejection.location.isEmpty ? rejection.original.digest.hex : rejection.location
+        refused = Refused(
+            original: rejection.original,
+            source: rejection.source,
+            location: rejection.location,
+            receivedAt: rejection.receivedAt
+        )
+        if let body = rejection.wholeBody {
+            payload = .success(body)
+        } else {
+            let kept = rejection.body.map { "only its first \($0.count)" } ?? "none"
+            payload = .failure(
+                Rejection(
+                    .bodyNotKept,
+                    "The payload \(rejection.original.digest) was refused before, and of its"
+                        + " \(rejection.original.byteCount) bytes \(kept) were kept: ingest the"
+                        + " original again."
+                )
+            )
+        }
+    }
+
+    /// How many bytes it holds.
+    package var byteCount: Int {
+        switch payload {
+        case .success(let bytes): bytes.count
+        case .failure: 0
+        }
+    }
+
+    /// SHA-256 of the bytes that arrived; nil where there are none.
+    var digest: Digest? {
+        if let refused { return refused.original.digest }
+        return if case .success(let bytes) = payload { Digest.of(bytes) } else { nil }
+    }
+
+    /// Its form, or why it has none.
+    var recognised: Result<RecognisedPayload, Rejection> {
+        payload.flatMap { bytes in
+            do throws(Rejection) {
+                return .success(try RecognisedPayload(bytes))
+            } catch {
+                return .failure(error)
+            }
+        }
+    }
+}
+
+extension Result<RecognisedPayload, Rejection> {
+    /// How many statements the payload makes, as far as they can be counted before it is verified.
+    var statementCount: Int {
+        if case .success(let payload) = self { payload.statementCount ?? 0 } else { 0 }
+    }
+}

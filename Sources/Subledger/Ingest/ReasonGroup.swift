@@ -1,0 +1,131 @@
+internal import AppStore
+
+/// Payloads that were refused, or of which something was left out, for one reason.
+public struct ReasonGroup: Codable, Hashable, Sendable {
+    /// The reason, as a word of the machine.
+    public let reason: String
+    /// How many payloads.
+    public let payloads: Int
+    /// How many facts of them; of refused payloads as many as can be counted without verifying them.
+    public let facts: Int
+    /// Where the first of these payloads was found.
+    public let example: String
+    /// What was the matter with it, and what to do.
+    public let message: String
+    /// The options of `ingest` that would take them, and when to use them; null where none would.
+    public let advice: OrNull<String>
+}
+
+/// A payload's place in the input: where it was found, and its number from 1.
+struct InputPlace: Hashable, Sendable {
+    let path: String
+    let number: Int64
+}
+
+/// Adds payloads up by reason; of each reason it holds one example, that comes first in the input.
+struct ReasonGroups: Sendable {
+    private var byReason: [String: Entry] = [:]
+
+    private struct Entry {
+        var payloads = 0
+        var facts = 0
+        var place: InputPlace
+        var message: String
+        var advice: String?
+    }
+
+    /// The groups, those of most payloads first.
+    var groups: [ReasonGroup] {
+        byReason.sorted { ($1.value.payloads, $0.key) < ($0.value.payloads, $1.key) }
+            .map { reason, entry in
+                ReasonGroup(
+                    reason: reason,
+                    payloads: entry.payloads,
+                    facts: entry.facts,
+                    example: entry.place.path,
+                    message: entry.message,
+                    advice: OrNull(entry.advice)
+                )
+            }
+    }
+
+    mutating func add(_ rejection: Rejection, facts: Int, at place: InputPlace) {
+        add(
+            rejection.code.rawValue,
+            Entry(
+                payloads: 1,
+                facts: facts,
+                place: place,
+                message: rejection.message,
+                advice: rejection.code.advice
+            )
+        )
+    }
+
+    /// Notices of one payload, which counts once for each kind.
+    mutating func add(_ notices: [VerifiedPayload.Notice], at place: InputPlace) {
+        var seen: Set<VerifiedPayload.Notice.Code> = []
+        for notice in notices {
+            add(
+                notice.code.rawValue,
+                Entry(
+                    payloads: seen.insert(notice.code).inserted ? 1 : 0,
+                    facts: notice.leftOut,
+                    place: place,
+                    message: notice.message,
+                    advice: notice.code.advice
+                )
+            )
+        }
+    }
+
+    mutating func merge(_ other: ReasonGroups) {
+        for (reason, entry) in other.byReason { add(reason, entry) }
+    }
+
+    private mutating func add(_ reason: String, _ entry: Entry) {
+        guard var sum = byReason[reason] else {
+            byReason[reason] = entry
+            return
+        }
+        if entry.place.number < sum.place.number {
+            (sum.place, sum.message) = (entry.place, entry.message)
+        }
+        sum.payloads += entry.payloads
+        sum.facts += entry.facts
+        byReason[reason] = sum
+    }
+}
+
+extension Rejection.Code {
+    /// The options of `ingest` that take such payloads; nil where none does.
+    var advice: String? {
+        switch self {
+        case .unproven:
+            "--vouch, if you know that these payloads came from Apple; --shared-secret-file FILE "
+                + "proves version 1 notifications that carry their password"
+        case .sharedSecretMismatch:
+            "--shared-secret-file FILE with the secret that the app had then"
+        case .chainUntrusted: "--root-certificate FILE, if you trust who signed them"
+        case .xcodeSigned: "--root-certificate FILE --environment Xcode, if you want tests of Xcode"
+        case .bundleIdMismatch: "--bundle-id ID for each app that is yours"
+        case .appAppleIdMismatch: "--app-apple-id ID of your app"
+        case .environmentNotAccepted: "--environment WORD for each environment that you accept"
+        case .environmentUnknown:
+            "--assume-environment Production (or Sandbox), if you know where they were made"
+        default: nil
+        }
+    }
+}
+
+extension VerifiedPayload.Notice.Code {
+    /// The options of `ingest` that take what was left out; nil where none does.
+    var advice: String? {
+        switch self {
+        case .unprovenLeftOut:
+            "--vouch, if you know that these payloads came from Apple; --shared-secret-file FILE "
+                + "proves version 1 notifications that carry their password"
+        case .receiptContradicted, .receiptUnverified, .rowsLeftOut, .periodsEmpty: nil
+        }
+    }
+}

@@ -1,0 +1,184 @@
+internal import AppStore
+internal import EventLog
+internal import Events
+
+/// What a task of a run has done.
+enum Step: Sendable {
+    /// Read the next payloads; nil at the end.
+    case read([LocatedPayload]?)
+    case ingested([Ingested])
+}
+
+/// Payloads that are verified by one task and appended together: a task and a place in the queue of
+/// appends each would cost as much as a signature.
+struct Chunk: Sendable {
+    var payloads: [NumberedPayload] = []
+    var byteCount = 0
+    /// Whether they are looked up before they are verified.
+    var mayBeKnown = false
+
+    /// Payloads of a chunk: few enough to keep many processors busy, and more where most were taken
+    /// in before, as the look-up is one statement.
+    private static let countMax = 16
+    private static let knownCountMax = 64
+
+    /// Bytes from which a chunk is full: payloads of hundreds of rows are worth a task each.
+    private static let byteCountMax = 1 << 18
+
+    var isFull: Bool {
+        payloads.count >= (mayBeKnown ? Chunk.knownCountMax : Chunk.countMax)
+            || byteCount >= Chunk.byteCountMax
+    }
+}
+
+/// What a run holds in memory.
+struct RunningIngest {
+    var report = IngestReport()
+    var refused = RejectionBatch()
+    private var bytes = 0
+    private var numbered: Int64 = 0
+    private var repeats = RecentRepeats()
+    private var chunk = Chunk()
+
+    func hasRoom(for located: LocatedPayload) -> Bool {
+        let count = report.underWay
+        return count == 0
+            || count < Ledger.ingestWindow && bytes + located.byteCount <= Ledger.ingestBytesMax
+    }
+
+    /// Takes a payload in; returns what is to be begun now, nil while it waits for others.
+    mutating func begin(_ located: LocatedPayload) -> Chunk? {
+        report.underWay += 1
+        bytes += located.byteCount
+        if chunk.payloads.isEmpty { chunk.mayBeKnown = repeats.areMost }
+        numbered += 1
+        chunk.payloads.append(NumberedPayload(located: located, number: numbered))
+        chunk.byteCount += located.byteCount
+        return chunk.isFull ? takeChunk() : nil
+    }
+
+    /// Whether nothing is begun that is not finished.
+    var isIdle: Bool { report.underWay == chunk.payloads.count }
+
+    /// What waits to be begun together; nil for nothing.
+    mutating func takeChunk() -> Chunk? {
+        defer { chunk = Chunk() }
+        return chunk.payloads.isEmpty ? nil : chunk
+    }
+
+    mutating func finish(_ ingested: Ingested) {
+        report.underWay -= 1
+        bytes -= ingested.byteCount
+        ingested.count(in: &report)
+        repeats.note(ingested.isUnchanged)
+        if let rejected = ingested.rejected { refused.add(rejected) }
+    }
+}
+
+/// How the payloads of one run came.
+struct Channel: Sendable {
+    let source: String
+    let arrival: Arrival
+    let voucher: Voucher
+    let startedAt: Instant
+    /// Whether payloads that are taken may have been refused before.
+    let mayHaveRefused: Bool
+    let clock: @Sendable () -> Instant
+}
+
+/// A payload with its number in the input, from 1.
+struct NumberedPayload: Sendable {
+    let located: LocatedPayload
+    let number: Int64
+}
+
+/// One payload's fate.
+struct Ingested: Sendable {
+    let path: String
+    let number: Int64
+    let byteCount: Int
+    let outcome: Result<Ledger.Ingestion, Rejection>
+    /// Facts that were refused with it, as far as they can be counted.
+    let facts: Int
+    /// What is to be kept of it; nil where it was taken, or had no bytes.
+    let rejected: RejectedPayload?
+
+    init(
+        _ numbered: NumberedPayload,
+        _ outcome: Result<Ledger.Ingestion, Rejection>,
+        facts: Int = 0,
+        rejected: RejectedPayload? = nil
+    ) {
+        path = numbered.located.path
+        number = numbered.number
+        byteCount = numbered.located.byteCount
+        self.outcome = outcome
+        self.facts = facts
+        self.rejected = rejected
+    }
+
+    /// Whether it was verified and brought nothing.
+    var isUnchanged: Bool {
+        if case .success(let ingestion) = outcome { ingestion.isUnchanged } else { false }
+    }
+
+    func count(in report: inout IngestReport) {
+        let place = InputPlace(path: path, number: number)
+        switch outcome {
+        case .success(let ingestion): report.take(ingestion, at: place, byteCount: byteCount)
+        case .failure(let rejection):
+            report.refuse(rejection, at: place, facts: facts, byteCount: byteCount)
+        }
+    }
+}
+
+/// Whether most of the payloads that were taken in last had been taken in before.
+///
+/// Then it pays to look their bytes up before their signatures are checked; of new ones it would
+/// only cost.
+private struct RecentRepeats {
+    private var finished = 0
+    private var unchanged = 0
+
+    /// Whether the last whole window was mostly repeats.
+    private(set) var areMost = false
+
+    private static let windowPayloads = 128
+
+    mutating func note(_ isUnchanged: Bool) {
+        finished += 1
+        if isUnchanged { unchanged += 1 }
+        guard finished == RecentRepeats.windowPayloads else { return }
+        areMost = unchanged > finished / 2
+        (finished, unchanged) = (0, 0)
+    }
+}
+
+/// Rejections that wait to be kept together: a statement each would cost a flush each.
+struct RejectionBatch {
+    private var waiting: [RejectedPayload] = []
+    private var bytes = 0
+
+    /// Most rejections in one statement.
+    private static let countMax = 512
+
+    /// Bytes of bodies after which no more are gathered.
+    private static let bytesMax = 8 << 20
+
+    var isFull: Bool {
+        waiting.count >= RejectionBatch.countMax || bytes >= RejectionBatch.bytesMax
+    }
+
+    mutating func add(_ rejected: RejectedPayload) {
+        waiting.append(rejected)
+        bytes += rejected.body?.count ?? 0
+    }
+
+    mutating func take() -> [RejectedPayload] {
+        defer {
+            waiting = []
+            bytes = 0
+        }
+        return waiting
+    }
+}

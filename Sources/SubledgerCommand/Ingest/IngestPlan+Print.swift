@@ -1,0 +1,44 @@
+import CommandSupport
+import Events
+import Subledger
+
+extension IngestPlan {
+    /// Prints the plan for people: it is the answer, so all of it goes to stdout.
+    func printText() {
+        Terminal.print(
+            "\(counted(payloads, "payload")), \(byteWords(byteCount)): "
+                + "\(counted(facts, "fact")) of \(counted(streams, "stream"))"
+                + (leftOut > 0 ? "; \(leftOut) more would be left out" : "")
+                + (rejected > 0 ? "; \(counted(rejected, "payload")) would be refused" : "")
+                + (skipped > 0 ? "; \(counted(skipped, "other file")) passed over" : "")
+        )
+        if let from = from.value, let to = to.value {
+            Terminal.print("from \(from.clock) to \(to.clock) UTC")
+        }
+        printTable(forms, "form", "payloads")
+        printTable(bundleIds, "app", "facts")
+        printTable(environments, "environment", "facts")
+        for line in IngestSummary.lines(leftOut: leftOutByReason)
+            + IngestSummary.lines(refused: rejectedByReason)
+        {
+            Terminal.print(line)
+        }
+        Terminal.print(
+            "ingest will take about \(durationWords(estimatedSeconds)): an estimate, because reading "
+                + "and verifying took \(durationWords(readingSeconds)) and writing depends on the "
+                + "database"
+        )
+        Terminal.print(
+            wasStopped ? "stopped before the end; nothing was written" : "nothing was written"
+        )
+    }
+
+    private func printTable(_ counts: [Count], _ title: String, _ counted: String) {
+        guard !counts.isEmpty else { return }
+        var table = TextTable([title, counted])
+        for count in counts {
+            table.add([count.word.isEmpty ? "(not named)" : count.word, "\(count.count)"])
+        }
+        Terminal.print(table.text)
+    }
+}

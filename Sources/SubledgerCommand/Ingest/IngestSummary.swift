@@ -1,0 +1,120 @@
+import AppStore
+import CommandSupport
+import EventLog
+import Events
+import Subledger
+
+/// What came of an ingest, in words: the result on stdout, and what was left out on stderr.
+struct IngestSummary {
+    let report: IngestReport
+    let skipped: Int
+    let lanes: LaneCount
+
+    /// The line for stdout.
+    var result: String {
+        let place = PositionVector(report.positions).text(lanes: lanes)
+        return
+            "\(counted(report.payloads, "payload")): \(counted(report.appended, "fact")) appended, "
+            + "\(report.duplicates) known already, "
+            + "\(counted(report.rejected, "payload")) refused; "
+            + counted(report.streams, "stream")
+            + (report.erased > 0
+                ? "; \(counted(report.erased, "fact")) refused, because the subscription was "
+                    + "erased"
+                : "")
+            + (report.leftOut > 0 ? "; \(counted(report.leftOut, "fact")) left out" : "")
+            + (report.unchanged > 0
+                ? "; \(counted(report.unchanged, "payload")) without news" : "")
+            + (skipped > 0 ? "; \(counted(skipped, "other file")) passed over" : "")
+            + (place.isEmpty ? "" : "; in the log up to \(place)")
+    }
+
+    /// What was left out and refused, by reason; the lines for stderr.
+    var groups: [String] {
+        var lines =
+            IngestSummary.lines(leftOut: report.noticeGroups)
+            + IngestSummary.lines(refused: report.rejectionGroups)
+        guard !lines.isEmpty else { return [] }
+        if report.bodiesNotKept > 0 {
+            lines.append(
+                "the bytes of \(counted(report.bodiesNotKept, "refused payload")) are not kept, "
+                    + "because those that are have reached the limit: keep the originals, or delete "
+                    + "old rows of ledger.rejection"
+            )
+        }
+        lines.append(
+            "`ingest --verbose` lists each payload"
+                + (report.rejected > 0 ? ", `subledger rejections` those that were refused" : "")
+        )
+        return lines
+    }
+
+    /// Each payload that was refused, or of which something was left out; the lines for stderr.
+    var single: [String] {
+        var lines = report.notices.map { remark in
+            "notice   \(remark.path): \(remark.notice.message) [\(remark.notice.code.rawValue)]"
+        }
+        if report.noticeCount > report.notices.count {
+            lines.append("… and \(report.noticeCount - report.notices.count) more notices")
+        }
+        lines += report.rejections.map { refusal in
+            "refused  \(refusal.path): \(refusal.rejection.message) "
+                + "[\(refusal.rejection.code.rawValue)]"
+        }
+        if report.rejected > report.rejections.count {
+            lines.append("… and \(report.rejected - report.rejections.count) more refused")
+        }
+        return lines
+    }
+
+    /// Groups of payloads of which something was, or would be, left out.
+    static func lines(leftOut groups: [ReasonGroup]) -> [String] {
+        groups.flatMap { group in
+            lines(
+                group,
+                group.facts > 0
+                    ? "left out: \(counted(group.facts, "fact")) of "
+                        + counted(group.payloads, "payload")
+                    : "notice: \(counted(group.payloads, "payload"))"
+            )
+        }
+    }
+
+    /// Groups of payloads that were, or would be, refused.
+    static func lines(refused groups: [ReasonGroup]) -> [String] {
+        groups.flatMap { group in
+            lines(
+                group,
+                "refused: \(counted(group.payloads, "payload"))"
+                    + (group.facts > 0 ? " with \(counted(group.facts, "fact")) or more" : "")
+            )
+        }
+    }
+
+    private static func lines(_ group: ReasonGroup, _ count: String) -> [String] {
+        [
+            "\(count) [\(group.reason)]", "  for example \(group.example): \(group.message)",
+        ]
+            + (group.advice.value.map {
+                ["  to take \(group.payloads == 1 ? "it" : "them"): \($0)"]
+            } ?? [])
+    }
+
+    /// Prints it, and ends the command where it was stopped, something was refused, or left out
+    /// though `isStrict`.
+    func finish(_ output: OutputOptions, isVerbose: Bool, isStrict: Bool) throws {
+        if output.json {
+            try Terminal.print(json: IngestDocument(report, skipped: skipped))
+        } else {
+            Terminal.print(result)
+        }
+        if !output.quiet, !output.json {
+            for line in (isVerbose ? single : []) + groups { Terminal.write(line) }
+            if report.wasStopped {
+                Terminal.write("stopped; everything counted is in, run it again for the rest")
+            }
+        }
+        if report.wasStopped { throw Exit.interrupted }
+        if report.rejected > 0 || isStrict && report.leftOut > 0 { throw Exit.badInput }
+    }
+}

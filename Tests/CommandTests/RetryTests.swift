@@ -1,0 +1,162 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// `rejections --retry` takes in what was refused, and `--open` lists the rest.
+@Suite(.enabled { await TestServer.isAvailable })
+struct RetryTests {
+    private static let file = LeftOutTests.ios6
+
+    @Test func `what was refused is taken in again with the options of ingest, and marked`()
+        async throws
+    {
+        let simulation = try await Simulation.shared
+        let folder = try TestFolder()
+        let payloads = Array(try simulation.allPayloads().prefix(50))
+        let lines = try folder.write("lines.ndjson", payloads.joined(separator: [0x0a]))
+        try folder.write("not.txt", Array("what is this?".utf8))
+        try await withLedger { command, settings in
+            let refused = try await command.ingest(exit: 65, "--source", "upload", folder.path)
+            #expect(refused.rejected == 51 && refused.appended == 0)
+            let retry = ["rejections", "--retry", "--json", "--root-certificate", simulation.root]
+            let output = try await command.expect(65, retry)
+            let report = try JSONDecoder().decode(IngestDocument.self, from: Data(output.utf8))
+            #expect(report.payloads == 51 && report.rejected == 1 && report.appended > 0)
+            #expect(report.rejections.map(\.reason) == ["unsupported-format"])
+            let open = try await command.json(RejectionsDocument.self, "rejections", "--open")
+            #expect(open.rejections.map(\.reason) == ["unsupported-format"])
+            let all = try await command.json(RejectionsDocument.self, "rejections").rejections
+            #expect(all.count == 51 && all.count { $0.takenAt == nil } == 1)
+            let sources = "SELECT string_agg(DISTINCT source, ',') FROM ledger.evidence"
+            #expect(try await settings.text(sources) == "upload", "the channel they came by")
+            // Again, and the originals: nothing is left to do.
+            let again = try await command.run(retry)
+            #expect(again.output.contains("\"payloads\":1,"))
+            let original = try await command.ingest("--root-certificate", simulation.root, lines)
+            #expect(original.appended == 0 && original.rejected == 0)
+            try await command.expectSoundLog(events: Int64(report.appended))
+        }
+    }
+
+    @Test func `rejections are listed in the order of the input, the newest run first`()
+        async throws
+    {
+        let folder = try TestFolder()
+        let lines = try (1...2).map { run in
+            try folder.write(
+                "\(run).ndjson",
+                Array((1...700).map { "{\"run\":\(run),\"n\":\($0)}\n" }.joined().utf8)
+            )
+        }
+        try await withLedger { command, _ in
+            for file in lines { _ = try await command.ingest(exit: 65, file) }
+            let listed = try await command.json(
+                RejectionsDocument.self,
+                "rejections",
+                "--limit",
+                "2000"
+            ).rejections.map(\.location)
+            #expect(
+                listed == lines.reversed().flatMap { file in (1...700).map { "\(file)#\($0)" } }
+            )
+        }
+    }
+
+    @Test
+    func `a refused payload of a hundred thousand bytes is kept whole, of a larger one a part`()
+        async throws
+    {
+        let folder = try TestFolder()
+        for (name, count) in [("normal", 98_842), ("large", 2_000_000)] {
+            let pad = String(repeating: "x", count: count)
+            let body = Self.file.replacing(
+                "{\"status\":0,",
+                with: "{\"status\":0,\"pad\":\"\(pad)\","
+            )
+            .replacing("\"2\"", with: "\"\(count)\"")
+            try folder.write("\(name).json", Array(body.utf8))
+        }
+        try await withLedger { command, _ in
+            _ = try await command.ingest(exit: 65, folder.path)
+            let retry = ["rejections", "--retry", "--vouch", "--assume-environment", "sandbox"]
+            let ending = try await command.run(retry)
+            #expect(ending.code == 65)
+            #expect(ending.output.hasPrefix("2 payloads: 1 fact appended"), "\(ending.output)")
+            #expect(ending.errors.contains("refused: 1 payload [body-not-kept]"))
+            #expect(ending.errors.contains("only its first 1048576 were kept"))
+            // The original takes it, and then nothing is open.
+            let original = folder.path(of: "large.json")
+            _ = try await command.ingest("--vouch", "--assume-environment", "sandbox", original)
+            let nothing = try await command.expect(0, ["rejections", "--open"])
+            #expect(
+                nothing == "nothing is open: all that was refused was taken in, or nothing was\n"
+            )
+            let last = try await command.run(retry)
+            #expect(last.code == 0 && last.output.hasPrefix("0 payloads: 0 facts appended"))
+        }
+    }
+
+    @Test func `refused again for another reason it stays open, and is tried once a time`()
+        async throws
+    {
+        let folder = try TestFolder()
+        let file = try folder.write("ios6.json", Array(Self.file.utf8))
+        try await withLedger { command, _ in
+            _ = try await command.ingest(exit: 65, file)
+            let first = try await command.run("rejections", "--retry", "--vouch")
+            #expect(first.code == 65 && first.output.hasPrefix("1 payload: "), "\(first.output)")
+            #expect(first.errors.contains("[environment-unknown]"))
+            let open = try await command.json(RejectionsDocument.self, "rejections", "--open")
+            #expect(open.rejections.map(\.reason) == ["environment-unknown", "unproven"])
+            #expect(Set(open.rejections.map(\.digest)).count == 1)
+            #expect(Set(open.rejections.map(\.location)) == [file])
+            let second = try await command.run(
+                "rejections",
+                "--retry",
+                "--vouch",
+                "--assume-environment",
+                "Production"
+            )
+            #expect(second.code == 0 && second.output.hasPrefix("1 payload: 1 fact appended"))
+            #expect(
+                try await command.json(RejectionsDocument.self, "rejections", "--open").count == 0
+            )
+        }
+    }
+
+    @Test func `a password that was not kept is named as the reason why its secret proves nothing`()
+        async throws
+    {
+        let folder = try TestFolder()
+        let secret = try folder.write("secret", Array("s3cret".utf8))
+        let body = """
+            {"notification_type":"CANCEL","password":"s3cret","environment":"PROD",\
+            "latest_receipt_info":\(Self.file.dropFirst("{\"status\":0,\"receipt\":".count))
+            """
+        let file = try folder.write("v1.json", Array(body.utf8))
+        try await withLedger { command, _ in
+            _ = try await command.ingest(exit: 65, file)
+            let retry = try await command.run(
+                "rejections",
+                "--retry",
+                "--shared-secret-file",
+                secret
+            )
+            #expect(retry.code == 65)
+            #expect(retry.errors.contains("the shared secret can only prove the original"))
+            let original = try await command.ingest("--shared-secret-file", secret, file)
+            #expect(original.appended > 0)
+            #expect(
+                try await command.json(RejectionsDocument.self, "rejections", "--open").count == 0
+            )
+        }
+    }
+
+    @Test func `options of ingest without --retry are a mistake`() async throws {
+        let command = Command(environment: ["DATABASE_URL": "host=/nowhere"])
+        for arguments in [["--vouch"], ["--bundle-id", "a"], ["--assume-environment", "sandbox"]] {
+            let ending = try await command.run(["rejections"] + arguments)
+            #expect(ending.code == 64 && ending.errors.contains("need --retry"))
+        }
+    }
+}
