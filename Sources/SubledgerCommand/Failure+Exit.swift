@@ -52,7 +52,7 @@ extension Failure {
 
     private static func exitCode(of code: QuestionError.Code) -> ExitCode {
         switch code {
-        case .unknownId, .otherEnvironment, .nothingKnownThen: Exit.notFound
+        case .unknownId, .emptyLedger, .otherEnvironment, .nothingKnownThen: Exit.notFound
         case .severalEnvironments, .severalSubscriptions, .unknownPosition: .validationFailure
         case .tooManyEvents: Exit.badInput
         }
@@ -64,8 +64,9 @@ extension Failure {
         case .unknownId:
             error.message + "; `subledger streams` and `subledger customers list` list those that "
                 + "are known"
-        case .otherEnvironment: error.message + "; say so with --environment"
-        case .severalEnvironments: error.message + ": say which with --environment"
+        case .emptyLedger: error.message + "; " + AnswerNotes.fillingWords
+        case .otherEnvironment: error.message + "; name that one with --environment"
+        case .severalEnvironments: error.message + "; name one with --environment"
         case .severalSubscriptions:
             error.message + "; ask about one of them by its originalTransactionId"
         case .nothingKnownThen: error.message + "; leave out --known-at for what is known now"
