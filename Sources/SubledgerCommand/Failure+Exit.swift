@@ -23,9 +23,13 @@ extension Failure {
         case let error as CatalogError: end(exitCode(of: error.code), error.description)
         case let error as PolicyError: end(Exit.badInput, error.description)
         case let error as QuestionError: end(exitCode(of: error.code), words(error))
-        case let error as EmbeddedServerError: end(Exit.unavailable, error.description)
+        case let error as EmbeddedServerError:
+            end(
+                error.code == .absent ? Exit.configuration : Exit.unavailable,
+                error.description
+            )
         case let error as PostgresError:
-            end(error.isRetryable ? Exit.unavailable : Exit.internalError, error.description)
+            end(exitCode(of: error), error.description)
         default: command.exit(withError: error)
         }
     }
@@ -35,10 +39,16 @@ extension Failure {
         Foundation.exit(code.rawValue)
     }
 
+    private static func exitCode(of error: PostgresError) -> ExitCode {
+        if error.code == .invalidSettings { return Exit.configuration }
+        return error.isRetryable ? Exit.unavailable : Exit.internalError
+    }
+
     private static func exitCode(of code: EventLogError.Code) -> ExitCode {
         switch code {
         case .notMigrated, .notUTF8, .schemaTooNew, .schemaTooOld, .migrationEdited,
-            .laneCountFixed, .roleMissing, .temporaryFile, .clockSkew, .sharedConnection:
+            .laneCountFixed, .roleMissing, .temporaryFile, .clockSkew, .sharedConnection,
+            .invalidSettings:
             Exit.configuration
         case .tableInUse: Exit.tryAgain
         case .permissionDenied: Exit.permission

@@ -38,8 +38,9 @@ public struct AskedTime: Hashable, Sendable {
         }
     }
 
-    /// Fewest digits of a number that is milliseconds: shorter numbers are positions. Twelve digits
-    /// are milliseconds from 1973 on, and more events than any ledger holds.
+    /// Fewest digits of a number that is milliseconds; shorter numbers are positions.
+    ///
+    /// Twelve digits are milliseconds from 1973 on, and more events than any ledger holds.
     public static let millisecondDigitsMin = 12
 
     /// What the parser takes, for errors and help.

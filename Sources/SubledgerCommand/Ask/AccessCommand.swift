@@ -64,7 +64,7 @@ struct AccessCommand: AsyncParsableCommand {
     func run() async throws {
         let issues = try content.map(IssueFile.read)
         let clocks = knowledge.clocks(at: at, isQuiet: quiet)
-        let ledger = try await database.openLedger()
+        let ledger = try await database.openLedger(isQuiet: quiet)
         let isYes =
             if let issues {
                 try await answer(issues, of: ledger, clocks)

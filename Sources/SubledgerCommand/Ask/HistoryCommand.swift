@@ -53,7 +53,7 @@ struct HistoryCommand: AsyncParsableCommand {
                 knownAt: clocks.knownAt
             )
         }
-        try output.print(answer, answer.text)
+        try output.print(answer, answer.text(isFiltered: !trust.isEmpty || at != nil))
     }
 }
 
@@ -70,10 +70,13 @@ extension HistoryCommand {
 }
 
 extension HistoryDocument {
-    /// The answer for people.
-    var text: [String] {
+    /// The answer for people; where only some events were asked for, none of them says nothing of
+    /// the others.
+    fileprivate func text(isFiltered: Bool) -> [String] {
         let title = "\(originalTransactionId) · \(environment) · UTC"
-        guard !events.isEmpty else { return [title, NothingKnown.words] }
+        guard !events.isEmpty else {
+            return [title, isFiltered ? "no event matches" : NothingKnown.words]
+        }
         var table = TextTable([
             "position", "effective", "as of", "recorded", "lag", "trust", "source", "kind",
             "what it says", "effect",
