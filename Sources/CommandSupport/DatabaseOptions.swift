@@ -31,8 +31,25 @@ package struct DatabaseOptions: ParsableArguments {
     /// Where the database is.
     package var location: Ledger.Database { databaseUrl.map(Ledger.Database.url) ?? .environment }
 
-    /// The settings to connect with; starts the private server where nothing else is configured.
-    package func settings() async throws -> ConnectionSettings { try await location.settings() }
+    /// The settings to connect with; starts the private server where nothing else is configured,
+    /// and prints on stderr that it is used.
+    ///
+    /// - Parameters:
+    ///   - makes: Whether the private server is made where there is none.
+    ///   - isQuiet: Whether nothing is printed.
+    /// - Returns: The settings.
+    /// - Throws: `EmbeddedServerError`.
+    package func settings(
+        makes: Bool = false,
+        isQuiet: Bool = false
+    ) async throws -> ConnectionSettings {
+        var settings = try await location.settings(makes: makes)
+        if databaseUrl != nil { settings.source = "--database-url" }
+        if !isQuiet, let home = location.privateHome {
+            Terminal.write("database: the private server in \(home)")
+        }
+        return settings
+    }
 
     /// How the log is opened, as the environment configures it.
     package static func logOptions() throws -> EventLog.Options {
@@ -65,9 +82,14 @@ package struct DatabaseOptions: ParsableArguments {
 
     /// The ledger of the database.
     package func openLedger(
-        policy: VerificationPolicy = VerificationPolicy()
+        policy: VerificationPolicy = VerificationPolicy(),
+        isQuiet: Bool = false
     ) async throws -> Ledger {
-        try await Ledger.open(location, policy: policy, options: try DatabaseOptions.logOptions())
+        try await Ledger.open(
+            try await settings(isQuiet: isQuiet),
+            policy: policy,
+            options: try DatabaseOptions.logOptions()
+        )
     }
 
     /// The log of the database.

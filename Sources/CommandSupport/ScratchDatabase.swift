@@ -19,23 +19,58 @@ package struct ScratchDatabase {
         return settings
     }
 
-    /// Makes the database and its schema anew.
+    /// What marks a database as one that may be dropped without asking.
+    private static let comment = "made by subledger, which drops it without asking"
+
+    /// Makes the database and its schema again.
+    ///
+    /// Throws a `Failure` where there is a database of that name that was not made by this.
     package func make() async throws {
         try await drop()
         try await administer(
             "CREATE DATABASE \(name) TEMPLATE template0 ENCODING 'UTF8' LOCALE 'C'"
         )
+        try await administer("COMMENT ON DATABASE \(name) IS '\(ScratchDatabase.comment)'")
         _ = try await Migrator.migrate(settings)
     }
 
-    /// Drops it, whoever is still connected.
+    /// Drops it, whoever is still connected; leaves one alone that was not made by this.
     package func drop() async throws {
-        try await administer("DROP DATABASE IF EXISTS \(name) WITH (FORCE)")
+        let session = try await administrator()
+        let rows = try await session.query(
+            """
+            SELECT coalesce(shobj_description(oid, 'pg_database'), '') = $2
+            FROM pg_database WHERE datname = $1
+            """,
+            [.text(name), .text(ScratchDatabase.comment)]
+        )
+        let isForeign = try rows.first.map { try !$0.bool(0) } ?? false
+        if !isForeign { try await session.execute("DROP DATABASE IF EXISTS \(name) WITH (FORCE)") }
+        await session.close()
+        guard !isForeign else {
+            throw Failure(
+                Exit.configuration,
+                "there is a database \(name) that this command did not make, and it makes one of "
+                    + "this name; rename or drop yours, or name another server"
+            )
+        }
     }
 
     private func administer(_ sql: String) async throws {
-        let session = try await PostgresSession.connect(server)
+        let session = try await administrator()
         try await session.execute(sql)
         await session.close()
+    }
+
+    // A database cannot be dropped by a session in it, so one whose name the settings have is
+    // dropped from PostgreSQL's own.
+    private func administrator() async throws -> PostgresSession {
+        let session = try await PostgresSession.connect(server)
+        let current = try await session.query("SELECT current_database()", []).single().text(0)
+        guard current == name else { return session }
+        await session.close()
+        var other = server
+        other.database = "postgres"
+        return try await PostgresSession.connect(other)
     }
 }

@@ -1,4 +1,4 @@
-/// Columns of text, each as wide as its longest cell.
+/// Columns of text, each as wide on a terminal as its widest cell.
 package struct TextTable {
     private var rows: [[String]]
 
@@ -15,11 +15,11 @@ package struct TextTable {
     /// The table, indented by one space, without a line break at its end.
     package var text: String {
         let widths = (rows.first ?? []).indices.map { column in
-            rows.map { $0[column].count }.max() ?? 0
+            rows.map { $0[column].displayWidth }.max() ?? 0
         }
         return rows.map { row in
             let cells = zip(row, widths).map { cell, width in
-                cell + String(repeating: " ", count: width - cell.count)
+                cell.padded(toWidth: width)
             }
             let line = " " + cells.joined(separator: "  ")
             return String(line.reversed().drop { $0 == " " }.reversed())

@@ -8,8 +8,8 @@ public import Postgres
 /// it warm. Run by root, it runs as `postgres` or `nobody`. All methods block a thread of their
 /// own, never a shared one.
 ///
-/// It is set up for a ledger on one machine: `wal_level` is minimal, so that a rebuild does not
-/// write its tables twice, and therefore it cannot be replicated; `pg_dump` backs it up.
+/// It is for development and small ledgers on one machine. `pg_basebackup` over its socket and
+/// `pg_dump` back it up. Settings of the operator in `postgresql.conf` overrule ours and are kept.
 public actor EmbeddedServer {
     /// The only role that exists at first, a superuser.
     public static let userName = "subledger"
@@ -88,8 +88,21 @@ public actor EmbeddedServer {
 
     /// Starts the server, or finds it running, and says how to reach it.
     ///
-    /// May be called by several processes at once. Throws `notInstalled` with what to install.
-    public func start() throws(EmbeddedServerError) -> ConnectionSettings {
+    /// May be called by several processes at once.
+    ///
+    /// - Parameter makes: Whether a server is made where there is none.
+    /// - Returns: How to connect.
+    /// - Throws: `notInstalled` with what to install; `absent` where there is no server and none
+    ///   is to be made, and then nothing was touched.
+    public func start(makes: Bool = true) throws(EmbeddedServerError) -> ConnectionSettings {
+        if !makes, try existing() == nil {
+            throw EmbeddedServerError(
+                .absent,
+                "There is no ledger here: no private server was made in \(home). `subledger "
+                    + "migrate` makes one with an empty ledger; DATABASE_URL or --database-url name "
+                    + "another database."
+            )
+        }
         let user = try ServerUser()
         try refuseForeignHome()
         let folders = ServerFolders(
@@ -120,6 +133,11 @@ public actor EmbeddedServer {
         case .alive(let pid): .running(processId: pid)
         case .none, .stale: .stopped
         }
+    }
+
+    /// The folder of its data, with `postgresql.conf`; nil where nothing was ever started.
+    public func dataFolder() throws(EmbeddedServerError) -> String? {
+        try existing()?.0.data
     }
 
     /// The folders of a server that was started before; nil for none.
@@ -243,11 +261,13 @@ extension EmbeddedServer {
     private func settings(_ folders: ServerFolders, _ user: ServerUser) -> ConnectionSettings {
         let host = folders.sockets.replacing("\\", with: "\\\\").replacing("'", with: "\\'")
         // The peer's name keeps a stranger from answering in a folder that was swept from /tmp.
-        return ConnectionSettings(
+        var settings = ConnectionSettings(
             "host='\(host)' port=\(ServerFolders.port) user=\(Self.userName) "
                 + "dbname=\(Self.databaseName) requirepeer=\(user.name) "
                 + "sslmode=disable gssencmode=disable"
         )
+        settings.source = "the private server in \(home)"
+        return settings
     }
 
     private func stopCommand(

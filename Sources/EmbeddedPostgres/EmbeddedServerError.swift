@@ -5,6 +5,8 @@
 public struct EmbeddedServerError: Error, Sendable, Equatable {
     /// What kind of failure this is.
     public enum Code: Sendable, Hashable, CaseIterable {
+        /// There is no server in this home, and none was to be made.
+        case absent
         /// No PostgreSQL server is installed.
         case notInstalled
         /// The data belongs to a version of PostgreSQL that is not installed.

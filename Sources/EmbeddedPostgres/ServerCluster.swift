@@ -21,13 +21,20 @@ struct ServerCluster {
         if settings["fsync"] == "off" { initialise.append("--no-sync") }
         try run(initialise)
         try ServerFolders.write(
-            "local all all trust\n",
+            "local all all trust\nlocal replication all trust\n",
             to: "\(data)/pg_hba.conf",
             mode: 0o600,
             owner: user
         )
         try ServerFolders.write(
-            "include 'subledger.conf'\n",
+            """
+            # Subledger's settings; that file is written again at every start.
+            include 'subledger.conf'
+
+            # Your own settings go below this line: they overrule those above, and are kept. They
+            # take effect after `subledger database stop`.
+
+            """,
             to: "\(data)/postgresql.conf",
             mode: 0o600,
             owner: user
@@ -66,10 +73,10 @@ struct ServerCluster {
             // Statements and rows hold customers' data, which has no place in a log.
             "log_min_error_statement": "panic",
             "log_error_verbosity": "terse",
-            // Nobody replicates a private server. A table that the transaction made which fills it
-            // is then written once, and not to the log as well: that is every rebuild.
-            "wal_level": "minimal",
-            "max_wal_senders": "0",
+            // So that pg_basebackup can copy it: one connection for the files, one for the log, and
+            // room for a second backup.
+            "wal_level": "replica",
+            "max_wal_senders": "4",
             "max_wal_size": "4GB",
             // Taken only as it is used.
             "shared_buffers": "512MB",

@@ -28,6 +28,8 @@ public struct EventLogError: Error, Sendable {
         case roleMissing = "role-missing"
         /// `migrate` did not get a lock on a table in time, because others use it.
         case tableInUse = "table-in-use"
+        /// The settings that name the database cannot be understood.
+        case invalidSettings = "invalid-settings"
         /// The database could not be reached, or went away and did not come back in time.
         case databaseUnavailable = "database-unavailable"
         /// The database refused for a reason that is not foreseen here.
@@ -83,6 +85,10 @@ extension EventLogError {
     package init(_ error: PostgresError, doing action: String) {
         if error.code == .sharedConnection {
             self.init(.sharedConnection, "\(action): \(error)")
+            return
+        }
+        if error.code == .invalidSettings {
+            self.init(.invalidSettings, error.description)
             return
         }
         if let role = LedgerRole.missing(from: error) {

@@ -25,7 +25,7 @@ extension Connection {
         }
         guard PQstatus(handle) == CONNECTION_OK else {
             defer { PQfinish(handle) }
-            throw refused(handle)
+            throw ConnectionRefusal.error(handle, from: settings.source)
         }
         return handle
     }
@@ -41,10 +41,14 @@ extension Connection {
             PQfreemem(reason)
         }
         guard options == nil else { return }
+        let origin = settings.source.map { " from \($0)" } ?? ""
         var error = PostgresError(
             .invalidSettings,
-            "The connection string is not one libpq understands: expected key=value pairs or a "
-                + "postgresql:// URI. Percent-encode special characters in a URI's password."
+            "The connection string\(origin) "
+                + (foreignScheme(text).map { "is of another database (\($0)://)" }
+                    ?? "is not one libpq understands")
+                + ": expected key=value pairs or a postgresql:// URI. Percent-encode special "
+                + "characters in a URI's password."
         )
         error.detail = reason.map { String(cString: $0) }
         throw error
@@ -77,28 +81,16 @@ extension Connection {
         return nil
     }
 
-    private static func refused(_ handle: OpaquePointer) -> PostgresError {
-        let words = PQerrorMessage(handle).map { String(cString: $0) } ?? ""
-        // libpq quotes host and port, and a password with `/` or `@` in a URI is read as those;
-        // so only phrases known to be harmless are repeated.
-        let reason = refusalReasons.first { words.contains($0) } ?? "see the debug description"
-        var error = PostgresError(
-            .couldNotConnect,
-            "No session with the database could be opened (\(reason)). Check that the server runs "
-                + "and that DATABASE_URL or the PG* variables name it and a user it admits."
-        )
-        error.primaryMessage = words
-        return error
+    // Only letters and digits before ://, so that nothing secret is repeated.
+    private static func foreignScheme(_ text: String) -> String? {
+        guard let end = text.firstRange(of: "://") else { return nil }
+        let scheme = text[..<end.lowerBound]
+        let isPlain = scheme.utf8.allSatisfy { byte in
+            (97...122).contains(byte) || (48...57).contains(byte) || byte == UInt8(ascii: "+")
+        }
+        return isPlain && !["postgres", "postgresql"].contains(String(scheme))
+            ? String(scheme) : nil
     }
-
-    private static let refusalReasons = [
-        "Connection refused", "No such file or directory", "Permission denied",
-        "authentication failed", "no password supplied", "too many clients", "too many connections",
-        "the database system is starting up", "the database system is shutting down",
-        "the database system is in recovery mode", "timeout expired",
-        "could not translate host name", "requirepeer", "does not exist", "no pg_hba.conf entry",
-        "SSL", "definition of service",
-    ]
 }
 
 /// Lends C copies of strings, ended by a null pointer.

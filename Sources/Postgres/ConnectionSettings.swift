@@ -41,6 +41,9 @@ public struct ConnectionSettings: Sendable, Hashable {
     /// A database to use instead of the one that the connection string or libpq's defaults name.
     public var database: String?
 
+    /// Where these settings come from, for errors: `--database-url`, `DATABASE_URL`.
+    public var source: String?
+
     /// Names a database by a libpq connection string or URI.
     ///
     /// Errors in the text are found by `PostgresSession.connect` and reported as `invalidSettings`.

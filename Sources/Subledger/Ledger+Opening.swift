@@ -24,7 +24,8 @@ extension Ledger {
     ///   - policy: What is trusted and accepted.
     ///   - options: How the log is read and written.
     /// - Returns: The answer.
-    /// - Throws: `EventLogError`; `EmbeddedServerError` where the private server cannot be started.
+    /// - Throws: `EventLogError`; `EmbeddedServerError` where the private server cannot be started,
+    ///   or was never made.
     public static func open(
         _ database: Database,
         policy: VerificationPolicy = VerificationPolicy(),
@@ -42,7 +43,7 @@ extension Ledger {
     /// - Throws: `EventLogError`; `EmbeddedServerError` where the private server cannot be started.
     public static func migrate(_ database: Database, lanes: LaneCount? = nil) async throws {
         _ = try await Migrator.migrate(
-            try await database.settings(),
+            try await database.settings(makes: true),
             Migrator.Layout(lanes: lanes)
         )
     }
@@ -66,22 +67,54 @@ extension Ledger.Database {
         return EmbeddedServer(home: URL(fileURLWithPath: home).path)
     }
 
-    /// How to connect; starts the private server where it is meant and does not run.
-    package func settings() async throws -> ConnectionSettings {
+    /// The home of the private server where that is meant; nil where another database is.
+    package var privateHome: String? {
         switch self {
-        case .url(let url):
-            return ConnectionSettings(url, applicationName: Self.applicationName)
-        case .embedded(let home):
-            return try await EmbeddedServer(home: URL(fileURLWithPath: home).path).start()
+        case .url: return nil
+        case .embedded(let home): return URL(fileURLWithPath: home).path
         case .environment:
-            let environment = ProcessInfo.processInfo.environment
-            if let url = environment["DATABASE_URL"], !url.isEmpty {
-                return ConnectionSettings(url, applicationName: Self.applicationName)
-            }
-            guard Self.libpqVariables.contains(where: { environment[$0] != nil }) else {
-                return try await Self.embeddedServer.start()
-            }
-            return ConnectionSettings("", applicationName: Self.applicationName)
+            guard Self.configured == nil else { return nil }
+            let home = ProcessInfo.processInfo.environment["SUBLEDGER_HOME"] ?? ".subledger"
+            return URL(fileURLWithPath: home).path
         }
+    }
+
+    /// How to connect; starts the private server where it is meant and does not run.
+    ///
+    /// - Parameter makes: Whether the private server is made where there is none: only for what
+    ///   makes a ledger, never for a question.
+    /// - Returns: The settings.
+    /// - Throws: `EmbeddedServerError`.
+    package func settings(makes: Bool = false) async throws -> ConnectionSettings {
+        if let privateHome {
+            return try await EmbeddedServer(home: privateHome).start(makes: makes)
+        }
+        return configuredSettings ?? ConnectionSettings("", applicationName: Self.applicationName)
+    }
+
+    /// How to connect to a database that is not the private one, which starts nothing; nil for the
+    /// private one.
+    package var configuredSettings: ConnectionSettings? {
+        guard case .url(let url) = self else {
+            return privateHome == nil ? Self.configured : nil
+        }
+        var settings = ConnectionSettings(url, applicationName: Self.applicationName)
+        settings.source = "the connection string"
+        return settings
+    }
+
+    // What the environment names; nil where it names nothing.
+    private static var configured: ConnectionSettings? {
+        let environment = ProcessInfo.processInfo.environment
+        if let url = environment["DATABASE_URL"], !url.isEmpty {
+            var settings = ConnectionSettings(url, applicationName: applicationName)
+            settings.source = "DATABASE_URL"
+            return settings
+        }
+        let named = libpqVariables.filter { environment[$0] != nil }
+        guard !named.isEmpty else { return nil }
+        var settings = ConnectionSettings("", applicationName: applicationName)
+        settings.source = named.joined(separator: ", ")
+        return settings
     }
 }

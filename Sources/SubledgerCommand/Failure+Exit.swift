@@ -23,9 +23,13 @@ extension Failure {
         case let error as CatalogError: end(exitCode(of: error.code), error.description)
         case let error as PolicyError: end(Exit.badInput, error.description)
         case let error as QuestionError: end(exitCode(of: error.code), words(error))
-        case let error as EmbeddedServerError: end(Exit.unavailable, error.description)
+        case let error as EmbeddedServerError:
+            end(
+                error.code == .absent ? Exit.configuration : Exit.unavailable,
+                error.description
+            )
         case let error as PostgresError:
-            end(error.isRetryable ? Exit.unavailable : Exit.internalError, error.description)
+            end(exitCode(of: error), error.description)
         default: command.exit(withError: error)
         }
     }
@@ -35,10 +39,16 @@ extension Failure {
         Foundation.exit(code.rawValue)
     }
 
+    private static func exitCode(of error: PostgresError) -> ExitCode {
+        if error.code == .invalidSettings { return Exit.configuration }
+        return error.isRetryable ? Exit.unavailable : Exit.internalError
+    }
+
     private static func exitCode(of code: EventLogError.Code) -> ExitCode {
         switch code {
         case .notMigrated, .notUTF8, .schemaTooNew, .schemaTooOld, .migrationEdited,
-            .laneCountFixed, .roleMissing, .temporaryFile, .clockSkew, .sharedConnection:
+            .laneCountFixed, .roleMissing, .temporaryFile, .clockSkew, .sharedConnection,
+            .invalidSettings:
             Exit.configuration
         case .tableInUse: Exit.tryAgain
         case .permissionDenied: Exit.permission
@@ -52,7 +62,7 @@ extension Failure {
 
     private static func exitCode(of code: QuestionError.Code) -> ExitCode {
         switch code {
-        case .unknownId, .otherEnvironment, .nothingKnownThen: Exit.notFound
+        case .unknownId, .emptyLedger, .otherEnvironment, .nothingKnownThen: Exit.notFound
         case .severalEnvironments, .severalSubscriptions, .unknownPosition: .validationFailure
         case .tooManyEvents: Exit.badInput
         }
@@ -64,8 +74,9 @@ extension Failure {
         case .unknownId:
             error.message + "; `subledger streams` and `subledger customers list` list those that "
                 + "are known"
-        case .otherEnvironment: error.message + "; say so with --environment"
-        case .severalEnvironments: error.message + ": say which with --environment"
+        case .emptyLedger: error.message + "; " + AnswerNotes.fillingWords
+        case .otherEnvironment: error.message + "; name that one with --environment"
+        case .severalEnvironments: error.message + "; name one with --environment"
         case .severalSubscriptions:
             error.message + "; ask about one of them by its originalTransactionId"
         case .nothingKnownThen: error.message + "; leave out --known-at for what is known now"

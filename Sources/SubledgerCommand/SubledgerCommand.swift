@@ -13,11 +13,12 @@ struct SubledgerCommand: AsyncParsableCommand {
             PostgreSQL log that is never edited; everything else is a fold over it.
 
             The database: --database-url, else DATABASE_URL, else libpq's own PG* variables, \
-            else a private server under $SUBLEDGER_HOME (default .subledger/). A pooler in front of it \
+            else a private server under $SUBLEDGER_HOME (default .subledger/), for development and small \
+            ledgers; `migrate` makes it. A pooler in front of it \
             must be in session mode. An append fails after SUBLEDGER_APPEND_SECONDS_MAX seconds \
             (default 60) without the database.
 
-            Exit codes: 0 ok, 1 the no of `access`, 3 integrity mismatch, 4 not found, 64 usage, 65 bad input (the rest \
+            Exit codes: 0 ok, 1 `access` says no, 3 integrity mismatch, 4 not found, 64 usage, 65 bad input (the rest \
             is in), 66 input missing, 69 database unavailable, 70 internal, 75 try again later, 77 permission, \
             78 configuration, 130 interrupted.
             """,
@@ -70,6 +71,7 @@ struct SubledgerCommand: AsyncParsableCommand {
 
     static func main() async {
         StandardStream.reserve()
+        ProcessArguments.hidePasswords()
         Interrupt.install()
         do {
             var command = try parseAsRoot()

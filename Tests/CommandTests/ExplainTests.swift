@@ -92,7 +92,17 @@ struct ExplainTests {
             #expect(text.contains("SERVED    no"))
             #expect(text.contains("wrongly denied for 6 d 4 h 4 m"))
             #expect(text.contains("v asked"))
-            #expect(text.contains("changes if  #3 were missing: then no"))
+            #expect(text.contains("decisive  #3: without it the answer would be no access"))
+            #expect(
+                text.hasPrefix(
+                    "Access on 3 March 2026, 09:00 UTC: monthly was paid for from 10 February 2026, "
+                        + "19:00 UTC to 8 March 2026, and its refund was reversed on 5 March 2026, "
+                        + "14:20 UTC. The ledger learnt of it only on 5 March 2026, 14:20:11 UTC; at "
+                        + "the time it answered \"no access\" (Apple refunded monthly, bought on "
+                        + "10 February 2026, 19:00 UTC, on 27 February 2026, 10:15 UTC).\n"
+                ),
+                "\(text)"
+            )
             #expect(text.utf8.allSatisfy { $0 < 128 }, "\(text)")
             let ending = try await command.run("explain", "4711")
             #expect(ending.code == 4 && ending.errors.contains("4711"))

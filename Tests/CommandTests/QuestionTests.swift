@@ -142,14 +142,51 @@ struct QuestionTests {
     }
 
     @Test func `an unknown id is 4, and the message says where to look`() async throws {
+        let simulation = try await Simulation.shared
+        let folder = try TestFolder()
+        let one = try folder.write("one.json", try simulation.allPayloads()[0])
         try await withLedger { command, _ in
-            for question in ["periods", "history"] {
+            try await command.expect(0, simulation.arguments + [one])
+            for question in ["periods", "history", "explain", "access", "blame"] {
                 let ending = try await command.run(question, "4711")
                 #expect(ending.code == 4)
                 #expect(ending.output.isEmpty)
                 #expect(ending.errors.contains("4711"))
                 #expect(ending.errors.contains("subledger streams"))
             }
+            let lane = try await command.run("event", "1:5")
+            #expect(lane.code == 4)
+            #expect(
+                lane.errors.contains(
+                    "there is no lane 1: this ledger has one lane, where a position is just its "
+                        + "offset: `subledger event 5`"
+                ),
+                "\(lane.errors)"
+            )
+            let bound = try await command.run("diff", "4711", "--known", "1..99999")
+            #expect(bound.code == 64 && bound.errors.contains("--known names offset 99999"))
+        }
+    }
+
+    @Test func `every question of an empty ledger says that it is empty and how to fill it`()
+        async throws
+    {
+        try await withLedger { command, _ in
+            for question in [
+                "periods", "history", "explain", "access", "blame", "state", "changes", "refunds",
+                "eligibility", "replay",
+            ] {
+                let ending = try await command.run(question, "4711")
+                #expect(ending.code == 4 && ending.output.isEmpty)
+                #expect(ending.errors.contains("this ledger is empty"), "\(ending.errors)")
+                #expect(ending.errors.contains("`subledger ingest PATH…`"), "\(ending.errors)")
+            }
+            for question in [["streams"], ["due"], ["report", "drift"], ["report", "anomalies"]] {
+                let ending = try await command.run(question)
+                #expect(ending.errors.contains("this ledger is empty"), "\(ending.errors)")
+            }
+            let event = try await command.run("event", "1")
+            #expect(event.code == 4 && event.errors.contains("this ledger is empty"))
         }
     }
 

@@ -63,6 +63,14 @@ struct SignatureTests {
                 "--root-certificate",
                 simulation.root
             )
+            let text = try await command.expect(
+                3,
+                "verify",
+                "--signatures",
+                "--root-certificate",
+                simulation.root
+            )
+            #expect(text.hasPrefix("signatures NOT PROVEN, chain of digests ok: "), "\(text)")
             let failure = try #require(report.signatures?.firstFailure)
             #expect(failure.position == position.offset)
             #expect(failure.reason == "date-missing", "\(failure.message)")

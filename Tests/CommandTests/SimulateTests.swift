@@ -1,4 +1,5 @@
 import Foundation
+import Postgres
 import TestSupport
 import Testing
 
@@ -96,9 +97,37 @@ import Testing
         let folder = try TestFolder()
         let file = try folder.write("file", [])
         let ending = try await command.run("simulate", "--out", file)
-        #expect(ending.code != 0 && !ending.wasKilled)
-        #expect(ending.errors.contains("file"), "\(ending.errors)")
-        #expect(ending.output.isEmpty)
+        #expect(ending.code == 70 && ending.output.isEmpty)
+        #expect(
+            ending.errors
+                == "subledger: \(file) cannot be written: Not a directory; name another folder with "
+                + "--out\n"
+        )
+        let below = try await command.run("simulate", "--out", file + "/below")
+        #expect(below.code == 70 && below.errors.contains("Not a directory; name another folder"))
+    }
+
+    @Test func `the catalog names the products that the payloads name`() async throws {
+        let folder = try TestFolder()
+        let out = folder.path(of: "out")
+        try await command.expect(
+            0,
+            "simulate",
+            "--quiet",
+            "--subscriptions",
+            "60",
+            "--seed",
+            "1",
+            "--out",
+            out
+        )
+        let catalog = String(
+            decoding: try Data(contentsOf: URL(fileURLWithPath: "\(out)/catalog.storekit")),
+            as: UTF8.self
+        )
+        let identifiers = catalog.matches(of: /"productID" ?: ?"([^"]+)"/).map(\.1)
+        #expect(identifiers.contains("example.subledger.lumen.credits.10"))
+        #expect(identifiers.allSatisfy { $0.hasPrefix("example.subledger.") }, "\(identifiers)")
     }
 
     private func contents(_ folder: String) throws -> [String: Data] {
@@ -147,6 +176,16 @@ struct PrivateServerTests {
         #expect(try await command.expect(0, "migrate", "status").contains("missing"))
         try await command.expect(0, "migrate")
         try await command.expectSoundLog(events: 0)
+        let url = try await command.expect(0, "database", "url").trimmingCharacters(in: .newlines)
+        let named = Command(environment: ["DATABASE_URL": "\(url)&dbname=subledger_demo"])
+        try await named.expect(0, "demo", "--subscriptions", "5", "--quiet")
+        let session = try await PostgresSession.connect(ConnectionSettings(url))
+        try await session.execute("COMMENT ON DATABASE subledger_demo IS 'mine'")
+        let refused = try await command.run("demo", "--subscriptions", "5")
+        #expect(refused.code == 78, "\(refused.errors)")
+        #expect(refused.errors.contains("there is a database subledger_demo that this command did"))
+        try await session.execute("DROP DATABASE subledger_demo WITH (FORCE)")
+        await session.close()
         let again = try await command.run("demo", "--subscriptions", "40", "--quiet")
         #expect(again.code == 0, "\(again.errors)")
     }

@@ -117,7 +117,17 @@ struct SubjectTests {
                 "2016-03-15"
             )
             #expect(!alone.entitled.access && alone.originalTransactionIds == ["1000"])
-            try await command.expect(4, "explain", Self.token, "--alone")
+            let several = try await command.run("explain", Self.token, "--alone")
+            #expect(several.code == 64 && several.errors.contains("1000, 2000, 3000"))
+            let byTransaction = try await command.json(
+                ExplainDocument.self,
+                "explain",
+                "10001",
+                "--alone",
+                "--at",
+                "2016-03-15"
+            )
+            #expect(byTransaction.originalTransactionIds == ["1000"])
         }
     }
 

@@ -38,6 +38,62 @@ struct EmbeddedServerTests {
         }
     }
 
+    @Test func `the operator's settings overrule ours and are kept over restarts`() async throws {
+        let server = Self.server()
+        let settings = try await server.start()
+        let data = try #require(try await server.dataFolder())
+        let file = "\(data)/postgresql.conf"
+        let text = String(
+            decoding: try #require(FileManager.default.contents(atPath: file)),
+            as: UTF8.self
+        )
+        #expect(text.contains("Your own settings go below this line"))
+        let handle = try #require(FileHandle(forWritingAtPath: file))
+        try handle.seekToEnd()
+        try handle.write(contentsOf: Data("work_mem = '7MB'\nmax_wal_size = '2GB'\n".utf8))
+        try handle.close()
+        for _ in 1...2 {
+            try await server.stop()
+            _ = try await server.start()
+            let session = try await PostgresSession.connect(settings)
+            for (name, value) in [("work_mem", "7MB"), ("max_wal_size", "2GB")] {
+                let row = try await session.query("SELECT current_setting($1)", [.text(name)])
+                    .single()
+                #expect(try row.text(0) == value, "\(name)")
+            }
+            await session.close()
+        }
+    }
+
+    @Test func `pg_basebackup copies it over its socket`() async throws {
+        let server = Self.server()
+        let settings = try await server.start()
+        let data = try #require(try await server.dataFolder())
+        let version = String(
+            decoding: try #require(FileManager.default.contents(atPath: "\(data)/PG_VERSION")),
+            as: UTF8.self
+        ).trimmingCharacters(in: .whitespacesAndNewlines)
+        let program = try ServerBinaries.find(explicit: nil, dataVersion: version)
+            .path("pg_basebackup")
+        let user = try ServerUser()
+        let target = TestServer.temporaryHome()
+        let ending = try ChildProcess(
+            command: user.command([program, "-d", try settings.uri(), "-D", target, "-X", "stream"])
+        ).run()
+        #expect(ending.succeeded, "\(ending.output)")
+        #expect(FileManager.default.fileExists(atPath: "\(target)/PG_VERSION"))
+        try FileManager.default.removeItem(atPath: target)
+    }
+
+    @Test func `a start that makes nothing leaves no folder`() async throws {
+        let home = TestServer.temporaryHome()
+        let error = await #expect(throws: EmbeddedServerError.self) {
+            try await Self.server(home).start(makes: false)
+        }
+        #expect(error?.code == .absent)
+        #expect(!FileManager.default.fileExists(atPath: home))
+    }
+
     @Test func `the database is as the ledger wants it and listens on no network`() async throws {
         let settings = try await Self.server().start()
         let session = try await PostgresSession.connect(settings)

@@ -54,6 +54,9 @@ public actor TestServer {
             return ConnectionSettings(url)
         }
         var options = EmbeddedServer.Options(lifetime: .process)
+        // Nothing replicates it, and tables that one transaction makes and fills go faster so.
+        options.settings["wal_level"] = "minimal"
+        options.settings["max_wal_senders"] = "0"
         if environment["SUBLEDGER_TEST_FSYNC"] != "on" { options.settings["fsync"] = "off" }
         return try await EmbeddedServer(home: temporaryHome(), options: options).start()
     }

@@ -13,6 +13,9 @@ public struct Explanation: Sendable {
     public let entitled: AccessAnswer
     /// The answer about it as known at it.
     public let served: AccessAnswer
+    /// The answers about it as known from each instant on at which something became known,
+    /// ascending; the last is `entitled`.
+    public let answers: [KnownAnswer]
     /// How long the two differ around it; nil where they agree.
     public let difference: WrongAnswers.Stretch?
     /// The events that made the answers, in the order in which Apple said them: the same for every
@@ -66,6 +69,7 @@ public struct Explanation: Sendable {
         oneTimeThen = accesses.oneTimePurchases(knownAt: instant)
         entitled = accesses.answer(at: instant, knownAt: max(end, instant), askedFor: stream)
         served = accesses.answer(at: instant, knownAt: instant, askedFor: stream)
+        answers = accesses.answers(at: instant, askedFor: stream)
         refundsAfterEnd = histories.flatMap { history in
             Refunds(Timeline(history.latest).under(policy)).rows
         }.filter { [entitled, served] in

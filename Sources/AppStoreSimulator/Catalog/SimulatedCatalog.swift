@@ -36,7 +36,9 @@ public enum SimulatedCatalog {
     public static let groups: [[SimulatedProduct]] = [lumen, atlas, harbor]
 
     /// Identifiers of the consumables sold beside the subscriptions.
-    public static let consumables = ["lumen.credits.10", "lumen.credits.100"]
+    public static let consumables = [
+        "example.subledger.lumen.credits.10", "example.subledger.lumen.credits.100",
+    ]
 
     /// The identifier of what is bought once and owned.
     public static let nonConsumable = "example.subledger.lumen.fonts"

@@ -154,7 +154,7 @@ extension RandomStory {
         if tellOneTimePurchase(at: at) { return }
         tell(
             .buyConsumable(
-                productId: "example.subledger." + (product ?? "lumen.credits.10"),
+                productId: product ?? "example.subledger.lumen.credits.10",
                 quantity: quantity,
                 at: at
             )

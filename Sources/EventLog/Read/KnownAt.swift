@@ -12,6 +12,9 @@ public enum KnownAt: Hashable, Sendable {
 }
 
 extension KnownAt: CustomStringConvertible {
+    /// The first number that is not read as an offset: more events than a lane ever holds.
+    private static let offsetsEnd: Int64 = 100_000_000_000
+
     /// `latest`, `lane:offset` pairs, or an instant.
     public var description: String {
         switch self {
@@ -24,8 +27,11 @@ extension KnownAt: CustomStringConvertible {
     }
 
     /// Reads an offset, `lane:offset` pairs separated by commas, or an instant; nil for else.
+    ///
+    /// Offsets have at most eleven digits here: a longer number may be meant as milliseconds.
     public init?(_ text: String) {
         if let offset = Int64(text) {
+            guard offset < KnownAt.offsetsEnd else { return nil }
             self = .offsets([0: offset])
             return
         }

@@ -78,6 +78,8 @@ extension Ledger {
         at instant: Instant,
         knownAt: KnownAt
     ) async throws -> AskedCustomer {
+        let id = subject.id
+        let subject = subject.isAlone ? try await alone(subject, knownAt: knownAt) : subject
         let own = try await log.environments(of: subject.id)
         let environment = try await environment(of: subject)
         let named = try await streams(named: subject.id, in: environment)
@@ -109,7 +111,7 @@ extension Ledger {
             )
         }
         return AskedCustomer(
-            id: subject.id,
+            id: id,
             environment: environment,
             lanes: lanes,
             erasures: erasures,
@@ -118,5 +120,11 @@ extension Ledger {
             histories: histories,
             named: named.count == 1 ? named.first : nil
         )
+    }
+
+    // The one subscription of any id, by its own.
+    private func alone(_ subject: SubjectID, knownAt: KnownAt) async throws -> SubjectID {
+        let stream = try await stream(of: subject, knownAt: knownAt)
+        return SubjectID(stream.originalTransactionId, in: stream.environment, alone: true)
     }
 }

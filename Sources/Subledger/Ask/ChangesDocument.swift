@@ -8,6 +8,9 @@ public struct ChangesDocument: Codable, Hashable, Sendable {
     public let originalTransactionId: String
     /// Where the purchases were made.
     public let environment: Environment
+    /// Whether any event of the subscription was known by then; where none was, the answer is
+    /// empty because of that.
+    public let isKnown: Bool
     /// Its changes, those that were asked for and withdrawn included.
     public let changes: [Change]
     /// What was erased of it.
@@ -96,6 +99,7 @@ extension ChangesDocument {
     fileprivate init(_ known: KnownSubscription, _ rows: [PlanChange]) {
         originalTransactionId = known.stream.originalTransactionId
         environment = known.stream.environment
+        isKnown = !known.history.events.isEmpty
         changes = rows.map { row in
             Change(
                 fromProductId: row.fromProductId,

@@ -12,6 +12,9 @@ package struct ExplanationAnswer: Sendable {
     package let now: KnowledgeMarks
     package let then: KnowledgeMarks
     package let evidence: [Position: EvidenceSummary]
+    /// The subscriptions that were known at the instant to be the customer's; nil where one
+    /// subscription was asked about alone.
+    let streamsThen: Set<StreamID>?
     /// The version of the catalog that held at the instant; nil where there is none.
     package let catalogVersion: Int?
 
@@ -57,7 +60,8 @@ extension Ledger {
             product: product,
             at: instant,
             knownAt: used,
-            askedAs: knownAt
+            askedAs: knownAt,
+            streamsThen: try await streams(of: subject, at: instant)
         )
     }
 
@@ -69,6 +73,7 @@ extension Ledger {
     ///   - instant: The instant asked about.
     ///   - knownAt: How much of the log may be used.
     ///   - askedKnownAt: How much was asked for, where that lies inside of a commit.
+    ///   - streamsThen: The subscriptions that were known at the instant to be the customer's.
     ///   - policy: What counts as access.
     /// - Returns: The answer.
     /// - Throws: `EventLogError`; `CatalogError` where the catalog cannot be read back.
@@ -78,6 +83,7 @@ extension Ledger {
         at instant: Instant,
         knownAt: KnownAt,
         askedAs askedKnownAt: KnownAt? = nil,
+        streamsThen: Set<StreamID>? = nil,
         under policy: AccessPolicy = .current
     ) async throws -> ExplanationAnswer {
         let now = try await KnowledgeMarks(of: asked, knownAt: knownAt, in: log)
@@ -98,7 +104,25 @@ extension Ledger {
             now: now,
             then: try await KnowledgeMarks(of: asked, at: instant, notAfter: now, in: log),
             evidence: try await asked.evidence(in: log),
+            streamsThen: streamsThen,
             catalogVersion: catalogs.version(at: instant)?.version
         )
+    }
+
+    // The subscriptions of a customer at an instant, as far as was known at it.
+    private func streams(
+        of subject: SubjectID,
+        at instant: Instant
+    ) async throws -> Set<StreamID>? {
+        guard !subject.isAlone else { return nil }
+        let environment = try await environment(of: subject)
+        let found = try await subscriptions(
+            of: subject,
+            in: environment,
+            at: instant,
+            knownAt: .time(instant)
+        )
+        return Set(found.streams.map(\.stream))
+            .union(try await streams(named: subject.id, in: environment))
     }
 }

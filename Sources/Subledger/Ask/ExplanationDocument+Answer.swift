@@ -8,6 +8,7 @@ extension ExplanationDocument {
         let (asked, explanation) = (answer.customer, answer.explanation)
         let lanes = asked.lanes
         schema = ExplanationDocument.schema
+        summary = answer.summary
         customer = asked.id
         environment = asked.environment
         originalTransactionIds = asked.histories.map(\.stream.originalTransactionId)

@@ -6,6 +6,8 @@ internal import Projections
 public struct ExplanationDocument: Codable, Hashable, Sendable {
     /// Always `ledger.explain/2`.
     public let schema: String
+    /// The answer, its reason and when the ledger learnt it, in a few sentences for a ticket.
+    public let summary: String
     /// The id that was asked for.
     public let customer: String
     /// Where the purchases were made.

@@ -96,7 +96,7 @@ extension Ledger {
         _ knownAt: KnownAt
     ) async throws -> QuestionError {
         let found = try await environments(ofCustomer: subject.id)
-        if found.isEmpty { return subject.unknown }
+        if found.isEmpty { return try await unknown(subject) }
         guard found.contains(environment) else {
             let known = found.map(\.word).joined(separator: ", ")
             return QuestionError(

@@ -8,6 +8,9 @@ public struct PeriodsDocument: Codable, Hashable, Sendable {
     public let originalTransactionId: String
     /// Where the purchases were made.
     public let environment: Environment
+    /// Whether any event of the subscription was known by then; where none was, the answer is
+    /// empty because of that.
+    public let isKnown: Bool
     /// Its periods by their start, those without access included.
     public let periods: [Period]
     /// The times with access, merged.
@@ -107,6 +110,7 @@ extension PeriodsDocument {
     ) {
         originalTransactionId = known.stream.originalTransactionId
         environment = known.stream.environment
+        isKnown = !known.history.events.isEmpty
         periods = rows.map { Period($0, lanes: known.lanes) }
         self.active = active.map(IntervalValue.init)
         oneTimePurchase = OneTimePurchaseDocument(insteadOf: known)

@@ -9,6 +9,8 @@ public struct QuestionError: Error, Hashable, Sendable {
     public enum Code: String, CaseIterable, Sendable {
         /// Nothing in the ledger has the id.
         case unknownId = "unknown-id"
+        /// The ledger holds no event at all, so that it knows no id.
+        case emptyLedger = "empty-ledger"
         /// The id is known, and not in the environment that was asked about.
         case otherEnvironment = "other-environment"
         /// The id is known in several environments, and none was named.

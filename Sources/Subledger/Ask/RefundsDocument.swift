@@ -8,6 +8,9 @@ public struct RefundsDocument: Codable, Hashable, Sendable {
     public let originalTransactionId: String
     /// Where the purchases were made.
     public let environment: Environment
+    /// Whether any event of the subscription was known by then; where none was, the answer is
+    /// empty because of that.
+    public let isKnown: Bool
     /// Every case, in the order of the purchases.
     public let refunds: [Case]
     /// How each purchase stands.
@@ -131,6 +134,7 @@ extension RefundsDocument {
         let revocations = RevocationChanges(known.history)
         originalTransactionId = known.stream.originalTransactionId
         environment = known.stream.environment
+        isKnown = !known.history.events.isEmpty
         refunds = cases.map { Case($0, revocations, lanes: lanes) }
         purchases = TransactionRows(timeline, .none).rows.filter { hasBegun($0.time.start) }
             .map { Purchase($0, among: cases) }

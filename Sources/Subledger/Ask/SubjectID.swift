@@ -12,8 +12,8 @@ public struct SubjectID: Hashable, Sendable {
     /// Environments are never mixed. Questions about access and offers take nil for production, so
     /// that no purchase made elsewhere counts by accident.
     public var environment: Environment?
-    /// Whether only the subscription is meant that has the id as its `originalTransactionId`, and
-    /// not all subscriptions of its customer.
+    /// Whether only the one subscription is meant that has the id, and not all subscriptions of its
+    /// customer.
     public var isAlone: Bool
 
     /// Whoever has the id.
@@ -30,11 +30,13 @@ extension SubjectID: ExpressibleByStringLiteral {
 }
 
 extension Ledger {
-    /// The environment that a question about somebody is about.
+    /// The environment that a question about a subject is about.
     func environment(of subject: SubjectID) async throws -> Environment {
         let own = try await log.environments(of: subject.id)
-        guard own.isEmpty, !subject.isAlone else { return try subject.environment(among: own) }
-        return try subject.environment(among: try await environments(ofCustomer: subject.id))
+        guard own.isEmpty else { return try subject.environment(among: own) }
+        let known = try await environments(ofCustomer: subject.id)
+        guard !known.isEmpty else { throw try await unknown(subject) }
+        return try subject.environment(among: known)
     }
 
     /// The subscription that a question about one is about.
@@ -43,17 +45,7 @@ extension Ledger {
     ///   not there; `EventLogError`.
     package func stream(of subject: SubjectID, knownAt: KnownAt = .latest) async throws -> StreamID
     {
-        let own = try await log.environments(of: subject.id)
-        if !own.isEmpty || subject.isAlone {
-            let stream = StreamID(
-                environment: try subject.environment(among: own),
-                originalTransactionId: subject.id
-            )
-            try await check(knownAt, of: stream)
-            return stream
-        }
-        let known = try await environments(ofCustomer: subject.id)
-        let environment = try subject.environment(among: known)
+        let environment = try await environment(of: subject)
         let named = try await streams(named: subject.id, in: environment)
         if let only = named.first, named.count == 1 {
             try await check(knownAt, of: only)
@@ -61,13 +53,24 @@ extension Ledger {
         }
         let customer = try await customer(subject.id, in: environment)
         guard let first = customer.streams.first?.stream else {
-            throw subject.unknown
+            throw try await unknown(subject)
         }
         guard customer.streams.count == 1 else {
             throw subject.several(customer.streams.map(\.stream.originalTransactionId))
         }
         try await check(knownAt, of: first)
         return first
+    }
+
+    /// Whether nothing was ever appended.
+    package var isEmpty: Bool {
+        get async throws(EventLogError) { try await log.heads().isEmpty }
+    }
+
+    /// The error where nothing has the id.
+    func unknown(_ subject: SubjectID) async throws -> QuestionError {
+        guard try await isEmpty else { return subject.unknown }
+        return QuestionError(.emptyLedger, "this ledger is empty: it holds no event yet")
     }
 
     /// The subscriptions that have the id, or a purchase that has it: who asks by such an id asks
@@ -128,14 +131,11 @@ extension SubjectID {
         return first
     }
 
-    /// The error where nothing has the id.
-    var unknown: QuestionError {
+    fileprivate var unknown: QuestionError {
         QuestionError(
             .unknownId,
-            isAlone
-                ? "no event has the originalTransactionId \(id)"
-                : "no subscription has \(id) as its original transaction, transaction, app account "
-                    + "token, appTransactionId, web order line item or customer"
+            "no subscription has \(id) as its original transaction, transaction, app account "
+                + "token, appTransactionId, web order line item or customer"
         )
     }
 

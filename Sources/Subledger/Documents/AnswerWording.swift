@@ -5,11 +5,17 @@ package import Projections
 
 // The words of answers for people, where documents have words of the machine.
 
+/// What answers print where the ledger knew nothing: the same words in all of them.
+package enum NothingKnown {
+    /// For people.
+    package static let words = "nothing was known"
+}
+
 extension NoAccessReason {
     /// For people.
     package var words: String {
         switch self {
-        case .notKnownYet: "nothing was known"
+        case .notKnownYet: NothingKnown.words
         case .neverBought: "never bought"
         case .notYetBought: "not bought yet"
         case .expired: "expired"

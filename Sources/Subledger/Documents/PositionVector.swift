@@ -71,9 +71,9 @@ package struct PositionVector: Sendable {
             guard (0..<lanes.value).contains(lane) else {
                 throw QuestionError(
                     .unknownPosition,
-                    "\(parameter) names lane \(lane), which is not there: this ledger has "
+                    "\(parameter) names lane \(lane), which does not exist: this ledger has "
                         + (lanes == .one
-                            ? "one, and a position of it is just its offset"
+                            ? "one lane, where a position is just its offset, as \(offset)"
                             : "the lanes 0 to \(lanes.value - 1)")
                 )
             }

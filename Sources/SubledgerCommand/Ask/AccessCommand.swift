@@ -28,8 +28,11 @@ struct AccessCommand: AsyncParsableCommand {
 
     @OptionGroup var question: SubjectOptions
 
-    @Option(help: "The instant that is asked about. Default: now.", transform: Clock.instant)
-    var at: Instant?
+    @Option(
+        help: Clock.help("The instant that is asked about. Default: now."),
+        transform: Clock.time
+    )
+    var at: AskedTime?
 
     @OptionGroup var knowledge: KnowledgeOptions
 
@@ -47,7 +50,7 @@ struct AccessCommand: AsyncParsableCommand {
     @Flag(name: .long, help: "Print one JSON document.")
     var json = false
 
-    @Flag(name: .shortAndLong, help: "Print nothing: the exit code says it.")
+    @Flag(name: .shortAndLong, help: "Print nothing: the exit code is the answer.")
     var quiet = false
 
     func validate() throws {
@@ -60,12 +63,13 @@ struct AccessCommand: AsyncParsableCommand {
 
     func run() async throws {
         let issues = try content.map(IssueFile.read)
-        let ledger = try await database.openLedger()
+        let clocks = knowledge.clocks(at: at, isQuiet: quiet)
+        let ledger = try await database.openLedger(isQuiet: quiet)
         let isYes =
             if let issues {
-                try await tell(issues, of: ledger)
+                try await answer(issues, of: ledger, clocks)
             } else {
-                try await tell(ledger)
+                try await answer(ledger, clocks)
             }
         await ledger.close()
         if !isYes { throw Exit.no }
@@ -76,36 +80,37 @@ struct AccessCommand: AsyncParsableCommand {
         return group.map { .group(.identified($0)) } ?? .anything
     }
 
-    private func tell(_ ledger: Ledger) async throws -> Bool {
+    private func print(_ answer: some Encodable, _ lines: [String]) throws {
+        guard !quiet else { return }
+        if json { try Terminal.print(json: answer) } else { lines.forEach(Terminal.print) }
+    }
+
+    private func answer(_ ledger: Ledger, _ clocks: QuestionClocks) async throws -> Bool {
         let answer = try await ledger.access(
             of: question.subject,
-            at: at ?? .systemClock(),
+            at: clocks.instant,
             to: scope,
-            knownAt: knowledge.knownAt
+            knownAt: clocks.knownAt
         )
         AnswerNotes.write(answer.erasures)
-        if json, !quiet {
-            try Terminal.print(json: answer)
-        } else if !quiet {
-            answer.text.forEach(Terminal.print)
-        }
+        try print(answer, answer.text)
         return answer.access
     }
 
-    private func tell(_ issues: [Issue], of ledger: Ledger) async throws -> Bool {
+    private func answer(
+        _ issues: [Issue],
+        of ledger: Ledger,
+        _ clocks: QuestionClocks
+    ) async throws -> Bool {
         let answer = try await ledger.content(
             issues,
             of: question.subject,
-            at: at ?? .systemClock(),
+            at: clocks.instant,
             to: scope,
-            knownAt: knowledge.knownAt
+            knownAt: clocks.knownAt
         )
         AnswerNotes.write(answer.erasures)
-        if json, !quiet {
-            try Terminal.print(json: answer)
-        } else if !quiet {
-            answer.text.forEach(Terminal.print)
-        }
+        try print(answer, answer.text)
         return answer.issues.contains { $0.unlocked }
     }
 }

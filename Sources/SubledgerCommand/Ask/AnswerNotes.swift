@@ -1,8 +1,19 @@
 import CommandSupport
 import Subledger
 
-/// What is said on stderr beside an answer.
+/// What is printed on stderr next to an answer.
 enum AnswerNotes {
+    /// How an empty ledger is filled.
+    static let fillingWords =
+        "fill it with `subledger ingest PATH…` (files or folders of notifications, transactions or "
+        + "receipts), or try `subledger demo`"
+
+    /// That the ledger is empty, where it is: else an empty list could be taken for an answer.
+    static func writeIfEmpty(_ ledger: Ledger) async throws {
+        guard try await ledger.isEmpty else { return }
+        Terminal.write("this ledger is empty; \(fillingWords)")
+    }
+
     /// What was erased, so that no answer is mistaken for the whole truth.
     static func write(_ erasures: [ErasureMark]) {
         for line in erasures.compactMap(\.line) { Terminal.write(line) }

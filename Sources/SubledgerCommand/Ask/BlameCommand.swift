@@ -16,35 +16,31 @@ struct BlameCommand: AsyncParsableCommand {
     @OptionGroup var question: SubjectOptions
     @OptionGroup var scope: AloneOption
 
-    @Option(help: "The instant asked about. Default: now.", transform: Clock.instant)
-    var at: Instant?
+    @Option(help: Clock.help("The instant asked about. Default: now."), transform: Clock.time)
+    var at: AskedTime?
 
     @OptionGroup var knowledge: KnowledgeOptions
     @OptionGroup var database: DatabaseOptions
     @OptionGroup var output: OutputOptions
 
     func run() async throws {
+        let clocks = knowledge.clocks(at: at)
         let ledger = try await database.openLedger()
         let answer = try await ledger.blame(
             of: question.subject(alone: scope.alone),
-            at: at ?? .systemClock(),
-            knownAt: knowledge.knownAt
+            at: clocks.instant,
+            knownAt: clocks.knownAt
         )
         await ledger.close()
         AnswerNotes.write(answer.erasures)
-        answer.grounds.lines.forEach(Terminal.write)
-        if output.json {
-            try Terminal.print(json: answer)
-        } else {
-            Terminal.print(answer.text)
-        }
+        try output.print(answer, answer.text)
     }
 }
 
 extension BlameDocument {
     /// The answer for people.
-    fileprivate var text: String {
-        subscriptions.map { subscription in
+    fileprivate var text: [String] {
+        let tables = subscriptions.map { subscription in
             var table = TextTable(["position", "what", "value", "event", "as of", "recorded"])
             for field in subscription.fields {
                 let event = [field.kind, field.summary].compactMap { $0 }.joined(separator: " ")
@@ -54,7 +50,8 @@ extension BlameDocument {
                 ])
             }
             return "\(subscription.originalTransactionId) · \(environment) · \(at.clock) UTC\n"
-                + (subscription.fields.isEmpty ? "nothing is known" : table.text)
-        }.joined(separator: "\n\n")
+                + (subscription.fields.isEmpty ? NothingKnown.words : table.text)
+        }
+        return [tables.joined(separator: "\n\n")] + grounds.lines
     }
 }

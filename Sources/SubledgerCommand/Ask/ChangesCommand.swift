@@ -16,21 +16,24 @@ struct ChangesCommand: AsyncParsableCommand {
     @OptionGroup var question: SubjectOptions
 
     @Option(
-        help: "Only wishes that were open at this instant, and the change in effect by then.",
-        transform: Clock.instant
+        help: Clock.help(
+            "Only wishes that were open at this instant, and the change in effect by then."
+        ),
+        transform: Clock.time
     )
-    var at: Instant?
+    var at: AskedTime?
 
     @OptionGroup var knowledge: KnowledgeOptions
     @OptionGroup var database: DatabaseOptions
     @OptionGroup var output: OutputOptions
 
     func run() async throws {
+        let clocks = knowledge.clocks(at: at)
         let answer = try await database.ask { ledger in
             try await ledger.changes(
                 of: question.subject,
-                at: at,
-                knownAt: knowledge.knownAt
+                at: clocks.at,
+                knownAt: clocks.knownAt
             )
         }
         try output.print(answer, answer.text)
@@ -41,8 +44,9 @@ extension ChangesDocument {
     /// The answer for people.
     fileprivate var text: [String] {
         let title = "\(originalTransactionId) · \(environment) · UTC"
+        guard isKnown else { return [title, NothingKnown.words] }
         guard !changes.isEmpty else {
-            return [title, "no change of product or billing plan was wished for or made"]
+            return [title, "no change of product or billing plan was requested or made"]
         }
         var table = TextTable([
             "from", "to", "what", "when", "became", "asked", "effective", "withdrawn",

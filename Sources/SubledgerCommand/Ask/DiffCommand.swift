@@ -20,53 +20,73 @@ struct DiffCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "The two bounds of knowledge, each an offset, lane:offset pairs or an instant.",
+            "The two bounds of knowledge, each a position or a time as of --at.",
+            discussion: "1391877..1394101, 0:17,1:4..0:20,1:9, or yesterday..now.",
             valueName: "a..b"
         ),
         transform: DiffCommand.bounds
     )
-    var known: (KnownAt, KnownAt)
+    var known: KnowledgeRange
 
     @Option(
-        help: "Whose subscriptions, and which eligibility: at this instant. Default: now.",
-        transform: Clock.instant
+        help: Clock.help(
+            "Whose subscriptions, and which eligibility: at this instant. Default: now."
+        ),
+        transform: Clock.time
     )
-    var at: Instant?
+    var at: AskedTime?
+
+    @OptionGroup var zone: ZoneOption
 
     @OptionGroup var database: DatabaseOptions
     @OptionGroup var output: OutputOptions
 
     func run() async throws {
+        let now = Instant.systemClock()
+        let at = zone.instant(at, "--at", now: now)
+        let first = zone.knownAt(known.first, "--known", now: now)
+        let second = zone.knownAt(known.second, "--known", now: now)
         let ledger = try await database.openLedger()
-        let answer = try await ledger.difference(
-            of: question.subject(alone: scope.alone),
-            from: known.0,
-            to: known.1,
-            at: at ?? .systemClock()
-        )
-        await ledger.close()
-        answer.grounds.lines.forEach(Terminal.write)
-        if output.json {
-            try Terminal.print(json: answer)
-        } else {
-            Terminal.print(answer.text)
+        let answer: KnowledgeDifferenceDocument
+        do {
+            answer = try await ledger.difference(
+                of: question.subject(alone: scope.alone),
+                from: first,
+                to: second,
+                at: at ?? now
+            )
+        } catch let error as QuestionError where error.code == .unknownPosition {
+            throw Failure(
+                .validationFailure,
+                error.message.replacing(/^knownAt/, with: "--known")
+            )
         }
+        await ledger.close()
+        try output.print(answer, answer.text)
     }
 
-    private static func bounds(_ text: String) throws -> (KnownAt, KnownAt) {
+    /// Two bounds of knowledge, as typed.
+    struct KnowledgeRange {
+        let first: AskedKnowledge
+        let second: AskedKnowledge
+    }
+
+    private static func bounds(_ text: String) throws -> KnowledgeRange {
         guard let middle = text.firstRange(of: "..") else {
-            throw ValidationError("'\(text)' is no range; expected A..B, as 1391877..1394101")
+            throw ValidationError(
+                "'\(text)' is not a range; expected A..B, as 1391877..1394101 or yesterday..now"
+            )
         }
-        return (
-            try Clock.knownAt(String(text[..<middle.lowerBound])),
-            try Clock.knownAt(String(text[middle.upperBound...]))
+        return KnowledgeRange(
+            first: try Clock.knowledge(String(text[..<middle.lowerBound])),
+            second: try Clock.knowledge(String(text[middle.upperBound...]))
         )
     }
 }
 
 extension KnowledgeDifferenceDocument {
     /// The answer for people.
-    fileprivate var text: String {
+    fileprivate var text: [String] {
         var lines = lostAccess.map { "− access  \($0.start.clock) → \($0.end.clock)" }
         lines += gainedAccess.map { "+ access  \($0.start.clock) → \($0.end.clock)" }
         for change in periods {
@@ -82,7 +102,7 @@ extension KnowledgeDifferenceDocument {
                     + ($0.positions.isEmpty ? "" : "  (\($0.positions.text))")
             }
         }
-        return ([customer] + (lines.isEmpty ? ["nothing changed"] : lines)).joined(separator: "\n")
+        return [customer] + (lines.isEmpty ? ["nothing changed"] : lines) + grounds.lines
     }
 }
 

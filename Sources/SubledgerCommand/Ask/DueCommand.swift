@@ -23,8 +23,11 @@ struct DueCommand: AsyncParsableCommand {
     )
     var within: Int64 = 86_400_000
 
-    @Option(help: "As things stand at this instant. Default: now.", transform: Clock.instant)
-    var at: Instant?
+    @Option(
+        help: Clock.help("As things stand at this instant. Default: now."),
+        transform: Clock.time
+    )
+    var at: AskedTime?
 
     @Option(
         help: "Only this environment: Production, Sandbox, Xcode or LocalTesting.",
@@ -38,14 +41,16 @@ struct DueCommand: AsyncParsableCommand {
 
     // One stream is in memory at a time, and each line leaves at once.
     func run() async throws {
+        let clocks = knowledge.clocks(at: at)
         let ledger = try await database.openLedger()
         let printer = StreamedLines(isJSON: output.json, header: DueDocument.header)
         let unreadable = try await ledger.forEachDue(
-            at: at ?? .systemClock(),
+            at: clocks.instant,
             withinMilliseconds: within,
             in: environment,
-            knownAt: knowledge.knownAt
+            knownAt: clocks.knownAt
         ) { try printer.print($0, $0.text) }
+        try await AnswerNotes.writeIfEmpty(ledger)
         await ledger.close()
         printer.finish()
         unreadable.tell("due")

@@ -16,8 +16,11 @@ struct EligibilityCommand: AsyncParsableCommand {
 
     @OptionGroup var question: SubjectOptions
 
-    @Option(help: "The instant that is asked about. Default: now.", transform: Clock.instant)
-    var at: Instant?
+    @Option(
+        help: Clock.help("The instant that is asked about. Default: now."),
+        transform: Clock.time
+    )
+    var at: AskedTime?
 
     @OptionGroup var knowledge: KnowledgeOptions
 
@@ -30,12 +33,13 @@ struct EligibilityCommand: AsyncParsableCommand {
     var json = false
 
     func run() async throws {
+        let clocks = knowledge.clocks(at: at)
         let ledger = try await database.openLedger()
         let answer = try await ledger.eligibility(
             of: question.subject,
-            at: at ?? .systemClock(),
+            at: clocks.instant,
             group: group,
-            knownAt: knowledge.knownAt
+            knownAt: clocks.knownAt
         )
         await ledger.close()
         AnswerNotes.write(answer.erasures)

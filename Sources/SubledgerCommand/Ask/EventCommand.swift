@@ -44,13 +44,10 @@ struct EventCommand: AsyncParsableCommand {
     func run() async throws {
         let log = try await database.openLog()
         let stored = try await log.event(at: position)
+        let heads = stored == nil ? try await log.heads() : [:]
         await log.close()
         guard let stored else {
-            throw Failure(
-                Exit.notFound,
-                "the log has no event \(position.text(lanes: log.identity.lanes)); `subledger verify` "
-                    + "tells where each lane ends"
-            )
+            throw EventCommand.missing(position, lanes: log.identity.lanes, heads)
         }
         if raw {
             Terminal.put(bytes: try stored.payload(log.identity.lanes))
@@ -66,12 +63,45 @@ struct EventCommand: AsyncParsableCommand {
         }
     }
 
+    private static func missing(
+        _ position: Position,
+        lanes: LaneCount,
+        _ heads: [Int: EventLog.Head]
+    ) -> Failure {
+        guard !heads.isEmpty else {
+            return Failure(
+                Exit.notFound,
+                "this ledger is empty; \(AnswerNotes.fillingWords)"
+            )
+        }
+        guard position.lane < lanes.value else {
+            return Failure(
+                Exit.notFound,
+                "there is no lane \(position.lane): this ledger has "
+                    + (lanes == .one
+                        ? "one lane, where a position is just its offset: `subledger event "
+                            + "\(position.offset)`"
+                        : "the lanes 0 to \(lanes.value - 1), and a position is written "
+                            + "lane:offset, as 0:\(position.offset)")
+            )
+        }
+        let head = heads[position.lane]?.offset ?? 0
+        return Failure(
+            Exit.notFound,
+            "there is no event \(position.text(lanes: lanes)): "
+                + (lanes == .one ? "the log" : "lane \(position.lane)") + " ends at \(head)"
+        )
+    }
+
     private static func position(_ text: String) throws -> Position {
         let parts = text.split(separator: ":", omittingEmptySubsequences: false)
         guard (1...2).contains(parts.count), let offset = parts.last.flatMap({ Int64($0) }),
             let lane = parts.count == 1 ? 0 : Int(parts[0]), lane >= 0, offset >= 1
         else {
-            throw ValidationError("'\(text)' is no position; expected an offset, or lane:offset")
+            throw ValidationError(
+                "'\(text)' is not a position; expected an offset (1391877), or lane:offset (3:1391877) "
+                    + "where the ledger has several lanes"
+            )
         }
         return Position(lane: lane, offset: offset)
     }

@@ -9,18 +9,18 @@ struct ExplainCommand: AsyncParsableCommand {
         abstract:
             "Why a customer had access at an instant, or had none, and what was answered then.",
         discussion: """
-            ENTITLED is what is known now about then; SERVED is what the ledger answered then. \
-            Where they differ it says for how long, and what was learnt too late. Below stands the \
-            shortest chain of events that makes the answer, and which of them would change it. \
-            Costs one fold for each time something became known.
+            Starts with a summary that can be pasted into a ticket. ENTITLED is the answer as known \
+            now, SERVED the answer that the ledger gave then. Where they differ, the next line shows \
+            for how long, and what became known too late. Below are the picture and the events that \
+            decide the answer. Folds the history once for each time something became known.
             """
     )
 
     @OptionGroup var question: SubjectOptions
     @OptionGroup var scope: AloneOption
 
-    @Option(help: "The instant asked about. Default: now.", transform: Clock.instant)
-    var at: Instant?
+    @Option(help: Clock.help("The instant asked about. Default: now."), transform: Clock.time)
+    var at: AskedTime?
 
     @OptionGroup var knowledge: KnowledgeOptions
 
@@ -34,12 +34,13 @@ struct ExplainCommand: AsyncParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func run() async throws {
+        let clocks = knowledge.clocks(at: at)
         let ledger = try await database.openLedger()
         let answer = try await ledger.explanation(
             of: question.subject(alone: scope.alone),
-            at: at ?? .systemClock(),
+            at: clocks.instant,
             product: product,
-            knownAt: knowledge.knownAt
+            knownAt: clocks.knownAt
         )
         await ledger.close()
         if output.json {

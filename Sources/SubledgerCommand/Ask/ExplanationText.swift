@@ -4,7 +4,7 @@ import Events
 import Projections
 import Subledger
 
-/// An explanation for people (reference/audit-answers.md §2.3).
+/// An explanation for people: the summary, both answers, the picture and the events behind them.
 struct ExplanationText {
     private let answer: ExplanationAnswer
     private let style: TimelinePicture.Style
@@ -23,7 +23,8 @@ struct ExplanationText {
 
     /// All lines, without a line break at the end.
     var text: String {
-        var lines = [title, ""] + verdicts + [difference] + refundsAfterEnd + [""]
+        var lines =
+            [answer.summary, "", title, ""] + verdicts + [difference] + refundsAfterEnd + [""]
         if !explanation.rowsNow.isEmpty || !explanation.rowsThen.isEmpty { lines += picture }
         lines += answer.customer.grounds.lines.map { "  " + $0 }
         lines += answer.customer.erasures.compactMap(\.line).map { "  " + $0 }
@@ -74,7 +75,7 @@ struct ExplanationText {
         case .owned(let purchase): "owned: \(span(purchase))\(app(of: purchase.stream))"
         case .notOwned(let reason, let purchase): "\(reason.words): \(span(purchase))"
         case .none(_, nil) where answer.customer.erasures.contains(where: \.tookEverything):
-            "not known any more: it was erased"
+            "erased: what was known was removed"
         case .none(.notKnownYet, nil) where answer.customer.histories.isEmpty:
             "no subscription was theirs at that instant"
         case .none(let reason, nil): reason.words
@@ -112,7 +113,7 @@ struct ExplanationText {
         explanation.refundsAfterEnd.map { refund in
             let date = refund.refunded.map { " " + $0.clock } ?? ""
             let amount = refund.refundedMilliunits.map {
-                ", \(Amount.text($0, refund.currency)) given back"
+                ", \(Amount.text($0, refund.currency)) refunded"
             }
             return "  refunded after its end: \(refund.productId) of "
                 + "\(refund.purchaseDate.clock), on\(date)\(amount ?? ""); the access stays "
@@ -131,23 +132,27 @@ struct ExplanationText {
         let note =
             omitted.isEmpty
             ? []
-            : ["           labels without room: \(omitted); `subledger history` lists them all"]
+            : [
+                "           labels that did not fit: \(omitted); `subledger history` lists all events"
+            ]
         return picture.lines + note + [""]
     }
 
     private var lanes: LaneCount { answer.customer.lanes }
 
     private var because: [String] {
-        guard !explanation.because.isEmpty else { return ["   nothing is known"] }
-        var table = TextTable(["", "position", "effective", "what", "did", "period", "recorded"])
+        guard !explanation.because.isEmpty else { return ["   \(NothingKnown.words)"] }
+        var table = TextTable([
+            "", "position", "effective", "notification", "effect", "period", "recorded",
+        ])
         for (index, event) in explanation.because.enumerated() {
             let type = [event.notificationType, event.subtype].compactMap { $0 }
                 .joined(separator: "/")
             let source = answer.evidence[event.position]?.source ?? "?"
-            let said = answer.isUndated(event) ? ", said \(bound) \(event.signedAt.clock)" : ""
+            let said = answer.isUndated(event) ? ", signed \(bound) \(event.signedAt.clock)" : ""
             table.add([
                 " \(index + 1)", event.position.mark(lanes: lanes), event.occurredAt.clock,
-                type.isEmpty ? "(no notification)" : type, event.role.rawValue,
+                type.isEmpty ? "(none)" : type, event.role.rawValue,
                 event.period.map(span) ?? event.oneTimePurchase.map(span) ?? "",
                 "\(event.recordedAt.clock), \(Duration.words(event.lagSeconds)) late, \(source)"
                     + said,
@@ -157,12 +162,14 @@ struct ExplanationText {
     }
 
     private var changesIf: String {
-        let opposite = explanation.entitled.hasAccess ? "no" : "yes"
+        let opposite = explanation.entitled.hasAccess ? "no access" : "access"
         guard !explanation.changesIf.isEmpty else {
-            return "  changes if  nothing: none of these events decides it alone"
+            return "  decisive  no single event: without any one of these the answer is the same"
         }
         let positions = explanation.changesIf.marks(lanes: lanes, separator: ", ")
-        return "  changes if  \(positions) were missing: then \(opposite)"
+        let each = explanation.changesIf.count == 1 ? "" : "any one of "
+        return "  decisive  \(positions): without \(each)"
+            + (each.isEmpty ? "it" : "them") + " the answer would be \(opposite)"
     }
 
     private var policy: String {

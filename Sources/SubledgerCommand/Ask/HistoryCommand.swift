@@ -26,8 +26,8 @@ struct HistoryCommand: AsyncParsableCommand {
 
     @OptionGroup var question: SubjectOptions
 
-    @Option(help: "Only what Apple had said by this instant.", transform: Clock.instant)
-    var at: Instant?
+    @Option(help: Clock.help("Only what Apple had said by this instant."), transform: Clock.time)
+    var at: AskedTime?
 
     @Option(
         help: ArgumentHelp(
@@ -44,15 +44,16 @@ struct HistoryCommand: AsyncParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func run() async throws {
+        let clocks = knowledge.clocks(at: at)
         let answer = try await database.ask { ledger in
             try await ledger.history(
                 of: question.subject,
-                at: at,
+                at: clocks.at,
                 trust: Set(trust),
-                knownAt: knowledge.knownAt
+                knownAt: clocks.knownAt
             )
         }
-        try output.print(answer, answer.text)
+        try output.print(answer, answer.text(isFiltered: !trust.isEmpty || at != nil))
     }
 }
 
@@ -69,8 +70,13 @@ extension HistoryCommand {
 }
 
 extension HistoryDocument {
-    /// The answer for people.
-    var text: [String] {
+    /// The answer for people; where only some events were asked for, none of them says nothing of
+    /// the others.
+    fileprivate func text(isFiltered: Bool) -> [String] {
+        let title = "\(originalTransactionId) · \(environment) · UTC"
+        guard !events.isEmpty else {
+            return [title, isFiltered ? "no event matches" : NothingKnown.words]
+        }
         var table = TextTable([
             "position", "effective", "as of", "recorded", "lag", "trust", "source", "kind",
             "what it says", "effect",
@@ -84,7 +90,7 @@ extension HistoryDocument {
             ])
         }
         let repetitions = events.reduce(0) { $0 + $1.confirmations }
-        return ["\(originalTransactionId) · \(environment) · UTC", table.text]
+        return [title, table.text]
             + (repetitions > 0
                 ? ["repetitions of these events without news: \(repetitions)"] : [])
     }

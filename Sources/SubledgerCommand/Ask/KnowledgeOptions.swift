@@ -1,9 +1,112 @@
 import ArgumentParser
+import CommandSupport
 import EventLog
+import Events
 import Subledger
 
-/// How much of the log a question may use.
+/// In which time zone the times of a question are written.
+struct ZoneOption: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "The time zone of dates and of times without one. Default: UTC.",
+            discussion: "Europe/Berlin, +05:30, or local for that of this machine.",
+            valueName: "zone"
+        ),
+        transform: ZoneOption.zone
+    )
+    var tz: QuestionZone = .utc
+
+    private static func zone(_ name: String) throws -> QuestionZone {
+        guard let zone = QuestionZone(name) else {
+            throw ValidationError(
+                "no time zone is named '\(name)'; expected UTC, Europe/Berlin, +05:30 or local"
+            )
+        }
+        return zone
+    }
+
+    /// The instant that a time means; prints it on stderr where the zone decided it.
+    ///
+    /// - Parameters:
+    ///   - time: The time; nil where the option was left out.
+    ///   - option: The option, as it is typed.
+    ///   - now: The instant of the question.
+    ///   - isQuiet: Whether nothing is printed.
+    /// - Returns: The instant; nil where the option was left out.
+    func instant(
+        _ time: AskedTime?,
+        _ option: String,
+        now: Instant,
+        isQuiet: Bool = false
+    ) -> Instant? {
+        guard let time else { return nil }
+        let instant = time.instant(now: now, in: tz)
+        if !isQuiet { note(time, option, instant) }
+        return instant
+    }
+
+    /// The bound of knowledge that is meant; prints its instant where the zone decided it.
+    ///
+    /// - Parameters:
+    ///   - bound: The bound.
+    ///   - option: The option, as it is typed.
+    ///   - now: The instant of the question.
+    ///   - isQuiet: Whether nothing is printed.
+    /// - Returns: The bound for the ledger.
+    func knownAt(
+        _ bound: AskedKnowledge,
+        _ option: String,
+        now: Instant,
+        isQuiet: Bool = false
+    ) -> KnownAt {
+        let knownAt = bound.knownAt(now: now, in: tz)
+        if case .time(let time) = bound, case .time(let instant) = knownAt, !isQuiet {
+            note(time, option, instant)
+        }
+        return knownAt
+    }
+
+    private func note(_ time: AskedTime, _ option: String, _ instant: Instant) {
+        guard time.needsZone else { return }
+        Terminal.write("\(option) \(time.text) is \(instant.clock) UTC (time zone \(tz.name))")
+    }
+}
+
+/// How much of the log a question may use, and in which time zone its times are written.
 struct KnowledgeOptions: ParsableArguments {
-    @Option(help: Clock.knownAtHelp, transform: Clock.knownAt)
-    var knownAt: KnownAt = .latest
+    @Option(help: Clock.knownAtHelp, transform: Clock.knowledge)
+    var knownAt: AskedKnowledge?
+
+    @OptionGroup var zone: ZoneOption
+
+    /// The two clocks of a question: what was typed, with the clock of this machine.
+    ///
+    /// - Parameters:
+    ///   - at: The instant asked about, as typed; nil where it was left out.
+    ///   - isQuiet: Whether the instants that the zone decided are not printed.
+    /// - Returns: Both clocks.
+    func clocks(at: AskedTime? = nil, isQuiet: Bool = false) -> QuestionClocks {
+        let now = Instant.systemClock()
+        let instant = zone.instant(at, "--at", now: now, isQuiet: isQuiet)
+        return QuestionClocks(
+            now: now,
+            at: instant,
+            knownAt: knownAt.map {
+                zone.knownAt($0, "--known-at", now: now, isQuiet: isQuiet)
+            } ?? .latest
+        )
+    }
+}
+
+/// The two clocks of a question, read once.
+struct QuestionClocks {
+    /// When it was asked.
+    let now: Instant
+    /// The instant asked about; nil where none was named.
+    let at: Instant?
+    /// How much of the log is used.
+    let knownAt: KnownAt
+
+    /// The instant asked about; the present where none was named.
+    var instant: Instant { at ?? now }
 }

@@ -17,22 +17,23 @@ struct PeriodsCommand: AsyncParsableCommand {
 
     @OptionGroup var question: SubjectOptions
 
-    @Option(help: "Only the periods that hold this instant.", transform: Clock.instant)
-    var at: Instant?
+    @Option(help: Clock.help("Only the periods that hold this instant."), transform: Clock.time)
+    var at: AskedTime?
 
     @OptionGroup var knowledge: KnowledgeOptions
     @OptionGroup var database: DatabaseOptions
     @OptionGroup var output: OutputOptions
 
     func run() async throws {
+        let clocks = knowledge.clocks(at: at)
         let answer = try await database.ask { ledger in
             try await ledger.periods(
                 of: question.subject,
-                at: at,
-                knownAt: knowledge.knownAt
+                at: clocks.at,
+                knownAt: clocks.knownAt
             )
         }
-        try output.print(answer, answer.text(at: at ?? .systemClock()))
+        try output.print(answer, answer.text(at: clocks.instant))
     }
 }
 
@@ -40,6 +41,7 @@ extension PeriodsDocument {
     /// The answer for people.
     func text(at instant: Instant) -> [String] {
         let title = "\(originalTransactionId) · \(environment) · UTC"
+        guard isKnown else { return [title, NothingKnown.words] }
         if periods.isEmpty, let oneTimePurchase {
             return [title, oneTimePurchase.sentence(without: "periods")]
         }

@@ -16,21 +16,22 @@ struct RefundsCommand: AsyncParsableCommand {
     @OptionGroup var question: SubjectOptions
 
     @Option(
-        help: "Only purchases and cases that had begun by this instant.",
-        transform: Clock.instant
+        help: Clock.help("Only purchases and cases that had begun by this instant."),
+        transform: Clock.time
     )
-    var at: Instant?
+    var at: AskedTime?
 
     @OptionGroup var knowledge: KnowledgeOptions
     @OptionGroup var database: DatabaseOptions
     @OptionGroup var output: OutputOptions
 
     func run() async throws {
+        let clocks = knowledge.clocks(at: at)
         let answer = try await database.ask { ledger in
             try await ledger.refunds(
                 of: question.subject,
-                at: at,
-                knownAt: knowledge.knownAt
+                at: clocks.at,
+                knownAt: clocks.knownAt
             )
         }
         try output.print(answer, answer.text)
@@ -41,6 +42,7 @@ extension RefundsDocument {
     /// The answer for people.
     fileprivate var text: [String] {
         var lines = ["\(originalTransactionId) · \(environment) · UTC"]
+        guard isKnown else { return lines + [NothingKnown.words] }
         if !withoutPurchase.isEmpty {
             lines.append(
                 "of no known purchase, so that no amount is known: \(withoutPurchase.text); "

@@ -16,8 +16,11 @@ struct ReplayCommand: AsyncParsableCommand {
 
     @OptionGroup var question: SubjectOptions
 
-    @Option(help: "The instant whose state is shown after each event.", transform: Clock.instant)
-    var at: Instant?
+    @Option(
+        help: Clock.help("The instant whose state is shown after each event."),
+        transform: Clock.time
+    )
+    var at: AskedTime?
 
     @Flag(help: "Wait for Return after each event, where stdin is a terminal.")
     var step = false
@@ -27,11 +30,12 @@ struct ReplayCommand: AsyncParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func run() async throws {
+        let clocks = knowledge.clocks(at: at)
         let answer = try await database.ask { ledger in
             try await ledger.replay(
                 of: question.subject,
-                at: at,
-                knownAt: knowledge.knownAt
+                at: clocks.at,
+                knownAt: clocks.knownAt
             )
         }
         if output.json {
@@ -39,6 +43,7 @@ struct ReplayCommand: AsyncParsableCommand {
             return
         }
         Terminal.print("\(answer.originalTransactionId) · \(answer.environment) · UTC")
+        if answer.frames.isEmpty { Terminal.print(NothingKnown.words) }
         for frame in answer.frames {
             Terminal.print(frame.text)
             if step, isatty(0) == 1, readLine() == nil { return }

@@ -16,19 +16,20 @@ struct StateCommand: AsyncParsableCommand {
 
     @OptionGroup var question: SubjectOptions
 
-    @Option(help: "Only the state at this instant.", transform: Clock.instant)
-    var at: Instant?
+    @Option(help: Clock.help("Only the state at this instant."), transform: Clock.time)
+    var at: AskedTime?
 
     @OptionGroup var knowledge: KnowledgeOptions
     @OptionGroup var database: DatabaseOptions
     @OptionGroup var output: OutputOptions
 
     func run() async throws {
+        let clocks = knowledge.clocks(at: at)
         let answer = try await database.ask { ledger in
             try await ledger.state(
                 of: question.subject,
-                at: at,
-                knownAt: knowledge.knownAt
+                at: clocks.at,
+                knownAt: clocks.knownAt
             )
         }
         try output.print(answer, answer.text)
@@ -58,9 +59,11 @@ extension StateDocument {
 
     private var whyNone: String {
         if let oneTimePurchase { return oneTimePurchase.sentence(without: "renewal state") }
-        guard let noState else { return "nothing is known of that time" }
+        guard let noState else { return NothingKnown.words }
         let reason = NoAccessReason(rawValue: noState.reason)?.words ?? noState.reason
-        return noState.since.map { "\(reason) since \($0.clock), and nothing was said after it" }
+        return noState.since.map {
+            "\(reason) since \($0.clock), and Apple reported nothing after it"
+        }
             ?? reason
     }
 }

@@ -15,6 +15,7 @@ struct StreamsCommand: AsyncParsableCommand {
         let ledger = try await database.openLedger()
         let printer = StreamedLines(isJSON: output.json, header: StreamDocument.header)
         try await ledger.forEachStream { try printer.print($0, $0.text) }
+        try await AnswerNotes.writeIfEmpty(ledger)
         await ledger.close()
         printer.finish()
     }

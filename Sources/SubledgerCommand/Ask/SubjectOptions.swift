@@ -52,6 +52,6 @@ struct SubjectOptions: ParsableArguments {
 
 /// Whether a question about a customer is about one subscription alone.
 struct AloneOption: ParsableArguments {
-    @Flag(help: "Only the subscription that has ID as its originalTransactionId.")
+    @Flag(help: "Only the one subscription that has ID, not the customer's others.")
     var alone = false
 }

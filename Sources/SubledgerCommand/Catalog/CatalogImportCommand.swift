@@ -28,9 +28,11 @@ struct CatalogImportCommand: AsyncParsableCommand {
             discussion: "Named, it also adds a version that only holds from another instant.",
             valueName: "instant"
         ),
-        transform: Clock.instant
+        transform: Clock.time
     )
-    var effectiveFrom: Instant?
+    var effectiveFrom: AskedTime?
+
+    @OptionGroup var zone: ZoneOption
 
     @Flag(help: "Say what would happen, and add nothing.")
     var dryRun = false
@@ -53,11 +55,12 @@ struct CatalogImportCommand: AsyncParsableCommand {
         _ content: CatalogContent,
         to log: EventLog
     ) async throws -> CatalogStore.Import {
-        try await CatalogStore(log: log).add(
+        let now = Instant.systemClock()
+        return try await CatalogStore(log: log).add(
             content,
-            effectiveFrom: effectiveFrom,
+            effectiveFrom: zone.instant(effectiveFrom, "--effective-from", now: now),
             source: file,
-            recordedAt: .systemClock(),
+            recordedAt: now,
             isDryRun: dryRun
         )
     }

@@ -19,22 +19,23 @@ struct ShowCustomerCommand: AsyncParsableCommand {
 
     @OptionGroup var question: SubjectOptions
 
-    @Option(help: "Also say what was theirs at this instant.", transform: Clock.instant)
-    var at: Instant?
+    @Option(help: Clock.help("Also say what was theirs at this instant."), transform: Clock.time)
+    var at: AskedTime?
 
     @OptionGroup var knowledge: KnowledgeOptions
     @OptionGroup var database: DatabaseOptions
     @OptionGroup var output: OutputOptions
 
     func run() async throws {
+        let clocks = knowledge.clocks(at: at)
         let ledger = try await database.openLedger()
-        let customer = try await ledger.found(question.subject, knownAt: knowledge.knownAt)
+        let customer = try await ledger.found(question.subject, knownAt: clocks.knownAt)
         await ledger.close()
-        let answer = CustomerDocument(customer, at: at, lanes: ledger.log.identity.lanes)
+        let answer = CustomerDocument(customer, at: clocks.at, lanes: ledger.log.identity.lanes)
         if output.json {
             try Terminal.print(json: answer)
         } else {
-            answer.text(customer, at: at).forEach(Terminal.print)
+            answer.text(customer, at: clocks.at).forEach(Terminal.print)
         }
     }
 }

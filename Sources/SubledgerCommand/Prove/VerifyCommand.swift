@@ -159,7 +159,8 @@ struct VerifyCommand: AsyncParsableCommand {
         let text = VerifyText(
             findings.chain,
             inputs.documents,
-            isPinned: !inputs.keys.isEmpty
+            isPinned: !inputs.keys.isEmpty,
+            proof: findings.proof
         )
         if output.json {
             try Terminal.print(

@@ -7,6 +7,7 @@ struct VerifyText {
     private let report: VerificationReport
     private let documents: [KeptDocument]
     private let isPinned: Bool
+    private let proof: SignatureReport?
 
     /// The text of a report.
     ///
@@ -14,7 +15,14 @@ struct VerifyText {
     ///   - report: What was found.
     ///   - documents: What was compared, for their signatures.
     ///   - isPinned: Whether only documents of given keys were accepted.
-    init(_ report: VerificationReport, _ documents: [KeptDocument], isPinned: Bool) {
+    ///   - proof: What became of the signatures; nil where they were not verified.
+    init(
+        _ report: VerificationReport,
+        _ documents: [KeptDocument],
+        isPinned: Bool,
+        proof: SignatureReport?
+    ) {
+        self.proof = proof
         self.report = report
         self.documents = documents
         self.isPinned = isPinned
@@ -27,7 +35,9 @@ struct VerifyText {
         let counts = "\(report.events) events in \(report.commits) commits"
         let after = since.map { " after the checkpoint of \($0)" } ?? ""
         guard let first = report.firstMismatch else {
-            return ["ok: \(counts)\(after)"]
+            // What was asked for and not proven comes before what was.
+            let ok = proof?.isOK == false ? "signatures NOT PROVEN, chain of digests ok" : "ok"
+            return ["\(ok): \(counts)\(after)"]
                 + report.heads.map { head in
                     "lane \(head.lane): offset \(head.offset), commit \(head.commit), "
                         + "digest \(head.digest)"

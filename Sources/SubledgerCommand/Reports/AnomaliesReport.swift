@@ -41,12 +41,14 @@ struct AnomaliesReport: AsyncParsableCommand {
     }
 
     func run() async throws {
+        let clocks = knowledge.clocks()
         let ledger = try await database.openLedger()
         let progress = SharedProgress("anomalies", isQuiet: output.quiet)
-        let answer = try await ledger.anomalies(limit: limit, knownAt: knowledge.knownAt) {
+        let answer = try await ledger.anomalies(limit: limit, knownAt: clocks.knownAt) {
             progress.report($0, "stream")
         }
         progress.finish()
+        try await AnswerNotes.writeIfEmpty(ledger)
         await ledger.close()
         if output.json { try Terminal.print(json: answer) } else { answer.printTable() }
         UnreadableStreams.tell(answer.unreadable, answer.unreadableStreams, "report anomalies")

@@ -14,7 +14,10 @@ struct DriftReportCommand: AsyncParsableCommand {
             """
     )
 
-    @Option(help: "Most disagreements to print; all are counted.")
+    /// Most disagreements that can be asked for: they are held in memory.
+    static let limitMax = 100_000
+
+    @Option(help: "Most disagreements to print, from 1 to \(limitMax); all are counted.")
     var limit = 100
 
     @OptionGroup var knowledge: KnowledgeOptions
@@ -22,12 +25,18 @@ struct DriftReportCommand: AsyncParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
-        guard limit >= 0 else { throw ValidationError("--limit is negative: \(limit)") }
+        guard (1...DriftReportCommand.limitMax).contains(limit) else {
+            throw ValidationError(
+                "--limit is \(limit); expected 1 to \(DriftReportCommand.limitMax)"
+            )
+        }
     }
 
     func run() async throws {
+        let clocks = knowledge.clocks()
         let ledger = try await database.openLedger()
-        let answer = try await ledger.drift(limit: limit, knownAt: knowledge.knownAt)
+        let answer = try await ledger.drift(limit: limit, knownAt: clocks.knownAt)
+        try await AnswerNotes.writeIfEmpty(ledger)
         await ledger.close()
         if output.json { try Terminal.print(json: answer) } else { answer.printTable() }
         UnreadableStreams.tell(answer.unreadable, answer.unreadableStreams, "report drift")

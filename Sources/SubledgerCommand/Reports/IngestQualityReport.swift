@@ -15,8 +15,13 @@ struct IngestQualityReport: AsyncParsableCommand {
             """
     )
 
-    @Option(help: "Only runs that ended at this instant or later.", transform: Clock.instant)
-    var since: Instant?
+    @Option(
+        help: Clock.help("Only runs that ended at this instant or later."),
+        transform: Clock.time
+    )
+    var since: AskedTime?
+
+    @OptionGroup var zone: ZoneOption
 
     @Option(help: "Only runs of this channel.")
     var source: String?
@@ -25,6 +30,7 @@ struct IngestQualityReport: AsyncParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func run() async throws {
+        let since = zone.instant(since, "--since", now: .systemClock())
         let ledger = try await database.openLedger()
         let answer = try await ledger.ingestQuality(source: source, since: since)
         await ledger.close()

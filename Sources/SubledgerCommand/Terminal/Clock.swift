@@ -1,39 +1,51 @@
-import AppStore
 import ArgumentParser
 import EventLog
 import Events
-import Foundation
-import Postgres
 import Subledger
 
-/// Reads the two clocks of a question.
+/// Reads the times of a command line.
 enum Clock {
     /// What `--known-at` means in every question.
     static let knownAtHelp = ArgumentHelp(
-        "Use only what the log knew then: an offset, lane:offset pairs, or an instant.",
+        "Use only what the log knew then: a position or a time.",
         discussion: """
-            A position inside a commit counts to the commit's end: nothing was ever answered from \
-            a part of one.
-            """
+            An offset, lane:offset pairs (0:17,1:4), or a time as of --at. A number of twelve digits \
+            or more is milliseconds, a shorter one an offset. A position inside a commit counts to \
+            the commit's end: no answer was ever made from a part of one.
+            """,
+        valueName: "position-or-time"
     )
 
-    static func knownAt(_ text: String) throws -> KnownAt {
-        guard let value = KnownAt(text) else {
-            throw ValidationError(
-                "'\(text)' is neither an offset (1391877), nor lane:offset pairs (0:17,1:4), nor "
-                    + "an instant (2026-03-03T09:00:00Z)"
-            )
-        }
-        return value
+    /// The help of an option that takes a time.
+    static func help(_ abstract: String) -> ArgumentHelp {
+        ArgumentHelp(abstract, discussion: "As \(AskedTime.forms).", valueName: "time")
     }
 
-    static func instant(_ text: String) throws -> Instant {
-        guard let value = Instant(text) else {
+    /// Reads a time, which the question's clock and time zone make an instant.
+    static func time(_ text: String) throws -> AskedTime {
+        guard let time = AskedTime(text) else {
+            throw ValidationError("invalid time '\(text)'; expected \(AskedTime.forms)")
+        }
+        return time
+    }
+
+    /// Reads a bound of knowledge.
+    static func knowledge(_ text: String) throws -> AskedKnowledge {
+        guard let bound = AskedKnowledge(text) else {
             throw ValidationError(
-                "'\(text)' is no instant; expected 2026-03-03T09:00:00Z, or 2026-03-03 for "
-                    + "midnight UTC"
+                "'\(text)' is neither a position nor a time; expected \(AskedKnowledge.forms)"
             )
         }
-        return value
+        return bound
+    }
+
+    /// Reads a time of a command that takes no time zone: dates are UTC.
+    static func instant(_ text: String) throws -> Instant {
+        try time(text).instant(now: .systemClock(), in: .utc)
+    }
+
+    /// Reads a bound of knowledge of a command that takes no time zone: dates are UTC.
+    static func knownAt(_ text: String) throws -> KnownAt {
+        try knowledge(text).knownAt(now: .systemClock(), in: .utc)
     }
 }

@@ -1,10 +1,12 @@
+import CommandSupport
+
 /// A table whose lines leave one by one, so that its columns cannot be as wide as their content.
 enum StreamedTable {
     /// A row; each column but the last is at least as wide as an id, a word or an instant needs.
     static func row(_ cells: [String], widths: [Int] = [16, 12, 10]) -> String {
         cells.enumerated().map { index, cell in
             guard index + 1 < cells.count, index < widths.count else { return cell }
-            return cell + String(repeating: " ", count: max(0, widths[index] - cell.count))
+            return cell.padded(toWidth: widths[index])
         }.joined(separator: "  ")
     }
 }

@@ -8,7 +8,12 @@ struct DatabaseCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "database",
         abstract: "The private PostgreSQL of this folder ($SUBLEDGER_HOME, default .subledger/).",
-        subcommands: [Start.self, Status.self, Stop.self]
+        discussion: """
+            For development and small ledgers: one machine, one Unix socket, no password, no \
+            replica. pg_basebackup and pg_dump back it up. Settings of your own go to the end of \
+            its postgresql.conf, in the folder that `database status` prints, and are kept.
+            """,
+        subcommands: [Start.self, Status.self, Stop.self, URL.self]
     )
 
     struct Start: AsyncParsableCommand {
@@ -18,26 +23,35 @@ struct DatabaseCommand: AsyncParsableCommand {
 
         func run() async throws {
             let settings = try await Ledger.Database.embeddedServer.start()
-            Terminal.print(settings.connectionString)
+            Terminal.write("a private server, for development and small ledgers")
+            Terminal.print(try settings.uri())
         }
     }
 
     struct Status: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Say whether it runs; exit 4 where it does not."
+            abstract: "Whether it runs, and where its data is; exit 4 where it does not."
         )
 
         func run() async throws {
             switch try await Ledger.Database.embeddedServer.status() {
             case .running(let processId):
                 Terminal.print("running  process \(processId)")
+                try await printPlace()
             case .stopped:
                 Terminal.print("stopped")
+                try await printPlace()
                 throw Exit.notFound
             case .absent:
-                Terminal.print("absent; any command that needs it makes it")
+                Terminal.print("absent; `subledger migrate` or `database start` makes it")
                 throw Exit.notFound
             }
+        }
+
+        private func printPlace() async throws {
+            guard let folder = try await Ledger.Database.embeddedServer.dataFolder() else { return }
+            Terminal.print("data     \(folder)")
+            Terminal.print("for development and small ledgers")
         }
     }
 
@@ -49,6 +63,27 @@ struct DatabaseCommand: AsyncParsableCommand {
         func run() async throws {
             try await Ledger.Database.embeddedServer.stop()
             Terminal.print("stopped")
+        }
+    }
+
+    struct URL: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "url",
+            abstract: "Print the URL of the database that commands use here.",
+            discussion: """
+                psql "$(subledger database url)" opens it. Starts the private server where that is \
+                used and does not run; makes none. Prints the password where the setting holds one.
+                """
+        )
+
+        @OptionGroup var database: DatabaseOptions
+
+        func run() async throws {
+            if let settings = database.location.configuredSettings {
+                Terminal.print(try settings.uri())
+            } else {
+                Terminal.print(try await database.settings().uri())
+            }
         }
     }
 }

@@ -17,8 +17,9 @@ struct DemoCommand: AsyncParsableCommand {
         commandName: "demo",
         abstract: "Fill a ledger with a synthetic App Store and explain three customers.",
         discussion: """
-            Works in a database of its own, `subledger_demo`, which it creates again each time; the \
-            ledger of the configured database is not touched.
+            Works in a database of its own, `subledger_demo`, on the configured server, which it \
+            creates again each time; no other database is touched, and one of that name that the \
+            demo did not make is refused.
             """
     )
 
@@ -40,7 +41,7 @@ struct DemoCommand: AsyncParsableCommand {
     func run() async throws {
         Terminal.write("1/5  starting PostgreSQL")
         let scratch = ScratchDatabase(
-            server: try await database.settings(),
+            server: try await database.settings(makes: true),
             name: DemoCommand.databaseName
         )
         Terminal.write("2/5  making and migrating database \(scratch.name)")
@@ -115,7 +116,8 @@ struct DemoCommand: AsyncParsableCommand {
         var shown: Set<String> = []
         for (kind, story) in wanted {
             let life = simulator.lives(subscriptions)
-                .filter { $0.kinds.contains(kind) && !shown.contains($0.originalTransactionId) }
+                .filter { $0.kinds.contains(kind) && !$0.kinds.contains(.refundedAgain) }
+                .filter { !shown.contains($0.originalTransactionId) }
                 .min { $0.events.count < $1.events.count }
             guard let life else { continue }
             shown.insert(life.originalTransactionId)

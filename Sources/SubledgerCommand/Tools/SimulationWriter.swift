@@ -23,10 +23,7 @@ struct SimulationWriter {
     private(set) var payloads = 0
 
     init(folder: String, isOneFileEach: Bool) throws {
-        try FileManager.default.createDirectory(
-            atPath: folder,
-            withIntermediateDirectories: true
-        )
+        try SimulationWriter.makeFolder(folder)
         self.folder = folder
         self.isOneFileEach = isOneFileEach
     }
@@ -39,11 +36,11 @@ struct SimulationWriter {
     }
 
     func write(root: [UInt8]) throws {
-        try Data(root).write(to: URL(fileURLWithPath: "\(folder)/root.der"))
+        try SimulationWriter.write(root, to: "\(folder)/root.der")
     }
 
     func write(catalog: [UInt8]) throws {
-        try Data(catalog).write(to: URL(fileURLWithPath: "\(folder)/catalog.storekit"))
+        try SimulationWriter.write(catalog, to: "\(folder)/catalog.storekit")
     }
 
     mutating func write(_ delivery: Delivery, of life: SubscriptionLife, number: Int) throws {
@@ -54,7 +51,7 @@ struct SimulationWriter {
         } else if isOneFileEach {
             let number = String(String(payloads + 1_000_000_000).dropFirst())
             let path = "\(folder)/\(number)-\(delivery.channel.rawValue).json"
-            try Data(delivery.payload).write(to: URL(fileURLWithPath: path))
+            try SimulationWriter.write(delivery.payload, to: path)
         } else {
             try line(for: delivery.channel).write(
                 contentsOf: Data(delivery.payload + [UInt8(ascii: "\n")])
@@ -68,10 +65,40 @@ struct SimulationWriter {
 
     /// A new, empty file; what was there is gone.
     static func create(_ path: String) throws -> FileHandle {
-        guard FileManager.default.createFile(atPath: path, contents: nil),
-            let handle = FileHandle(forWritingAtPath: path)
-        else { throw Failure(Exit.permission, "\(path) cannot be written") }
-        return handle
+        let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o666)
+        guard descriptor >= 0 else { throw cannotWrite(path, errno) }
+        return FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+    }
+
+    private static func write(_ bytes: [UInt8], to path: String) throws {
+        let handle = try create(path)
+        if let number = StandardStream.write(bytes, to: handle.fileDescriptor) {
+            throw cannotWrite(path, number)
+        }
+        try handle.close()
+    }
+
+    // With the folders above it; one that is there has to be writable.
+    private static func makeFolder(_ path: String) throws {
+        var status = stat()
+        if stat(path, &status) == 0 {
+            guard status.st_mode & S_IFMT == S_IFDIR else { throw cannotWrite(path, ENOTDIR) }
+            guard access(path, W_OK | X_OK) == 0 else { throw cannotWrite(path, errno) }
+            return
+        }
+        guard errno == ENOENT else { throw cannotWrite(path, errno) }
+        let above = URL(fileURLWithPath: path).deletingLastPathComponent().path
+        try makeFolder(above)
+        guard mkdir(path, 0o777) == 0 || errno == EEXIST else { throw cannotWrite(path, errno) }
+    }
+
+    private static func cannotWrite(_ path: String, _ number: Int32) -> Failure {
+        let isForbidden = [EACCES, EPERM, EROFS].contains(number)
+        return Failure(
+            isForbidden ? Exit.permission : Exit.internalError,
+            "\(path) cannot be written: \(String(cString: strerror(number))); name another folder "
+                + "with --out"
+        )
     }
 
     private func name(of channel: Delivery.Channel) -> String {
@@ -92,12 +119,9 @@ struct SimulationWriter {
         number: Int
     ) throws {
         let receipts = "\(folder)/\(delivery.channel.rawValue)"
-        try FileManager.default.createDirectory(
-            atPath: receipts,
-            withIntermediateDirectories: true
-        )
+        try SimulationWriter.makeFolder(receipts)
         let digits = String(String(number + 10_000).dropFirst())
         let path = "\(receipts)/\(life.originalTransactionId)-\(digits).der"
-        try Data(delivery.payload).write(to: URL(fileURLWithPath: path))
+        try SimulationWriter.write(delivery.payload, to: path)
     }
 }

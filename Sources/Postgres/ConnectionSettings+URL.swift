@@ -1,0 +1,42 @@
+import CPostgres
+
+extension ConnectionSettings {
+    /// The settings as a URI, for programs that take no others; with the password where the
+    /// connection string has one.
+    ///
+    /// - Throws: `invalidSettings` where libpq cannot read the connection string.
+    public func uri() throws(PostgresError) -> String {
+        let text = fullConnectionString
+        if ["postgresql://", "postgres://"].contains(where: text.hasPrefix) { return text }
+        let options = PQconninfoParse(text, nil)
+        defer { PQconninfoFree(options) }
+        guard var option = options else {
+            throw PostgresError(
+                .invalidSettings,
+                "The connection string\(source.map { " from \($0)" } ?? "") is not one libpq "
+                    + "understands: expected key=value pairs or a postgresql:// URI."
+            )
+        }
+        var pairs: [(name: String, value: String)] = []
+        while let name = option.pointee.keyword {
+            if let value = option.pointee.val {
+                pairs.append((String(cString: name), String(cString: value)))
+            }
+            option += 1
+        }
+        // libpq's defaults decide the rest, as they do for the connection string.
+        let query = pairs.map { "\($0.name)=\(Self.percentEncoded($0.value))" }
+        return "postgresql://" + (query.isEmpty ? "" : "/?" + query.joined(separator: "&"))
+    }
+
+    private static func percentEncoded(_ text: String) -> String {
+        let digits = Array("0123456789ABCDEF")
+        return text.utf8.reduce(into: "") { encoded, byte in
+            switch byte {
+            case 48...57, 65...90, 97...122, 45, 46, 95, 126:
+                encoded.unicodeScalars.append(Unicode.Scalar(byte))
+            default: encoded += "%\(digits[Int(byte >> 4)])\(digits[Int(byte & 15)])"
+            }
+        }
+    }
+}

@@ -1,0 +1,203 @@
+internal import Events
+internal import Projections
+
+/// Why there is access, or none, in words for a ticket: made from the same rows as the document.
+struct AccessReasonWords {
+    private let answer: ExplanationAnswer
+    private let at: Instant
+
+    init(_ answer: ExplanationAnswer) {
+        self.answer = answer
+        at = answer.explanation.at
+    }
+
+    /// The reason of an answer, without a full stop.
+    ///
+    /// - Parameters:
+    ///   - known: The answer; nil where nothing was ever known.
+    ///   - instant: How much is known; nil for all.
+    /// - Returns: A clause.
+    func reason(_ known: KnownAnswer?, knownAt instant: Instant?) -> String {
+        guard let known else { return nothing }
+        switch known.answer {
+        case .access(let row): return access(row, timeline(of: row.stream, instant))
+        case .owned(let purchase):
+            let start =
+                "\(purchase.productId) (\(purchase.kind.words)) was bought on "
+                + date(purchase.purchaseDate)
+            return start + (purchase.isFamilyShared ? " and is shared by the family" : "")
+        case .notOwned(let reason, let purchase): return notOwned(reason, purchase)
+        case .none(let reason, let row?):
+            return none(reason, row, timeline(of: row.stream, instant))
+        case .none(.notYetBought, nil):
+            let start = known.firstPurchase.map { " on \(date($0))" } ?? ""
+            return "the first purchase\(product) began only\(start)"
+        case .none(.notKnownYet, nil): return nothing
+        case .none(_, nil): return isErased ? nothing : "the ledger has no purchase\(product)"
+        }
+    }
+
+    /// A date for a ticket: `3 March 2026`, with the time where it is not midnight UTC.
+    func date(_ instant: Instant) -> String {
+        let parts = instant.clock.split(separator: " ")
+        let numbers = parts[0].split(separator: "-").compactMap { Int($0) }
+        guard parts.count == 2, numbers.count == 3, (1...12).contains(numbers[1]) else {
+            return instant.clock
+        }
+        let day = "\(numbers[2]) \(AccessReasonWords.months[numbers[1] - 1]) \(numbers[0])"
+        let time = parts[1].hasSuffix(":00") ? parts[1].dropLast(3) : parts[1].prefix(8)
+        let isSameDay = instant != at && instant.clock.prefix(10) == at.clock.prefix(10)
+        return time == "00:00" && !isSameDay ? day : "\(day), \(time) UTC"
+    }
+
+    private static let months = [
+        "January", "February", "March", "April", "May", "June", "July", "August", "September",
+        "October", "November", "December",
+    ]
+
+    private var product: String { answer.product.map { " of \($0)" } ?? "" }
+
+    private var isErased: Bool { answer.customer.erasures.contains { $0.tookEverything } }
+
+    private var nothing: String {
+        if let erased = answer.customer.erasures.last(where: { $0.tookEverything }) {
+            return "what the ledger knew of \(erased.originalTransactionId) was erased on "
+                + date(erased.recordedAt)
+        }
+        return answer.customer.histories.isEmpty
+            ? "no subscription belonged to \(answer.customer.id) then"
+            : "\(NothingKnown.words) of \(answer.customer.id)"
+    }
+
+    private func timeline(of stream: StreamID, _ instant: Instant?) -> Timeline? {
+        let history = answer.customer.histories.first { $0.stream == stream }
+        return history.map { history in
+            Timeline(instant.map { history.known(at: $0) } ?? history.latest)
+                .under(answer.explanation.policy)
+        }
+    }
+}
+
+extension AccessReasonWords {
+    private func access(_ row: ActivePeriod, _ timeline: Timeline?) -> String {
+        let span = "from \(date(row.validFrom)) \(end(of: row))"
+        let family = timeline?.isFamilyShared(row) == true ? ", shared by the family" : ""
+        let phrase =
+            switch row.kind {
+            case .grace:
+                "the renewal of \(row.productId) could not be charged, and Apple granted a billing "
+                    + "grace period \(span)"
+            case .trial: "\(row.productId) was in a free trial \(span)"
+            case .intro: "\(row.productId) was bought with an introductory offer, \(span)"
+            case .offer: "\(row.productId) was bought with an offer, \(span)"
+            case .paid: "\(row.productId) was paid for \(span)"
+            }
+        return phrase + family + reversal(of: row, timeline)
+    }
+
+    private func end(of row: ActivePeriod) -> String {
+        if isTenureEnd(row) { return "until another customer got it on \(date(row.validTo))" }
+        return switch row.endReason {
+        case .expired, .open: "to \(date(row.validTo))"
+        case .upgraded: "until another product took its place on \(date(row.validTo))"
+        case .refunded: "until it was refunded on \(date(row.validTo))"
+        case .revoked: "until family sharing ended on \(date(row.validTo))"
+        }
+    }
+
+    private func reversal(of row: ActivePeriod, _ timeline: Timeline?) -> String {
+        guard let refund = refund(of: row, timeline), refund.state == .reversed,
+            let reversed = refund.reversed
+        else { return "" }
+        return ", and its refund was reversed on \(date(reversed))"
+    }
+
+    private func refund(of row: ActivePeriod, _ timeline: Timeline?) -> RefundCase? {
+        timeline.map { Refunds($0).rows }?.last {
+            $0.isNet && $0.purchaseDate == row.purchaseDate
+                && $0.productId.utf8.elementsEqual(row.productId.utf8)
+        }
+    }
+
+    // Whether the period of this customer ends because the subscription became another one's.
+    private func isTenureEnd(_ row: ActivePeriod) -> Bool {
+        answer.customer.tenures[row.stream]?.upperBound == row.validTo
+    }
+
+    private func notOwned(_ reason: NoAccessReason, _ purchase: OneTimePurchase) -> String {
+        let name = "\(purchase.productId) (\(purchase.kind.words))"
+        let on = purchase.revocationDate.map { " on \(date($0))" } ?? ""
+        return switch reason {
+        case .revoked: "family sharing of \(name) ended\(on)"
+        case .notJudged:
+            "\(name) was bought on \(date(purchase.purchaseDate)), and only the app knows what is "
+                + "left of it"
+        default: "\(name), bought on \(date(purchase.purchaseDate)), was refunded\(on)"
+        }
+    }
+
+    private func none(
+        _ reason: NoAccessReason,
+        _ row: ActivePeriod,
+        _ timeline: Timeline?
+    ) -> String {
+        let end = date(row.validTo)
+        if isTenureEnd(row) {
+            return "\(row.stream.originalTransactionId) became another customer's on \(end)"
+        }
+        switch reason {
+        case .refunded:
+            let on = refund(of: row, timeline)?.refunded ?? row.validTo
+            return "Apple refunded \(row.productId), bought on \(date(row.purchaseDate)), on "
+                + date(on)
+        case .revoked: return "family sharing of \(row.productId) ended on \(end)"
+        case .upgraded:
+            return "another product took the place of \(row.productId) on \(end)"
+        default: return expired(row, timeline)
+        }
+    }
+
+    private func expired(_ row: ActivePeriod, _ timeline: Timeline?) -> String {
+        let what = row.kind == .grace ? "the billing grace period" : "the period"
+        let ended = "\(what) of \(row.productId) ended on \(date(row.validTo))"
+        let states = timeline.map { RenewalStates($0) }
+        let after = states?.rows.first { $0.validFrom >= row.validTo && $0.expirationReason != nil }
+        let isRetried = states?.state(at: at)?.status == .billingRetry
+        let why = row.expirationReason ?? after?.expirationReason
+        if row.kind == .grace || isRetried || why == .billing {
+            return "the renewal could not be charged and \(ended)"
+                + (isRetried ? ", while Apple was still trying to charge" : "")
+        }
+        switch why {
+        case .priceIncrease:
+            return "the customer did not agree to a price increase and \(ended)"
+        case .productUnavailable:
+            return "the product was not available for renewal and \(ended)"
+        default:
+            if let off = turnedOff(before: row.validTo, states?.rows ?? [], row.stream) {
+                return "\(off) and \(ended)"
+            }
+            if why == .customer { return "renewal was turned off and \(ended)" }
+            return row.endReason == .open
+                ? "\(ended), and Apple has reported no renewal" : ended
+        }
+    }
+
+    // When renewal was turned off for the last time before an end; Apple's notification dates it,
+    // else only the first statement that it is off is known.
+    private func turnedOff(
+        before end: Instant,
+        _ states: [RenewalState],
+        _ stream: StreamID
+    ) -> String? {
+        let before = states.filter { $0.validFrom < end }
+        let off = before.reversed().prefix { $0.isAutoRenewOn == false }
+        guard let first = off.last else { return nil }
+        let history = answer.customer.histories.first { $0.stream == stream }
+        let isDated = history?.events.contains { event in
+            event.fact.asOf == first.validFrom && event.fact.kind == .notification
+                && event.fact.content.text(.subtype) == "AUTO_RENEW_DISABLED"
+        }
+        return "renewal was turned off \(isDated == true ? "on" : "by") \(date(first.validFrom))"
+    }
+}

@@ -1,0 +1,37 @@
+public import EventLog
+public import Events
+
+/// How much of the log a question may use, as a person writes it: a position, positions of lanes,
+/// or a time.
+///
+/// A number of twelve digits or more is milliseconds, a shorter one a position.
+public enum AskedKnowledge: Hashable, Sendable {
+    /// Offsets, by lane.
+    case positions([Int: Int64])
+    /// What was committed up to then, on our clock.
+    case time(AskedTime)
+
+    /// What the parser takes, for errors and help.
+    public static let forms =
+        "a position (1391877, or 0:17,1:4 where there are several lanes) or a time: "
+        + AskedTime.forms
+
+    /// Reads a bound; nil for what is none of ``forms``.
+    public init?(_ text: String) {
+        if let time = AskedTime(text) {
+            self = .time(time)
+        } else if case .offsets(let offsets)? = KnownAt(text) {
+            self = .positions(offsets)
+        } else {
+            return nil
+        }
+    }
+
+    /// The bound, with the clock and the time zone of the question.
+    public func knownAt(now: Instant, in zone: QuestionZone) -> KnownAt {
+        switch self {
+        case .positions(let offsets): .offsets(offsets)
+        case .time(let time): .time(time.instant(now: now, in: zone))
+        }
+    }
+}

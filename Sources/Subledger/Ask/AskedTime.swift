@@ -1,0 +1,143 @@
+public import Events
+internal import Foundation
+
+/// A time as a person writes it in a question, before the clock and the time zone of the question
+/// are applied.
+///
+/// Reading is pure: `now`, `yesterday` and `2 days ago` stay words until
+/// ``instant(now:in:)`` is given a clock, and a date stays a date until it is given a time zone.
+public struct AskedTime: Hashable, Sendable {
+    /// What was written.
+    public let text: String
+    private let form: Form
+
+    /// What each form means.
+    private enum Form: Hashable {
+        case instant(Instant)
+        /// A date, or a date and a time, without a zone: what a clock on the wall shows, as if UTC.
+        case wallClock(Instant)
+        case now
+        /// The start of a day; today is 0, yesterday -1.
+        case day(Int)
+        case ago(Int, Unit)
+    }
+
+    /// A unit of "2 days ago"; minutes and hours are lengths, the others follow the calendar.
+    private enum Unit: String, CaseIterable {
+        case second, minute, hour, day, week, month, year
+
+        var component: Calendar.Component {
+            switch self {
+            case .second: .second
+            case .minute: .minute
+            case .hour: .hour
+            case .day, .week: .day
+            case .month: .month
+            case .year: .year
+            }
+        }
+    }
+
+    /// Fewest digits of a number that is milliseconds; shorter numbers are positions.
+    ///
+    /// Twelve digits are milliseconds from 1973 on, and more events than any ledger holds.
+    public static let millisecondDigitsMin = 12
+
+    /// What the parser takes, for errors and help.
+    public static let forms =
+        "2026-03-03T09:00:00Z, 2026-03-03 (midnight in --tz, default UTC), 1772528400000 "
+        + "(milliseconds), now, today, yesterday or \"2 days ago\""
+
+    /// The last instant of the year 9999: later ones cannot be written with four digits.
+    private static let millisecondsMax: Int64 = 253_402_300_799_999
+    /// More units than the calendar of Apple's data needs, and few enough to never overflow.
+    private static let unitsMax = 100_000
+
+    /// Reads a time; nil for what is none of ``forms``.
+    public init?(_ text: String) {
+        guard let form = AskedTime.form(of: text) else { return nil }
+        self.text = text
+        self.form = form
+    }
+
+    private static func form(of text: String) -> Form? {
+        if !text.isEmpty, text.utf8.allSatisfy({ (48...57).contains($0) }) {
+            guard text.utf8.count >= millisecondDigitsMin, let number = Int64(text),
+                number <= millisecondsMax
+            else { return nil }
+            return .instant(Instant(milliseconds: number))
+        }
+        if let instant = Instant(text) {
+            let hasZone = text.utf8.count > 10 && Instant(text + "Z") == nil
+            return hasZone ? .instant(instant) : .wallClock(instant)
+        }
+        switch text.lowercased() {
+        case "now": return .now
+        case "today": return .day(0)
+        case "yesterday": return .day(-1)
+        case let words: return ago(words)
+        }
+    }
+
+    private static func ago(_ words: String) -> Form? {
+        let words = words.split(separator: " ")
+        guard words.count == 3, words[2] == "ago" else { return nil }
+        let unit = Unit.allCases.first { words[1] == $0.rawValue || words[1] == $0.rawValue + "s" }
+        let count = words[0] == "a" || words[0] == "an" ? 1 : Int(words[0])
+        guard let unit, let count, (0...unitsMax).contains(count) else { return nil }
+        return .ago(count, unit)
+    }
+
+    /// Whether the time zone of the question decides which instant is meant.
+    public var needsZone: Bool {
+        switch form {
+        case .instant, .now: false
+        case .wallClock, .day: true
+        case .ago(_, let unit): ![.second, .minute, .hour].contains(unit)
+        }
+    }
+
+    /// The instant that is meant.
+    ///
+    /// - Parameters:
+    ///   - now: The instant of the question, on our clock.
+    ///   - zone: Whose midnights and calendar days are meant; a time that its clocks skip is the
+    ///     first one after the gap, a time that they show twice the earlier one.
+    /// - Returns: The instant.
+    public func instant(now: Instant, in zone: QuestionZone) -> Instant {
+        let calendar = zone.calendar
+        switch form {
+        case .instant(let instant): return instant
+        case .now: return now
+        case .wallClock(let shown): return AskedTime.instant(showing: shown, in: calendar)
+        case .day(let days):
+            let today = calendar.startOfDay(for: now.date)
+            return Instant(calendar.date(byAdding: .day, value: days, to: today) ?? today)
+        case .ago(let count, let unit):
+            let steps = unit == .week ? -7 * count : -count
+            let then = calendar.date(byAdding: unit.component, value: steps, to: now.date)
+            return then.map { Instant($0) } ?? now
+        }
+    }
+
+    private static func instant(showing shown: Instant, in calendar: Calendar) -> Instant {
+        var utc = calendar
+        utc.timeZone = .gmt
+        let whole = shown.flooredToSecond
+        let parts = utc.dateComponents(
+            [.year, .month, .day, .hour, .minute, .second],
+            from: whole.date
+        )
+        guard let date = calendar.date(from: parts) else { return shown }
+        let rest = shown.milliseconds - whole.milliseconds
+        return Instant(milliseconds: Instant(date).milliseconds + rest)
+    }
+}
+
+extension Instant {
+    fileprivate var date: Date { Date(timeIntervalSince1970: Double(milliseconds) / 1000) }
+
+    fileprivate init(_ date: Date) {
+        self.init(milliseconds: Int64((date.timeIntervalSince1970 * 1000).rounded()))
+    }
+}

@@ -1,0 +1,122 @@
+internal import Events
+internal import Projections
+
+/// The answer of an explanation in a few sentences, which can be pasted into a ticket.
+///
+/// The first sentence gives the answer and its reason, made from what is known in the end. The second
+/// says when the ledger learnt that: the reason is put together again from each earlier state of
+/// knowledge, and the time from which it never changes any more is when it was learnt.
+struct ExplanationSummary {
+    private let answer: ExplanationAnswer
+    private let words: AccessReasonWords
+
+    /// The summary of an answer.
+    init(_ answer: ExplanationAnswer) {
+        self.answer = answer
+        words = AccessReasonWords(answer)
+    }
+
+    private var explanation: Explanation { answer.explanation }
+    private var answers: [KnownAnswer] { explanation.answers }
+
+    /// All sentences, in one line.
+    var text: String {
+        ([verdict] + refundsAfterEnd + knowledge + bound).joined(separator: " ")
+    }
+
+    private var verdict: String {
+        let at = words.date(explanation.at)
+        let lead =
+            switch explanation.entitled {
+            case .access, .owned: "Access on \(at)"
+            case .none(.notKnownYet, _), .none(.neverBought, _), .notOwned(.notJudged, _):
+                "No access is known on \(at)"
+            case .none, .notOwned: "No access on \(at)"
+            }
+        return "\(lead): \(reasonInTheEnd)."
+    }
+
+    private var reasonInTheEnd: String {
+        words.reason(answers.last, knownAt: nil)
+    }
+
+    private var refundsAfterEnd: [String] {
+        explanation.refundsAfterEnd.map { refund in
+            let date = refund.refunded.map { " on \(words.date($0))" } ?? ""
+            return "\(refund.productId) was refunded\(date), after its end, which takes no access "
+                + "back."
+        }
+    }
+
+    // When the ledger learnt what the first sentence states.
+    private var knowledge: [String] {
+        guard let learnt else { return [] }
+        let isConnected = answer.knewItsCustomerThen
+        guard learnt > explanation.at else {
+            return [isConnected ? "The ledger knew this at the time." : notConnected]
+        }
+        return ["The ledger learnt of it only on \(words.date(learnt)); \(answerThen)."]
+            + (isConnected || explanation.served.reason == .notKnownYet ? [] : [notConnected])
+    }
+
+    // The first instant of knowledge from which on the reason never changes any more.
+    private var learnt: Instant? {
+        let reason = reasonInTheEnd
+        var learnt: Instant?
+        for known in answers.reversed() {
+            guard words.reason(known, knownAt: known.knownFrom) == reason else { break }
+            learnt = known.knownFrom
+        }
+        return learnt
+    }
+
+    private var answerThen: String {
+        let served = answers.last { $0.knownFrom <= explanation.at }
+        guard let served, served.answer.reason != .notKnownYet else {
+            return "at the time it knew nothing of this"
+        }
+        let reason = words.reason(served, knownAt: served.knownFrom)
+        guard served.answer.hasAccess == explanation.entitled.hasAccess else {
+            let word = served.answer.hasAccess ? "access" : "no access"
+            return "at the time it answered \"\(word)\" (\(reason))"
+        }
+        return "at the time it gave the same answer for another reason (\(reason))"
+    }
+
+    private var notConnected: String {
+        let stream =
+            explanation.entitled.period?.stream ?? explanation.entitled.oneTimePurchase?.stream
+        return "The ledger did not know at the time that "
+            + (stream.map { "\($0.originalTransactionId) belongs" } ?? "a subscription belongs")
+            + " to \(answer.customer.id)."
+    }
+
+    // Which knowledge was asked for, where it is not the newest.
+    private var bound: [String] {
+        switch answer.askedKnownAt {
+        case .latest: []
+        case .time(let instant):
+            ["This uses only what the ledger knew on \(words.date(instant))."]
+        case .offsets:
+            [
+                "This uses only what the ledger knew at position "
+                    + "\(answer.now.text(lanes: answer.customer.lanes))."
+            ]
+        }
+    }
+}
+
+extension ExplanationAnswer {
+    /// The answer in a few sentences, which can be pasted into a ticket.
+    package var summary: String { ExplanationSummary(self).text }
+
+    /// Whether the subscription that decides the answer was known to be the customer's at the
+    /// instant.
+    var knewItsCustomerThen: Bool {
+        let entitled = explanation.entitled
+        guard let stream = entitled.period?.stream ?? entitled.oneTimePurchase?.stream,
+            let streamsThen
+        else { return true }
+        return streamsThen.contains(stream)
+    }
+}

@@ -1,0 +1,50 @@
+internal import Events
+internal import Foundation
+
+/// The time zone in which a question writes its dates.
+public struct QuestionZone: Hashable, Sendable {
+    /// How it is named in notes: `UTC`, `Europe/Berlin`, `+05:30`.
+    public let name: String
+    private let zone: TimeZone
+
+    /// Coordinated universal time: the zone of every question that names no other.
+    public static let utc = QuestionZone(name: "UTC", zone: .gmt)
+
+    private init(name: String, zone: TimeZone) {
+        self.name = name
+        self.zone = zone
+    }
+
+    /// Reads a name of the time zone database in any letter case, `local` for the zone of this
+    /// machine, or a distance from UTC such as `+05:30`; nil for anything else.
+    public init?(_ name: String) {
+        if ["utc", "z", "gmt"].contains(name.lowercased()) {
+            self = .utc
+        } else if name.lowercased() == "local" {
+            self.init(name: TimeZone.current.identifier, zone: .current)
+        } else if let midnight = Instant("2000-01-01T00:00" + name), let first = name.first,
+            "+-".contains(first),
+            let zone = TimeZone(
+                secondsFromGMT: Int((QuestionZone.midnight - midnight.milliseconds) / 1000)
+            )
+        {
+            self.init(name: name, zone: zone)
+        } else if let known = TimeZone.knownTimeZoneIdentifiers
+            .first(where: { $0.lowercased() == name.lowercased() }),
+            let zone = TimeZone(identifier: known)
+        {
+            self.init(name: known, zone: zone)
+        } else {
+            return nil
+        }
+    }
+
+    // 2000-01-01T00:00Z.
+    private static let midnight: Int64 = 946_684_800_000
+
+    var calendar: Calendar {
+        var calendar = Calendar(identifier: .gregorian)
+        calendar.timeZone = zone
+        return calendar
+    }
+}

@@ -1,0 +1,203 @@
+import EventLog
+import Events
+import Postgres
+import Subledger
+import Synchronization
+import TestSupport
+import Testing
+
+/// The sentences with which an explanation begins.
+@Suite(.enabled { await TestServer.isAvailable })
+struct ExplanationSummaryTests {
+    /// One event, with when it was recorded.
+    private struct Told {
+        let recorded: String
+        let fact: Fact
+    }
+
+    @Test func `renewal that was turned off in time is the reason, and was known`() async throws {
+        let sentence =
+            "No access on 3 March 2025: renewal was turned off on 11 December 2024 and the period "
+            + "of monthly ended on 1 March 2025."
+        let purchase = Told(recorded: "2024-12-01", fact: try Self.purchase("2024-12-01"))
+        let known = try [purchase] + Self.turnedOff("2024-12-11", recorded: "2024-12-11")
+        try await expect(known, "2025-03-03", sentence + " The ledger knew this at the time.")
+        let late = try [purchase] + Self.turnedOff("2024-12-11", recorded: "2025-03-10")
+        try await expect(
+            late,
+            "2025-03-03",
+            sentence
+                + " The ledger learnt of it only on 10 March 2025; at the time it gave the same "
+                + "answer for another reason (the period of monthly ended on 1 March 2025, and Apple "
+                + "has reported no renewal)."
+        )
+        // Without the notification only the day is known by which it had been turned off.
+        try await expect(
+            Array(known.dropLast()),
+            "2025-03-03",
+            sentence.replacing("turned off on", with: "turned off by")
+                + " The ledger knew this at the time."
+        )
+    }
+
+    @Test func `a refund that was learnt late says what was answered then`() async throws {
+        let told = [
+            Told(recorded: "2024-12-01", fact: try Self.purchase("2024-12-01")),
+            Told(
+                recorded: "2025-02-20",
+                fact: try Self.purchase("2025-02-20", revoked: "2025-02-01")
+            ),
+        ]
+        try await expect(
+            told,
+            "2025-02-10",
+            "No access on 10 February 2025: Apple refunded monthly, bought on 1 December 2024, on "
+                + "1 February 2025. The ledger learnt of it only on 20 February 2025; at the time it "
+                + "answered \"access\" (monthly was paid for from 1 December 2024 to 1 March 2025)."
+        )
+        try await expect(
+            told,
+            "2025-02-10",
+            knownAt: .time(try #require(Instant("2025-02-12"))),
+            "Access on 10 February 2025: monthly was paid for from 1 December 2024 to 1 March 2025. "
+                + "The ledger knew this at the time. This uses only what the ledger knew on "
+                + "12 February 2025."
+        )
+        try await expect(
+            told,
+            "2024-11-01",
+            "No access on 1 November 2024: the first purchase began only on 1 December 2024. The "
+                + "ledger learnt of it only on 1 December 2024; at the time it knew nothing of this."
+        )
+    }
+
+    @Test func `where nothing was known the sentence claims nothing else`() async throws {
+        try await expect(
+            [Told(recorded: "2024-12-01", fact: try Self.purchase("2024-12-01"))],
+            "2025-02-10",
+            knownAt: .time(try #require(Instant("2024-01-01"))),
+            "No access is known on 10 February 2025: nothing was known of 1000. This uses only what "
+                + "the ledger knew on 1 January 2024."
+        )
+    }
+
+    @Test func `of every simulated customer it agrees with the document`() async throws {
+        try await TestServer.shared.withDatabase(from: FilledLedger.plain) { settings in
+            let ledger = try await FilledLedger.open(settings)
+            var seen: Set<String> = []
+            for stream in try await ledger.allStreams().prefix(60) {
+                for at in ["2025-06-01T12:00:00Z", "2026-03-03T09:00:00Z"] {
+                    let subject = SubjectID(
+                        stream.originalTransactionId,
+                        in: stream.environment,
+                        alone: true
+                    )
+                    let document = try await ledger.explain(subject, at: try #require(Instant(at)))
+                    let text = document.summary
+                    let hasAccess = document.entitled.access
+                    #expect(text.hasPrefix("Access on ") == hasAccess, "\(text)")
+                    #expect(text.hasSuffix(".") && !text.contains("\n"), "\(text)")
+                    if text.contains("knew this at the time") {
+                        #expect(document.difference.kind == "none", "\(text)")
+                        #expect(document.served.access == hasAccess, "\(text)")
+                    } else if document.served.access != hasAccess {
+                        #expect(text.contains("learnt of it only on"), "\(text)")
+                    }
+                    seen.insert(document.entitled.reason.value ?? "access")
+                }
+            }
+            #expect(seen.isSuperset(of: ["access", "expired", "refunded"]), "\(seen)")
+            await ledger.close()
+        }
+    }
+
+    private func expect(
+        _ told: [Told],
+        _ at: String,
+        knownAt: KnownAt = .latest,
+        _ summary: String,
+        location: SourceLocation = #_sourceLocation
+    ) async throws {
+        try await TestServer.shared.withDatabase { settings in
+            _ = try await Migrator.migrate(settings)
+            var options = FilledLedger.options
+            let clock = SetClock()
+            options.clock = { clock.now }
+            let ledger = Ledger(
+                log: try await EventLog.open(settings, options),
+                verifier: try FilledLedger.simulator.verifier()
+            )
+            for line in told {
+                let instant = try #require(Instant(line.recorded))
+                clock.now = instant
+                _ = try await ledger.log.append(Self.verified(line.fact))
+            }
+            let document = try await ledger.explain(
+                "1000",
+                at: try #require(Instant(at)),
+                knownAt: knownAt
+            )
+            await ledger.close()
+            #expect(document.summary == summary, sourceLocation: location)
+        }
+    }
+
+    private static func purchase(_ signed: String, revoked: String? = nil) throws -> Fact {
+        var content = Content(format: .signedTransaction)
+        content[.transactionId] = .text("t1")
+        content[.productId] = .text("monthly")
+        content[.revocationDate] = try revoked.map { .instant(try #require(Instant($0))) }
+        return try fact(.transaction, signed, content)
+    }
+
+    /// Renewal info that says off, and the notification that says since when.
+    private static func turnedOff(_ signed: String, recorded: String) throws -> [Told] {
+        var renewal = Content(format: .signedRenewalInfo)
+        renewal[.autoRenewStatus] = .integer(0)
+        renewal[.productId] = .text("monthly")
+        renewal[.autoRenewProductId] = .text("monthly")
+        var notification = Content(format: .signedNotification)
+        notification[.notificationType] = .text("DID_CHANGE_RENEWAL_STATUS")
+        notification[.subtype] = .text("AUTO_RENEW_DISABLED")
+        notification[.notificationUUID] = .text("1")
+        return [
+            Told(recorded: recorded, fact: try fact(.renewal, signed, renewal)),
+            Told(recorded: recorded, fact: try fact(.notification, signed, notification)),
+        ]
+    }
+
+    private static func fact(_ kind: Kind, _ signed: String, _ content: Content) throws -> Fact {
+        Fact(
+            stream: StreamID(environment: .production, originalTransactionId: "1000"),
+            bundleId: "example.subledger",
+            kind: kind,
+            purchaseDate: kind == .transaction ? Instant("2024-12-01") : nil,
+            expiresDate: kind == .transaction ? Instant("2025-03-01") : nil,
+            asOf: try #require(Instant(signed)),
+            content: content
+        )
+    }
+
+    private static func verified(_ fact: Fact) -> Verified<[Fact]> {
+        Verified(
+            [fact],
+            evidence: Evidence(
+                payload: Array("\(fact.kind) \(fact.asOf)".utf8),
+                kind: .signedTransaction,
+                source: "test",
+                verification: .signed(root: .zero),
+                receivedAt: fact.asOf
+            )
+        )
+    }
+}
+
+/// Our clock, as a test sets it.
+private final class SetClock: Sendable {
+    private let instant = Mutex(Instant(milliseconds: 0))
+
+    var now: Instant {
+        get { instant.withLock { $0 } }
+        set { instant.withLock { $0 = newValue } }
+    }
+}
