@@ -14,6 +14,8 @@ package struct ExplanationAnswer: Sendable {
     package let evidence: [Position: EvidenceSummary]
     /// The version of the catalog that held at the instant; nil where there is none.
     package let catalogVersion: Int?
+    /// When the ledger made its first commit; nil where there is none.
+    package let firstCommit: Instant?
 
     /// Whether nothing dates what an event says, so that its `signedAt` is only a lower bound.
     package func isUndated(_ event: DecisiveEvent) -> Bool {
@@ -82,6 +84,7 @@ extension Ledger {
     ) async throws -> ExplanationAnswer {
         let now = try await KnowledgeMarks(of: asked, knownAt: knownAt, in: log)
         let catalogs = try await catalogs(knownAt: knownAt)
+        let firstCommit = try await log.firstCommittedAt()
         return ExplanationAnswer(
             customer: asked,
             product: product,
@@ -92,13 +95,15 @@ extension Ledger {
                 askedFor: asked.named,
                 under: policy,
                 catalogs,
-                tenures: asked.tenures
+                tenures: asked.tenures,
+                firstCommit: firstCommit
             ),
             askedKnownAt: askedKnownAt ?? knownAt,
             now: now,
             then: try await KnowledgeMarks(of: asked, at: instant, notAfter: now, in: log),
             evidence: try await asked.evidence(in: log),
-            catalogVersion: catalogs.version(at: instant)?.version
+            catalogVersion: catalogs.version(at: instant)?.version,
+            firstCommit: firstCommit
         )
     }
 }

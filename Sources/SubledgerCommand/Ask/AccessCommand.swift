@@ -22,7 +22,9 @@ struct AccessCommand: AsyncParsableCommand {
             --content answers by the magazine rule which issues are unlocked: the newest one when \
             a run of periods began, and each that came out while it lasted. The file holds a JSON \
             array of {"name","publishedAt"}, where publishedAt is a date or milliseconds, or lines \
-            DATE NAME. Exit 0 if any issue is unlocked.
+            DATE NAME. Exit 0 if any issue is unlocked. A refunded purchase unlocks nothing, as if \
+            it had never been bought; with --with and {"refundIsRetroactive":false} what it \
+            unlocked before the refund stays unlocked.
             """
     )
 
@@ -42,6 +44,14 @@ struct AccessCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("Which of these issues are unlocked.", valueName: "file"))
     var content: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "Answer by this policy: a JSON object as for `rebuild --with`.",
+            valueName: "file"
+        )
+    )
+    var with: String?
+
     @OptionGroup var database: DatabaseOptions
 
     @Flag(name: .long, help: "Print one JSON document.")
@@ -60,13 +70,18 @@ struct AccessCommand: AsyncParsableCommand {
 
     func run() async throws {
         let issues = try content.map(IssueFile.read)
+        let policy = try with.map(PolicyFile.read) ?? PolicyDocument()
         let ledger = try await database.openLedger()
-        let isYes =
+        let isYes: Bool
+        do {
             if let issues {
-                try await tell(issues, of: ledger)
+                isYes = try await tell(issues, of: ledger, under: policy)
             } else {
-                try await tell(ledger)
+                isYes = try await tell(ledger, under: policy)
             }
+        } catch let error as PolicyError {
+            throw PolicyFile.failure(error, with ?? "the policy")
+        }
         await ledger.close()
         if !isYes { throw Exit.no }
     }
@@ -76,12 +91,13 @@ struct AccessCommand: AsyncParsableCommand {
         return group.map { .group(.identified($0)) } ?? .anything
     }
 
-    private func tell(_ ledger: Ledger) async throws -> Bool {
+    private func tell(_ ledger: Ledger, under policy: PolicyDocument) async throws -> Bool {
         let answer = try await ledger.access(
             of: question.subject,
             at: at ?? .systemClock(),
             to: scope,
-            knownAt: knowledge.knownAt
+            knownAt: knowledge.knownAt,
+            under: policy
         )
         AnswerNotes.write(answer.erasures)
         if json, !quiet {
@@ -92,13 +108,18 @@ struct AccessCommand: AsyncParsableCommand {
         return answer.access
     }
 
-    private func tell(_ issues: [Issue], of ledger: Ledger) async throws -> Bool {
+    private func tell(
+        _ issues: [Issue],
+        of ledger: Ledger,
+        under policy: PolicyDocument
+    ) async throws -> Bool {
         let answer = try await ledger.content(
             issues,
             of: question.subject,
             at: at ?? .systemClock(),
             to: scope,
-            knownAt: knowledge.knownAt
+            knownAt: knowledge.knownAt,
+            under: policy
         )
         AnswerNotes.write(answer.erasures)
         if json, !quiet {

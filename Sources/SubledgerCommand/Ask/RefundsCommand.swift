@@ -16,7 +16,7 @@ struct RefundsCommand: AsyncParsableCommand {
     @OptionGroup var question: SubjectOptions
 
     @Option(
-        help: "Only purchases and cases that had begun by this instant.",
+        help: "Cases, states and money as they stood at this instant, by all that is known now.",
         transform: Clock.instant
     )
     var at: Instant?
