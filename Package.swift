@@ -80,6 +80,8 @@ let package = Package(
             resources: [
                 .embedInCode("Tables/ActivePeriods/active-periods.sql"),
                 .embedInCode("Tables/ActivePeriods/active-periods-indexes.sql"),
+                .embedInCode("Tables/Customers/customers.sql"),
+                .embedInCode("Tables/Customers/customers-indexes.sql"),
                 .embedInCode("Tables/Movements/movements.sql"),
                 .embedInCode("Tables/Movements/movements-indexes.sql"),
                 .embedInCode("Tables/PlanChanges/plan-changes.sql"),

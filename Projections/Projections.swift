@@ -6,4 +6,5 @@ public let allProjections: [any Projection] = [
     RefundsProjection(),
     TransactionsProjection(),
     MovementsProjection(),
+    CustomersProjection(),
 ]

@@ -26,6 +26,10 @@ public struct Instant: Hashable, Comparable, Sendable {
         milliseconds >= 1_199_145_600_000 && milliseconds < 7_258_118_400_000
     }
 
+    /// The Unix epoch, before everything that the App Store sold: as the start of a link it means
+    /// from the first purchase on.
+    public static let epoch = Instant(milliseconds: 0)
+
     /// By time.
     public static func < (left: Instant, right: Instant) -> Bool {
         left.milliseconds < right.milliseconds

@@ -62,7 +62,8 @@ extension Failure {
 
     private static func exitCode(of code: QuestionError.Code) -> ExitCode {
         switch code {
-        case .unknownId, .emptyLedger, .otherEnvironment, .nothingKnownThen: Exit.notFound
+        case .unknownId, .emptyLedger, .otherEnvironment, .nothingKnownThen, .unknownProduct:
+            Exit.notFound
         case .severalEnvironments, .severalSubscriptions, .unknownPosition: .validationFailure
         case .tooManyEvents: Exit.badInput
         }
@@ -80,6 +81,9 @@ extension Failure {
         case .severalSubscriptions:
             error.message + "; ask about one of them by its originalTransactionId"
         case .nothingKnownThen: error.message + "; leave out --known-at for what is known now"
+        case .unknownProduct:
+            error.message + "; import a catalog that holds it (`subledger catalog import`), or "
+                + "name its group with --group"
         case .unknownPosition: error.message.replacing(/^knownAt/, with: "--known-at")
         case .tooManyEvents: error.message + ": bound it with --known-at"
         }

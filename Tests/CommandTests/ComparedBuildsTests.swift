@@ -6,6 +6,10 @@ import Testing
 /// What a report of `rebuild` says it is of, and what its samples are about.
 @Suite(.enabled { await TestServer.isAvailable })
 struct ComparedBuildsTests {
+    private static let words =
+        "{\"familyCounts\":true,\"graceCounts\":false,\"refundIsRetroactive\":false,"
+        + "\"reversalIsRetroactive\":true}"
+
     @Test func `a report of another policy says which, where it is kept and as of where`()
         async throws
     {
@@ -34,8 +38,7 @@ struct ComparedBuildsTests {
                 "--into",
                 "again"
             )
-            let words =
-                "{\"familyCounts\":true,\"graceCounts\":false,\"reversalIsRetroactive\":true}"
+            let words = ComparedBuildsTests.words
             let ledger = try await settings.text(
                 "SELECT ledger_id::text FROM ledger.ledger_config"
             )

@@ -148,8 +148,17 @@ struct ExplainTests {
         try await withStory { command in
             let report = try await command.json(Report.self, "report", "wrong-answers")
             #expect(report.streams == 1 && report.streamsWithAny == 1)
-            // Late by 128 455 s at first, then while the refund stood.
-            #expect(report.wronglyDeniedSeconds == 128_455 + 533_049)
+            // While the refund stood; before its first commit nobody can have asked it.
+            #expect(report.wronglyDeniedSeconds == 533_049)
+            #expect(report.streamsNotAsked == 1 && report.notAskedSeconds == 128_455)
+            let text = try await command.expect(0, "report", "wrong-answers")
+            #expect(
+                text.contains(
+                    "not asked of this ledger, and left out: 1 subscription, 1 d 11 h 40 m before "
+                        + "its first commit or brought by an import; --all counts them too"
+                ),
+                "\(text)"
+            )
             #expect(report.wronglyGrantedSeconds == 0)
             #expect(report.worst.map(\.originalTransactionId) == ["1000"])
             let rest = try await command.json(
@@ -157,9 +166,10 @@ struct ExplainTests {
                 "report",
                 "wrong-answers",
                 "--without",
-                "notYetKnown"
+                "refundReversedLater",
+                "--all"
             )
-            #expect(rest.wronglyDeniedSeconds == 533_049)
+            #expect(rest.wronglyDeniedSeconds == 128_455)
             try await command.expect(64, "report", "wrong-answers", "--limit", "0")
         }
     }
@@ -204,6 +214,8 @@ struct ExplainTests {
         let streams: Int
         let streamsWithAny: Int
         let wronglyDeniedSeconds: Int64
+        let streamsNotAsked: Int
+        let notAskedSeconds: Int64
         let wronglyGrantedSeconds: Int64
         let worst: [Line]
 

@@ -103,7 +103,8 @@ struct JoinedCustomerTests {
             let shown = try await command.expect(0, "customers", "show", "leo")
             #expect(
                 shown.contains(
-                    "3102 counts until 2016-09-01 00:00:00 and from 2016-10-01 00:00:00 because"
+                    "3102 counts from 2016-01-01 00:00:00 until 2016-09-01 00:00:00 and from "
+                        + "2016-10-01 00:00:00 because"
                 ),
                 "\(shown)"
             )

@@ -60,6 +60,7 @@ private struct Kill {
 
     private static let tables = [
         "active_periods", "renewal_states", "plan_changes", "refunds", "transactions", "movements",
+        "customers",
     ]
 
     private static func mismatch(_ table: String) -> String {

@@ -107,8 +107,10 @@ struct RandomClaims {
         random = SeededGenerator(seed: seed)
     }
 
+    /// Day 0 is the epoch, at which a link holds from the first purchase on.
     static func day(_ number: Int) -> Instant {
-        Instant(milliseconds: 1_700_000_000_000 + Int64(number) * 86_400_000)
+        guard number > 0 else { return .epoch }
+        return Instant(milliseconds: 1_700_000_000_000 + Int64(number) * 86_400_000)
     }
 
     mutating func facts(_ count: Int) -> [Fact] {
@@ -141,7 +143,7 @@ struct RandomClaims {
             end = pick([Instant(milliseconds: first.milliseconds + 172_800_000), nil])
         }
         let id = pick(["1000", "1000", "2000", "3000"])
-        let asOf = RandomClaims.day(Int.random(in: 1...7, using: &random))
+        let asOf = RandomClaims.day(Int.random(in: (isLink ? 0 : 1)...7, using: &random))
         return Fact(
             stream: StreamID(
                 environment: pick([.production, .production, .production, .sandbox]),

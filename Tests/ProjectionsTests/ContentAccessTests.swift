@@ -79,6 +79,31 @@ import Testing
         )
     }
 
+    @Test func `what was unlocked before a refund stays so where refunds do not look back`() throws
+    {
+        let timelines = try CustomerText(
+            """
+            stream 1
+            @02-20 purchase monthly 02-20..03-20 group=m woli=1 id=t1
+            @03-10 purchase monthly 02-20..03-20 group=m woli=1 revoked=03-10 id=t1
+            """
+        ).timelines
+        let issues = try Self.monthly.map { name, date in
+            Issue(name: name, publishedAt: try TimelineText.instant(date))
+        }
+        let at = try TimelineText.instant("03-15")
+        func unlocked(_ isRetroactive: Bool) -> [String] {
+            ContentAccess(
+                Entitlement(timelines),
+                issues: issues,
+                at: at,
+                refundIsRetroactive: isRetroactive
+            ).issues.filter { $0.unlocked != nil }.map(\.issue.name)
+        }
+        #expect(unlocked(true).isEmpty)
+        #expect(unlocked(false) == ["Feb", "Mar"])
+    }
+
     @Test func `the refund of the rest after an upgrade takes no issue`() throws {
         // app-store.md §G-9: two seconds after the successor's start.
         let told = try access(

@@ -8,12 +8,15 @@ import Testing
     /// All that there are.
     private static let policies = [true, false].flatMap { grace in
         [true, false].flatMap { family in
-            [true, false].map { retroactive in
-                AccessPolicy(
-                    graceCounts: grace,
-                    familyCounts: family,
-                    reversalIsRetroactive: retroactive
-                )
+            [true, false].flatMap { retroactive in
+                [true, false].map { refund in
+                    AccessPolicy(
+                        graceCounts: grace,
+                        familyCounts: family,
+                        reversalIsRetroactive: retroactive,
+                        refundIsRetroactive: refund
+                    )
+                }
             }
         }
     }

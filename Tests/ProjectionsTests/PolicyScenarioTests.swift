@@ -173,6 +173,39 @@ import Testing
         )
     }
 
+    @Test func `a refunded purchase gave no access where refunds look back`() throws {
+        try expect(
+            """
+            @02-10 purchase monthly 02-10..03-10 id=t1
+            @03-10 purchase monthly 03-10..04-10 id=t2
+            @03-20 purchase monthly 03-10..04-10 id=t2 revoked=03-20
+            @03-25 purchase monthly 02-10..03-10 id=t1 revoked=03-25
+            ---
+            paid monthly 02-10..03-10 expired
+            paid monthly 03-10..03-20 refunded
+            active 02-10..03-20
+            --- active_periods never-bought
+            paid monthly 02-10..02-10 refunded
+            paid monthly 03-10..03-10 refunded
+            active
+            """
+        )
+    }
+
+    @Test func `what the family shared was had until it ended, also where refunds look back`()
+        throws
+    {
+        try expect(
+            """
+            @02-10 purchase monthly 02-10..03-10 family
+            @02-20 purchase monthly 02-10..03-10 family revoked=02-20
+            --- active_periods never-bought
+            paid monthly 02-10..02-20 revoked
+            active 02-10..02-20
+            """
+        )
+    }
+
     @Test func `policies add up`() throws {
         try expect(
             Self.reversed + """

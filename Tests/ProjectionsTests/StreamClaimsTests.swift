@@ -199,6 +199,6 @@ import Testing
         let (alone, both) = (MemoryLedger([purchase]), MemoryLedger([linked]))
         let stream = ClaimText.stream("1000")
         #expect(alone.timeline(of: stream).horizon == both.timeline(of: stream).horizon)
-        #expect(alone.rowBytes == both.rowBytes)
+        #expect(alone.periods(of: stream).rows == both.periods(of: stream).rows)
     }
 }

@@ -203,19 +203,21 @@ private struct FactDraft {
 extension AccessPolicy {
     /// The policy of these words; `current` without any.
     fileprivate init(_ words: some Sequence<String>) throws {
-        var (grace, family, retroactive) = (true, true, true)
+        var (grace, family, retroactive, refund) = (true, true, true, false)
         for word in words {
             switch word {
             case "no-grace": grace = false
             case "no-family": family = false
             case "from-reversal": retroactive = false
+            case "never-bought": refund = true
             default: try #require(Bool(false), "no word of a policy: \(word)")
             }
         }
         self.init(
             graceCounts: grace,
             familyCounts: family,
-            reversalIsRetroactive: retroactive
+            reversalIsRetroactive: retroactive,
+            refundIsRetroactive: refund
         )
     }
 }

@@ -17,18 +17,20 @@ import Testing
         let document = try Self.document(
             """
             { "graceCounts": false, "reversalIsRetroactive": false, "familyCounts": false,
-              "catalogVersion": 2 }
+              "refundIsRetroactive": true, "catalogVersion": 2 }
             """
         )
         let other = try document.context(.three)
         #expect(!other.policy.graceCounts)
         #expect(!other.policy.familyCounts)
         #expect(!other.policy.reversalIsRetroactive)
+        #expect(other.policy.refundIsRetroactive)
         #expect(other.catalogs.versions.map(\.version) == [1, 2])
     }
 
     @Test(arguments: [
         "{}", "{\"graceCounts\":false}", "{\"reversalIsRetroactive\":false}",
+        "{\"refundIsRetroactive\":true}",
         "{\"catalogVersion\":0,\"familyCounts\":false}", "{\"catalogVersion\":3}",
     ])
     func `the canonical text says the same again, and names what was left out`(
@@ -38,7 +40,9 @@ import Testing
         let again = try Self.document(document.canonicalText)
         #expect(try again.context(.three) == document.context(.three))
         #expect(again.canonicalText == document.canonicalText)
-        for member in ["familyCounts", "graceCounts", "reversalIsRetroactive"] {
+        for member in [
+            "familyCounts", "graceCounts", "refundIsRetroactive", "reversalIsRetroactive",
+        ] {
             #expect(document.canonicalText.contains("\"\(member)\":"))
         }
     }
@@ -47,7 +51,8 @@ import Testing
         let document = try Self.document("{\"graceCounts\":false,\"catalogVersion\":2}")
         #expect(
             document.canonicalText == "{\"catalogVersion\":2,\"familyCounts\":true,"
-                + "\"graceCounts\":false,\"reversalIsRetroactive\":true}"
+                + "\"graceCounts\":false,\"refundIsRetroactive\":false,"
+                + "\"reversalIsRetroactive\":true}"
         )
     }
 

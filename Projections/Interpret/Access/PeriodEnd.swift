@@ -23,7 +23,8 @@ extension PeriodEnd {
     /// A refunded successor cuts too: an upgraded period is never revived (app-store.md §G-27).
     /// A revocation takes the access from its date on, and changes nothing at or after the end.
     /// One that was reversed is as if it had never been, or under another policy gives the access
-    /// back from the reversal on: after the end there is nothing to give back.
+    /// back from the reversal on: after the end there is nothing to give back. Under a policy that
+    /// looks back, a purchase that is refunded gave no access at all.
     init(
         of purchase: Purchase,
         among purchases: [Purchase],
@@ -31,8 +32,14 @@ extension PeriodEnd {
         under policy: AccessPolicy,
         citing citations: inout Citations
     ) {
-        self = PeriodEnd(asTold: purchase, among: purchases, cut: cut, citing: &citations)
-            .suspended(by: purchase.suspensions, under: policy, citing: &citations)
+        self = PeriodEnd(
+            asTold: purchase,
+            among: purchases,
+            cut: cut,
+            isLookingBack: policy.refundIsRetroactive,
+            citing: &citations
+        )
+        .suspended(by: purchase.suspensions, under: policy, citing: &citations)
     }
 
     /// The same without the access of the times in which Apple had taken the purchase back, where
@@ -43,7 +50,8 @@ extension PeriodEnd {
         citing citations: inout Citations
     ) -> PeriodEnd {
         guard !policy.reversalIsRetroactive else { return self }
-        var suspensions = suspensions().filter { $0.from < validTo }
+        let refunds = suspensions().lookingBack(policy.refundIsRetroactive)
+        var suspensions = refunds.filter { $0.from < validTo }
         guard let last = suspensions.last, last.to >= validTo else {
             return PeriodEnd(
                 validTo: validTo,
@@ -66,6 +74,7 @@ extension PeriodEnd {
         asTold purchase: Purchase,
         among purchases: [Purchase],
         cut: Cut?,
+        isLookingBack: Bool,
         citing citations: inout Citations
     ) {
         let isUpgraded = purchase.boolean(.isUpgraded, citing: &citations) == true
@@ -78,6 +87,12 @@ extension PeriodEnd {
             citations.cite(purchases[successor].firstOffset)
         }
         suspensions = []
+        if isLookingBack, revocation != nil, !isReplaced,
+            !purchase.isOfFamily(citing: &citations)
+        {
+            (validTo, reason, isNatural) = (purchase.purchaseDate, .refunded, false)
+            return
+        }
         validTo = max(purchase.purchaseDate, isRevokedBefore ? revocation ?? end : end)
         isNatural = cut == nil && !isRevokedBefore && !isUpgraded
         if isUpgraded {

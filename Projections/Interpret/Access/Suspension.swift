@@ -3,7 +3,9 @@ internal import Events
 /// A time in which Apple had taken a purchase back, before it reversed that (app-store.md §G-30).
 struct Suspension {
     /// The date of the refund; never before the purchase.
-    let from: Instant
+    var from: Instant
+    /// The start of the purchase.
+    let start: Instant
     /// When Apple first said that it was reversed.
     var to: Instant
     /// Whether it was the family that stopped sharing.
@@ -13,6 +15,17 @@ struct Suspension {
 
     /// Why the access ended for that time.
     var reason: ActivePeriod.EndReason { isOfFamily ? .revoked : .refunded }
+}
+
+extension [Suspension] {
+    /// The same where a refund takes back all of the purchase before it too: nothing is left before
+    /// the last of them but what a family shared.
+    func lookingBack(_ isLookingBack: Bool) -> [Suspension] {
+        guard isLookingBack, let last = lastIndex(where: { !$0.isOfFamily }) else { return self }
+        var refund = self[last]
+        refund.from = refund.start
+        return [refund] + self[(last + 1)...]
+    }
 }
 
 extension Purchase {
@@ -29,6 +42,7 @@ extension Purchase {
                 || text(.inAppOwnershipType, citing: &citations) == "FAMILY_SHARED"
             return Suspension(
                 from: max(date, purchaseDate),
+                start: purchaseDate,
                 to: reversed,
                 isOfFamily: isOfFamily,
                 citations: citations

@@ -41,7 +41,7 @@ public struct RefundCase: Hashable, Sendable {
     /// How far it has come.
     public let state: State
     /// Whether this case says how things stand with the purchase now: the last one with a refund.
-    public let isNet: Bool
+    public internal(set) var isNet: Bool
     /// The price of the purchase in milliunits; nil if it was never stated.
     public let priceMilliunits: Int64?
     /// What was given back when it was, whatever came later, in milliunits; nil where nothing was,

@@ -12,6 +12,11 @@ public struct AccessPolicy: Hashable, Sendable {
     /// Whether a reversed refund restores access from the refund on, as if it had never been
     /// (app-store.md §G-30); else only from the instant at which Apple first said so.
     public let reversalIsRetroactive: Bool
+    /// Whether a refunded purchase gave no access at all, as if it had never been bought, whenever
+    /// Apple took it back; else it gave access until the refund (app-store.md §G-10).
+    ///
+    /// Neither the end of family sharing nor the rest of a replaced period is such a refund.
+    public let refundIsRetroactive: Bool
     /// Counts up whenever one of them changes its meaning, or `current` another value.
     public let version = 1
 
@@ -19,14 +24,21 @@ public struct AccessPolicy: Hashable, Sendable {
     public static let current = AccessPolicy(
         graceCounts: true,
         familyCounts: true,
-        reversalIsRetroactive: true
+        reversalIsRetroactive: true,
+        refundIsRetroactive: false
     )
 
     /// A policy.
-    public init(graceCounts: Bool, familyCounts: Bool, reversalIsRetroactive: Bool) {
+    public init(
+        graceCounts: Bool,
+        familyCounts: Bool,
+        reversalIsRetroactive: Bool,
+        refundIsRetroactive: Bool = false
+    ) {
         self.graceCounts = graceCounts
         self.familyCounts = familyCounts
         self.reversalIsRetroactive = reversalIsRetroactive
+        self.refundIsRetroactive = refundIsRetroactive
     }
 }
 
@@ -50,7 +62,8 @@ extension Timeline {
             AccessPolicy(
                 graceCounts: true,
                 familyCounts: true,
-                reversalIsRetroactive: policy.reversalIsRetroactive
+                reversalIsRetroactive: policy.reversalIsRetroactive,
+                refundIsRetroactive: policy.refundIsRetroactive
             )
         )
     }

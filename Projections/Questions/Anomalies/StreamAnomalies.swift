@@ -7,17 +7,21 @@ public struct StreamAnomalies: Sendable {
     public let found: [StreamAnomaly]
 
     /// The anomalies of a timeline, its changes judged by these catalogs.
-    public init(_ timeline: Timeline, _ catalogs: CatalogHistory) {
+    public init(
+        _ timeline: Timeline,
+        _ catalogs: CatalogHistory,
+        limits: AnomalyLimits = AnomalyLimits()
+    ) {
         let empty = StreamAnomalies.emptyPeriods(of: timeline)
         let refunds = Refunds(timeline).rows
         let changes = PlanChanges(timeline, catalogs).rows
-        guard !refunds.isEmpty || changes.count >= StreamAnomaly.loopChangesMin else {
+        guard !refunds.isEmpty || changes.count >= limits.loopChangesMin else {
             found = [empty].compactMap { $0 }
             return
         }
-        let loop = StreamAnomalies.loop(in: changes, refunds, of: timeline)
-        let everything = StreamAnomalies.everything(of: timeline, refunds)
-        let again = StreamAnomalies.again(refunds, of: timeline)
+        let loop = StreamAnomalies.loop(in: changes, refunds, of: timeline, limits)
+        let everything = StreamAnomalies.everything(of: timeline, refunds, limits)
+        let again = StreamAnomalies.again(refunds, of: timeline, limits)
         found = [loop, everything].compactMap { $0 } + again + [empty].compactMap { $0 }
     }
 
@@ -39,7 +43,8 @@ public struct StreamAnomalies: Sendable {
     private static func loop(
         in changes: [PlanChange],
         _ refunds: [RefundCase],
-        of timeline: Timeline
+        of timeline: Timeline,
+        _ limits: AnomalyLimits
     ) -> StreamAnomaly? {
         let immediate = changes.filter(\.isLooping).compactMap { change in
             change.effective.map { (at: $0, change: change) }
@@ -48,10 +53,10 @@ public struct StreamAnomalies: Sendable {
         var start = 0
         for end in immediate.indices {
             let last = immediate[end].at.milliseconds
-            while last - immediate[start].at.milliseconds > StreamAnomaly.loopWindow { start += 1 }
+            while last - immediate[start].at.milliseconds > limits.loopWindow { start += 1 }
             if end + 1 - start > best.count { best = start..<(end + 1) }
         }
-        guard best.count >= StreamAnomaly.loopChangesMin, let first = immediate[best].first,
+        guard best.count >= limits.loopChangesMin, let first = immediate[best].first,
             let last = immediate[best].last
         else { return nil }
         let given = refunds.filter { row in
@@ -69,10 +74,14 @@ public struct StreamAnomalies: Sendable {
         )
     }
 
-    private static func again(_ refunds: [RefundCase], of timeline: Timeline) -> [StreamAnomaly] {
+    private static func again(
+        _ refunds: [RefundCase],
+        of timeline: Timeline,
+        _ limits: AnomalyLimits
+    ) -> [StreamAnomaly] {
         refunds.filter(\.isNet).compactMap { net in
             let cases = refunds.filter { $0.subject == net.subject && $0.kind != nil }
-            guard cases.count >= StreamAnomaly.refundsOfPurchaseMin,
+            guard cases.count >= limits.refundsOfPurchaseMin,
                 let first = cases.first.flatMap(\.told), let last = cases.last.flatMap(\.told)
             else { return nil }
             return StreamAnomaly(
@@ -89,7 +98,8 @@ public struct StreamAnomalies: Sendable {
 
     private static func everything(
         of timeline: Timeline,
-        _ refunds: [RefundCase]
+        _ refunds: [RefundCase],
+        _ limits: AnomalyLimits
     ) -> StreamAnomaly? {
         let net = refunds.filter { $0.isNet && $0.state == .refunded }
         let subscriptions = timeline.purchases.indices.map {
@@ -107,7 +117,7 @@ public struct StreamAnomalies: Sendable {
             given.append(own)
         }
         let dates = given.compactMap(\.revoked).sorted()
-        guard given.count >= StreamAnomaly.everythingPurchasesMin, let first = dates.first,
+        guard given.count >= limits.everythingPurchasesMin, let first = dates.first,
             let last = dates.last
         else { return nil }
         return StreamAnomaly(

@@ -30,19 +30,6 @@ public struct StreamAnomaly: Hashable, Sendable {
         /// Periods that give no access, because the purchase is not before the expiry.
         case emptyPeriod = "empty_period"
     }
-
-    /// Fewest immediate changes of one window that are a loop: two may be a change of mind and
-    /// back.
-    public static let loopChangesMin = 3
-
-    /// The window of a loop in milliseconds: 30 days, the length of most periods.
-    public static let loopWindow: Int64 = 30 * 86_400_000
-
-    /// Fewest refunds of one purchase that are odd: the second follows a reversal.
-    public static let refundsOfPurchaseMin = 2
-
-    /// Fewest purchases that make everything more than a single refund, which is nothing odd.
-    public static let everythingPurchasesMin = 2
 }
 
 extension StreamAnomaly {

@@ -71,6 +71,7 @@ public struct Customer: Sendable {
             all,
             sharers,
             customerId: customerId,
+            isNamedByLink: customerId.map { byBytes($0, name) == nil } ?? false,
             members: Set(members),
             tokens: tokens
         )

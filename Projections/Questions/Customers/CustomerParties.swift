@@ -10,8 +10,9 @@ internal import Events
 ///
 /// At an instant only the links count that began by then: a link overrules a bond from the instant
 /// for which it holds, and says nothing of the time before. So a link changes no earlier answer.
-/// Where none of them leads a group anywhere, the first one after the instant names its customer,
-/// who then had the group before their name was known.
+/// Where none of them leads a group anywhere, and whoever asks names something of Apple's, the
+/// first one after the instant names its customer, who then had the group before their name was
+/// known.
 ///
 /// A function of the set of subscriptions: groups are numbered by their first one in the order of
 /// `StreamID`.
@@ -34,7 +35,15 @@ struct CustomerParties {
     private var parent: [Int]
 
     /// The parties at an instant; nil for after all that is known.
-    init(_ streams: [CustomerStream], _ sharers: BondSharers, at instant: Instant? = nil) {
+    ///
+    /// With `namingBeforeFirstLink` a group that no link leads anywhere by then is of the customer
+    /// whom the first link after the instant names.
+    init(
+        _ streams: [CustomerStream],
+        _ sharers: BondSharers,
+        at instant: Instant? = nil,
+        namingBeforeFirstLink: Bool = false
+    ) {
         parent = Array(streams.indices)
         (parties, groups) = ([], [])
         let linked = streams.map { stream in
@@ -54,7 +63,9 @@ struct CustomerParties {
                 )
             }
         }
-        if let instant { addFirstLinks(after: instant, of: streams, linked, to: &leads) }
+        if let instant, namingBeforeFirstLink {
+            addFirstLinks(after: instant, of: streams, linked, to: &leads)
+        }
         for index in streams.indices { groups.append(linked[index] == nil ? root(of: index) : nil) }
         parties = streams.indices.map { index in
             if let customer = linked[index] { return .customer(.text(customer)) }

@@ -5,6 +5,10 @@ internal import Events
 /// Theirs is what a link gave to them then. What no link gave to anybody is theirs by a bond, as
 /// the parties of that instant say (`CustomerParties`), or where it had one of their tokens. Who
 /// asks by a name that belongs to no customer has what the bonds of then join to it.
+///
+/// Who asks by the customer's own name has nothing before the first link that says it: a link of
+/// the future counts for nothing. Who asks by an id of Apple's has what bonds join to that id also
+/// before a link named their customer.
 struct CustomerTimes {
     /// The first instants of the stretches but the first, which has none; ascending.
     let changes: [Instant]
@@ -17,41 +21,43 @@ struct CustomerTimes {
     ///   - all: The subscriptions, in the order of `StreamID`.
     ///   - sharers: What joins them.
     ///   - customerId: The app's own name; nil for a party without one.
+    ///   - isNamedByLink: Whether that name was asked for: then nothing is theirs before a link.
     ///   - members: The places of what is the party's after all that is known.
     ///   - tokens: The tokens that are nobody else's.
     init(
         _ all: [CustomerStream],
         _ sharers: BondSharers,
         customerId: String?,
+        isNamedByLink: Bool,
         members: Set<Int>,
         tokens: [String]
     ) {
         let links = all.flatMap(\.claims.links).filter { !$0.isContested }
         let linkChanges = Set(links.map(\.from) + links.compactMap(\.to))
         let tokenChanges = all.flatMap { $0.claims.tokens.map(\.from) }
-        changes = linkChanges.union(tokenChanges).sorted()
+        changes = linkChanges.union(tokenChanges).filter { $0 > .epoch }.sorted()
         let values = Set(tokens.map(TokenValue.init))
-        let start = Instant(milliseconds: .min)
+        func parties(at instant: Instant) -> CustomerParties {
+            CustomerParties(all, sharers, at: instant, namingBeforeFirstLink: !isNamedByLink)
+        }
         // A token that changes moves no party.
-        var parties = CustomerParties(all, sharers, at: start)
-        owned = ([start] + changes).map { instant in
-            if linkChanges.contains(instant) {
-                parties = CustomerParties(all, sharers, at: instant)
-            }
-            let groups = Set(members.compactMap { parties.groups[$0] })
+        var held = parties(at: .epoch)
+        owned = ([.epoch] + changes).map { instant in
+            if linkChanges.contains(instant) { held = parties(at: instant) }
+            let groups = Set(members.compactMap { held.groups[$0] })
             return Set(
                 all.indices.filter { index in
                     let token = all[index].claims.token(at: instant).map(TokenValue.init)
                     let hasToken = token.map(values.contains) ?? false
                     let customer: FieldValue?
-                    if case .customer(let text) = parties.parties[index] {
+                    if case .customer(let text) = held.parties[index] {
                         customer = text
                     } else {
                         customer = nil
                     }
-                    let isUnlinked = parties.groups[index] != nil
+                    let isUnlinked = held.groups[index] != nil
                     guard let customerId else {
-                        let isJoined = parties.groups[index].map(groups.contains) ?? false
+                        let isJoined = held.groups[index].map(groups.contains) ?? false
                         return isUnlinked && (hasToken || isJoined)
                     }
                     return customer.map { $0 == .text(customerId) } ?? (isUnlinked && hasToken)

@@ -40,6 +40,17 @@ public struct OfferEligibility: Sendable {
         }
     }
 
+    /// The group of a product: by the catalog of an instant, else by the customer's purchase of it
+    /// that began last; nil where neither names one.
+    public func group(ofProduct productId: String, at instant: Instant) -> SubscriptionGroup? {
+        if let sold = catalogs.version(at: instant)?.subscription(productId) {
+            return .identified(sold.subscriptionGroupIdentifier)
+        }
+        let bought = purchases.last { byBytes($0.access.period.productId, productId) == nil }
+        guard case .identified? = bought?.access.group else { return nil }
+        return bought?.access.group
+    }
+
     /// The eligibility in one group, which the customer need not be known in.
     ///
     /// Purchases that begin after the instant do not count, nor do revocations and renewal infos

@@ -5,7 +5,8 @@ public import Events
 /// Periods that touch are one run. A run unlocks the newest issue out at its start, and each that
 /// comes out while it lasts; at its very end no more (Apple gives no rule; half-open is ours). What
 /// was unlocked stays unlocked when the run ends. A purchase that Apple took back unlocks nothing,
-/// "as if never bought", so that its run may begin later, and with another issue.
+/// "as if never bought", so that its run may begin later, and with another issue; unless a refund is
+/// to change nothing of the time before it, when all stays unlocked that was then.
 public struct ContentAccess: Sendable {
     /// The runs that had begun, ascending.
     public let runs: [Range<Instant>]
@@ -32,15 +33,20 @@ public struct ContentAccess: Sendable {
     ///
     /// Issues that come out and runs that begin after it do not count, nor do revocations after it.
     /// Of issues of one date each counts as the newest.
+    ///
+    /// `refundIsRetroactive` says whether what a refunded purchase unlocked before the refund is
+    /// locked again.
     public init(
         _ entitlement: Entitlement,
         to scope: AccessScope = .anything,
         issues: [Issue],
-        at instant: Instant
+        at instant: Instant,
+        refundIsRetroactive: Bool = true
     ) {
         let kept = entitlement.periods.lazy.filter { access in
             scope.contains(access) && access.period.validFrom <= instant
-                && !(access.revocationDate.map { $0 <= instant } ?? false)
+                && !(refundIsRetroactive
+                    && access.revocationDate.map { $0 <= instant } ?? false)
         }
         let runs = merged(kept.map(\.period))
         self.runs = runs

@@ -101,9 +101,12 @@ extension Purchase {
         guard policy.familyCounts || !isFamilyShared else { return [] }
         var end = Instant(milliseconds: .max)
         if case .value(.instant(let date)) = state(of: .revocationDate) {
+            guard !policy.refundIsRetroactive || isFamilyShared else { return [] }
             end = max(date, purchaseDate)
         }
-        let gaps = policy.reversalIsRetroactive ? [] : suspensions
+        let gaps =
+            policy.reversalIsRetroactive
+            ? [] : suspensions.lookingBack(policy.refundIsRetroactive)
         return [purchaseDate..<end].subtracting(gaps.map { $0.from..<$0.to }).filter { !$0.isEmpty }
     }
 }

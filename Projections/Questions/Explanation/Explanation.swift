@@ -18,6 +18,8 @@ public struct Explanation: Sendable {
     public let answers: [KnownAnswer]
     /// How long the two differ around it; nil where they agree.
     public let difference: WrongAnswers.Stretch?
+    /// Why this ledger cannot have been asked at the instant; nil where it can.
+    public let notAsked: WrongAnswers.NotAsked?
     /// The events that made the answers, in the order in which Apple said them: the same for every
     /// order of delivery.
     public let because: [DecisiveEvent]
@@ -48,6 +50,7 @@ public struct Explanation: Sendable {
     ///   - catalogs: Which type a product is of where Apple does not say.
     ///   - tenures: The time around the instant in which a subscription was the customer's; none for
     ///     one that counts for all of time.
+    ///   - firstCommit: When the ledger made its first commit; nil where that does not matter.
     public init(
         _ histories: [RecordedHistory],
         at instant: Instant,
@@ -55,14 +58,14 @@ public struct Explanation: Sendable {
         askedFor stream: StreamID? = nil,
         under policy: AccessPolicy = .current,
         _ catalogs: CatalogHistory = .none,
-        tenures: [StreamID: Range<Instant>] = [:]
+        tenures: [StreamID: Range<Instant>] = [:],
+        firstCommit: Instant? = nil
     ) {
-        self.policy = policy
+        (at, self.policy) = (instant, policy)
         let accesses = histories.map {
             KnownAccess($0, product: product, under: policy, catalogs, tenures[$0.stream])
         }
         let end = accesses.instants.last ?? instant
-        at = instant
         rowsNow = accesses.rows(knownAt: max(end, instant))
         rowsThen = accesses.rows(knownAt: instant)
         oneTimeNow = accesses.oneTimePurchases(knownAt: max(end, instant))
@@ -75,7 +78,14 @@ public struct Explanation: Sendable {
         }.filter { [entitled, served] in
             $0.comesAfterEnd(of: [entitled.period, served.period].compactMap { $0 })
         }
-        difference = WrongAnswers(accesses).stretch(holding: instant)
+        let wrong = WrongAnswers(accesses, firstCommit: firstCommit).stretch(holding: instant)
+        difference = wrong
+        notAsked = accesses.notAsked(
+            at: instant,
+            served: served,
+            wrong,
+            firstCommit: firstCommit
+        )
         because =
             DecisiveChain(
                 histories.map {
@@ -91,20 +101,41 @@ public struct Explanation: Sendable {
                 entitled: entitled,
                 served: served
             ).events
-        let hasAccess = entitled.hasAccess
-        var flipping: [Position] = []
-        for position in because.map(\.position) where !flipping.contains(position) {
-            let without = AccessAnswer(
+        changesIf = because.map(\.position).uniqued.filter { [entitled] position in
+            AccessAnswer(
                 histories,
                 without: position,
                 product,
                 at: instant,
                 under: policy,
                 catalogs
-            )
-            if without.hasAccess != hasAccess { flipping.append(position) }
+            ).hasAccess != entitled.hasAccess
         }
-        changesIf = flipping
+    }
+}
+
+extension [Position] {
+    // Each once, in the order of the first.
+    fileprivate var uniqued: [Position] {
+        reduce(into: []) { unique, position in
+            if !unique.contains(position) { unique.append(position) }
+        }
+    }
+}
+
+extension [KnownAccess] {
+    // Without a difference too: where nothing was known and an import brought all there is, "no"
+    // was right by chance, and nobody asked.
+    fileprivate func notAsked(
+        at instant: Instant,
+        served: AccessAnswer,
+        _ difference: WrongAnswers.Stretch?,
+        firstCommit: Instant?
+    ) -> WrongAnswers.NotAsked? {
+        if let firstCommit, instant < firstCommit { return .beforeLedger }
+        if let difference { return difference.notAsked }
+        guard served.reason == .notKnownYet, let first = instants.first else { return nil }
+        return isImported(at: first) ? .imported : nil
     }
 }
 

@@ -14,9 +14,17 @@ public struct WrongAnswerTally: Sendable {
     /// The subscriptions with the most seconds, the greatest first; at most `limit`.
     public private(set) var worst: [Line] = []
 
+    /// Number of subscriptions with any time in which the ledger cannot have been asked.
+    public private(set) var streamsNotAsked = 0
+    /// How long these times are together, in whole seconds.
+    public var secondsNotAsked: Int64 { millisecondsNotAsked / 1000 }
+
+    private var millisecondsNotAsked: Int64 = 0
     private var milliseconds: [Key: Int64] = [:]
     private let limit: Int
     private let leftOut: Set<WrongAnswers.Cause>
+    private let firstCommit: Instant?
+    private let countsNotAsked: Bool
 
     private struct Key: Hashable {
         let kind: WrongAnswers.Kind
@@ -46,17 +54,35 @@ public struct WrongAnswerTally: Sendable {
         }
     }
 
-    /// A tally of nothing that keeps the `limit` worst subscriptions and passes over what has one
-    /// of some causes.
-    public init(limit: Int, without leftOut: Set<WrongAnswers.Cause> = []) {
+    /// A tally of nothing.
+    ///
+    /// - Parameters:
+    ///   - limit: How many of the worst subscriptions it keeps.
+    ///   - leftOut: What has one of these causes is passed over.
+    ///   - firstCommit: When the ledger made its first commit; nil where that does not matter.
+    ///   - countsNotAsked: Whether times in which the ledger cannot have been asked count too.
+    public init(
+        limit: Int,
+        without leftOut: Set<WrongAnswers.Cause> = [],
+        firstCommit: Instant? = nil,
+        countsNotAsked: Bool = false
+    ) {
         self.limit = max(0, limit)
         self.leftOut = leftOut
+        self.firstCommit = firstCommit
+        self.countsNotAsked = countsNotAsked
     }
 
     /// Adds a subscription.
     public mutating func add(_ history: RecordedHistory) {
         streams += 1
-        let answers = WrongAnswers([history]).without(leftOut)
+        let all = WrongAnswers([history], firstCommit: firstCommit).without(leftOut)
+        let notAsked = all.stretches.filter { $0.notAsked != nil }
+        if !notAsked.isEmpty { streamsNotAsked += 1 }
+        millisecondsNotAsked += notAsked.reduce(0) {
+            $0 + $1.to.milliseconds - $1.from.milliseconds
+        }
+        let answers = countsNotAsked ? all : all.asked
         guard !answers.stretches.isEmpty else { return }
         streamsWithAny += 1
         for stretch in answers.stretches {

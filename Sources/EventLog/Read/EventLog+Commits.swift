@@ -32,6 +32,24 @@ extension EventLog {
         }
     }
 
+    /// When the ledger made its first commit, on our clock: before it nobody can have asked it.
+    ///
+    /// - Returns: The instant; nil where nothing was committed.
+    /// - Throws: `databaseUnavailable`.
+    public func firstCommittedAt() async throws(EventLogError) -> Instant? {
+        let lanes = PostgresValue.int4(Int32(identity.lanes.value))
+        return try await reading("read the first commit") { session in
+            try await session.query(
+                """
+                SELECT c.committed_at FROM generate_series(0, $1 - 1) AS l (lane)
+                JOIN ledger.commit c ON c.lane = l.lane AND c.commit_no = 1
+                ORDER BY c.committed_at LIMIT 1
+                """,
+                [lanes]
+            ).map { Instant(microseconds: try $0.timestamptz(0)) }.first
+        }
+    }
+
     /// The bound with every position moved to the end of the commit in which it lies: a commit is
     /// known whole, since nothing was ever answered from a part of one.
     ///

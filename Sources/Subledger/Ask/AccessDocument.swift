@@ -24,6 +24,8 @@ public struct AccessDocument: Codable, Hashable, Sendable {
     public let subscriptions: [SubscriptionGround]
     /// Subscriptions that are joined to several customers, so that no customer gets access from them.
     public let ambiguous: [AmbiguousSubscription]
+    /// Links to the customer that did not hold at the instant: what they name does not count.
+    public let linksNotInForce: [LinkNotInForce]
     /// The non-consumables that are owned.
     public let owned: [OneTimePurchaseDocument]
     /// The one-time purchases that only the app can judge.
@@ -85,17 +87,19 @@ extension Ledger {
     ///   - instant: The instant asked about.
     ///   - scope: Access to what.
     ///   - knownAt: How much of the log is used.
+    ///   - policy: What counts as access, and which versions of the catalog count.
     /// - Returns: The answer.
-    /// - Throws: `QuestionError` where nothing is known of the customer; `EventLogError`;
-    ///   `CatalogError`.
+    /// - Throws: `QuestionError` where nothing is known of the customer; `PolicyError`;
+    ///   `EventLogError`; `CatalogError`.
     public func access(
         of subject: SubjectID,
         at instant: Instant,
         to scope: AccessScope = .anything,
-        knownAt: KnownAt = .latest
+        knownAt: KnownAt = .latest,
+        under policy: PolicyDocument = PolicyDocument()
     ) async throws -> AccessDocument {
         AccessDocument(
-            try await known(of: subject, at: instant, knownAt: knownAt),
+            try await known(of: subject, at: instant, knownAt: knownAt).under(policy),
             at: instant,
             to: scope
         )
@@ -134,6 +138,7 @@ extension AccessDocument {
         intervals = spans.map(IntervalValue.init)
         subscriptions = known.grounds.subscriptions
         ambiguous = known.grounds.ambiguous
+        linksNotInForce = known.grounds.linksNotInForce
         owned = possessions.map { OneTimePurchaseDocument($0, lanes: lanes) }
         notJudged = entitlement.notJudged(at: instant, to: scope).map {
             OneTimePurchaseDocument($0, lanes: lanes)

@@ -10,15 +10,28 @@ package struct AnswerGrounds: Sendable {
     private let tenures: [StreamID: [Range<Instant>]]
     /// Subscriptions that are joined to several customers, so that none of these has them.
     package let ambiguous: [AmbiguousSubscription]
+    /// Links to the customer that did not hold at the instant asked about.
+    package let linksNotInForce: [LinkNotInForce]
 
     /// For an answer about a subscription that was chosen and not asked for by a name.
     package static let none = AnswerGrounds()
 
     private init() {
         (subscriptions, streams, grounds, tenures, ambiguous) = ([], [], [], [:], [])
+        linksNotInForce = []
     }
 
-    package init(_ customer: Customer, _ streams: [CustomerStream]) {
+    /// The grounds of subscriptions of a customer.
+    ///
+    /// - Parameters:
+    ///   - customer: Whose.
+    ///   - streams: The subscriptions that count.
+    ///   - linksNotInForce: Links that did not hold at the instant asked about.
+    package init(
+        _ customer: Customer,
+        _ streams: [CustomerStream],
+        linksNotInForce: [LinkNotInForce] = []
+    ) {
         self.streams = streams.map(\.stream)
         let grounds = streams.map { customer.ground(of: $0.stream) ?? .named }
         self.grounds = grounds
@@ -35,6 +48,7 @@ package struct AnswerGrounds: Sendable {
                 customers: $0.customerIds
             )
         }
+        self.linksNotInForce = linksNotInForce
     }
 
     /// The app that a subscription is of; nil where nothing names it.
@@ -45,13 +59,13 @@ package struct AnswerGrounds: Sendable {
     /// One line for each subscription that does not have the name that was asked for.
     package var lines: [String] { subscriptions.lines }
 
-    /// All of them with the times for which a bond holds: a link overrules it.
+    /// All of them with the times for which they hold: a link overrules a bond, and has a start.
     package var timedLines: [String] {
         streams.indices.compactMap { index in
             let tenures = tenures[streams[index]] ?? []
             let (id, ground) = (streams[index].originalTransactionId, subscriptions[index])
             guard let words = ground.words, !tenures.isEmpty else { return nil }
-            guard case .bond = grounds[index], let times = tenures.words else { return ground.line }
+            guard let times = tenures.words else { return ground.line }
             return "\(id) counts \(times) because \(words)"
         }
     }
@@ -92,7 +106,7 @@ extension [Range<Instant>] {
     fileprivate var words: String? {
         let parts = map { range -> String in
             let from =
-                range.lowerBound == Instant(milliseconds: .min)
+                range.lowerBound <= .epoch
                 ? nil : "from \(range.lowerBound.clock)"
             let to =
                 range.upperBound == Instant(milliseconds: .max)

@@ -42,6 +42,8 @@ extension Ledger {
     ///   - instant: The instant asked about.
     ///   - scope: Which access unlocks them.
     ///   - knownAt: How much of the log is used.
+    ///   - policy: What counts as access. Where it does not name `refundIsRetroactive`, a refunded
+    ///     purchase unlocks nothing, as if it had never been bought.
     /// - Returns: The answer.
     /// - Throws: As `access`.
     public func content(
@@ -49,10 +51,17 @@ extension Ledger {
         of subject: SubjectID,
         at instant: Instant,
         to scope: AccessScope = .anything,
-        knownAt: KnownAt = .latest
+        knownAt: KnownAt = .latest,
+        under policy: PolicyDocument = PolicyDocument()
     ) async throws -> ContentDocument {
-        let known = try await known(of: subject, at: instant, knownAt: knownAt)
-        let access = ContentAccess(known.entitlement, to: scope, issues: issues, at: instant)
+        let known = try await known(of: subject, at: instant, knownAt: knownAt).under(policy)
+        let access = ContentAccess(
+            known.entitlement,
+            to: scope,
+            issues: issues,
+            at: instant,
+            refundIsRetroactive: policy.refundIsRetroactive ?? true
+        )
         return ContentDocument(
             id: known.id,
             environment: known.environment,

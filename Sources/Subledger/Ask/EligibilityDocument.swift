@@ -10,12 +10,27 @@ public struct EligibilityDocument: Codable, Hashable, Sendable {
     public let environment: Environment
     /// The instant asked about.
     public let at: Instant
+    /// Whether anything is known of the customer; else nothing was bought.
+    public let isKnown: Bool
+    /// The products that were asked about, each with its group; empty where none was.
+    public let products: [Product]
     /// The subscription groups.
     public let groups: [Group]
     /// All subscriptions that were looked at, each with what makes it the customer's.
     public let subscriptions: [SubscriptionGround]
+    /// Links to the customer that did not hold at the instant: what one that had ended names counts
+    /// all the same, what one that begins later names does not.
+    public let linksNotInForce: [LinkNotInForce]
     /// What was erased of the subscriptions.
     public let erasures: [ErasureMark]
+
+    /// A product, and the group whose offers are its offers too.
+    public struct Product: Codable, Hashable, Sendable {
+        /// Apple's identifier of the product.
+        public let productId: String
+        /// Apple's identifier of its subscription group.
+        public let subscriptionGroupIdentifier: String
+    }
 
     /// The offers of one group.
     public struct Group: Codable, Hashable, Sendable {
@@ -81,32 +96,78 @@ extension Ledger {
     ///   - subject: The customer; without an environment production is meant.
     ///   - instant: The instant asked about.
     ///   - group: Only this subscription group, known or not; nil for all that are known.
+    ///   - products: Only the groups of these products, by the catalog of the instant, else by what
+    ///     the customer bought; empty for all groups.
     ///   - knownAt: How much of the log is used.
-    /// - Returns: The answer.
-    /// - Throws: As `access`.
+    /// - Returns: The answer; of a customer of whom nothing is known, that nothing was bought.
+    /// - Throws: As `access`, but for `unknownId`; `unknownProduct` where the group of a product is
+    ///   not known.
     public func eligibility(
         of subject: SubjectID,
         at instant: Instant,
         group: String? = nil,
+        products: [String] = [],
         knownAt: KnownAt = .latest
     ) async throws -> EligibilityDocument {
-        let known = try await known(of: subject, at: instant, knownAt: knownAt)
+        let known = try await knownOrNew(subject, at: instant, knownAt: knownAt)
         let offers = OfferEligibility(
             known.everTimelines,
             environment: known.environment,
             catalogs: known.catalogs
         )
+        let asked = try products.map { productId in
+            guard let found = offers.group(ofProduct: productId, at: instant)?.identifier else {
+                throw QuestionError(
+                    .unknownProduct,
+                    known.catalogs.versions.isEmpty
+                        ? "no catalog was imported, so the subscription group of \(productId) is not "
+                            + "known"
+                        : "the catalog of \(instant) does not hold the subscription \(productId)"
+                )
+            }
+            return EligibilityDocument.Product(
+                productId: productId,
+                subscriptionGroupIdentifier: found
+            )
+        }
+        let named = Set(
+            ([group].compactMap { $0 } + asked.map(\.subscriptionGroupIdentifier)).map(
+                SubscriptionGroup.identified
+            )
+        )
         let groups =
-            group.map { [offers.eligibility(in: .identified($0), at: instant)] }
-            ?? offers.groups(at: instant)
+            named.isEmpty
+            ? offers.groups(at: instant)
+            : named.sorted().map { offers.eligibility(in: $0, at: instant) }
         return EligibilityDocument(
             id: known.id,
             environment: known.environment,
             at: instant,
+            isKnown: !known.everTimelines.isEmpty,
+            products: asked,
             groups: groups.map { EligibilityDocument.Group($0, lanes: known.lanes) },
             subscriptions: known.everGrounds.subscriptions,
+            linksNotInForce: known.everGrounds.linksNotInForce,
             erasures: known.erasures
         )
+    }
+
+    // A customer of whom nothing is known has bought nothing, and may be offered what is for such.
+    private func knownOrNew(
+        _ subject: SubjectID,
+        at instant: Instant,
+        knownAt: KnownAt
+    ) async throws -> KnownCustomer {
+        do {
+            return try await known(of: subject, at: instant, knownAt: knownAt)
+        } catch let error as QuestionError where error.code == .unknownId {
+            return KnownCustomer(
+                newIn: subject.environment ?? .production,
+                id: subject.id,
+                catalogs: try await catalogs(knownAt: knownAt),
+                lanes: log.identity.lanes
+            )
+        }
     }
 }
 

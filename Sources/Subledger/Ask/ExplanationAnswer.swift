@@ -17,6 +17,8 @@ package struct ExplanationAnswer: Sendable {
     let streamsThen: Set<StreamID>?
     /// The version of the catalog that held at the instant; nil where there is none.
     package let catalogVersion: Int?
+    /// When the ledger made its first commit; nil where there is none.
+    package let firstCommit: Instant?
 
     /// Whether nothing dates what an event says, so that its `signedAt` is only a lower bound.
     package func isUndated(_ event: DecisiveEvent) -> Bool {
@@ -88,6 +90,7 @@ extension Ledger {
     ) async throws -> ExplanationAnswer {
         let now = try await KnowledgeMarks(of: asked, knownAt: knownAt, in: log)
         let catalogs = try await catalogs(knownAt: knownAt)
+        let firstCommit = try await log.firstCommittedAt()
         return ExplanationAnswer(
             customer: asked,
             product: product,
@@ -98,14 +101,16 @@ extension Ledger {
                 askedFor: asked.named,
                 under: policy,
                 catalogs,
-                tenures: asked.tenures
+                tenures: asked.tenures,
+                firstCommit: firstCommit
             ),
             askedKnownAt: askedKnownAt ?? knownAt,
             now: now,
             then: try await KnowledgeMarks(of: asked, at: instant, notAfter: now, in: log),
             evidence: try await asked.evidence(in: log),
             streamsThen: streamsThen,
-            catalogVersion: catalogs.version(at: instant)?.version
+            catalogVersion: catalogs.version(at: instant)?.version,
+            firstCommit: firstCommit
         )
     }
 

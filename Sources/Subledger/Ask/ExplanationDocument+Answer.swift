@@ -13,6 +13,7 @@ extension ExplanationDocument {
         environment = asked.environment
         originalTransactionIds = asked.histories.map(\.stream.originalTransactionId)
         subscriptions = asked.grounds.subscriptions
+        linksNotInForce = asked.grounds.linksNotInForce
         entitlement = OrNull(answer.product)
         at = explanation.at
         askedKnownAt = OrNull(
@@ -20,7 +21,7 @@ extension ExplanationDocument {
         )
         entitled = Answer(explanation.entitled, answer.now, lanes: lanes)
         served = Answer(explanation.served, answer.then, lanes: lanes)
-        difference = Difference(explanation.difference)
+        difference = Difference(explanation.difference, explanation.notAsked)
         refundsAfterEnd = explanation.refundsAfterEnd.map { Refund($0, lanes: lanes) }
         because = explanation.because.map { Cause($0, in: answer) }
         changesIf = explanation.changesIf.map {
@@ -78,8 +79,9 @@ extension ExplanationDocument.Period {
 }
 
 extension ExplanationDocument.Difference {
-    fileprivate init(_ stretch: WrongAnswers.Stretch?) {
-        kind = stretch?.kind.rawValue ?? "none"
+    fileprivate init(_ stretch: WrongAnswers.Stretch?, _ reason: WrongAnswers.NotAsked?) {
+        kind = reason == nil ? stretch?.kind.rawValue ?? "none" : "notAsked"
+        notAsked = reason?.rawValue
         from = stretch?.from
         to = stretch?.to
         seconds = stretch?.seconds

@@ -40,6 +40,8 @@ public struct ExplanationDocument: Codable, Hashable, Sendable {
     public let catalogVersion: OrNull<Int>
     /// The projection whose rows the answer is made of.
     public let projection: ProjectionVersion
+    /// Links to the customer that did not hold at the instant: what they name does not count.
+    public let linksNotInForce: [LinkNotInForce]
     /// What was erased of the subscriptions.
     public let erasures: [ErasureMark]
     /// What the answer can be held against later: the head of the chain that it rests on.
@@ -95,8 +97,11 @@ public struct ExplanationDocument: Codable, Hashable, Sendable {
 
     /// How long the two answers differ around the instant.
     public struct Difference: Codable, Hashable, Sendable {
-        /// `none`, `wronglyDenied` or `wronglyGranted`.
+        /// `none`, `wronglyDenied`, `wronglyGranted`, or `notAsked` where the ledger cannot have
+        /// been asked then.
         public let kind: String
+        /// Why not: `beforeLedger` or `imported`; nil where it can.
+        public let notAsked: String?
         /// The first instant at which they differ so.
         public let from: Instant?
         /// The first at which they do not any more.

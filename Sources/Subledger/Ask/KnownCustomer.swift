@@ -10,7 +10,8 @@ package struct KnownCustomer: Sendable {
     package let timelines: [Timeline]
     /// When those that are known to be given to somebody else later stop being theirs.
     package let tenureEnds: [StreamID: Instant]
-    /// Those, and all that ever were: an offer that was used once stays used (app-store.md §G.b).
+    /// Those, and all that were theirs by the instant: an offer that was used once stays used
+    /// (app-store.md §G.b).
     package let everTimelines: [Timeline]
     /// Why those of `timelines` count.
     package let grounds: AnswerGrounds
@@ -24,6 +25,41 @@ package struct KnownCustomer: Sendable {
     package let lanes: LaneCount
     /// What was erased of the subscriptions.
     package let erasures: [ErasureMark]
+}
+
+extension KnownCustomer {
+    /// A customer of whom nothing is known.
+    init(newIn environment: Environment, id: String, catalogs: CatalogHistory, lanes: LaneCount) {
+        self.init(
+            id: id,
+            timelines: [],
+            tenureEnds: [:],
+            everTimelines: [],
+            grounds: .none,
+            everGrounds: .none,
+            environment: environment,
+            catalogs: catalogs,
+            lanes: lanes,
+            erasures: []
+        )
+    }
+
+    /// The same with its folds under a policy.
+    func under(_ policy: PolicyDocument) throws(PolicyError) -> KnownCustomer {
+        let context = try policy.context(catalogs)
+        return KnownCustomer(
+            id: id,
+            timelines: timelines.map { $0.under(context.policy) },
+            tenureEnds: tenureEnds,
+            everTimelines: everTimelines.map { $0.under(context.policy) },
+            grounds: grounds,
+            everGrounds: everGrounds,
+            environment: environment,
+            catalogs: context.catalogs,
+            lanes: lanes,
+            erasures: erasures
+        )
+    }
 }
 
 extension Ledger {
@@ -47,15 +83,20 @@ extension Ledger {
         guard !asked.everStreams.isEmpty else {
             throw try await nothingKnown(of: subject, in: environment, knownAt)
         }
+        let counted = asked.everStreams(by: instant)
         let named = StreamID(environment: environment, originalTransactionId: subject.id)
         let erased = Set(asked.everStreams.map(\.stream)).union([named]).sorted()
         return KnownCustomer(
             id: subject.id,
             timelines: asked.streams.map(\.timeline),
             tenureEnds: asked.customer.tenureEnds(after: instant),
-            everTimelines: asked.everStreams.map(\.timeline),
+            everTimelines: counted.map(\.timeline),
             grounds: asked.grounds,
-            everGrounds: AnswerGrounds(asked.customer, asked.everStreams),
+            everGrounds: AnswerGrounds(
+                asked.customer,
+                counted,
+                linksNotInForce: asked.linksNotInForce
+            ),
             environment: environment,
             catalogs: try await catalogs(knownAt: knownAt),
             lanes: log.identity.lanes,
@@ -86,6 +127,7 @@ extension Ledger {
         return AskedSubscriptions(
             customer: customer,
             streams: streams.sorted { $0.stream < $1.stream },
+            instant: instant,
             isAlone: subject.isAlone
         )
     }
@@ -117,10 +159,26 @@ struct AskedSubscriptions {
     let customer: Customer
     /// The subscriptions, by `StreamID`.
     let streams: [CustomerStream]
+    /// The instant asked about.
+    fileprivate let instant: Instant
     fileprivate let isAlone: Bool
 
     /// Why each counts.
-    var grounds: AnswerGrounds { AnswerGrounds(customer, streams) }
+    var grounds: AnswerGrounds {
+        AnswerGrounds(customer, streams, linksNotInForce: linksNotInForce)
+    }
+
+    /// Links that give the customer at another time what is not among `streams`.
+    var linksNotInForce: [LinkNotInForce] {
+        let counted = Set(streams.map(\.stream))
+        return isAlone
+            ? []
+            : LinkNotInForce.all(of: customer, at: instant).filter { link in
+                !counted.contains {
+                    $0.originalTransactionId.utf8.elementsEqual(link.originalTransactionId.utf8)
+                }
+            }
+    }
 
     /// The same, and all that ever were the customer's.
     var everStreams: [CustomerStream] {
@@ -128,5 +186,14 @@ struct AskedSubscriptions {
         let known = Set(streams.map(\.stream))
         let others = (customer.streams + customer.related).filter { !known.contains($0.stream) }
         return (streams + others).sorted { $0.stream < $1.stream }
+    }
+
+    /// The same without those that a link gives them only later.
+    func everStreams(by instant: Instant) -> [CustomerStream] {
+        let own = Set(streams.map(\.stream))
+        let later = Set(
+            customer.linksNotInForce(at: instant).filter { $0.link.from > instant }.map(\.stream)
+        )
+        return everStreams.filter { own.contains($0.stream) || !later.contains($0.stream) }
     }
 }

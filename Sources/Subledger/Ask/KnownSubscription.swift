@@ -48,6 +48,23 @@ extension Ledger {
         )
     }
 
+    /// The links of the customer of a name that do not give them a subscription at an instant;
+    /// none where the subscription has that name itself.
+    func linksNotInForce(
+        to subject: SubjectID,
+        of stream: StreamID,
+        at instant: Instant?,
+        knownAt: KnownAt
+    ) async throws -> [LinkNotInForce] {
+        guard let instant,
+            try await !streams(named: subject.id, in: stream.environment).contains(stream)
+        else { return [] }
+        let customer = try await customer(subject.id, in: stream.environment, knownAt: knownAt)
+        return LinkNotInForce.all(of: customer, at: instant).filter { link in
+            link.originalTransactionId.utf8.elementsEqual(stream.originalTransactionId.utf8)
+        }
+    }
+
     private func notes(
         on stream: StreamID,
         knownAt: KnownAt

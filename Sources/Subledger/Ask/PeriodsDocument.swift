@@ -17,6 +17,8 @@ public struct PeriodsDocument: Codable, Hashable, Sendable {
     public let active: [IntervalValue]
     /// What stands here in place of a subscription; nil of a subscription.
     public let oneTimePurchase: OneTimePurchaseDocument?
+    /// Links to the customer that was asked for that give them the subscription only later.
+    public let linksNotInForce: [LinkNotInForce]
     /// What was erased of it.
     public let erasures: [ErasureMark]
     /// Other subscriptions of the same customer; nil where they are too many to be counted.
@@ -39,6 +41,10 @@ public struct PeriodsDocument: Codable, Hashable, Sendable {
         /// `expired`, `upgraded`, `refunded`, `revoked`; `open` where it had not ended when Apple
         /// last spoke, for a fold knows no clock.
         public let endReason: String
+        /// What the change that ended it was by the levels of the catalog: `upgrade`, `downgrade`,
+        /// `crossgrade`, or `plan_change` where the catalog does not know; nil where it did not end
+        /// as `upgraded`.
+        public let planChange: String?
         /// Why it was not renewed, where Apple says so.
         public let expirationReason: String?
         /// Apple's `billingPlanType`; nil where it names none.
@@ -92,8 +98,16 @@ extension Ledger {
     ) async throws -> PeriodsDocument {
         let known = try await known(subject, knownAt: knownAt)
         let periods = ActivePeriods(known.timeline)
+        let first = periods.rows.first?.validFrom
         return PeriodsDocument(
             known,
+            PlanChanges(known.timeline, try await catalogs(knownAt: knownAt)).rows,
+            try await linksNotInForce(
+                to: subject,
+                of: known.stream,
+                at: instant ?? first,
+                knownAt: knownAt
+            ),
             periods.rows.filter { row in
                 instant.map { row.validFrom <= $0 && $0 < row.validTo } ?? true
             },
@@ -105,22 +119,25 @@ extension Ledger {
 extension PeriodsDocument {
     fileprivate init(
         _ known: KnownSubscription,
+        _ changes: [PlanChange],
+        _ links: [LinkNotInForce],
         _ rows: [ActivePeriod],
         _ active: [Range<Instant>]
     ) {
         originalTransactionId = known.stream.originalTransactionId
         environment = known.stream.environment
         isKnown = !known.history.events.isEmpty
-        periods = rows.map { Period($0, lanes: known.lanes) }
+        periods = rows.map { Period($0, among: changes, lanes: known.lanes) }
         self.active = active.map(IntervalValue.init)
         oneTimePurchase = OneTimePurchaseDocument(insteadOf: known)
+        linksNotInForce = links
         erasures = known.notes.erasures
         otherSubscriptions = known.notes.others
     }
 }
 
 extension PeriodsDocument.Period {
-    init(_ row: ActivePeriod, lanes: LaneCount) {
+    init(_ row: ActivePeriod, among changes: [PlanChange], lanes: LaneCount) {
         productId = row.productId
         purchaseDate = row.purchaseDate
         expiresDate = row.expiresDate
@@ -128,6 +145,12 @@ extension PeriodsDocument.Period {
         validTo = row.validTo
         kind = row.kind.rawValue
         endReason = row.endReason.rawValue
+        planChange =
+            row.endReason == .upgraded
+            ? changes.first { change in
+                change.effective == row.validTo
+                    && change.fromProductId.utf8.elementsEqual(row.productId.utf8)
+            }?.changeClass.rawValue : nil
         expirationReason = row.expirationReason?.rawValue
         billingPlanType = row.billingPlan?.type
         commitment = row.billingPlan?.commitment.map { commitment in

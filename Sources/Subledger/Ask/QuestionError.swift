@@ -19,6 +19,8 @@ public struct QuestionError: Error, Hashable, Sendable {
         case severalSubscriptions = "several-subscriptions"
         /// Nothing was known of the id by then.
         case nothingKnownThen = "nothing-known-then"
+        /// The subscription group of a product is not known.
+        case unknownProduct = "unknown-product"
         /// A position is named that this ledger does not have.
         case unknownPosition = "unknown-position"
         /// The subscription has more events than a question of this kind takes.

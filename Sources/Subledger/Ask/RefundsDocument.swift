@@ -112,7 +112,8 @@ extension Ledger {
     ///
     /// - Parameters:
     ///   - subject: The subscription.
-    ///   - instant: Only purchases and cases that had begun by then; nil for all.
+    ///   - instant: Cases, states and money as they stood then, by all that is known now; nil for
+    ///     how they stand.
     ///   - knownAt: How much of the log is used.
     /// - Returns: The answer.
     /// - Throws: `QuestionError`, `EventLogError`.
@@ -121,16 +122,16 @@ extension Ledger {
         at instant: Instant? = nil,
         knownAt: KnownAt = .latest
     ) async throws -> RefundsDocument {
-        RefundsDocument(try await known(subject, knownAt: knownAt)) { start in
-            instant.map { start <= $0 } ?? true
-        }
+        RefundsDocument(try await known(subject, knownAt: knownAt), asOf: instant)
     }
 }
 
 extension RefundsDocument {
-    fileprivate init(_ known: KnownSubscription, _ hasBegun: (Instant) -> Bool) {
+    fileprivate init(_ known: KnownSubscription, asOf instant: Instant?) {
         let (timeline, lanes) = (known.timeline, known.lanes)
-        let cases = Refunds(timeline).rows.filter { $0.begun.map(hasBegun) ?? true }
+        func hasBegun(_ start: Instant) -> Bool { instant.map { start <= $0 } ?? true }
+        let all = Refunds(timeline)
+        let cases = instant.map { all.rows(asOf: $0) } ?? all.rows
         let revocations = RevocationChanges(known.history)
         originalTransactionId = known.stream.originalTransactionId
         environment = known.stream.environment
@@ -145,13 +146,6 @@ extension RefundsDocument {
         }
         erasures = known.notes.erasures
         otherSubscriptions = known.notes.others
-    }
-}
-
-extension RefundCase {
-    /// The first instant of the case; nil where none is known.
-    fileprivate var begun: Instant? {
-        [requested, declined, revoked, announced, reversed].compactMap { $0 }.min()
     }
 }
 
@@ -206,7 +200,14 @@ extension RefundsDocument.Purchase {
         state = net?.state.rawValue ?? "kept"
         kind = net?.kind?.rawValue
         grossMilliunits = row.money.grossMilliunits
-        netMilliunits = row.money.netMilliunits
+        let gross = row.money.grossMilliunits
+        netMilliunits = gross.flatMap { gross in
+            guard let net else { return gross }
+            return net.refundedMilliunits.flatMap { given in
+                let (kept, overflow) = gross.subtractingReportingOverflow(given)
+                return overflow ? nil : kept
+            }
+        }
         currency = row.money.currency
     }
 }

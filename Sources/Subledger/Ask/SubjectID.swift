@@ -115,7 +115,7 @@ extension SubjectID {
     private static let namedMax = 10
 
     /// The one environment, of those in which the id is known.
-    fileprivate func environment(among found: [Environment]) throws(QuestionError) -> Environment {
+    func environment(among found: [Environment]) throws(QuestionError) -> Environment {
         let matching = environment.map { wanted in found.filter { $0 == wanted } } ?? found
         let known = found.map(\.word).joined(separator: ", ")
         guard let first = matching.first else {

@@ -96,8 +96,51 @@ extension Ledger {
         return try await append([try verify(unlink, receivedAt: receivedAt), verified])
     }
 
+    /// Since when a link holds for which nobody names an instant.
+    ///
+    /// From the first purchase on, where nobody had the subscription before, neither by a link nor
+    /// by what Apple says of the account; since when it holds, where the customer has it by a link;
+    /// else from now on.
+    ///
+    /// - Parameters:
+    ///   - stream: The subscription.
+    ///   - customer: The app's own name for the customer.
+    ///   - now: Our clock.
+    /// - Returns: The instant; `Instant.epoch` for from the first purchase on.
+    /// - Throws: `EventLogError`.
+    public func linkStart(
+        of stream: StreamID,
+        for customer: String,
+        now: Instant
+    ) async throws(EventLogError) -> Instant {
+        let claims = StreamClaims(Timeline(try await log.history(of: stream)))
+        guard let own = claims.startWithoutAccount(for: customer, now: now) else {
+            return try await isElse(stream, than: customer) ? now : .epoch
+        }
+        return own
+    }
+
+    // Whether what Apple says of the account gives it to somebody else, or may.
+    private func isElse(
+        _ stream: StreamID,
+        than customer: String
+    ) async throws(EventLogError) -> Bool {
+        do throws(EventLogError) {
+            let found = try await self.customer(
+                stream.originalTransactionId,
+                in: stream.environment
+            )
+            if found.ambiguous.contains(where: { $0.stream == stream }) { return true }
+            return found.customerId.map { FieldValue.text($0) != .text(customer) } ?? false
+        } catch {
+            // Whose it is cannot be looked up, so that nothing is taken back from anybody.
+            guard error.code == .tooManyStreams else { throw error }
+            return true
+        }
+    }
+
     // The operator's own statement is of whatever environment the subscription is of.
-    private func verify(
+    func verify(
         _ link: CustomerLink,
         receivedAt: Instant
     ) throws(Rejection) -> VerifiedPayload {
@@ -122,8 +165,20 @@ extension Ledger {
 }
 
 extension StreamClaims {
+    /// Since when a link holds for which nobody names an instant, as far as links decide; nil where
+    /// none ever named a customer.
+    func startWithoutAccount(for customer: String, now: Instant) -> Instant? {
+        let held = links.filter { !$0.isContested }
+        guard !held.isEmpty else { return nil }
+        let own = held.first { link in
+            FieldValue.text(link.customer) == .text(customer)
+                && link.to.map { now < $0 } ?? true
+        }
+        return own?.from ?? now
+    }
+
     /// The link of another customer that holds at an instant or begins after it; nil for none.
-    fileprivate func hold(against customer: String, from instant: Instant) -> LinkClaim? {
+    func hold(against customer: String, from instant: Instant) -> LinkClaim? {
         links.first { link in
             !link.isContested && FieldValue.text(link.customer) != .text(customer)
                 && (link.to.map { instant < $0 } ?? true)

@@ -57,6 +57,13 @@ extension OneTimePurchase.Kind {
     }
 }
 
+extension ActivePeriod {
+    /// Why it ended, of one that did.
+    fileprivate var endWords: String {
+        endReason == .open ? "no renewal known" : endReason.rawValue
+    }
+}
+
 extension PeriodChange {
     /// In a few words, with a sign in front: `+` opened, `=` renewed, `~` grace, `−` ended, `↩`
     /// restored, `>` extended, `*` corrected.
@@ -69,7 +76,7 @@ extension PeriodChange {
         case .opened: "+ opened \(row?.kind.rawValue ?? "") \(product) → \(end)"
         case .renewed: "= renewed \(product) → \(end)"
         case .grace: "~ grace → \(end)"
-        case .ended: "− ended at \(end) (\(after?.endReason.rawValue ?? "gone"))"
+        case .ended: "− ended at \(end) (\(after?.endWords ?? "gone"))"
         case .restored: "↩ restored \(product) → \(end)"
         case .extended: "> extended → \(end)"
         case .corrected: "* corrected \(product) → \(end)"
@@ -94,6 +101,18 @@ extension Fact {
         content.format.isUndated
             || payload?.evidenceKind == PayloadKind.statusUpdateNotification.rawValue
                 && content.format != .receiptTransaction
+    }
+}
+
+extension Instant {
+    /// Since when a link holds, for people.
+    package var startWords: String {
+        self <= .epoch ? "from the first purchase on" : "as of \(clock) UTC"
+    }
+
+    /// The same after the words of who has something.
+    package var sinceWords: String {
+        self <= .epoch ? "since the first purchase" : "since \(self)"
     }
 }
 

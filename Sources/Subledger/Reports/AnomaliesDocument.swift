@@ -1,6 +1,6 @@
 public import EventLog
 public import Events
-internal import Projections
+public import Projections
 
 /// Subscriptions that a person should look at, the worst first.
 public struct AnomaliesDocument: Codable, Hashable, Sendable {
@@ -49,12 +49,14 @@ extension Ledger {
     /// - Parameters:
     ///   - limit: Most anomalies that are listed; all are counted.
     ///   - knownAt: How much of the log is used.
+    ///   - limits: From where on something is odd.
     ///   - progress: Told how many subscriptions were looked at.
     /// - Returns: The answer.
     /// - Throws: `QuestionError`, `EventLogError`, `CatalogError`.
     public func anomalies(
         limit: Int = 100,
         knownAt: KnownAt = .latest,
+        limits: AnomalyLimits = AnomalyLimits(),
         progress: @escaping @Sendable (Int) -> Void = { _ in }
     ) async throws -> AnomaliesDocument {
         let catalogs = try await catalogs(knownAt: knownAt)
@@ -63,7 +65,7 @@ extension Ledger {
             knownAt: knownAt
         ) { tally, history in
             guard history.unreadable.isEmpty else { return }
-            tally.take(StreamAnomalies(Timeline(history), catalogs).found)
+            tally.take(StreamAnomalies(Timeline(history), catalogs, limits: limits).found)
             progress(tally.streams)
         }
         found.state.trim()

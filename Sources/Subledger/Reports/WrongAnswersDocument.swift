@@ -12,6 +12,11 @@ public struct WrongAnswersDocument: Codable, Hashable, Sendable {
     public let wronglyDeniedSeconds: Int64
     /// How long it was granted wrongly, over all.
     public let wronglyGrantedSeconds: Int64
+    /// Subscriptions with any time in which this ledger cannot have been asked: before its first
+    /// commit, or what an import brought.
+    public let streamsNotAsked: Int
+    /// How long these times are together; counted above only where that was asked for.
+    public let notAskedSeconds: Int64
     /// The same by what was learnt too late.
     public let causes: [Cause]
     /// The subscriptions with the most seconds.
@@ -57,6 +62,8 @@ public struct WrongAnswersDocument: Codable, Hashable, Sendable {
         public let to: Instant
         /// Its length.
         public let seconds: Int64
+        /// `beforeLedger` or `imported`, where the ledger cannot have been asked; else nil.
+        public let notAsked: String?
     }
 }
 
@@ -64,19 +71,29 @@ extension Ledger {
     /// For how long the ledger denied or granted wrongly, because it learnt late.
     ///
     /// Compares, for every subscription and every instant, what was answered then with what is
-    /// known now. Reads the log once and holds one subscription in memory.
+    /// known now. Times in which this ledger cannot have been asked (`WrongAnswers.NotAsked`) are
+    /// left out and counted apart. Reads the log once and holds one subscription in memory.
     ///
     /// - Parameters:
     ///   - limit: Most subscriptions that are listed; all are counted.
     ///   - without: Causes that are left out.
+    ///   - countsNotAsked: Whether times in which the ledger cannot have been asked count too.
     /// - Returns: The answer.
     /// - Throws: `EventLogError`.
     public func wrongAnswers(
         limit: Int = 20,
-        without: Set<WrongAnswers.Cause> = []
+        without: Set<WrongAnswers.Cause> = [],
+        countsNotAsked: Bool = false
     ) async throws -> WrongAnswersDocument {
         let lanes = log.identity.lanes
-        var tally = Readable(state: WrongAnswerTally(limit: limit, without: without))
+        var tally = Readable(
+            state: WrongAnswerTally(
+                limit: limit,
+                without: without,
+                firstCommit: try await log.firstCommittedAt(),
+                countsNotAsked: countsNotAsked
+            )
+        )
         for (lane, head) in try await log.heads().sorted(by: { $0.key < $1.key }) {
             tally = try await log.foldRecordedStreams(lane: lane, upTo: head, into: tally) {
                 tally,
@@ -97,6 +114,8 @@ extension WrongAnswersDocument {
         streamsWithAny = tally.streamsWithAny
         wronglyDeniedSeconds = tally.seconds(.wronglyDenied)
         wronglyGrantedSeconds = tally.seconds(.wronglyGranted)
+        streamsNotAsked = tally.streamsNotAsked
+        notAskedSeconds = tally.secondsNotAsked
         causes = tally.totals.map { total in
             Cause(kind: total.kind.rawValue, cause: total.cause.rawValue, seconds: total.seconds)
         }
@@ -112,7 +131,8 @@ extension WrongAnswersDocument {
                         cause: stretch.cause.rawValue,
                         from: stretch.from,
                         to: stretch.to,
-                        seconds: stretch.seconds
+                        seconds: stretch.seconds,
+                        notAsked: stretch.notAsked?.rawValue
                     )
                 }
             )

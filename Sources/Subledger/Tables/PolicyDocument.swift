@@ -4,8 +4,8 @@ public import Projections
 
 /// A policy to be judged before it is adopted: a JSON object of a few members, all optional.
 ///
-/// `graceCounts`, `familyCounts` and `reversalIsRetroactive` are true or false (see
-/// `AccessPolicy`), `catalogVersion` is the last version of the catalog that counts, 0 for
+/// `graceCounts`, `familyCounts`, `reversalIsRetroactive` and `refundIsRetroactive` are true or
+/// false (see `AccessPolicy`), `catalogVersion` is the last version of the catalog that counts, 0 for
 /// none. What is left out is as it is without a policy.
 public struct PolicyDocument: Codable, Hashable, Sendable {
     /// Whether billing grace is access; nil for what holds without a policy.
@@ -15,6 +15,9 @@ public struct PolicyDocument: Codable, Hashable, Sendable {
     /// Whether a reversed refund gives access back as if it had never been; nil for what holds
     /// without a policy.
     public var reversalIsRetroactive: Bool?
+    /// Whether a refunded purchase gave no access at all, as if it had never been bought; nil for
+    /// what holds without a policy.
+    public var refundIsRetroactive: Bool?
     /// The last version of the catalog that counts, in the order of imports; nil for all.
     public var catalogVersion: Int?
 
@@ -23,6 +26,7 @@ public struct PolicyDocument: Codable, Hashable, Sendable {
         graceCounts = policy.graceCounts
         familyCounts = policy.familyCounts
         reversalIsRetroactive = policy.reversalIsRetroactive
+        refundIsRetroactive = policy.refundIsRetroactive
     }
 
     /// Longest document, in bytes: far above any with these members, far below trouble.
@@ -92,6 +96,7 @@ public struct PolicyDocument: Codable, Hashable, Sendable {
         graceCounts = try value(.graceCounts, "true or false")
         familyCounts = try value(.familyCounts, "true or false")
         reversalIsRetroactive = try value(.reversalIsRetroactive, "true or false")
+        refundIsRetroactive = try value(.refundIsRetroactive, "true or false")
         catalogVersion = try value(.catalogVersion, "the number of a version, or 0 for none")
     }
 
@@ -101,11 +106,13 @@ public struct PolicyDocument: Codable, Hashable, Sendable {
         try members.encodeIfPresent(graceCounts, forKey: .graceCounts)
         try members.encodeIfPresent(familyCounts, forKey: .familyCounts)
         try members.encodeIfPresent(reversalIsRetroactive, forKey: .reversalIsRetroactive)
+        try members.encodeIfPresent(refundIsRetroactive, forKey: .refundIsRetroactive)
         try members.encodeIfPresent(catalogVersion, forKey: .catalogVersion)
     }
 
     private enum Member: String, CodingKey, CaseIterable {
-        case graceCounts, familyCounts, reversalIsRetroactive, catalogVersion
+        case graceCounts, familyCounts, reversalIsRetroactive, refundIsRetroactive
+        case catalogVersion
     }
 
     private struct MemberName: CodingKey {
@@ -125,7 +132,8 @@ extension PolicyDocument {
         return AccessPolicy(
             graceCounts: graceCounts ?? current.graceCounts,
             familyCounts: familyCounts ?? current.familyCounts,
-            reversalIsRetroactive: reversalIsRetroactive ?? current.reversalIsRetroactive
+            reversalIsRetroactive: reversalIsRetroactive ?? current.reversalIsRetroactive,
+            refundIsRetroactive: refundIsRetroactive ?? current.refundIsRetroactive
         )
     }
 
@@ -145,6 +153,7 @@ extension PolicyDocument {
         let version = catalogVersion.map { "\"catalogVersion\":\($0)," } ?? ""
         return "{\(version)\"familyCounts\":\(policy.familyCounts),"
             + "\"graceCounts\":\(policy.graceCounts),"
+            + "\"refundIsRetroactive\":\(policy.refundIsRetroactive),"
             + "\"reversalIsRetroactive\":\(policy.reversalIsRetroactive)}"
     }
 

@@ -22,7 +22,9 @@ struct AccessCommand: AsyncParsableCommand {
             --content answers by the magazine rule which issues are unlocked: the newest one when \
             a run of periods began, and each that came out while it lasted. The file holds a JSON \
             array of {"name","publishedAt"}, where publishedAt is a date or milliseconds, or lines \
-            DATE NAME. Exit 0 if any issue is unlocked.
+            DATE NAME. Exit 0 if any issue is unlocked. A refunded purchase unlocks nothing, as if \
+            it had never been bought; with --with and {"refundIsRetroactive":false} what it \
+            unlocked before the refund stays unlocked.
             """
     )
 
@@ -45,6 +47,14 @@ struct AccessCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("Which of these issues are unlocked.", valueName: "file"))
     var content: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "Answer by this policy: a JSON object as for `rebuild --with`.",
+            valueName: "file"
+        )
+    )
+    var with: String?
+
     @OptionGroup var database: DatabaseOptions
 
     @Flag(name: .long, help: "Print one JSON document.")
@@ -64,13 +74,18 @@ struct AccessCommand: AsyncParsableCommand {
     func run() async throws {
         let issues = try content.map(IssueFile.read)
         let clocks = knowledge.clocks(at: at, isQuiet: quiet)
+        let policy = try with.map(PolicyFile.read) ?? PolicyDocument()
         let ledger = try await database.openLedger(isQuiet: quiet)
-        let isYes =
+        let isYes: Bool
+        do {
             if let issues {
-                try await answer(issues, of: ledger, clocks)
+                isYes = try await answer(issues, of: ledger, clocks, under: policy)
             } else {
-                try await answer(ledger, clocks)
+                isYes = try await answer(ledger, clocks, under: policy)
             }
+        } catch let error as PolicyError {
+            throw PolicyFile.failure(error, with ?? "the policy")
+        }
         await ledger.close()
         if !isYes { throw Exit.no }
     }
@@ -85,12 +100,17 @@ struct AccessCommand: AsyncParsableCommand {
         if json { try Terminal.print(json: answer) } else { lines.forEach(Terminal.print) }
     }
 
-    private func answer(_ ledger: Ledger, _ clocks: QuestionClocks) async throws -> Bool {
+    private func answer(
+        _ ledger: Ledger,
+        _ clocks: QuestionClocks,
+        under policy: PolicyDocument
+    ) async throws -> Bool {
         let answer = try await ledger.access(
             of: question.subject,
             at: clocks.instant,
             to: scope,
-            knownAt: clocks.knownAt
+            knownAt: clocks.knownAt,
+            under: policy
         )
         AnswerNotes.write(answer.erasures)
         try print(answer, answer.text)
@@ -100,14 +120,16 @@ struct AccessCommand: AsyncParsableCommand {
     private func answer(
         _ issues: [Issue],
         of ledger: Ledger,
-        _ clocks: QuestionClocks
+        _ clocks: QuestionClocks,
+        under policy: PolicyDocument
     ) async throws -> Bool {
         let answer = try await ledger.content(
             issues,
             of: question.subject,
             at: clocks.instant,
             to: scope,
-            knownAt: clocks.knownAt
+            knownAt: clocks.knownAt,
+            under: policy
         )
         AnswerNotes.write(answer.erasures)
         try print(answer, answer.text)

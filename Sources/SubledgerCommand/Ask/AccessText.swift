@@ -13,12 +13,16 @@ extension AccessDocument {
         lines += periods + oneTimePurchases
         let times = intervals.map(\.text)
         if !times.isEmpty { lines.append("periods " + times.joined(separator: ", ")) }
-        guard access else { return lines + subscriptions.lines + ambiguous.map(\.line) }
+        let notInForce = linksNotInForce.map(\.line)
+        guard access else {
+            return lines + subscriptions.lines + ambiguous.map(\.line) + notInForce
+        }
         let deciding = Set(
             groups.flatMap(\.active).map(\.originalTransactionId)
                 + owned.map(\.originalTransactionId)
         )
         return lines + subscriptions.filter { deciding.contains($0.originalTransactionId) }.lines
+            + notInForce
     }
 
     // Where no subscription explains the answer, the one-time purchases do.

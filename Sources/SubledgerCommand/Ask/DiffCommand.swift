@@ -62,7 +62,7 @@ struct DiffCommand: AsyncParsableCommand {
             )
         }
         await ledger.close()
-        try output.print(answer, answer.text)
+        try output.print(answer, answer.text(at: at ?? now))
     }
 
     /// Two bounds of knowledge, as typed.
@@ -86,13 +86,15 @@ struct DiffCommand: AsyncParsableCommand {
 
 extension KnowledgeDifferenceDocument {
     /// The answer for people.
-    fileprivate var text: [String] {
+    fileprivate func text(at instant: Instant) -> [String] {
         var lines = lostAccess.map { "− access  \($0.start.clock) → \($0.end.clock)" }
         lines += gainedAccess.map { "+ access  \($0.start.clock) → \($0.end.clock)" }
         for change in periods {
-            if let row = change.before { lines.append("− period  \(row.text)") }
+            if let row = change.before { lines.append("− period  \(row.text(at: instant))") }
             if let row = change.after {
-                lines.append("+ period  \(row.text)  (\(change.role), \(row.positions.text))")
+                lines.append(
+                    "+ period  \(row.text(at: instant))  (\(change.role), \(row.positions.text))"
+                )
             }
         }
         for aspect in KnowledgeDifferenceDocument.aspects {
@@ -107,7 +109,10 @@ extension KnowledgeDifferenceDocument {
 }
 
 extension KnowledgeDifferenceDocument.Period {
-    fileprivate var text: String {
-        "\(kind) \(productId) \(validFrom.clock) → \(validTo.clock) \(endReason)"
+    fileprivate func text(at instant: Instant) -> String {
+        let end =
+            endReason == "open" && validTo <= instant
+            ? "ended \(validTo.clock.prefix(10)), no renewal known" : endReason
+        return "\(kind) \(productId) \(validFrom.clock) → \(validTo.clock) \(end)"
     }
 }

@@ -10,7 +10,9 @@ struct EligibilityCommand: AsyncParsableCommand {
         discussion: """
             By subscription group: an introductory offer used for one product is used for all of \
             its group. The first rule that says something is named, with the purchase it is about. \
-            Apple decides when the customer buys; a refund blocks here, which is more careful.
+            Apple decides when the customer buys; a refund blocks here, which is more careful. Of a \
+            customer never seen the answer is that nothing was bought, and they are eligible. \
+            --product asks about a product by its group, which the catalog names.
             """
     )
 
@@ -27,6 +29,14 @@ struct EligibilityCommand: AsyncParsableCommand {
     @Option(help: "Only this subscription group, known or not. Default: all that are known.")
     var group: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "Only the subscription group of this product; repeat for more.",
+            valueName: "product"
+        )
+    )
+    var product: [String] = []
+
     @OptionGroup var database: DatabaseOptions
 
     @Flag(name: .long, help: "Print one JSON document.")
@@ -39,6 +49,7 @@ struct EligibilityCommand: AsyncParsableCommand {
             of: question.subject,
             at: clocks.instant,
             group: group,
+            products: product,
             knownAt: clocks.knownAt
         )
         await ledger.close()
@@ -51,7 +62,11 @@ extension EligibilityDocument {
     /// The answer for people.
     fileprivate var text: [String] {
         let title = "\(id) · \(environment) · \(at.clock) UTC"
+        let nothing =
+            isKnown
+            ? [] : ["eligible, nothing bought: no purchase of \(id) is known in \(environment)"]
         guard !groups.isEmpty else {
+            guard isKnown else { return [title] + nothing + linkLines }
             return [
                 title,
                 "no subscription is known of this customer, and only subscriptions have offers; "
@@ -68,7 +83,18 @@ extension EligibilityDocument {
             }
             table.add(["", "offer code", "as \(group.subscriber)", "", ""])
         }
-        return [title, table.text] + subscriptions.lines
+        let asked = products.map {
+            "\($0.productId) is of group \($0.subscriptionGroupIdentifier)"
+        }
+        return [title] + nothing + asked + [table.text] + subscriptions.lines
+            + linkLines
+    }
+
+    private var linkLines: [String] {
+        linksNotInForce.map { link in
+            link.isLater
+                ? link.line : link.line + "; it counts all the same, for an offer is used once"
+        }
     }
 }
 

@@ -27,6 +27,7 @@ struct ExplanationText {
             [answer.summary, "", title, ""] + verdicts + [difference] + refundsAfterEnd + [""]
         if !explanation.rowsNow.isEmpty || !explanation.rowsThen.isEmpty { lines += picture }
         lines += answer.customer.grounds.lines.map { "  " + $0 }
+        lines += answer.customer.grounds.linksNotInForce.map { "  " + $0.line }
         lines += answer.customer.erasures.compactMap(\.line).map { "  " + $0 }
         lines += ["  because"] + because + [changesIf, policy, next]
         return lines.joined(separator: "\n")
@@ -40,9 +41,15 @@ struct ExplanationText {
 
     private var verdicts: [String] {
         let time = answer.then.time.map { ", " + $0.clock } ?? ""
-        return [
+        let entitled =
             "  ENTITLED  \(word(explanation.entitled))  as known \(used)  "
-                + reason(explanation.entitled),
+            + reason(explanation.entitled)
+        if let notAsked {
+            let dash = style == .unicode ? "–" : "-"
+            return [entitled, "  SERVED    \(dash)    not asked of this ledger: \(notAsked)"]
+        }
+        return [
+            entitled,
             "  SERVED    \(word(explanation.served))  as known then  "
                 + (answer.customer.histories.isEmpty
                     ? "" : "(position \(answer.then.text(lanes: lanes))\(time))  ")
@@ -100,7 +107,21 @@ struct ExplanationText {
             + "\(purchase.purchaseDate.clock)\(revoked)"
     }
 
+    // Why this ledger cannot have answered then; nil where it can.
+    private var notAsked: String? {
+        switch explanation.notAsked {
+        case .beforeLedger?:
+            "its first commit is of \(answer.firstCommit?.clock ?? "later")"
+        case .imported?: "an import brought what it knows of that time"
+        case nil: nil
+        }
+    }
+
     private var difference: String {
+        if notAsked != nil { return "  \(arrow) there is no answer of then to compare with" }
+        if answer.customer.histories.isEmpty {
+            return "  \(arrow) not compared: no subscription was theirs at that instant"
+        }
         guard let stretch = explanation.difference else {
             return "  \(arrow) the answer then was right"
         }

@@ -9,9 +9,9 @@ struct PeriodsCommand: AsyncParsableCommand {
         abstract: "When a subscription gave access, and why it stopped.",
         discussion: """
             Folded from the log at once; no table stands between. Open is a period that had not \
-            ended when Apple last spoke. Where its end has passed since, the text prints "expired \
-            since Apple last spoke"; the JSON keeps open, as the table active_periods does, which \
-            knows no clock.
+            ended when Apple last spoke. Where its end has passed since, the text prints "ended \
+            2015-07-09, no renewal known"; the JSON keeps open, as the table active_periods does, \
+            which knows no clock.
             """
     )
 
@@ -56,7 +56,7 @@ extension PeriodsDocument {
         return [
             title, table.text,
             times.isEmpty ? "no access" : "access " + times.joined(separator: ", "),
-        ]
+        ] + linksNotInForce.map(\.line)
     }
 }
 
@@ -82,7 +82,10 @@ extension PeriodsDocument.Period {
     /// Why it ended, with Apple's reason where it said one; by the clock where Apple has not
     /// spoken.
     fileprivate func endWords(at instant: Instant) -> String {
-        if endReason == "open", validTo <= instant { return "expired since Apple last spoke" }
+        if endReason == "open", validTo <= instant {
+            return "ended \(validTo.clock.prefix(10)), no renewal known"
+        }
+        if planChange == "crossgrade" { return "crossgraded" }
         return endReason + (expirationReason.map { " (\($0))" } ?? "")
     }
 }

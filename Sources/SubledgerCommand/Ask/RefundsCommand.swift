@@ -16,7 +16,9 @@ struct RefundsCommand: AsyncParsableCommand {
     @OptionGroup var question: SubjectOptions
 
     @Option(
-        help: Clock.help("Only purchases and cases that had begun by this instant."),
+        help: Clock.help(
+            "Cases, states and money as they stood at this instant, by all that is known now."
+        ),
         transform: Clock.time
     )
     var at: AskedTime?

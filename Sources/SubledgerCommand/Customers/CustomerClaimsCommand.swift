@@ -39,7 +39,8 @@ extension ClaimDocument {
         var words = [
             originalTransactionId, environment.word,
             customer.map { "customer \($0)" } ?? "token \(appAccountToken ?? "")",
-            "\(from.clock) → \(to?.clock ?? "–")", "#\(position)",
+            "\(from <= .epoch ? "first purchase" : from.clock) → \(to?.clock ?? "–")",
+            "#\(position)",
         ]
         if let by { words.append("by \(by)") }
         if let reason { words.append(reason) }

@@ -19,8 +19,8 @@ struct CustomersCommand: AsyncParsableCommand {
             app account tokens, they count as one customer until a link overrules it.
             """,
         subcommands: [
-            LinkCustomerCommand.self, UnlinkCustomerCommand.self, ListCustomersCommand.self,
-            ShowCustomerCommand.self, CustomerClaimsCommand.self,
+            LinkCustomerCommand.self, UnlinkCustomerCommand.self, ImportCustomersCommand.self,
+            ListCustomersCommand.self, ShowCustomerCommand.self, CustomerClaimsCommand.self,
         ]
     )
 }
@@ -46,7 +46,13 @@ struct StatementOptions: ParsableArguments {
     var by: String?
 
     @Option(
-        help: "Since when it holds; may lie in the past. Default: now.",
+        help: ArgumentHelp(
+            "Since when it holds; may lie in the past.",
+            discussion: """
+                Default of link: from the first purchase on, where nobody had the subscription \
+                before; else now. Default of unlink: now.
+                """
+        ),
         transform: Clock.instant
     )
     var at: Instant?
@@ -88,12 +94,13 @@ struct StatementOptions: ParsableArguments {
             of: SubjectID(originalTransactionId, in: environment, alone: true)
         )
         let now = Instant.systemClock()
+        let start = isLink ? try await ledger.linkStart(of: stream, for: customer, now: now) : now
         let link = CustomerLink(
             stream: stream,
             customer: isLink ? customer : nil,
             statedBy: by ?? NSUserName(),
             reason: reason,
-            statedAt: at ?? now
+            statedAt: at ?? start
         )
         let outcome = try await ledger.add(
             link,
@@ -118,6 +125,8 @@ struct LinkCustomerCommand: AsyncParsableCommand {
         discussion: """
             Where another customer has the subscription this is refused with exit 65, unless \
             --transfer ends that link at the same instant. The same link again changes nothing. \
+            Without --at it holds from the first purchase on, where nobody had the subscription \
+            before; else from now on. \
             Exit 4 where the subscription has no event.
             """
     )
@@ -187,7 +196,7 @@ extension LinkOutcome {
             )
         case .held(let hold):
             let fact =
-                "\(id) belongs to customer \(hold.customer) since \(hold.since) (event "
+                "\(id) belongs to customer \(hold.customer) \(hold.since.sinceWords) (event "
                 + "\(hold.position.mark(lanes: lanes))); nothing was appended. "
             return Failure(
                 Exit.badInput,
@@ -208,8 +217,8 @@ extension StatementDocument {
         let what = statement == "link" ? "linked to" : "unlinked from"
         let state = outcome == "duplicate" ? "known already" : "appended"
         Terminal.print(
-            "\(originalTransactionId) · \(environment) · \(what) \(customer) as of "
-                + "\(statedAt.clock) UTC: \(state), \(positions.text)"
+            "\(originalTransactionId) · \(environment) · \(what) \(customer) "
+                + "\(statedAt.startWords): \(state), \(positions.text)"
         )
     }
 }

@@ -65,7 +65,8 @@ extension CustomerDocument {
         lines += ambiguous.map { "\n" + $0.line }
         guard let instant, let ownedAt else { return lines }
         let owned = ownedAt.isEmpty ? "none" : ownedAt.joined(separator: ", ")
-        return lines + ["\ntheirs at \(instant.clock): \(owned)"]
+        let links = LinkNotInForce.all(of: customer, at: instant).map(\.line)
+        return lines + ["\ntheirs at \(instant.clock): \(owned)"] + links
     }
 }
 
@@ -85,7 +86,7 @@ extension CustomerDocument.Stream {
             "\n\(originalTransactionId)  \(productIds.joined(separator: ", "))", table.text,
         ]
         lines += links.filter(\.isContested).map { claim in
-            " CONTESTED: \(claim.customer ?? "") since \(claim.from.clock), held by "
+            " CONTESTED: \(claim.customer ?? "") \(claim.from.sinceWords), held by "
                 + "\(claim.contests ?? "") (#\(claim.position))"
         }
         if tokens.count > 1 {

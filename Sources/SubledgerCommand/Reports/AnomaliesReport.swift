@@ -8,11 +8,11 @@ struct AnomaliesReport: AsyncParsableCommand {
         commandName: "anomalies",
         abstract: "Subscriptions that a person should look at, the worst first.",
         discussion: """
-            refund_loop: \(StreamAnomaly.loopChangesMin) or more immediate changes within \
-            \(StreamAnomaly.loopWindow / 86_400_000) days to a product of the same level and \
-            duration (without a catalog: immediate changes to any product), each of which gives \
-            the rest of the old period back. refunded_again: a purchase refunded more than once. \
-            everything_refunded: all of \(StreamAnomaly.everythingPurchasesMin) or more purchases. \
+            refund_loop: --loop-changes or more immediate changes within --loop-days days to a \
+            product of the same level and duration (without a catalog: immediate changes to any \
+            product), each of which gives the rest of the old period back. refunded_again: a \
+            purchase refunded --refunds or more times. everything_refunded: all of --purchases or \
+            more purchases. \
             empty_period: periods that give no access, because the purchase is not before the \
             expiry. \
             Reads the whole log once; memory does not grow with it.
@@ -25,8 +25,23 @@ struct AnomaliesReport: AsyncParsableCommand {
     /// Most rows that can be asked for: they are held in memory.
     static let limitMax = 100_000
 
+    /// Greatest threshold: more changes, days or purchases than any subscription has.
+    static let thresholdMax = 100_000
+
     @Option(help: "At most this many rows; the counts are of all.")
     var limit = limitDefault
+
+    @Option(help: "Fewest changes that are a refund loop.")
+    var loopChanges = AnomalyLimits().loopChangesMin
+
+    @Option(help: "Most days from the first change of a refund loop to its last.")
+    var loopDays = AnomalyLimits().loopDays
+
+    @Option(help: "Fewest refunds of one purchase that are refunded_again.")
+    var refunds = AnomalyLimits().refundsOfPurchaseMin
+
+    @Option(help: "Fewest purchases that are everything_refunded.")
+    var purchases = AnomalyLimits().everythingPurchasesMin
 
     @OptionGroup var knowledge: KnowledgeOptions
     @OptionGroup var database: DatabaseOptions
@@ -38,13 +53,35 @@ struct AnomaliesReport: AsyncParsableCommand {
                 "--limit is \(limit); expected 1 to \(AnomaliesReport.limitMax)"
             )
         }
+        let named = [
+            ("--loop-changes", loopChanges), ("--loop-days", loopDays), ("--refunds", refunds),
+            ("--purchases", purchases),
+        ]
+        for (name, value) in named where !(1...AnomaliesReport.thresholdMax).contains(value) {
+            throw ValidationError(
+                "\(name) is \(value); expected 1 to \(AnomaliesReport.thresholdMax)"
+            )
+        }
+    }
+
+    private var limits: AnomalyLimits {
+        var limits = AnomalyLimits()
+        limits.loopChangesMin = loopChanges
+        limits.loopDays = loopDays
+        limits.refundsOfPurchaseMin = refunds
+        limits.everythingPurchasesMin = purchases
+        return limits
     }
 
     func run() async throws {
         let clocks = knowledge.clocks()
         let ledger = try await database.openLedger()
         let progress = SharedProgress("anomalies", isQuiet: output.quiet)
-        let answer = try await ledger.anomalies(limit: limit, knownAt: clocks.knownAt) {
+        let answer = try await ledger.anomalies(
+            limit: limit,
+            knownAt: clocks.knownAt,
+            limits: limits
+        ) {
             progress.report($0, "stream")
         }
         progress.finish()

@@ -10,8 +10,9 @@ struct WrongAnswersReport: AsyncParsableCommand {
         discussion: """
             Compares, for every subscription and every instant, what was answered then with what is \
             known now. Reads the log once and holds one subscription in memory, with one fold for \
-            each time something became known of it. What was imported was not known while it \
-            happened: its cause is notYetKnown.
+            each time something became known of it. What this ledger cannot have been asked is \
+            left out and counted apart: the time before its first commit, and what an import \
+            brought; --all counts it too.
             """
     )
 
@@ -27,6 +28,9 @@ struct WrongAnswersReport: AsyncParsableCommand {
         transform: WrongAnswersReport.cause
     )
     var without: [WrongAnswers.Cause] = []
+
+    @Flag(help: "Count also what this ledger cannot have been asked.")
+    var all = false
 
     @OptionGroup var database: DatabaseOptions
     @OptionGroup var output: OutputOptions
@@ -54,9 +58,13 @@ struct WrongAnswersReport: AsyncParsableCommand {
 
     func run() async throws {
         let ledger = try await database.openLedger()
-        let answer = try await ledger.wrongAnswers(limit: limit, without: Set(without))
+        let answer = try await ledger.wrongAnswers(
+            limit: limit,
+            without: Set(without),
+            countsNotAsked: all
+        )
         await ledger.close()
-        if output.json { try Terminal.print(json: answer) } else { answer.printTables() }
+        if output.json { try Terminal.print(json: answer) } else { answer.printTables(all) }
         UnreadableStreams.tell(answer.unreadable, answer.unreadableStreams, "report wrong-answers")
         guard answer.unreadableStreams == 0 else { throw Exit.mismatch }
     }
@@ -64,12 +72,20 @@ struct WrongAnswersReport: AsyncParsableCommand {
 
 extension WrongAnswersDocument {
     /// The answer for people.
-    fileprivate func printTables() {
+    fileprivate func printTables(_ countsNotAsked: Bool) {
         Terminal.print(
             "\(streamsWithAny) of \(streams) subscriptions were answered wrongly at some time: "
                 + "denied for \(Duration.words(wronglyDeniedSeconds)), granted for "
                 + Duration.words(wronglyGrantedSeconds)
         )
+        if streamsNotAsked > 0 {
+            Terminal.print(
+                "not asked of this ledger, " + (countsNotAsked ? "and counted" : "and left out")
+                    + ": \(counted(streamsNotAsked, "subscription")), "
+                    + "\(Duration.words(notAskedSeconds)) before its first commit or brought by an "
+                    + "import" + (countsNotAsked ? "" : "; --all counts them too")
+            )
+        }
         guard !worst.isEmpty else { return }
         var totals = TextTable(["kind", "cause", "time"])
         for total in causes {

@@ -104,34 +104,14 @@ struct TableWork {
     private func whatIf(_ log: EventLog) async throws -> Projector.WhatIf? {
         guard case .whatIf(let path) = action else { return nil }
         let catalogs = try await CatalogStore(log: log).history()
-        let bytes = try TableWork.policyBytes(of: path)
+        let document = try PolicyFile.read(path)
         do throws(PolicyError) {
-            let document = try PolicyDocument(json: bytes)
             return Projector.WhatIf(
                 context: try document.context(catalogs),
                 text: document.canonicalText
             )
         } catch {
-            throw Failure(
-                Exit.badInput,
-                "\(path == "-" ? "the policy of stdin" : path): \(error.message)"
-            )
-        }
-    }
-
-    private static func policyBytes(of path: String) throws -> [UInt8] {
-        do {
-            let handle =
-                path == "-"
-                ? FileHandle.standardInput
-                : try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
-            // One byte more than is allowed tells that there is more.
-            return [UInt8](try handle.read(upToCount: PolicyDocument.byteCountMax + 1) ?? Data())
-        } catch {
-            throw Failure(
-                Exit.inputMissing,
-                "the policy \(path) cannot be read: is it a file, and yours to read?"
-            )
+            throw PolicyFile.failure(error, path)
         }
     }
 }

@@ -71,9 +71,9 @@ public struct StreamClaims: Sendable {
             .compactMap { $0 }
         changes += tokens.map(\.from)
         changes.sort()
-        var owners = [ownership(from: nil, before: changes.first)]
-        for change in changes {
-            let next = ownership(from: change, before: nil)
+        var owners = [ownership(from: nil)]
+        for change in changes where change > .epoch {
+            let next = ownership(from: change)
             guard let last = owners.last, last.owner != next.owner else { continue }
             owners[owners.count - 1] = Ownership(
                 owner: last.owner,
@@ -86,23 +86,13 @@ public struct StreamClaims: Sendable {
         return owners
     }
 
-    private func ownership(from: Instant?, before first: Instant?) -> Ownership {
-        guard let from else {
-            // No link holds before the first one.
-            let token = tokens.first
-            return Ownership(
-                owner: token.map { .appAccountToken($0.token) },
-                from: nil,
-                to: nil,
-                offset: token?.offset
-            )
-        }
-        let decision = decision(at: from)
+    private func ownership(from: Instant?) -> Ownership {
+        let decision = decision(at: from ?? .epoch)
         return Ownership(
             owner: decision?.owner,
             from: from,
             to: nil,
-            offset: decision?.offset ?? unlink(at: from)
+            offset: decision?.offset ?? from.flatMap(unlink)
         )
     }
 

@@ -1,0 +1,59 @@
+public import Events
+
+extension Refunds {
+    /// The cases as they stood at an instant of Apple's clock: what was asked for, given back and
+    /// reversed by then, by all that is known now; those that had not begun are left out.
+    public func rows(asOf instant: Instant) -> [RefundCase] {
+        let begun = rows.compactMap { $0.standing(at: instant) }
+        return begun.indices.map { index in
+            let later = begun[(index + 1)...]
+            let isLast = !later.contains { $0.subject == begun[index].subject && $0.kind != nil }
+            var row = begun[index]
+            row.isNet = row.kind != nil && isLast
+            return row
+        }
+    }
+}
+
+extension RefundCase {
+    // Nil where nothing of it had happened.
+    fileprivate func standing(at instant: Instant) -> RefundCase? {
+        func happened(_ date: Instant?) -> Instant? { date.flatMap { $0 <= instant ? $0 : nil } }
+        let (asked, refused) = (happened(requested), happened(declined))
+        // The date of a refund may lie after its announcement, and either may be all that is known.
+        let isGiven = kind != nil && (happened(refunded) ?? happened(announced)) != nil
+        let undone = isGiven ? happened(reversed) : nil
+        // Of a refund that only its reversal tells of, nothing says since when.
+        let isOnlyReversed = kind != nil && refunded == nil && happened(reversed) != nil
+        guard isGiven || isOnlyReversed || asked != nil || refused != nil else { return nil }
+        let holds = isGiven || isOnlyReversed
+        let isReversed = undone != nil || isOnlyReversed
+        let state: State =
+            isReversed ? .reversed : holds ? .refunded : refused != nil ? .declined : .requested
+        return RefundCase(
+            stream: stream,
+            productId: productId,
+            purchaseDate: purchaseDate,
+            expiresDate: expiresDate,
+            kind: holds ? kind : nil,
+            percentageMilli: holds ? percentageMilli : nil,
+            reason: holds ? reason : nil,
+            timing: holds ? timing : nil,
+            requested: asked,
+            requestReason: asked == nil ? nil : requestReason,
+            declined: refused,
+            revoked: holds ? happened(revoked) : nil,
+            announced: happened(announced),
+            reversed: isReversed ? reversed : nil,
+            reversal: isReversed ? reversal : nil,
+            state: state,
+            isNet: isNet,
+            priceMilliunits: priceMilliunits,
+            givenMilliunits: holds ? givenMilliunits : nil,
+            refundedMilliunits: holds ? (isReversed ? 0 : givenMilliunits) : nil,
+            currency: currency,
+            positions: positions,
+            subject: subject
+        )
+    }
+}

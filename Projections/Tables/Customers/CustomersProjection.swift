@@ -1,0 +1,34 @@
+/// The table `customers`: whose a subscription was when, as far as its own events say it.
+///
+/// What joins subscriptions to one another (`CustomerBond`) is known to no fold of one stream, and
+/// is left to `Customer`.
+struct CustomersProjection: Projection {
+    let name = "customers"
+    let version = 1
+    let columns = ["customer", "app_account_token", "valid_from_ms", "valid_to_ms"]
+
+    var tableSQL: String { String(decoding: PackageResources.customers_sql, as: UTF8.self) }
+
+    var indexSQL: String { String(decoding: PackageResources.customers_indexes_sql, as: UTF8.self) }
+
+    // A stretch is told by its start; an unlink or another token moves its end.
+    var comparison: RowComparison {
+        RowComparison(
+            "stretch",
+            identities: [
+                .columns("valid_from_ms", "customer", "app_account_token"),
+                .columns("valid_from_ms"),
+            ],
+            aspects: [
+                .init("owner-changed", "customer", "app_account_token"),
+                .init("stretch-moved", "valid_from_ms", "valid_to_ms"),
+            ],
+            instant: "valid_from_ms"
+        )
+    }
+
+    func rows(of timeline: Timeline, in context: FoldContext) -> [ProjectionRow] {
+        var writer = RowWriter()
+        return StreamClaims(timeline).holdings.map { $0.row(&writer) }
+    }
+}

@@ -1,0 +1,52 @@
+public import Events
+internal import Postgres
+
+extension EventLog {
+    /// A subscription under an id, as far as an import of links has to know it.
+    public struct NamedStream: Hashable, Sendable {
+        /// The subscription.
+        public let stream: StreamID
+        /// Whether any event of it is Apple's, and not a link alone.
+        public let isKnownByApple: Bool
+        /// Whether any link names it.
+        public let isLinked: Bool
+    }
+
+    /// The subscriptions with these original transaction ids, in one round trip.
+    ///
+    /// - Parameter ids: The ids; memory grows with their number.
+    /// - Returns: The subscriptions of every environment, in no order.
+    /// - Throws: `databaseUnavailable`.
+    public func streams(
+        withOriginalTransactionIds ids: [String]
+    ) async throws(EventLogError) -> [NamedStream] {
+        let lanes = ids.map { Int32(identity.lanes.lane(of: $0)) }
+        return try await reading("look up \(ids.count) subscriptions") { session in
+            let rows = try await session.query(
+                """
+                SELECT e.environment, e.original_transaction_id, e.other, e.linked
+                FROM unnest($1::int[], $2::text[]) AS asked (lane, id)
+                CROSS JOIN LATERAL (
+                    SELECT environment, original_transaction_id,
+                        bool_or(kind NOT IN ('link', 'erasure')) AS other,
+                        bool_or(kind = 'link') AS linked
+                    FROM ledger.event
+                    WHERE lane = asked.lane AND original_transaction_id = asked.id
+                    GROUP BY environment, original_transaction_id
+                ) e
+                """,
+                [.int4Array(lanes), .textArray(ids)]
+            )
+            return try (0..<rows.count).map { row in
+                NamedStream(
+                    stream: StreamID(
+                        environment: Environment(try rows[row].text(0)),
+                        originalTransactionId: try rows[row].text(1)
+                    ),
+                    isKnownByApple: try rows[row].bool(2),
+                    isLinked: try rows[row].bool(3)
+                )
+            }
+        }
+    }
+}

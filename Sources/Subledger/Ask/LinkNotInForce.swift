@@ -1,0 +1,71 @@
+public import Events
+package import Projections
+
+/// A link that gives a customer a subscription, but not at the instant that was asked about.
+public struct LinkNotInForce: Codable, Hashable, Sendable {
+    /// The subscription.
+    public let originalTransactionId: String
+    /// Where the purchases were made.
+    public let environment: Environment
+    /// The app's own name for the customer.
+    public let customer: String
+    /// The instant that was asked about.
+    public let at: Instant
+    /// The first instant of the link.
+    public let from: Instant
+    /// Its end, which is not part of it; nil where it has none.
+    public let to: Instant?
+}
+
+extension LinkNotInForce {
+    init(_ stream: StreamID, _ link: LinkClaim, at instant: Instant) {
+        originalTransactionId = stream.originalTransactionId
+        environment = stream.environment
+        customer = link.customer
+        at = instant
+        from = link.from
+        to = link.to
+    }
+
+    /// All of a customer's links that do not hold at an instant, though they name a subscription.
+    package static func all(of customer: Customer, at instant: Instant) -> [LinkNotInForce] {
+        customer.linksNotInForce(at: instant).map {
+            LinkNotInForce($0.stream, $0.link, at: instant)
+        }
+    }
+
+    /// Whether it begins after the instant.
+    package var isLater: Bool { at < from }
+
+    /// A line for people.
+    package var line: String {
+        guard isLater else {
+            return "\(originalTransactionId): linked to \(customer) until "
+                + "\(to?.clock ?? "further notice"), and not at the instant asked about"
+        }
+        return
+            "\(originalTransactionId): not linked to \(customer) before \(from.clock); if it was "
+            + "theirs earlier: subledger customers link \(customer.shellWord) "
+            + "\(originalTransactionId) --environment \(environment.word) --at \(at)"
+    }
+}
+
+extension String {
+    /// The text as one word of a shell's command line.
+    var shellWord: String {
+        let plain = utf8.allSatisfy { byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"),
+                UInt8(ascii: "."), UInt8(ascii: "@"), UInt8(ascii: ":"), UInt8(ascii: "/"),
+                UInt8(ascii: "+"):
+                true
+            default: false
+            }
+        }
+        guard !plain || isEmpty else { return self }
+        return "'"
+            + split(separator: "'", omittingEmptySubsequences: false)
+            .joined(separator: "'\\''") + "'"
+    }
+}

@@ -1,0 +1,212 @@
+internal import AppStore
+public import EventLog
+public import Events
+internal import Projections
+
+/// What all lines of a list of links say.
+public struct LinkImport: Sendable {
+    /// Where the purchases were made; nil for the one environment in which an id is known.
+    public var environment: Environment?
+    /// Who makes the statements.
+    public var statedBy: String
+    /// Why; empty for no reason given.
+    public var reason: String
+    /// Whether lines are judged and nothing is written.
+    ///
+    /// Each line is judged against the ledger, and
+    /// not against the lines before it.
+    public var isDryRun: Bool
+
+    /// Most lines that are looked up and appended together.
+    public static let batchLinesMax = 512
+
+    /// Histories that are read at once.
+    static let readersMax = 8
+
+    /// An import.
+    public init(
+        environment: Environment? = nil,
+        statedBy: String,
+        reason: String = "",
+        isDryRun: Bool = false
+    ) {
+        self.environment = environment
+        self.statedBy = statedBy
+        self.reason = reason
+        self.isDryRun = isDryRun
+    }
+}
+
+extension Ledger {
+    /// Takes in a list of who has which subscription, many lines at a time, in bounded memory.
+    ///
+    /// A line that is refused does not stop the others. The same list again changes nothing.
+    ///
+    /// - Parameters:
+    ///   - list: What all lines say.
+    ///   - clock: Our clock.
+    ///   - next: Gives the next lines; nil after the last.
+    ///   - progress: Told how many lines are done.
+    /// - Returns: What became of them.
+    /// - Throws: `EventLogError`, or what `next` threw; what was appended before stays.
+    public func importLinks(
+        _ list: LinkImport,
+        clock: () -> Instant = { .systemClock() },
+        next: () async throws -> [Result<LinkLine, RefusedLine>]?,
+        progress: (Int) -> Void = { _ in }
+    ) async throws -> LinkImportDocument {
+        var document = LinkImportDocument(isDryRun: list.isDryRun)
+        while let found = try await next() {
+            var batch: [String: LinkLine] = [:]
+            for result in found {
+                document.lines += 1
+                switch result {
+                case .failure(let refusal): document.refuse(refusal)
+                case .success(let line):
+                    // What one line states decides about the next one of the same subscription.
+                    if batch[line.originalTransactionId] != nil
+                        || batch.count >= LinkImport.batchLinesMax
+                    {
+                        try await take(&batch, list, clock(), &document)
+                    }
+                    batch[line.originalTransactionId] = line
+                }
+            }
+            try await take(&batch, list, clock(), &document)
+            progress(document.lines)
+        }
+        document.rejections.sort { $0.line < $1.line }
+        return document
+    }
+
+    private func take(
+        _ batch: inout [String: LinkLine],
+        _ list: LinkImport,
+        _ now: Instant,
+        _ document: inout LinkImportDocument
+    ) async throws {
+        let lines = batch.values.sorted { $0.number < $1.number }
+        batch = [:]
+        guard !lines.isEmpty else { return }
+        let found = try await log.streams(
+            withOriginalTransactionIds: lines.map(\.originalTransactionId)
+        )
+        let named = Dictionary(grouping: found, by: \.stream.originalTransactionId)
+        let claims = try await claims(of: found.filter(\.isLinked).map(\.stream))
+        var links: [(line: LinkLine, payload: VerifiedPayload)] = []
+        for line in lines {
+            do {
+                let link = try link(of: line, list, named[line.originalTransactionId] ?? [], now) {
+                    claims[$0]
+                }
+                if let known = claims[link.stream]?.link(saying: link) {
+                    document.known += 1
+                    document.note(
+                        Position(lane: claims[link.stream]?.lane ?? 0, offset: known.offset)
+                    )
+                } else {
+                    links.append((line, try verify(link, receivedAt: now)))
+                }
+            } catch let refusal as RefusedLine {
+                document.refuse(refusal)
+            } catch let rejection as Rejection {
+                document.refuse(line.refused(rejection.code.rawValue, rejection.message))
+            } catch let error as QuestionError {
+                document.refuse(line.refused(error.code.rawValue, error.message))
+            }
+        }
+        guard !list.isDryRun else {
+            document.appended += links.count
+            return
+        }
+        let ingested = try await appendTogether(links.map(\.payload))
+        for ((line, _), ingestion) in zip(links, ingested) {
+            document.count(ingestion.outcomes, of: line)
+        }
+    }
+
+    private func claims(of streams: [StreamID]) async throws -> [StreamID: StreamClaims] {
+        try await withThrowingTaskGroup(of: StreamClaims.self) { group in
+            var found: [StreamID: StreamClaims] = [:]
+            var waiting = streams[...]
+            for stream in waiting.prefix(LinkImport.readersMax) {
+                group.addTask { StreamClaims(Timeline(try await log.history(of: stream))) }
+            }
+            waiting = waiting.dropFirst(LinkImport.readersMax)
+            while let claims = try await group.next() {
+                found[claims.stream] = claims
+                guard let stream = waiting.popFirst() else { continue }
+                group.addTask { StreamClaims(Timeline(try await log.history(of: stream))) }
+            }
+            return found
+        }
+    }
+
+    private func link(
+        of line: LinkLine,
+        _ list: LinkImport,
+        _ named: [EventLog.NamedStream],
+        _ now: Instant,
+        _ claims: (StreamID) -> StreamClaims?
+    ) throws -> CustomerLink {
+        let known = named.filter(\.isKnownByApple).map(\.stream.environment)
+        let subject = SubjectID(line.originalTransactionId, in: list.environment, alone: true)
+        let stream = StreamID(
+            environment: try subject.environment(among: known.sorted { $0.word < $1.word }),
+            originalTransactionId: line.originalTransactionId
+        )
+        let held = claims(stream)
+        let start =
+            line.from
+            ?? held.map { $0.startWithoutAccount(for: line.customer, now: now) ?? .epoch } ?? .epoch
+        if let hold = held?.hold(against: line.customer, from: start) {
+            throw line.refused(
+                "held",
+                "\(line.originalTransactionId) belongs to customer \(hold.customer) "
+                    + "\(hold.from.sinceWords); to change hands, state it with `subledger customers "
+                    + "link --transfer`"
+            )
+        }
+        return CustomerLink(
+            stream: stream,
+            customer: line.customer,
+            statedBy: list.statedBy,
+            reason: list.reason,
+            statedAt: start
+        )
+    }
+}
+
+extension LinkLine {
+    fileprivate func refused(_ reason: String, _ message: String) -> RefusedLine {
+        RefusedLine(line: number, reason: reason, message: message)
+    }
+}
+
+extension LinkImportDocument {
+    fileprivate mutating func count(_ outcomes: [AppendOutcome], of line: LinkLine) {
+        if outcomes.contains(where: \.isErased) {
+            refuse(
+                line.refused(
+                    "erased",
+                    "\(line.originalTransactionId) was erased after that time; state the link as of "
+                        + "a later one"
+                )
+            )
+            return
+        }
+        if outcomes.contains(where: \.isNew) { appended += 1 } else { known += 1 }
+        for outcome in outcomes { note(outcome.position) }
+    }
+}
+
+extension StreamClaims {
+    /// The link that holds at the start of another and says the same; nil for none.
+    fileprivate func link(saying link: CustomerLink) -> LinkClaim? {
+        links.first { held in
+            !held.isContested && held.from <= link.statedAt
+                && (held.to.map { link.statedAt < $0 } ?? true)
+                && link.customer.map { FieldValue.text($0) == .text(held.customer) } ?? false
+        }
+    }
+}

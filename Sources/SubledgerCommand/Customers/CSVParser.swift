@@ -1,0 +1,81 @@
+/// Takes comma-separated text apart as it comes (RFC 4180): quoted fields may hold commas, line
+/// breaks and doubled quotes.
+struct CSVParser {
+    /// A record: one line, or several where a quoted field holds line breaks.
+    struct Record {
+        /// The line on which it begins, from 1.
+        let line: Int
+        /// Its fields; nil where it is malformed.
+        let fields: [String]?
+    }
+
+    /// Longest record, in bytes: far above a name, an id and a date.
+    static let recordByteCountMax = 8192
+
+    private enum State { case start, plain, quoted, quoteInQuoted, skipped }
+
+    private var state = State.start
+    private var field: [UInt8] = []
+    private var fields: [[UInt8]] = []
+    private var byteCount = 0
+    private var line = 1
+    private var recordLine = 1
+    private var isMalformed = false
+    private var isFirst = true
+
+    /// The records that end in these bytes.
+    mutating func append(_ bytes: [UInt8]) -> [Record] {
+        var bytes = bytes[...]
+        if isFirst, bytes.starts(with: [0xEF, 0xBB, 0xBF]) { bytes = bytes.dropFirst(3) }
+        if !bytes.isEmpty { isFirst = false }
+        var records: [Record] = []
+        for byte in bytes { if let record = take(byte) { records.append(record) } }
+        return records
+    }
+
+    /// The record that no line break ended; nil where there is none.
+    mutating func finish() -> Record? {
+        if case .quoted = state { isMalformed = true }
+        return endRecord()
+    }
+
+    private mutating func take(_ byte: UInt8) -> Record? {
+        byteCount += 1
+        if byteCount > CSVParser.recordByteCountMax { (state, isMalformed) = (.skipped, true) }
+        if byte == UInt8(ascii: "\n") { line += 1 }
+        switch (state, byte) {
+        case (.quoted, UInt8(ascii: "\"")): state = .quoteInQuoted
+        case (.quoted, _): field.append(byte)
+        case (_, UInt8(ascii: "\n")): return endRecord()
+        case (.skipped, _): break
+        case (.start, UInt8(ascii: "\"")) where field.isEmpty: state = .quoted
+        case (.quoteInQuoted, UInt8(ascii: "\"")):
+            field.append(byte)
+            state = .quoted
+        case (_, UInt8(ascii: ",")):
+            fields.append(field)
+            field = []
+            state = .start
+        case (_, UInt8(ascii: "\r")): break
+        case (.quoteInQuoted, _), (.plain, UInt8(ascii: "\"")): isMalformed = true
+        default:
+            field.append(byte)
+            state = .plain
+        }
+        return nil
+    }
+
+    private mutating func endRecord() -> Record? {
+        defer {
+            (state, field, fields, byteCount, isMalformed) = (.start, [], [], 0, false)
+            recordLine = line
+        }
+        guard isMalformed || !fields.isEmpty || !field.isEmpty else { return nil }
+        let all = fields + [field]
+        let texts = all.compactMap { String(validating: $0, as: UTF8.self) }
+        return Record(
+            line: recordLine,
+            fields: isMalformed || texts.count < all.count ? nil : texts
+        )
+    }
+}

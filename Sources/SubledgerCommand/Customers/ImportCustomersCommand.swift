@@ -1,0 +1,92 @@
+import AppStore
+import ArgumentParser
+import CommandSupport
+import EventLog
+import Events
+import Foundation
+import Subledger
+
+struct ImportCustomersCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "import",
+        abstract: "Link many subscriptions to their customers from a CSV file.",
+        discussion: """
+            The columns are customer, id (Apple's originalTransactionId) and from, in this order, \
+            or as a header names them (RFC 4180). Without from a link holds from the first \
+            purchase on, where no link named the subscription before; else from now on. A line \
+            that is refused is named, and the others are in; the exit code is then 65. The same \
+            file again changes nothing. A subscription that another customer has is refused: \
+            `customers link --transfer` moves it.
+            """
+    )
+
+    @Argument(help: "The file, or - for stdin.")
+    var file: String
+
+    @Option(
+        help: "Production, Sandbox, Xcode …; needed where an id is known in several.",
+        transform: SubjectOptions.environment
+    )
+    var environment: Environment?
+
+    @Option(help: "Why; kept with each statement.")
+    var reason = ""
+
+    @Option(help: "Who states it. Default: the user of this machine.")
+    var by: String?
+
+    @Flag(help: "Judge each line against the ledger and write nothing.")
+    var dryRun = false
+
+    @OptionGroup var database: DatabaseOptions
+    @OptionGroup var output: OutputOptions
+
+    func run() async throws {
+        var lines = try LinkFile(file)
+        let ledger = try await database.openLedger()
+        Interrupt.heed()
+        var progress = Progress("customers import", isQuiet: output.quiet)
+        let answer = try await ledger.importLinks(
+            LinkImport(
+                environment: environment,
+                statedBy: by ?? NSUserName(),
+                reason: reason,
+                isDryRun: dryRun
+            ),
+            next: { try lines.next() },
+            progress: { progress.report($0, "lines") }
+        )
+        progress.finish()
+        await ledger.close()
+        if output.json { try Terminal.print(json: answer) } else { answer.printText(file) }
+        if Interrupt.isRequested { throw Exit.interrupted }
+        if answer.rejected > 0 { throw Exit.badInput }
+    }
+}
+
+extension LinkImportDocument {
+    /// The answer for people.
+    fileprivate func printText(_ file: String) {
+        let place = file == "-" ? "stdin" : file
+        for refusal in rejections {
+            Terminal.write(
+                "refused  \(place), line \(refusal.line): \(refusal.message) [\(refusal.reason)]"
+            )
+        }
+        if rejected > rejections.count {
+            Terminal.write("… and \(rejected - rejections.count) more")
+        }
+        let lanes = positions.sorted { (Int($0.key) ?? 0) < (Int($1.key) ?? 0) }
+        let end =
+            lanes.count == 1 && lanes[0].key == "0"
+            ? "\(lanes[0].value)"
+            : lanes.map { "\($0.key):\($0.value)" }.joined(separator: ",")
+        Terminal.print(
+            "\(counted(lines, "line")): \(counted(appended, "link")) "
+                + (isDryRun ? "to append" : "appended")
+                + ", \(known) known already, \(counted(rejected, "line")) refused"
+                + (isDryRun ? "; dry run, nothing was written" : "")
+                + (end.isEmpty ? "" : "; in the log up to \(end)")
+        )
+    }
+}

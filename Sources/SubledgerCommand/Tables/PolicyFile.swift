@@ -1,0 +1,40 @@
+import CommandSupport
+import Foundation
+import Subledger
+
+/// Reads a policy to be judged by; `-` is stdin.
+enum PolicyFile {
+    /// The policy in a file.
+    static func read(_ path: String) throws -> PolicyDocument {
+        let bytes = try bytes(of: path)
+        do throws(PolicyError) {
+            return try PolicyDocument(json: bytes)
+        } catch {
+            throw failure(error, path)
+        }
+    }
+
+    /// Why a policy was not taken, with the file it stands in.
+    static func failure(_ error: PolicyError, _ path: String) -> Failure {
+        Failure(
+            Exit.badInput,
+            "\(path == "-" ? "the policy of stdin" : path): \(error.message)"
+        )
+    }
+
+    private static func bytes(of path: String) throws -> [UInt8] {
+        do {
+            let handle =
+                path == "-"
+                ? FileHandle.standardInput
+                : try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
+            // One byte more than is allowed tells that there is more.
+            return [UInt8](try handle.read(upToCount: PolicyDocument.byteCountMax + 1) ?? Data())
+        } catch {
+            throw Failure(
+                Exit.inputMissing,
+                "the policy \(path) cannot be read: is it a file, and yours to read?"
+            )
+        }
+    }
+}

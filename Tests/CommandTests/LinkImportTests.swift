@@ -1,0 +1,101 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// `customers import`: many links from a file, each line judged by itself.
+@Suite(.enabled { await TestServer.isAvailable })
+struct LinkImportTests {
+    private struct Document: Decodable {
+        struct Refusal: Decodable {
+            let line: Int
+            let reason: String
+        }
+        let lines: Int
+        let appended: Int
+        let known: Int
+        let rejected: Int
+        let isDryRun: Bool
+        let rejections: [Refusal]
+    }
+
+    private struct Stream: Decodable {
+        let originalTransactionId: String
+        let environment: String
+    }
+
+    private func withStreams(
+        _ body: (Command, TestFolder, [String]) async throws -> Void
+    ) async throws {
+        let simulation = try await Simulation.shared
+        try await withLedger { command, _ in
+            try await command.expect(0, simulation.arguments + [simulation.payloads])
+            let streams = try await command.json([Stream].self, "streams")
+            let ids = streams.filter { $0.environment == "Production" }
+                .map(\.originalTransactionId)
+            try await body(command, try TestFolder(), ids)
+        }
+    }
+
+    @Test func `a list is taken in once, and bad lines are named`() async throws {
+        try await withStreams { command, folder, ids in
+            let text =
+                "ID,Customer,From\r\n\(ids[0]),anna,\r\n\(ids[1]),\"ben, jr\",2024-03-01\r\n"
+                + "4711,caro,\r\n\(ids[2]),dora,yesterday\r\n\(ids[0]),emil,\r\n,x,\r\n"
+            let file = try folder.write("list.csv", Data(text.utf8))
+            let dry = try await command.json(
+                Document.self,
+                exit: 65,
+                "customers",
+                "import",
+                file,
+                "--dry-run"
+            )
+            #expect(dry.isDryRun && dry.rejected == 3)
+            #expect(try await command.expect(0, "customers", "list").contains("no link"))
+            let taken = try await command.json(
+                Document.self,
+                exit: 65,
+                "customers",
+                "import",
+                file
+            )
+            #expect(taken.lines == 6 && taken.appended == 2 && taken.known == 0)
+            #expect(taken.rejections.map(\.line) == [4, 5, 6, 7])
+            #expect(
+                taken.rejections.map(\.reason) == [
+                    "unknown-id", "malformed-line", "held", "malformed-line",
+                ]
+            )
+            let again = try await command.run("customers", "import", file)
+            #expect(again.code == 65)
+            #expect(
+                again.output.hasPrefix(
+                    "6 lines: 0 links appended, 2 known already, 4 lines refused"
+                ),
+                "\(again.output)"
+            )
+            #expect(
+                again.errors.contains(
+                    "line 5: invalid time 'yesterday': expected 2025-03-03, 2025-03-03T10:00Z or "
+                        + "milliseconds [malformed-line]"
+                ),
+                "\(again.errors)"
+            )
+            let shown = try await command.expect(0, "customers", "show", "ben, jr")
+            #expect(shown.contains("2024-03-01 00:00:00"), "\(shown)")
+        }
+    }
+
+    @Test func `the order of the lines changes no owner, and no header is needed`() async throws {
+        try await withStreams { command, folder, ids in
+            let lines = ids.enumerated().map { "customer \($0.offset % 7),\($0.element)\n" }
+            let file = try folder.write("all.csv", Data(lines.joined().utf8))
+            let back = try folder.write("back.csv", Data(lines.reversed().joined().utf8))
+            let taken = try await command.json(Document.self, "customers", "import", file)
+            #expect(taken.appended == ids.count && taken.rejected == 0)
+            let again = try await command.json(Document.self, "customers", "import", back)
+            #expect(again.known == ids.count && again.appended == 0)
+            try await command.expectSoundLog()
+        }
+    }
+}
