@@ -12,8 +12,12 @@ struct IngestCommand: AsyncParsableCommand {
         abstract: "Verify payloads and append what is news in them.",
         discussion: """
             Takes files, folders and - (stdin): notifications of both versions, bare JWS, app \
-            receipts (DER or base64), responses of the App Store Server API and of verifyReceipt; \
-            JSON arrays and NDJSON of them are taken apart. A payload that cannot be verified is \
+            receipts (DER or base64), responses of the App Store Server API and of verifyReceipt, \
+            and verifyReceipt requests, of which only the receipt is kept. JSON arrays, NDJSON, \
+            logs with text around the payloads, CSV, TSV, PostgreSQL's COPY and pg_dump, records \
+            with a payload in them (as an object, as text, in base64; exports of MongoDB, DynamoDB \
+            and Firestore) are taken apart, also compressed by gzip or zstd. Each is recognised by \
+            its content. Lines of a log without a payload are passed over and counted. A payload that cannot be verified is \
             refused whole with its reason; the others are in, and the exit code is 65. Taking in \
             the same payloads again, in any order, appends nothing. The positions that it prints \
             are those for `follow --wait-for`: up to there the log holds what the payloads say.
@@ -41,6 +45,9 @@ struct IngestCommand: AsyncParsableCommand {
     @Flag(help: "Stand behind what is not signed: you know that these payloads came from Apple.")
     var vouch = false
 
+    @Option(help: "The column of CSV, TSV and COPY files that holds payloads; else it is found.")
+    var column: String?
+
     @OptionGroup var trust: TrustOptions
     @OptionGroup var database: DatabaseOptions
     @OptionGroup var output: OutputOptions
@@ -63,7 +70,7 @@ struct IngestCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let walk = try PayloadWalk(paths)
+        let walk = try PayloadWalk(paths, column: column)
         let ledger = try await Ledger.open(
             try await database.settings(),
             policy: try trust.policy(),
@@ -119,6 +126,7 @@ struct IngestCommand: AsyncParsableCommand {
                 }
             )
             progress.finish()
+            if !isQuiet { for remark in await reader.remarks { Terminal.write(remark) } }
             return (report, await reader.skipped)
         } catch let error as EventLogError where error.isRetryable {
             progress.finish()

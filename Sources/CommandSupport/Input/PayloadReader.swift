@@ -15,7 +15,10 @@ package actor PayloadReader {
     }
 
     /// Files that were passed over.
-    package var skipped: Int { walk.skipped }
+    package var skipped: Int { walk.passedOver.files }
+
+    /// What was passed over, in words.
+    package var remarks: [String] { walk.passedOver.sentences }
 
     /// The next payloads, as many as are there; nil after the last, and when nobody waits for one
     /// any more.
