@@ -121,7 +121,7 @@ let package = Package(
         .target(
             name: "CommandSupport",
             dependencies: [
-                "AppStore", "EmbeddedPostgres", "EventLog", "Postgres", "Subledger",
+                "AppStore", "CZlib", "EmbeddedPostgres", "EventLog", "Postgres", "Subledger",
                 argumentParser,
             ],
             swiftSettings: strict

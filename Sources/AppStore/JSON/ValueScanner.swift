@@ -24,6 +24,9 @@ struct ValueScanner: Sendable {
     private var isEscaped = false
     private var isInWord = false
 
+    /// Whether the bytes so far end inside of a string.
+    var isInsideString: Bool { isInString }
+
     /// A scanner of the elements of one array, or of values written one after the other.
     init(isArray: Bool) {
         self.isArray = isArray

@@ -46,6 +46,33 @@ enum ReceiptEncoding {
         return bytes.count == 2 + lengthBytes + length
     }
 
+    /// Whether bytes begin as PKCS #7 does: a sequence that starts with the type of signed data.
+    ///
+    /// Stricter than `looksLikeReceipt`, for places where a certificate may stand as well.
+    static func isReceiptHead(_ bytes: ArraySlice<UInt8>) -> Bool {
+        guard isBER(bytes) else { return false }
+        let lengthByteCount = Int(bytes[bytes.startIndex + 1] & 0x7f)
+        return bytes.dropFirst(2 + lengthByteCount).starts(with: signedDataType)
+    }
+
+    // 1.2.840.113549.1.7.2
+    private static let signedDataType: [UInt8] = [
+        0x06, 0x09, 0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x07, 0x02,
+    ]
+
+    /// How many letters of base64 a receipt has that begins with this line; nil where it does not
+    /// say.
+    static func letterCount(ofReceiptStarting line: ArraySlice<UInt8>) -> Int? {
+        let letters = line.lazy.filter { !Envelope.isWhitespace($0) }.prefix(headLetterCount)
+        guard let head = base64Decoded(Array(letters)[...]), head.count > 2 else { return nil }
+        let lengthByteCount = Int(head[1] & 0x7f)
+        guard (1...4).contains(lengthByteCount), head.count >= 2 + lengthByteCount else {
+            return nil
+        }
+        let length = head[2..<2 + lengthByteCount].reduce(0) { $0 << 8 | Int($1) }
+        return (2 + lengthByteCount + length + 2) / 3 * 4
+    }
+
     /// As many letters as are looked at: six bytes, of which the first two tell.
     private static let headLetterCount = 8
 
@@ -67,7 +94,8 @@ enum ReceiptEncoding {
         return bytes
     }
 
-    private static func base64Decoded(_ text: ArraySlice<UInt8>) -> [UInt8]? {
+    /// The bytes of base64 in either alphabet, with or without white space and padding.
+    static func base64Decoded(_ text: ArraySlice<UInt8>) -> [UInt8]? {
         var letters: [UInt8] = []
         letters.reserveCapacity(text.count)
         for letter in text where !Envelope.isWhitespace(letter) {

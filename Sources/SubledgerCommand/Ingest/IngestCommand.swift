@@ -12,8 +12,12 @@ struct IngestCommand: AsyncParsableCommand {
         abstract: "Verify payloads and append what is news in them.",
         discussion: """
             Takes files, folders and - (stdin): notifications of both versions, bare JWS, app \
-            receipts (DER or base64), responses of the App Store Server API and of verifyReceipt; \
-            JSON arrays and NDJSON of them are taken apart. A payload that cannot be verified is \
+            receipts (DER or base64), responses of the App Store Server API and of verifyReceipt, \
+            and verifyReceipt requests, of which only the receipt is kept. JSON arrays, NDJSON, \
+            logs with text around the payloads, CSV, TSV, PostgreSQL's COPY and pg_dump, records \
+            with a payload in them (as an object, as text, in base64; exports of MongoDB, DynamoDB \
+            and Firestore) are taken apart, also compressed by gzip or zstd. Each is recognised by \
+            its content. Lines of a log without a payload are passed over and counted. A payload that cannot be verified is \
             refused whole with its reason; the others are in, and the exit code is 65. Taking in \
             the same payloads again, in any order, appends nothing. The positions that it prints \
             are those for `follow --wait-for`: up to there the log holds what the payloads say.
@@ -57,6 +61,9 @@ struct IngestCommand: AsyncParsableCommand {
     @Flag(name: .shortAndLong, help: "List each payload that was refused or taken in part.")
     var verbose = false
 
+    @Option(help: "The column of CSV, TSV and COPY files that holds payloads; else it is found.")
+    var column: String?
+
     @OptionGroup var trust: TrustOptions
     @OptionGroup var database: DatabaseOptions
     @OptionGroup var output: OutputOptions
@@ -79,21 +86,22 @@ struct IngestCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let walk = try PayloadWalk(paths)
+        let walk = try PayloadWalk(paths, column: column)
         let policy = try trust.policy()
+        let reader = PayloadReader(walk)
         let work = IngestWork(
             label: plan ? "plan" : "ingest",
             isQuiet: output.quiet,
-            inputBytes: output.quiet ? nil : InputSize.bytes(of: paths)
+            inputBytes: output.quiet ? nil : InputSize.bytes(of: paths),
+            bytesRead: { reader.bytesRead }
         )
-        if plan { return try await printPlan(walk, policy, work) }
+        if plan { return try await printPlan(reader, policy, work) }
         let ledger = try await Ledger.open(
             try await database.settings(),
             policy: policy,
             options: try DatabaseOptions.logOptions()
         )
         Interrupt.heed()
-        let reader = PayloadReader(walk)
         let report = try await work.run(on: ledger.log) { progress in
             try await ledger.ingest(
                 next: { try await reader.next() },
@@ -105,6 +113,7 @@ struct IngestCommand: AsyncParsableCommand {
             )
         }
         await ledger.log.close()
+        if !output.quiet { for remark in await reader.remarks { Terminal.write(remark) } }
         try IngestSummary(
             report: report,
             skipped: await reader.skipped,
@@ -113,12 +122,11 @@ struct IngestCommand: AsyncParsableCommand {
     }
 
     private func printPlan(
-        _ walk: sending PayloadWalk,
+        _ reader: PayloadReader,
         _ policy: VerificationPolicy,
         _ work: IngestWork
     ) async throws {
         Interrupt.heed()
-        let reader = PayloadReader(walk)
         var progress = Progress(work.label, isQuiet: work.isQuiet)
         let found = try await IngestPlan.read(
             next: { try await reader.next() },
@@ -131,6 +139,7 @@ struct IngestCommand: AsyncParsableCommand {
             progress: { work.show($0, on: &progress) }
         )
         progress.finish()
+        if !output.quiet { for remark in await reader.remarks { Terminal.write(remark) } }
         if output.json { try Terminal.print(json: found) } else { found.printText() }
         if found.wasStopped { throw Exit.interrupted }
         if strict, found.rejected > 0 || found.leftOut > 0 { throw Exit.badInput }

@@ -8,6 +8,8 @@ struct IngestWork {
     let isQuiet: Bool
     /// Bytes of the input; nil where that is not known.
     var inputBytes: Int64?
+    /// How many of them were read, as they lie in files.
+    var bytesRead: @Sendable () -> Int64 = { 0 }
 
     /// How long what is under way may take once the operator asked to stop: a database that answers
     /// at all needs less.
@@ -40,7 +42,7 @@ struct IngestWork {
         progress.report(
             done.payloads,
             "payload",
-            bytes: inputBytes.map { (done.byteCount, $0) }
+            bytes: inputBytes.map { (bytesRead(), $0) }
         )
     }
 

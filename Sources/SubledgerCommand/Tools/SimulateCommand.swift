@@ -62,6 +62,14 @@ struct SimulateCommand: ParsableCommand {
     @Flag(help: "Write one file a payload instead of NDJSON; app receipts always are.")
     var files = false
 
+    @Flag(
+        help: """
+            Write the payloads as logs have them: compressed, behind prefixes, in tables, dumps \
+            and exports of databases; `ingest` takes the same from them.
+            """
+    )
+    var asLogs = false
+
     @OptionGroup var output: OutputOptions
 
     /// Most subscriptions of one simulation: what its ids can tell apart.
@@ -73,11 +81,18 @@ struct SimulateCommand: ParsableCommand {
                 "--subscriptions must be from 1 to \(SimulateCommand.subscriptionsMax)"
             )
         }
+        guard !files || !asLogs else {
+            throw ValidationError("--files and --as-logs exclude each other: choose one")
+        }
     }
 
     func run() throws {
         let simulator = AppStoreSimulator(seed: seed, environment: Environment(environment))
-        var writer = try SimulationWriter(folder: out, isOneFileEach: files)
+        var writer = try SimulationWriter(
+            folder: out,
+            isOneFileEach: files,
+            asLogs: asLogs
+        )
         try writer.write(root: simulator.store.pki.rootDER)
         try writer.write(catalog: SimulatedCatalog.storekit)
         let truthFile = try truth.map(SimulationWriter.create)

@@ -20,12 +20,14 @@ struct SimulationWriter {
     private let isOneFileEach: Bool
     private var handles: [Delivery.Channel: FileHandle] = [:]
     private var counts: [Delivery.Channel: Int] = [:]
+    private var logs: LogFolderWriter?
     private(set) var payloads = 0
 
-    init(folder: String, isOneFileEach: Bool) throws {
+    init(folder: String, isOneFileEach: Bool, asLogs: Bool = false) throws {
         try SimulationWriter.makeFolder(folder)
         self.folder = folder
         self.isOneFileEach = isOneFileEach
+        logs = asLogs ? LogFolderWriter(folder: folder) : nil
     }
 
     /// Where the payloads lie, in the order of the names; none with a file each but the receipts.
@@ -46,7 +48,9 @@ struct SimulationWriter {
     mutating func write(_ delivery: Delivery, of life: SubscriptionLife, number: Int) throws {
         payloads += 1
         counts[delivery.channel, default: 0] += 1
-        if delivery.channel == .appReceipt {
+        if logs != nil {
+            try logs?.write(delivery)
+        } else if delivery.channel == .appReceipt {
             try writeReceipt(delivery, of: life, number: number)
         } else if isOneFileEach {
             let number = String(String(payloads + 1_000_000_000).dropFirst())
@@ -59,7 +63,8 @@ struct SimulationWriter {
         }
     }
 
-    func finish() throws {
+    mutating func finish() throws {
+        try logs?.finish()
         for handle in handles.values { try handle.close() }
     }
 
@@ -102,7 +107,7 @@ struct SimulationWriter {
     }
 
     private func name(of channel: Delivery.Channel) -> String {
-        if channel == .appReceipt { return channel.rawValue + "/" }
+        if channel == .appReceipt || logs != nil { return channel.rawValue + "/" }
         return isOneFileEach ? "*-\(channel.rawValue).json" : "\(channel.rawValue).ndjson"
     }
 

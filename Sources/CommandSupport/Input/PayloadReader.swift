@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 package import Subledger
 
 /// Walks payloads on a thread of its own: a pipe may have none for hours, and what is read must be
@@ -6,6 +7,7 @@ package import Subledger
 package actor PayloadReader {
     private let executor = QueueExecutor()
     private var walk: PayloadWalk
+    private let read = Atomic<Int64>(0)
 
     /// A reader of what the walk finds.
     package init(_ walk: sending PayloadWalk) { self.walk = walk }
@@ -15,11 +17,20 @@ package actor PayloadReader {
     }
 
     /// Files that were passed over.
-    package var skipped: Int { walk.skipped }
+    package var skipped: Int { walk.passedOver.files }
+
+    /// Bytes that were read, as they lie in files: packed ones count as they are packed.
+    package nonisolated var bytesRead: Int64 { read.load(ordering: .relaxed) }
+
+    /// What was passed over, in words.
+    package var remarks: [String] { walk.passedOver.sentences }
 
     /// The next payloads, as many as are there; nil after the last, and when nobody waits for one
     /// any more.
-    package func next() throws -> [LocatedPayload]? { try walk.nextBatch() }
+    package func next() throws -> [LocatedPayload]? {
+        defer { read.store(walk.bytesRead, ordering: .relaxed) }
+        return try walk.nextBatch()
+    }
 }
 
 /// Runs jobs on a dispatch queue, whose threads may block.

@@ -1,0 +1,67 @@
+/// PostgreSQL's COPY in text format: cells between tabs, with backslash escapes.
+enum CopyText {
+    /// The cells of a line; nil for `\N`, the database's null.
+    static func cells(of line: ArraySlice<UInt8>) -> [[UInt8]?] {
+        line.split(separator: UInt8(ascii: "\t"), omittingEmptySubsequences: false).map(content)
+    }
+
+    private static func content(of cell: ArraySlice<UInt8>) -> [UInt8]? {
+        if cell.elementsEqual("\\N".utf8) { return nil }
+        guard cell.contains(UInt8(ascii: "\\")) else { return Array(cell) }
+        var output: [UInt8] = []
+        output.reserveCapacity(cell.count)
+        var rest = cell
+        while let byte = rest.popFirst() {
+            guard byte == UInt8(ascii: "\\"), let letter = rest.popFirst() else {
+                output.append(byte)
+                continue
+            }
+            switch letter {
+            case UInt8(ascii: "b"): output.append(0x08)
+            case UInt8(ascii: "f"): output.append(0x0c)
+            case UInt8(ascii: "n"): output.append(0x0a)
+            case UInt8(ascii: "r"): output.append(0x0d)
+            case UInt8(ascii: "t"): output.append(0x09)
+            case UInt8(ascii: "v"): output.append(0x0b)
+            default: output.append(letter)
+            }
+        }
+        return output
+    }
+
+    /// The bytes of a `bytea` in hex, `\x7b22…`; nil for any other text.
+    static func hexBytes(_ text: ArraySlice<UInt8>) -> [UInt8]? {
+        guard text.starts(with: "\\x".utf8), text.count % 2 == 0, text.count > 2 else { return nil }
+        var output: [UInt8] = []
+        output.reserveCapacity(text.count / 2)
+        var position = text.startIndex + 2
+        while position < text.endIndex {
+            guard let high = JSON.hexadecimalDigit(text[position]),
+                let low = JSON.hexadecimalDigit(text[position + 1])
+            else { return nil }
+            output.append(high << 4 | low)
+            position += 2
+        }
+        return output
+    }
+
+    /// The columns of `COPY table (a, b) FROM stdin;`, as pg_dump writes it before the rows; nil
+    /// for any other line, and empty where it names none.
+    static func columns(ofStatement line: ArraySlice<UInt8>) -> [String]? {
+        let line = Envelope.trimmed(line)
+        guard line.count <= statementByteCountMax, line.starts(with: "COPY ".utf8) else {
+            return nil
+        }
+        let text = String(decoding: line, as: UTF8.self)
+        guard text.lowercased().hasSuffix("from stdin;") else { return nil }
+        guard let open = text.firstIndex(of: "("), let close = text.lastIndex(of: ")"),
+            open < close
+        else { return [] }
+        return text[text.index(after: open)..<close].split(separator: ",").map { name in
+            String(name.drop { $0 == " " || $0 == "\"" }.prefix { $0 != "\"" && $0 != " " })
+        }
+    }
+
+    /// Longest statement that is read: a table has at most 1600 columns.
+    private static let statementByteCountMax = 1 << 17
+}

@@ -1,0 +1,327 @@
+internal import Events
+
+/// Takes payloads out of lines: NDJSON, logs with text around the payloads, bare JWS, receipts.
+///
+/// What does not fit into one line is followed over several: an object that is printed pretty, also
+/// behind a prefix, the base64 of a receipt, the rows of a COPY statement. A line that plainly is a
+/// payload is given as it is; only others are parsed.
+struct LineReader: Sendable {
+    private var pieces: [PayloadSplitter.Piece] = []
+    /// Lines without a payload.
+    private(set) var passedOver = 0
+
+    private enum Open {
+        case nothing
+        case object(ValueScanner, isBehindPrefix: Bool)
+        case receipt(lettersLeft: Int?)
+        case rows(column: Int?, isRead: Bool)
+    }
+
+    private let column: String?
+    private var open = Open.nothing
+    private var line: [UInt8] = []
+    private var lineByteCount = 0
+    private var lineNumber = 0
+    // Of an object or a receipt over several lines.
+    private var record: [UInt8] = []
+    private var recordByteCount = 0
+    // Whether a payload had text or a wrapper around it: then lines without one are no surprise.
+    private var isLog = false
+
+    /// Longest line, and longest payload over several lines, in bytes.
+    static let lineByteCountMax = AppStoreVerifier.payloadByteCountMax
+
+    /// Longest line without white space and without a payload that is passed over in silence.
+    private static let wordByteCountMax = 128
+
+    /// A reader at the beginning of a file; of tables in a dump it reads that column only.
+    init(column: String?) { self.column = column }
+
+    /// What was found and not taken away yet.
+    mutating func drained() -> [PayloadSplitter.Piece] {
+        defer { pieces.removeAll() }
+        return pieces
+    }
+
+    /// Takes the next bytes.
+    mutating func append(_ bytes: ArraySlice<UInt8>) {
+        var rest = bytes
+        while let end = rest.firstIndex(ofLong: UInt8(ascii: "\n")) {
+            if lineByteCount == 0 {
+                take(line: rest[..<end])
+            } else {
+                keep(rest[..<end])
+                endLine()
+            }
+            rest = rest[(end + 1)...]
+        }
+        keep(rest)
+    }
+
+    /// Takes what is left for a line, and ends what is open.
+    mutating func finish() {
+        if lineByteCount > 0 { endLine() }
+        close()
+    }
+
+    private mutating func keep(_ bytes: ArraySlice<UInt8>) {
+        let room = LineReader.lineByteCountMax - lineByteCount
+        lineByteCount += bytes.count
+        if room > 0 { line.append(contentsOf: bytes.prefix(room)) }
+    }
+
+    private mutating func endLine() {
+        let count = lineByteCount
+        let whole = line
+        line.removeAll(keepingCapacity: count < PayloadSplitter.lookAheadByteCountMax)
+        lineByteCount = 0
+        guard count > LineReader.lineByteCountMax else { return take(line: whole[...]) }
+        lineNumber += 1
+        close()
+        let reason = Rejection(
+            .payloadTooLarge,
+            "It has \(count) bytes; at most \(LineReader.lineByteCountMax) are accepted."
+        )
+        pieces.append(.failure(reason.at(line: lineNumber)))
+    }
+
+    private mutating func take(line: ArraySlice<UInt8>) {
+        lineNumber += 1
+        switch open {
+        case .nothing: begin(line)
+        case .object(let scanner, let isBehindPrefix):
+            goOn(line, scanner, isBehindPrefix: isBehindPrefix)
+        case .receipt(let lettersLeft): goOn(line, lettersLeft: lettersLeft)
+        case .rows(let column, let isRead): take(row: line, column: column, isRead: isRead)
+        }
+    }
+
+    // A line, or what is left of it behind a value.
+    private mutating func begin(_ line: ArraySlice<UInt8>, isRest: Bool = false) {
+        let text = Envelope.trimmed(PayloadSplitter.withoutByteOrderMark(line))
+        guard let first = text.first else { return }
+        // What goes on with the next line keeps the white space before its line break.
+        let open = line[text.startIndex...]
+        switch first {
+        case UInt8(ascii: "{"): take(value: open, isRest: isRest)
+        case UInt8(ascii: "[") where LineReader.startsArray(text), UInt8(ascii: "\""):
+            take(value: open, isRest: isRest)
+        case UInt8(ascii: ",") where isRest: begin(text.dropFirst(), isRest: true)
+        default:
+            if PayloadSplitter.isCompactJWS(text) {
+                pieces.append(.success(Array(text)))
+            } else if first == UInt8(ascii: "M"), ReceiptEncoding.looksLikeReceipt(text),
+                EncodedForm.isBase64(text)
+            {
+                begin(receipt: text)
+            } else if first == UInt8(ascii: "C"), let names = CopyText.columns(ofStatement: text) {
+                begin(rowsWith: names)
+            } else {
+                search(open, isRest: isRest)
+            }
+        }
+    }
+
+    /// Whether a bracket opens an array that may hold payloads, and not the time of a log's line.
+    static func startsArray(_ text: ArraySlice<UInt8>) -> Bool {
+        guard let next = text.dropFirst().first(where: { !Envelope.isWhitespace($0) }) else {
+            return true
+        }
+        return "{[\"]".utf8.contains(next)
+    }
+
+    // MARK: Values
+
+    private mutating func take(value text: ArraySlice<UInt8>, isRest: Bool) {
+        var scanner = ValueScanner(isArray: false)
+        let (count, mark) = scanner.takeRun(of: text)
+        if mark == .end {
+            take(whole: text.prefix(count))
+            if count < text.count { begin(text.dropFirst(count), isRest: true) }
+        } else if text.first == UInt8(ascii: "\"") {
+            search(text, isRest: isRest)
+        } else if scanner.isInsideString {
+            // No string goes on behind a line break: it was cut off.
+            pieces.append(.success(Array(Envelope.trimmed(text))))
+        } else {
+            open = .object(scanner, isBehindPrefix: false)
+            keep(record: text)
+        }
+    }
+
+    private mutating func take(whole text: ArraySlice<UInt8>) {
+        if PayloadMarks.isPlain(text) { return pieces.append(.success(Array(text))) }
+        let value = Array(text)
+        switch PayloadFinder.search(json: value) {
+        case .whole, .malformed: pieces.append(.success(value))
+        case .inside(let found):
+            pieces += found
+            isLog = true
+        case .nothing(let isLogRecord):
+            if isLog || isLogRecord {
+                passedOver += 1
+            } else {
+                pieces.append(.success(Array(PayloadSplitter.content(of: text))))
+            }
+        }
+    }
+
+    // MARK: Objects over several lines
+
+    private mutating func keep(record bytes: ArraySlice<UInt8>) {
+        let room = LineReader.lineByteCountMax - recordByteCount
+        recordByteCount += bytes.count
+        if room > 0 { record.append(contentsOf: bytes.prefix(room)) }
+    }
+
+    private mutating func goOn(
+        _ line: ArraySlice<UInt8>,
+        _ scanner: ValueScanner,
+        isBehindPrefix: Bool
+    ) {
+        guard goesOn(line, isBehindPrefix: isBehindPrefix) else {
+            close()
+            return begin(line)
+        }
+        var scanner = scanner
+        let (count, mark) = scanner.takeRun(of: line)
+        keep(record: [UInt8(ascii: "\n")])
+        keep(record: line.prefix(count))
+        if mark == .end {
+            close(isEnded: true)
+            begin(line.dropFirst(count), isRest: true)
+        } else if scanner.isInsideString {
+            close()
+        } else {
+            open = .object(scanner, isBehindPrefix: isBehindPrefix)
+        }
+    }
+
+    // A damaged object must not take those behind it with it: a line that cannot be a part of it
+    // ends it.
+    private func goesOn(_ line: ArraySlice<UInt8>, isBehindPrefix: Bool) -> Bool {
+        guard let first = line.first else { return true }
+        switch first {
+        case UInt8(ascii: "{"):
+            let last = record.last { !Envelope.isWhitespace($0) }
+            return !isBehindPrefix && (last == UInt8(ascii: "[") || last == UInt8(ascii: ","))
+        case UInt8(ascii: "["): return LineReader.startsArray(line)
+        case UInt8(ascii: " "), UInt8(ascii: "\t"), UInt8(ascii: "\r"), UInt8(ascii: "\""),
+            UInt8(ascii: "}"), UInt8(ascii: "]"), UInt8(ascii: ","), UInt8(ascii: ":"):
+            return true
+        default: return false
+        }
+    }
+
+    // Ends what is open over several lines.
+    private mutating func close(isEnded: Bool = false) {
+        let (ended, bytes, count) = (open, record, recordByteCount)
+        (open, record, recordByteCount) = (.nothing, [], 0)
+        guard count > 0 else { return }
+        guard count <= LineReader.lineByteCountMax else {
+            return pieces.append(.failure(Rejection.payloadTooLarge(count)))
+        }
+        guard case .object(_, let isBehindPrefix) = ended else {
+            return pieces.append(.success(bytes))
+        }
+        if isBehindPrefix {
+            search(bytes[...], isRest: false, mayGoOn: false)
+        } else if isEnded {
+            take(whole: bytes[...])
+        } else {
+            closeDamaged(bytes[...])
+        }
+    }
+
+    // The last line may be an object of its own that was taken for an element.
+    private mutating func closeDamaged(_ bytes: ArraySlice<UInt8>) {
+        if let lineEnd = bytes.lastIndex(of: UInt8(ascii: "\n")) {
+            let last = bytes[(lineEnd + 1)...]
+            var scanner = ValueScanner(isArray: false)
+            if last.first == UInt8(ascii: "{"), scanner.takeRun(of: last).mark == .end {
+                pieces.append(.success(Array(Envelope.trimmed(bytes[..<lineEnd]))))
+                return begin(last)
+            }
+        }
+        pieces.append(.success(Array(Envelope.trimmed(bytes))))
+    }
+}
+
+// Text, receipts and rows.
+extension LineReader {
+    private mutating func search(
+        _ text: ArraySlice<UInt8>,
+        isRest: Bool,
+        mayGoOn: Bool = true
+    ) {
+        var finder = PayloadFinder(isLine: mayGoOn)
+        // Cells that COPY has escaped are looked at before the line as a whole.
+        if text.contains(UInt8(ascii: "\t")) {
+            let found = TableReader.payloads(in: CopyText.cells(of: text), column: nil)
+            if !found.isEmpty { return take(found: found) }
+        }
+        finder.search(text)
+        if let start = finder.unfinishedObject {
+            var scanner = ValueScanner(isArray: false)
+            _ = scanner.takeRun(of: text[start...])
+            open = .object(scanner, isBehindPrefix: true)
+            keep(record: text[start...])
+            if !finder.pieces.isEmpty { take(found: finder.pieces) }
+            return
+        }
+        let found = finder.finished
+        if !found.isEmpty { return take(found: found) }
+        guard !isRest else { return }
+        let isWord = mayGoOn && !Envelope.trimmed(text).contains { Envelope.isWhitespace($0) }
+        if isWord, !isLog, text.count > LineReader.wordByteCountMax {
+            // What is left of a payload, rather than a line of a log.
+            pieces.append(.success(Array(Envelope.trimmed(text))))
+        } else {
+            passedOver += 1
+        }
+    }
+
+    private mutating func take(found: [PayloadSplitter.Piece]) {
+        pieces += found
+        isLog = true
+    }
+
+    private mutating func begin(receipt text: ArraySlice<UInt8>) {
+        let count = ReceiptEncoding.letterCount(ofReceiptStarting: text)
+        if let count, text.count >= count { return pieces.append(.success(Array(text))) }
+        open = .receipt(lettersLeft: count.map { $0 - text.count })
+        keep(record: text)
+    }
+
+    private mutating func goOn(_ line: ArraySlice<UInt8>, lettersLeft: Int?) {
+        let text = Envelope.trimmed(line)
+        guard !text.isEmpty, EncodedForm.isBase64(text), !EncodedForm.startsLikeReceipt(text) else {
+            close()
+            return begin(line)
+        }
+        keep(record: [UInt8(ascii: "\n")])
+        keep(record: text)
+        let left = lettersLeft.map { $0 - text.count }
+        open = .receipt(lettersLeft: left)
+        if left ?? 1 <= 0 || text.last == UInt8(ascii: "=") { close() }
+    }
+
+    // Of a dump with many tables only those are read that have the column.
+    private mutating func begin(rowsWith names: [String]) {
+        guard let column else { return open = .rows(column: nil, isRead: true) }
+        let index = names.firstIndex(of: column)
+        open = .rows(column: index, isRead: index != nil)
+    }
+
+    private mutating func take(row: ArraySlice<UInt8>, column: Int?, isRead: Bool) {
+        let row = row.last == UInt8(ascii: "\r") ? row.dropLast() : row
+        if row.elementsEqual("\\.".utf8) { return open = .nothing }
+        let found =
+            isRead ? TableReader.payloads(in: CopyText.cells(of: row), column: column) : []
+        if found.isEmpty {
+            passedOver += 1
+        } else {
+            take(found: found)
+        }
+    }
+}

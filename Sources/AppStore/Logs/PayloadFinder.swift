@@ -1,0 +1,183 @@
+internal import Events
+
+/// Finds the payloads inside of what a log, a table or a database keeps around them.
+///
+/// One rule for all wrappers: whatever is recognised as a payload is taken, at any depth that the
+/// limits allow, and nothing inside of it; everything else is looked into. A payload that stands in
+/// its wrapper verbatim, or as a string, is given with the very bytes that arrived. One that is
+/// repeated in the same piece of input, as an object and as its text perhaps, is given once.
+struct PayloadFinder {
+    /// What was found, in the order of the input.
+    private(set) var pieces: [PayloadSplitter.Piece] = []
+    /// Where an object begins that the text does not end.
+    var unfinishedObject: Int?
+
+    /// Whether the text is one line of several, so that an object may end on a later one.
+    private let isLine: Bool
+
+    private var seen: Set<Digest> = []
+    private var lesser: [UInt8]?
+    private var work = 0
+    private var workMax = PayloadFinder.workByteCountMin
+
+    /// How often text may stand inside of text: a record, a request, a body and what it holds.
+    static let textDepthMax = 6
+
+    /// Bytes that are looked at beyond the input's own size, in search of where an object ends.
+    static let workByteCountMin = 1 << 16
+
+    /// The same, as a multiple of the input.
+    static let workFactor = 8
+
+    /// A finder that has found nothing.
+    init(isLine: Bool = false) { self.isLine = isLine }
+
+    /// Whether an object that the text does not end may go on behind it.
+    func mayGoOn(textDepth: Int) -> Bool { isLine && textDepth == 0 }
+
+    /// What a JSON value or a line of text holds.
+    enum Found {
+        /// It is a payload itself.
+        case whole
+        /// These are in it.
+        case inside([PayloadSplitter.Piece])
+        /// There is none; a log has many such lines.
+        case nothing(isLogRecord: Bool)
+        /// It is no JSON.
+        case malformed
+    }
+
+    /// What the text of one JSON value holds.
+    static func search(json text: [UInt8]) -> Found {
+        let root: JSON.Value
+        do throws(JSON.Failure) {
+            root = try JSON(text).root
+        } catch {
+            return .malformed
+        }
+        var finder = PayloadFinder()
+        finder.visit(root, textDepth: 0, isTop: true)
+        let pieces = finder.finished
+        guard let first = pieces.first else {
+            return .nothing(isLogRecord: PayloadMarks.isLogRecord(root))
+        }
+        if pieces.count == 1, case .success(let payload) = first, payload == text { return .whole }
+        return .inside(pieces)
+    }
+
+    /// All that was found; where that is nothing, the lesser form that was passed by.
+    var finished: [PayloadSplitter.Piece] {
+        guard pieces.isEmpty, let lesser else { return pieces }
+        return [.success(lesser)]
+    }
+
+    /// Takes a value for a payload, or looks at what is inside of it.
+    mutating func visit(_ value: JSON.Value, textDepth: Int, isTop: Bool = false) {
+        switch value.kind {
+        case .string: search(value.utf8 ?? [], textDepth: textDepth + 1)
+        case .array: for element in value.elements { visit(element, textDepth: textDepth) }
+        case .object: visit(object: value, textDepth: textDepth, isTop: isTop)
+        default: break
+        }
+    }
+
+    private mutating func visit(object: JSON.Value, textDepth: Int, isTop: Bool) {
+        if let typing = TypedJSON.typing(ofMembers: object) {
+            return search(typing.plainText(object)[...], textDepth: textDepth + 1)
+        }
+        let rank = PayloadMarks.rank(object, isTop: isTop)
+        if rank == .payload { return take(object) }
+        // A verifyReceipt request: its receipt proves itself, and its password is never kept.
+        if let receipt = object["receipt-data"]?.utf8 {
+            return take(Envelope.trimmed(receipt))
+        }
+        let count = pieces.count
+        for (_, value) in object.members { visit(value, textDepth: textDepth) }
+        if rank == .lesser, pieces.count == count, lesser == nil { lesser = text(of: object) }
+    }
+
+    /// Looks for payloads in a text: a line, a cell, the content of a string.
+    mutating func search(_ text: ArraySlice<UInt8>, textDepth: Int = 0) {
+        let text = Envelope.trimmed(PayloadSplitter.withoutByteOrderMark(text))
+        guard let first = text.first, textDepth <= PayloadFinder.textDepthMax else { return }
+        switch first {
+        case UInt8(ascii: "{"), UInt8(ascii: "["), UInt8(ascii: "\""):
+            if let root = json(text) { return visit(root, textDepth: textDepth) }
+        case 0x30 where ReceiptEncoding.isReceiptHead(text):
+            return take(text)
+        case UInt8(ascii: "\\"):
+            if let bytes = CopyText.hexBytes(text) {
+                return search(bytes[...], textDepth: textDepth + 1)
+            }
+        default:
+            if search(encoded: text, textDepth: textDepth) { return }
+        }
+        scan(text, textDepth: textDepth)
+    }
+
+    /// A text that is JSON; nil for any other.
+    func json(_ text: ArraySlice<UInt8>) -> JSON.Value? {
+        do throws(JSON.Failure) {
+            return try JSON(Array(text)).root
+        } catch {
+            return nil
+        }
+    }
+
+    /// Whether a text was a JWS, or base64 of a receipt or of JSON, as a whole.
+    mutating func search(encoded text: ArraySlice<UInt8>, textDepth: Int) -> Bool {
+        if text.first == UInt8(ascii: "e"), Envelope.isJWSText(text), EncodedForm.isAppleJWS(text) {
+            take(text)
+            return true
+        }
+        if EncodedForm.startsLikeReceipt(text), EncodedForm.isBase64(text) {
+            take(text)
+            return true
+        }
+        guard EncodedForm.startsLikeText(text), let decoded = EncodedForm.decodedText(text) else {
+            return false
+        }
+        search(decoded[...], textDepth: textDepth + 1)
+        return true
+    }
+
+    /// Allows for the work that a text of that length is worth.
+    mutating func allow(_ byteCount: Int) { workMax += PayloadFinder.workFactor * byteCount }
+
+    /// Accounts for bytes that are looked at more than once; false when it is too many of them.
+    mutating func spend(_ byteCount: Int) -> Bool {
+        guard work <= workMax else { return false }
+        work += byteCount
+        guard work > workMax else { return true }
+        pieces.append(
+            .failure(
+                Rejection(
+                    .unsupportedFormat,
+                    "The line has too many objects that do not end to look for payloads in it."
+                        + " Take the payloads out of it and give those."
+                )
+            )
+        )
+        return false
+    }
+
+    /// Takes bytes for a payload, once.
+    mutating func take(_ payload: ArraySlice<UInt8>) {
+        let letters = payload.filter { !Envelope.isWhitespace($0) }
+        guard seen.insert(Digest.of(letters)).inserted else { return }
+        pieces.append(.success(Array(payload)))
+    }
+
+    private mutating func take(_ object: JSON.Value) {
+        let text = text(of: object)
+        let identity = object["signedPayload"]?.utf8.map { Array($0) } ?? object.canonicalText
+        guard seen.insert(Digest.of(identity)).inserted else { return }
+        pieces.append(.success(text))
+    }
+
+    // A JWS proves itself whatever the types around it are.
+    private func text(of object: JSON.Value) -> [UInt8] {
+        object["signedPayload"]?.kind != .string && TypedJSON.holdsExtended(object)
+            ? TypedJSON.extended.plainText(object) : Array(object.bytes)
+    }
+}

@@ -1,0 +1,168 @@
+internal import Events
+
+/// Takes a table apart into records: lines, but for the line breaks inside of quotes.
+///
+/// A record whose quotes are wrong, or never closed, is given up with its first line, and the next
+/// line begins a record: one damaged row does not take the others with it.
+struct RecordSplitter: Sendable {
+    /// A record without its line break, or why its line is none; with the number of its first line.
+    struct Record: Sendable {
+        let line: Int
+        let content: Result<[UInt8], Rejection>
+    }
+
+    private enum Place {
+        case cellStart, plain, quoted, quoteInQuoted
+        // To the end of the line, which is refused.
+        case refused(Rejection)
+    }
+
+    let delimiter: UInt8
+    private var place = Place.cellStart
+    private var record: [UInt8] = []
+    private var firstLine = 1
+    private var records: [Record] = []
+
+    /// Longest record, in bytes.
+    static let recordByteCountMax = AppStoreVerifier.payloadByteCountMax
+
+    /// A splitter at the beginning of a table.
+    init(delimiter: UInt8) { self.delimiter = delimiter }
+
+    /// Whether the last record so far ends inside of quotes.
+    var isInQuotes: Bool { if case .quoted = place { true } else { false } }
+
+    /// Takes the next bytes and gives the records that are complete now.
+    mutating func append(_ bytes: ArraySlice<UInt8>) -> [Record] {
+        take(bytes)
+        return drained()
+    }
+
+    /// Gives what is left.
+    mutating func finish() -> [Record] {
+        while isInQuotes, !record.isEmpty {
+            guard let again = giveUp(RecordSplitter.unclosed) else { break }
+            take(again[...])
+        }
+        if !record.isEmpty || isRefused { end() }
+        return drained()
+    }
+
+    private var isRefused: Bool { if case .refused = place { true } else { false } }
+
+    private mutating func drained() -> [Record] {
+        defer { records.removeAll() }
+        return records
+    }
+
+    private mutating func take(_ bytes: ArraySlice<UInt8>) {
+        var waiting = [bytes]
+        while let bytes = waiting.popLast() {
+            var rest = bytes
+            while !rest.isEmpty {
+                let count = takeRun(of: rest)
+                rest = rest.dropFirst(count)
+                if let again = takeSpecial(&rest) {
+                    waiting.append(rest)
+                    rest = again[...]
+                }
+            }
+        }
+    }
+
+    // Bytes up to the next that may change the place.
+    private mutating func takeRun(of bytes: ArraySlice<UInt8>) -> Int {
+        let (newline, quote) = (UInt8(ascii: "\n"), UInt8(ascii: "\""))
+        let end: Int?
+        switch place {
+        case .quoted:
+            end = bytes.withUnsafeBytes { ByteScan.firstIndex(of: quote, in: $0) }
+        case .plain:
+            end = bytes.withUnsafeBytes {
+                ByteScan.firstIndex(of: newline, or: delimiter, in: $0)
+            }
+        case .refused:
+            end = bytes.withUnsafeBytes { ByteScan.firstIndex(of: newline, in: $0) }
+        case .cellStart, .quoteInQuoted: end = 0
+        }
+        let count = end ?? bytes.count
+        if !isRefused { record += bytes.prefix(count) }
+        return count
+    }
+
+    // The byte at which a run ended; gives bytes that must be looked at once more.
+    private mutating func takeSpecial(_ rest: inout ArraySlice<UInt8>) -> [UInt8]? {
+        if !isRefused, record.count > RecordSplitter.recordByteCountMax {
+            return giveUp(
+                Rejection(
+                    .payloadTooLarge,
+                    "The table's row has more than \(RecordSplitter.recordByteCountMax) bytes, or"
+                        + " a quote in it is never closed."
+                )
+            )
+        }
+        guard let byte = rest.popFirst() else { return nil }
+        if byte == UInt8(ascii: "\n"), !isInQuotes {
+            end()
+            return nil
+        }
+        if case .refused = place { return nil }
+        record.append(byte)
+        switch (place, byte) {
+        case (.cellStart, UInt8(ascii: "\"")): place = .quoted
+        case (.quoted, _): place = .quoteInQuoted
+        case (.quoteInQuoted, UInt8(ascii: "\"")): place = .quoted
+        case (_, delimiter): place = .cellStart
+        case (.quoteInQuoted, UInt8(ascii: "\r")): break
+        case (.quoteInQuoted, _): return giveUp(RecordSplitter.misquoted)
+        default: place = .plain
+        }
+        return nil
+    }
+
+    // Refuses the record's first line; gives the lines behind it.
+    private mutating func giveUp(_ reason: Rejection) -> [UInt8]? {
+        guard let lineEnd = record.firstIndex(of: UInt8(ascii: "\n")) else {
+            place = .refused(reason)
+            record = []
+            return nil
+        }
+        let again = Array(record[(lineEnd + 1)...])
+        records.append(Record(line: firstLine, content: .failure(reason.at(line: firstLine))))
+        firstLine += 1
+        (record, place) = ([], .cellStart)
+        return again
+    }
+
+    private mutating func end() {
+        let line = firstLine
+        firstLine += 1
+        defer { (record, place) = ([], .cellStart) }
+        if case .refused(let reason) = place {
+            records.append(Record(line: line, content: .failure(reason.at(line: line))))
+            return
+        }
+        if record.last == UInt8(ascii: "\r") { record.removeLast() }
+        guard !record.isEmpty else { return }
+        firstLine += record.count { $0 == UInt8(ascii: "\n") }
+        records.append(Record(line: line, content: .success(record)))
+    }
+
+    private static let unclosed = Rejection(
+        .unsupportedFormat,
+        "The table's row has a quote that is never closed."
+    )
+
+    private static let misquoted = Rejection(
+        .unsupportedFormat,
+        "The table's row has text behind a closing quote; a quote inside of quotes is written twice"
+            + " (RFC 4180)."
+    )
+}
+
+extension Rejection {
+    /// The same with the line that it is about.
+    func at(line: Int) -> Rejection {
+        Rejection(code, "Line \(line): \(message) The lines after it are read.")
+    }
+}

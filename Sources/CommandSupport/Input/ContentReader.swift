@@ -1,0 +1,123 @@
+import AppStore
+import Subledger
+
+/// Reads a file's content, unpacked where its first bytes show that it is compressed.
+final class ContentReader {
+    private let file: InputFile
+    private var packing = Packing.unknown
+    private var isAtEnd = false
+    /// What is wrong with the file behind the bytes that were given.
+    private(set) var failure: Rejection?
+
+    private enum Packing {
+        case unknown
+        case none
+        case gzip(GzipReader)
+        case zstd(ZstdProgram)
+    }
+
+    /// Bytes by which a packed file is recognised.
+    private static let headByteCount = 4
+
+    /// A reader of a file from where it stands.
+    init(_ file: InputFile) { self.file = file }
+
+    /// Whether all of it is there, so that nothing is waited for.
+    var isSeekable: Bool { file.isSeekable }
+
+    /// Bytes that were read of a file, as they lie in it; 0 of a pipe.
+    var bytesRead: Int64 { file.offset }
+
+    /// The next bytes; empty at the end, and where `failure` says why there are no more.
+    func read() -> [UInt8] {
+        do throws(InputFailure) {
+            return try readUnpacked()
+        } catch {
+            return fail("It cannot be read: \(error.reason).")
+        }
+    }
+
+    private func fail(_ sentence: String) -> [UInt8] {
+        isAtEnd = true
+        // Who asks to stop knows that the rest was not read.
+        if !Interrupt.isRequested { failure = Rejection(.unreadable, sentence) }
+        return []
+    }
+
+    private func readUnpacked() throws(InputFailure) -> [UInt8] {
+        guard !isAtEnd else { return [] }
+        switch packing {
+        case .unknown: return try readFirst()
+        case .none: return try file.read()
+        case .gzip(let reader): return try read(reader)
+        case .zstd(let program): return try read(program)
+        }
+    }
+
+    private func readFirst() throws(InputFailure) -> [UInt8] {
+        var head = try file.read()
+        // Only what may become a magic number is waited for.
+        while !head.isEmpty, head.count < ContentReader.headByteCount,
+            head[0] == 0x1f || head[0] == 0x28
+        {
+            let more = try file.read()
+            guard !more.isEmpty else { break }
+            head += more
+        }
+        if GzipReader.recognises(head) {
+            let reader = GzipReader()
+            reader.append(head)
+            packing = .gzip(reader)
+            return try read(reader)
+        }
+        guard ZstdProgram.recognises(head) else {
+            packing = .none
+            return head
+        }
+        guard file.isSeekable else {
+            return fail(
+                "It is compressed by zstd and no file. Unpack it first:"
+                    + " zstd -dc FILE | subledger ingest -"
+            )
+        }
+        guard let program = ZstdProgram(file) else {
+            return fail("It is compressed by zstd. To read it, \(ZstdProgram.advice)")
+        }
+        packing = .zstd(program)
+        return try read(program)
+    }
+
+    private func read(_ reader: GzipReader) throws(InputFailure) -> [UInt8] {
+        while true {
+            switch reader.next() {
+            case .bytes(let bytes): return bytes
+            case .damaged:
+                return fail(
+                    "It is compressed by gzip and damaged, or something else stands behind the"
+                        + " compressed part. What stands before the damage was read."
+                )
+            case .needsInput:
+                let more = try file.read()
+                guard more.isEmpty else {
+                    reader.append(more)
+                    continue
+                }
+                guard !reader.isAtEndOfMember else { return [] }
+                return fail(
+                    "It is compressed by gzip and was cut off: its end is missing. What stands"
+                        + " before was read; copy the file again and ingest it once more."
+                )
+            }
+        }
+    }
+
+    private func read(_ program: ZstdProgram) throws(InputFailure) -> [UInt8] {
+        let bytes = try program.unpacked.read()
+        guard bytes.isEmpty, !Interrupt.isRequested else { return bytes }
+        guard let complaint = program.complaint() else { return [] }
+        return fail(
+            "It is compressed by zstd, and damaged or cut off: \(complaint). What stands before the"
+                + " damage was read."
+        )
+    }
+}

@@ -1,0 +1,77 @@
+import Foundation
+
+/// A file, a pipe or stdin, open for reading.
+///
+/// Gives what is there now, never waiting for what would fill a buffer. A wait for a pipe ends when
+/// the operator asks to stop, also while no process has the pipe open for writing.
+final class InputFile {
+    /// The system's number of it.
+    let descriptor: Int32
+    /// Whether it can be read from its beginning again, and never makes one wait.
+    let isSeekable: Bool
+    private let isOwned: Bool
+
+    /// Bytes that are read at once.
+    static let chunkByteCount = 1 << 18
+
+    /// How often a wait looks whether it is to end.
+    private static let pollMilliseconds: Int32 = 200
+
+    /// Stdin, which stays open.
+    static var standardInput: InputFile { InputFile(STDIN_FILENO, isOwned: false) }
+
+    /// Takes over a descriptor.
+    init(_ descriptor: Int32, isOwned: Bool = true) {
+        var status = stat()
+        self.descriptor = descriptor
+        self.isOwned = isOwned
+        isSeekable = fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
+    }
+
+    /// Opens what stands at a path; throws the system's words where it cannot.
+    convenience init(_ path: RawPath) throws(InputFailure) {
+        // Without O_NONBLOCK, opening a named pipe waits for a writer, and no signal ends that.
+        let descriptor = path.withSystemPath { open($0, O_RDONLY | O_NONBLOCK | O_CLOEXEC) }
+        guard descriptor >= 0 else { throw InputFailure(errno) }
+        self.init(descriptor)
+    }
+
+    deinit { if isOwned { close(descriptor) } }
+
+    /// The next bytes; empty at the end, and once the operator asked to stop or the task is
+    /// cancelled.
+    func read() throws(InputFailure) -> [UInt8] {
+        while !Interrupt.isRequested, !Task.isCancelled {
+            guard isSeekable || isReady else { continue }
+            var failure: Int32?
+            let chunk = [UInt8](unsafeUninitializedCapacity: InputFile.chunkByteCount) {
+                let count = Foundation.read(descriptor, $0.baseAddress, $0.count)
+                (failure, $1) = (count < 0 ? errno : nil, max(0, count))
+            }
+            guard let failure else { return chunk }
+            guard failure == EINTR || failure == EAGAIN else { throw InputFailure(failure) }
+        }
+        return []
+    }
+
+    // A pipe that no process has opened for writing yet is not at its end.
+    private var isReady: Bool {
+        var descriptor = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        return poll(&descriptor, 1, InputFile.pollMilliseconds) > 0
+    }
+
+    /// Where it stands, also after a program that was given it has read; 0 of a pipe.
+    var offset: Int64 { isSeekable ? Int64(lseek(descriptor, 0, SEEK_CUR)) : 0 }
+
+    /// Goes back to the beginning.
+    func rewind() { lseek(descriptor, 0, SEEK_SET) }
+}
+
+/// Why a file cannot be read, in the system's words.
+struct InputFailure: Error {
+    /// One sentence without its full stop.
+    let reason: String
+
+    /// For an error number of the system.
+    init(_ number: Int32) { reason = String(cString: strerror(number)) }
+}

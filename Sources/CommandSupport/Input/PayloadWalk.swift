@@ -1,0 +1,262 @@
+import AppStore
+import Foundation
+package import Subledger
+
+/// Walks files, folders and stdin, and gives their payloads one after the other.
+///
+/// Holds one payload and the names of the folders it is in, whatever the number of files.
+package struct PayloadWalk {
+    /// What was passed over.
+    package private(set) var passedOver = PassedOver()
+
+    private var bytesDone: Int64 = 0
+    private var pending: [Entry]
+    private var open: OpenFile?
+    private let column: String?
+
+    /// Deepest nesting of folders.
+    static let depthMax = 64
+
+    private enum Entry {
+        case named(RawPath)
+        case found(RawPath, depth: Int)
+        case folder(FolderReader, depth: Int)
+    }
+
+    fileprivate struct OpenFile {
+        let path: String
+        let content: ContentReader
+        var splitter: PayloadSplitter
+        var ready: [PayloadSplitter.Piece] = []
+        var delivered = 0
+        var isAtEnd = false
+        var hasContent = false
+    }
+
+    /// Bytes that were read, as they lie in files.
+    var bytesRead: Int64 { bytesDone + (open?.content.bytesRead ?? 0) }
+
+    /// A walk over these paths, `-` being stdin, and over the named column of tables, or all.
+    package init(_ paths: [String], column: String? = nil) throws {
+        let raw = paths.map(RawPath.init(argument:))
+        for path in raw where path.text != "-" {
+            guard path.kind != nil else {
+                throw Failure(Exit.inputMissing, "there is no file or folder \(path.text)")
+            }
+        }
+        self.column = column
+        pending = raw.reversed().map(Entry.named)
+    }
+
+    /// Most payloads, and most bytes but for the last one's, that are given at once.
+    static let batchCountMax = 64
+    static let batchByteCountMax = 1 << 20
+
+    /// The next payloads, as many as are there without waiting for a pipe; nil after the last.
+    package mutating func nextBatch() throws -> [LocatedPayload]? {
+        guard let first = try next() else { return nil }
+        var (batch, byteCount) = ([first], first.byteCount)
+        while batch.count < PayloadWalk.batchCountMax, byteCount < PayloadWalk.batchByteCountMax,
+            let next = try next(isWaiting: false)
+        {
+            batch.append(next)
+            byteCount += next.byteCount
+        }
+        return batch
+    }
+
+    // The next payload; nil after the last, and where it would come from what is named and may be
+    // a pipe, unless it is waited for.
+    private mutating func next(isWaiting: Bool = true) throws -> LocatedPayload? {
+        while true {
+            if let open, open.ready.isEmpty, !isWaiting { return nil }
+            if let payload = nextOfOpenFile() { return payload }
+            if case .named? = pending.last, !isWaiting { return nil }
+            guard let entry = pending.popLast() else { return nil }
+            switch entry {
+            case .named(let path) where path.text == "-":
+                begin(path, .standardInput)
+            case .named(let path):
+                if let refusal = try enter(path, depth: 0, isNamed: true) { return refusal }
+            case .found(let path, let depth):
+                if let refusal = try enter(path, depth: depth, isNamed: false) { return refusal }
+            case .folder(let reader, let depth):
+                guard let name = reader.next() else { continue }
+                pending.append(.folder(reader, depth: depth))
+                pending.append(.found(reader.path.appending(name), depth: depth))
+            }
+        }
+    }
+
+    private mutating func begin(_ path: RawPath, _ file: InputFile) {
+        open = OpenFile(
+            path: path.text,
+            content: ContentReader(file),
+            splitter: PayloadSplitter(column: column)
+        )
+    }
+
+    private mutating func enter(
+        _ path: RawPath,
+        depth: Int,
+        isNamed: Bool
+    ) throws -> LocatedPayload? {
+        guard let kind = path.kind else {
+            return unreadable(path, "it vanished, or is a link that leads nowhere")
+        }
+        if kind == .folder { return enterFolder(path, depth: depth, isNamed: isNamed) }
+        if kind != .file, !isNamed {
+            // To read a pipe may take for ever; who names it wants that.
+            passedOver.add(path.text, kind)
+            return nil
+        }
+        let file: InputFile
+        do throws(InputFailure) {
+            file = try InputFile(path)
+        } catch {
+            return unreadable(path, error.reason)
+        }
+        if !isNamed, isPlainlySomethingElse(path, file) {
+            passedOver.files += 1
+            return nil
+        }
+        begin(path, file)
+        return nil
+    }
+
+    private mutating func enterFolder(
+        _ path: RawPath,
+        depth: Int,
+        isNamed: Bool
+    ) -> LocatedPayload? {
+        // Links to folders are not followed: two of them in one folder are 2^n ways into it.
+        guard isNamed || !path.isLink else {
+            passedOver.files += 1
+            return nil
+        }
+        guard depth < PayloadWalk.depthMax else {
+            return unreadable(path, "folders are nested deeper than \(PayloadWalk.depthMax)")
+        }
+        guard let reader = FolderReader(path) else {
+            return unreadable(path, "the folder cannot be read")
+        }
+        pending.append(.folder(reader, depth: depth + 1))
+        return nil
+    }
+
+    private func unreadable(_ path: RawPath, _ reason: String) -> LocatedPayload {
+        LocatedPayload(
+            path: path.text,
+            payload: .failure(Rejection(.unreadable, "It cannot be read: \(reason)."))
+        )
+    }
+
+    private func isPlainlySomethingElse(_ path: RawPath, _ file: InputFile) -> Bool {
+        let isOther = [".md", ".storekit"].contains { path.text.hasSuffix($0) }
+        if path.nameStarts(with: UInt8(ascii: ".")) || isOther { return true }
+        // A certificate is small and starts as an ASN.1 sequence, or as PEM.
+        let head: [UInt8]
+        do throws(InputFailure) {
+            head = try file.read()
+        } catch {
+            return false
+        }
+        file.rewind()
+        guard head.count < RootCertificate.fileByteCountMax,
+            head.first == 0x30 || head.starts(with: "-----BEGIN CERTIFICATE".utf8)
+        else { return false }
+        do throws(Rejection) {
+            return try !RootCertificate.read(head).isEmpty
+        } catch {
+            return false
+        }
+    }
+
+    private mutating func nextOfOpenFile() -> LocatedPayload? {
+        guard var file = open else { return nil }
+        // Two owners would make every payload that is taken copy the list of those that are ready.
+        open = nil
+        defer {
+            open = file.isDone ? nil : file
+            if file.isDone {
+                passedOver.lines += file.splitter.passedOver
+                bytesDone += file.content.bytesRead
+            }
+        }
+        file.fill()
+        guard let piece = file.ready.popLast() else {
+            // An upload that was cut off at its first byte must not pass for nothing to do.
+            guard !file.hasContent, file.path != "-" else { return nil }
+            return LocatedPayload(
+                path: file.path,
+                payload: .failure(Rejection(.payloadEmpty, "The file is empty."))
+            )
+        }
+        file.delivered += 1
+        // Whether the first payload is the only one shows when the rest has been looked at; the
+        // next payload of a pipe may be an hour away.
+        if file.delivered == 1, file.content.isSeekable { file.fill() }
+        let isOnly = file.delivered == 1 && file.isDone
+        return LocatedPayload(
+            path: isOnly ? file.path : "\(file.path)#\(file.delivered)",
+            payload: piece
+        )
+    }
+}
+
+extension PayloadWalk.OpenFile {
+    fileprivate var isDone: Bool { isAtEnd && ready.isEmpty }
+
+    /// Reads until a payload is ready or the file ends.
+    fileprivate mutating func fill() {
+        while ready.isEmpty, !isAtEnd {
+            let chunk = content.read()
+            hasContent = hasContent || !chunk.isEmpty
+            if chunk.isEmpty {
+                isAtEnd = true
+                ready = splitter.finish().reversed()
+                if let failure = content.failure {
+                    hasContent = true
+                    ready.insert(.failure(failure), at: 0)
+                }
+            } else {
+                ready = splitter.append(chunk[...]).reversed()
+            }
+        }
+    }
+}
+
+/// What a walk did not read, or read without finding a payload.
+package struct PassedOver: Sendable {
+    /// Files of a folder that were passed over because they plainly are something else.
+    ///
+    /// Certificates, Xcode's `.storekit` files, Markdown, hidden files, links to folders, pipes,
+    /// sockets and devices; only inside folders: a file that is named is always read.
+    package fileprivate(set) var files = 0
+    /// Lines of logs and rows of tables that hold no payload.
+    package fileprivate(set) var lines = 0
+    private var special: [String] = []
+    private var specialCount = 0
+
+    /// Most pipes, sockets and devices that are named one by one; all are counted.
+    private static let namesMax = 20
+
+    fileprivate mutating func add(_ path: String, _ kind: FileKind) {
+        files += 1
+        specialCount += 1
+        guard special.count < PassedOver.namesMax else { return }
+        special.append("passed over \(path): it is \(kind.word); name it to read it")
+    }
+
+    /// What the operator should see of it, a sentence each.
+    package var sentences: [String] {
+        var sentences = special
+        if specialCount > special.count {
+            sentences.append("… and \(specialCount - special.count) more pipes, sockets or devices")
+        }
+        if lines > 0 {
+            sentences.append("passed over \(lines) lines or rows without a payload")
+        }
+        return sentences
+    }
+}

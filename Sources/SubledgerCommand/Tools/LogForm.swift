@@ -1,0 +1,181 @@
+import AppStore
+import CommandSupport
+import Events
+
+/// A way in which logs, tables and databases keep payloads.
+enum LogForm: String, CaseIterable {
+    case prefixed, syslog, records, gateway, table, dump, strings, printed, mongo, dynamo
+    case firestore, rows
+
+    /// The end of the file's name; its content is recognised without it.
+    var ending: String {
+        switch self {
+        case .prefixed: "log.gz"
+        case .syslog: "log"
+        case .records, .strings: "ndjson"
+        case .table: "csv"
+        case .dump: "sql"
+        case .rows: "copy"
+        case .dynamo: "json.gz"
+        case .gateway, .printed, .mongo, .firestore: "json"
+        }
+    }
+
+    /// A file of these payloads.
+    func file(_ payloads: [LogPayload]) throws -> [UInt8] {
+        switch self {
+        case .prefixed:
+            packed(payloads.map { "\($0.time) INFO  [hook-3] body=\($0.text) status=200" })
+        case .syslog:
+            lines(
+                payloads.map {
+                    "<134>Jan  2 03:04:05 web-1 app[411]: got \(quoted($0.text)) in 12ms"
+                }
+            )
+        case .records: lines(payloads.map(record))
+        case .gateway:
+            Array("[\n".utf8) + Array(payloads.map(answer).joined(separator: ",\n").utf8)
+                + Array("\n]\n".utf8)
+        case .table:
+            Array("id,received_at,payload,note\r\n".utf8)
+                + lines(
+                    payloads.map { "\($0.number),\($0.time),\(cell($0.text)),\"a \"\"note\"\"\"\r" }
+                )
+        case .dump: dump(payloads)
+        case .rows: lines(payloads.map { "\($0.number)\t\($0.time)\t\(escaped($0.text))\t\\N" })
+        case .strings: lines(payloads.map { quoted($0.text) })
+        case .printed: try printed(payloads)
+        case .mongo: lines(try payloads.map(document))
+        case .dynamo: GzipWriter.member(lines(try payloads.map(item)))
+        case .firestore:
+            Array("{\"documents\":[".utf8)
+                + Array(try payloads.map(firestoreDocument).joined(separator: ",\n").utf8)
+                + Array("]}\n".utf8)
+        }
+    }
+
+    // A log that was rotated in the middle and joined again; with lines that hold no payload.
+    private func packed(_ lines: [String]) -> [UInt8] {
+        let start = ["2026-01-02T03:04:05.000Z INFO  [main] listening on {port: 8080}"]
+        let half = lines.count / 2
+        return GzipWriter.member(self.lines(start + lines.prefix(half)))
+            + GzipWriter.member(self.lines(start + lines.dropFirst(half)))
+    }
+
+    private func record(_ payload: LogPayload) -> String {
+        let content = payload.isJSON ? payload.text : quoted(payload.text)
+        return "{\"time\":\"\(payload.time)\",\"level\":\"info\",\"msg\":\"answered\","
+            + "\"status\":200,\"response\":\(content)}"
+    }
+
+    private func answer(_ payload: LogPayload) -> String {
+        var base64: [UInt8] = []
+        Base64.encodeStandard(Array(payload.text.utf8)[...], to: &base64)
+        let isEncoded = payload.number % 2 == 0
+        let body =
+            isEncoded ? "\"\(String(decoding: base64, as: UTF8.self))\"" : quoted(payload.text)
+        return "{\"resource\":\"/hook\",\"isBase64Encoded\":\(isEncoded),\"body\":\(body)}"
+    }
+
+    private func dump(_ payloads: [LogPayload]) -> [UInt8] {
+        lines(
+            [
+                "--", "-- PostgreSQL database dump", "--", "",
+                "COPY public.hook (id, body, raw) FROM stdin;",
+            ]
+                + payloads.map { payload in
+                    payload.number % 2 == 0
+                        ? "\(payload.number)\t\(escaped(payload.text))\t\\N"
+                        : "\(payload.number)\t\\N\t\\\\x\(hex(payload.bytes))"
+                } + ["\\.", "", "", "-- PostgreSQL database dump complete"]
+        )
+    }
+
+    private func printed(_ payloads: [LogPayload]) throws -> [UInt8] {
+        try payloads.flatMap { payload -> [UInt8] in
+            guard payload.isJSON else { return payload.brokenBase64 }
+            let mark: [UInt8] = payload.number % 4 == 0 ? [0xef, 0xbb, 0xbf] : []
+            let text =
+                payload.number % 2 == 0 ? try LogJSON.printed(payload.bytes) : payload.bytes
+            return mark + text + Array("\r\n".utf8)
+        }
+    }
+
+    private func document(_ payload: LogPayload) throws -> String {
+        let content =
+            payload.isJSON
+            ? try LogJSON.typed(payload.bytes, by: .mongo) : quoted(payload.text)
+        return "{\"_id\":{\"$oid\":\"65a0c0ffee\(payload.number + 10_000_000_000_000)\"},"
+            + "\"at\":{\"$date\":\"\(payload.time)\"},\"payload\":\(content)}"
+    }
+
+    private func item(_ payload: LogPayload) throws -> String {
+        let content =
+            payload.isJSON && payload.number % 2 == 0
+            ? try LogJSON.typed(payload.bytes, by: .dynamo) : "{\"S\":\(quoted(payload.text))}"
+        return "{\"Item\":{\"id\":{\"S\":\"\(payload.number)\"},\"payload\":\(content)}}"
+    }
+
+    private func firestoreDocument(_ payload: LogPayload) throws -> String {
+        let content =
+            payload.isJSON && payload.number % 2 == 0
+            ? try LogJSON.typed(payload.bytes, by: .firestore)
+            : "{\"stringValue\":\(quoted(payload.text))}"
+        return "{\"name\":\"projects/p/databases/d/documents/h/\(payload.number)\","
+            + "\"fields\":{\"payload\":\(content)},\"createTime\":\"\(payload.time)\"}"
+    }
+
+    private func lines(_ lines: [String]) -> [UInt8] { lines.flatMap { Array($0.utf8) + [0x0a] } }
+
+    private func quoted(_ text: String) -> String {
+        var output: [UInt8] = []
+        JSONString.append(text.utf8, to: &output)
+        return String(decoding: output, as: UTF8.self)
+    }
+
+    private func cell(_ text: String) -> String {
+        "\""
+            + text.split(separator: "\"", omittingEmptySubsequences: false)
+            .joined(separator: "\"\"") + "\""
+    }
+
+    private func escaped(_ text: String) -> String {
+        text.split(separator: "\\", omittingEmptySubsequences: false).joined(separator: "\\\\")
+    }
+
+    private func hex(_ bytes: [UInt8]) -> String {
+        let digits = Array("0123456789abcdef".utf8)
+        let text = bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }
+        return String(decoding: text, as: UTF8.self)
+    }
+}
+
+/// A payload that is to be written into a log.
+struct LogPayload {
+    /// The bytes: JSON, or a binary receipt.
+    let bytes: [UInt8]
+    /// Counted over all of them.
+    let number: Int
+    /// When it was logged.
+    let time: Instant
+
+    /// Whether it is JSON; else it is a receipt.
+    var isJSON: Bool { bytes.first == UInt8(ascii: "{") }
+
+    /// Its text: itself, or the base64 of a receipt.
+    var text: String { String(decoding: isJSON ? bytes : base64, as: UTF8.self) }
+
+    private var base64: [UInt8] {
+        var text: [UInt8] = []
+        Base64.encodeStandard(bytes[...], to: &text)
+        return text
+    }
+
+    /// The base64 of a receipt in lines of 64 letters, as mail has it.
+    var brokenBase64: [UInt8] {
+        let text = base64
+        return stride(from: 0, to: text.count, by: 64).flatMap { start in
+            text[start..<min(start + 64, text.count)] + [0x0a]
+        }
+    }
+}

@@ -1,0 +1,209 @@
+import Events
+import Testing
+
+@testable import AppStore
+
+/// Every way in which logs, tables and databases keep payloads; the bytes must come out as they
+/// went in.
+struct LogFormTests {
+    private typealias Samples = LogSamples
+
+    private func expect(
+        _ file: String,
+        _ expected: [String],
+        column: String? = nil,
+        passedOver: Int = 0,
+        location: SourceLocation = #_sourceLocation
+    ) {
+        let bytes = Array(file.utf8)
+        for chunk in [nil, 1009, 64] {
+            let split = LogSamples.split(bytes, column: column, chunk: chunk)
+            #expect(
+                split.pieces.map { $0.prefix(300) } == expected.map { $0.prefix(300) },
+                "in chunks of \(chunk ?? 0): \(file.prefix(300))",
+                sourceLocation: location
+            )
+            #expect(split.pieces == expected, "bytes changed", sourceLocation: location)
+            #expect(split.passedOver == passedOver, "passed over", sourceLocation: location)
+        }
+    }
+
+    @Test func `text before and after a payload is no part of it`() {
+        for payload in LogSamples.all {
+            let prefixes = [
+                "2026-01-02T03:04:05Z INFO ", "[2026-01-02 03:04:05,123] [web-1] DEBUG body: ",
+                "<134>Jan  2 03:04:05 host app[12]: ", "level=info code=200 payload=",
+                "I0102 03:04:05.000 12 hook.go:7] ", "App 411 output: {pool} => ",
+            ]
+            for prefix in prefixes {
+                let line = prefix + payload + " status=200 12ms"
+                expect("\(prefix)starts\n\(line)\n\nat a.b(C:3)\n", [payload], passedOver: 2)
+            }
+        }
+    }
+
+    @Test func `an object that is escaped inside of quotes in a text is found`() {
+        let line = "msg=\"got\" body=\(LogSamples.quoted(LogSamples.statusUpdate)) status=200"
+        expect("\(line)\n", [LogSamples.statusUpdate])
+    }
+
+    @Test func `an object printed over many lines behind a prefix is found`() {
+        let file = """
+            10:00:00 INFO received {
+              "signedPayload" : "\(LogSamples.jws)"
+            } in 12 ms
+            10:00:01 INFO done {
+            10:00:02 INFO \(LogSamples.notification)
+
+            """
+        let printed = "{\n  \"signedPayload\" : \"\(LogSamples.jws)\"\n}"
+        expect(file, [printed, LogSamples.notification], passedOver: 1)
+    }
+
+    @Test func `a payload inside of a record is found at any of its places`() {
+        for payload in LogSamples.all {
+            let value = LogSamples.value(payload)
+            let text = LogSamples.quoted(payload)
+            let encoded = LogSamples.quoted(LogSamples.base64(Array(payload.utf8)))
+            let records = [
+                "{\"status\":200,\"response\":\(value)}",
+                "{\"body\":\(text),\"isBase64Encoded\":false}",
+                "{\"isBase64Encoded\":true,\"body\":\(encoded)}",
+                "{\"a\":[{\"b\":{\"c\":\(value)}}]}",
+                "{\"log\":\(LogSamples.quoted("INFO body=\(payload) 12ms\n")),\"stream\":\"stdout\"}",
+                "{\"Records\":[{\"Sns\":{\"Message\":\(LogSamples.quoted("{\"body\":\(text)}"))}}]}",
+                "{\"_id\":{\"$oid\":\"65a0c0ffee0123456789abcd\"},\"payload\":\(value)}",
+                "{\"Item\":{\"id\":{\"S\":\"1\"},\"payload\":{\"S\":\(text)}}}",
+                "{\"fields\":{\"payload\":{\"stringValue\":\(text)}},\"name\":\"n\"}",
+            ]
+            for record in records {
+                expect(record, [payload])
+                expect("\(record)\n\(record)\n", [payload, payload])
+                expect("[\(record),\n \(record)]", [payload, payload])
+            }
+        }
+    }
+
+    @Test func `the types of a database are taken off again`() {
+        let plain =
+            "{\"notification_type\":\"DID_RENEW\",\"n\":12,\"b\":true,\"l\":[\"x\",{}],\"z\":null}"
+        let typed = [
+            """
+            {"_id":{"$oid":"65a0"},"p":{"notification_type":"DID_RENEW","n":{"$numberLong":"12"},\
+            "b":true,"l":["x",{}],"z":null}}
+            """,
+            """
+            {"Item":{"p":{"M":{"notification_type":{"S":"DID_RENEW"},"n":{"N":"12"},\
+            "b":{"BOOL":true},"l":{"L":[{"S":"x"},{"M":{}}]},"z":{"NULL":true}}}}}
+            """,
+            """
+            {"name":"d","fields":{"p":{"mapValue":{"fields":{"notification_type":\
+            {"stringValue":"DID_RENEW"},"n":{"integerValue":"12"},"b":{"booleanValue":true},\
+            "l":{"arrayValue":{"values":[{"stringValue":"x"},{"mapValue":{}}]}},\
+            "z":{"nullValue":null}}}}}}
+            """,
+        ]
+        for record in typed { expect(record, [plain]) }
+        // A payload that is a document itself keeps what the database added.
+        expect(
+            "{\"_id\":{\"$oid\":\"65a0\"},\"notification_type\":\"X\"}\n",
+            ["{\"_id\":\"65a0\",\"notification_type\":\"X\"}"]
+        )
+    }
+
+    @Test func `tables give the cells that are payloads, quoted over many lines or not`() {
+        for payload in LogSamples.all {
+            let printed =
+                payload.hasPrefix("{") ? "{\r\n \"x\":\"\"," + payload.dropFirst() : payload
+            for delimiter in [",", ";", "\t", "|"] {
+                let row = ["7", LogSamples.cell(printed), "\"a \"\"note\"\"\""]
+                let file =
+                    ["id", "payload", "note"].joined(separator: delimiter) + "\r\n"
+                    + row.joined(separator: delimiter) + "\r\n"
+                    + ["8", "", "x"].joined(separator: delimiter) + "\r\n"
+                    + row.joined(separator: delimiter)
+                expect(file, [printed, printed], passedOver: 1)
+                expect(file, [printed, printed], column: "payload", passedOver: 1)
+            }
+        }
+        let hex = "id,raw\n1,\\x\(LogSamples.hex(LogSamples.notification.utf8))\n"
+        expect(hex, [LogSamples.notification])
+        expect("1,\(LogSamples.jws),x\n2,\(LogSamples.jws),y\n", [LogSamples.jws, LogSamples.jws])
+        expect("payload\n\(LogSamples.cell(LogSamples.notification))\n", [LogSamples.notification])
+    }
+
+    @Test func `a column that is named is the only one that is read`() {
+        let other = LogSamples.notifications[1]
+        let file =
+            "id,a,b\n1,\(LogSamples.cell(LogSamples.notification)),\(LogSamples.cell(other))\n"
+        expect(file, [LogSamples.notification, other])
+        expect(file, [other], column: "b")
+        expect(file + "2,x,broken\n", [other, "broken"], column: "B")
+        expect("id,a\n1,x\n", ["! unsupported-format"], column: "b", passedOver: 2)
+    }
+
+    @Test func `COPY gives the rows of a dump and of a file without a header`() {
+        let escaped = LogSamples.statusUpdate.replacing("{\"", with: "{ \"x\":\"a\\\\b\\\"\",\"")
+        let rows = """
+            1\t\(LogSamples.copied(escaped))\t\\N
+            2\t\\N\t\\\\x\(LogSamples.hex(LogSamples.notification.utf8))
+            3\t\\N\t\\N
+
+            """
+        expect(rows, [escaped, LogSamples.notification], passedOver: 1)
+        let dump = """
+            -- PostgreSQL database dump
+            SET client_encoding = 'UTF8';
+
+            COPY public.hook (id, "body", raw) FROM stdin;
+            \(rows)\\.
+
+            COPY public.other (id, secret) FROM stdin;
+            1\t\(LogSamples.jws)
+            \\.
+
+            -- PostgreSQL database dump complete
+
+            """
+        expect(dump, [escaped, LogSamples.notification, LogSamples.jws], passedOver: 4)
+        expect(dump, [LogSamples.notification], column: "raw", passedOver: 6)
+    }
+
+    @Test func `a request for verifyReceipt gives its receipt and never its password`() {
+        let request =
+            "{\"receipt-data\":\"\(LogSamples.receipt)\",\"password\":\"\(LogSamples.secret)\","
+            + "\"exclude-old-transactions\":true}"
+        expect(request, [LogSamples.receipt])
+        let line = "10:00 POST /verifyReceipt \(request) -> \(LogSamples.response)"
+        expect("\(line)\n", [LogSamples.receipt, LogSamples.response])
+        expect("{\"request\":\(LogSamples.quoted(request))}", [LogSamples.receipt])
+        for chunk in [nil, 7] {
+            let pieces = LogSamples.split(line, chunk: chunk)
+            #expect(!pieces.contains { $0.contains(LogSamples.secret) })
+        }
+    }
+
+    @Test func `lines of strings, and strings of any payload, give their content`() {
+        let lines = LogSamples.all.map(LogSamples.quoted)
+        expect(lines.joined(separator: "\n"), LogSamples.all)
+        expect("[\(lines.joined(separator: ", "))]", LogSamples.all)
+    }
+
+    @Test func `receipts broken over lines, marks and printed objects stand in one file`() {
+        let broken = LogSamples.broken(LogSamples.receipt)
+        let printed = "{\r\n  \"signedPayload\": \"\(LogSamples.jws)\"\r\n}"
+        let mark = "\u{feff}"
+        let file =
+            "\(mark)\(LogSamples.notification)\r\n\(printed)\r\n\(mark)\(broken)\r\n\(broken)\r\n\r\n"
+            + "\(mark)\(LogSamples.jws)\r\n\(printed)\(LogSamples.notification)\r\n\(broken)"
+        let lines = broken.replacing("\r\n", with: "\n")
+        expect(
+            file,
+            [
+                LogSamples.notification, printed, lines, lines, LogSamples.jws, printed,
+                LogSamples.notification, lines,
+            ]
+        )
+        expect("\(broken)\n\n\(broken)\n", [lines, lines])
+    }
+}

@@ -1,0 +1,225 @@
+import CommandSupport
+import Foundation
+import Postgres
+import TestSupport
+import Testing
+
+/// `ingest` of what ten years leave behind: compressed files, logs, pipes, names of any bytes.
+@Suite(.enabled { await TestServer.isAvailable })
+struct LogIngestTests {
+    @Test func `a folder of logs gives what the plain payloads give`() async throws {
+        let folder = try TestFolder()
+        var (digests, facts, streams, payloads): ([[String]], [Int], [Int], [Int]) = (
+            [], [], [], []
+        )
+        for flags in [[], ["--as-logs"]] {
+            let out = folder.path(of: "sim\(flags.count)")
+            let arguments = [
+                "simulate", "--quiet", "--subscriptions", "16", "--seed", "16", "--format", "all",
+                "--out", out,
+            ]
+            try await Command(environment: [:]).expect(0, arguments + flags)
+            try await withLedger { command, _ in
+                let report = try await command.ingest(
+                    "--vouch",
+                    "--root-certificate",
+                    "\(out)/root.der",
+                    out
+                )
+                #expect(report.rejections.map(\.path) == [])
+                payloads.append(report.payloads)
+                streams.append(report.streams)
+                facts.append(report.appended + report.duplicates)
+                digests.append(try await command.rebuiltDigest())
+            }
+        }
+        #expect(payloads[0] == payloads[1])
+        #expect(streams[0] == streams[1])
+        #expect(facts[0] == facts[1])
+        #expect(digests[0] == digests[1])
+        let names = try FileManager.default.subpathsOfDirectory(atPath: folder.path(of: "sim1"))
+        for word in ["prefixed.log.gz", "table.csv", "dump.sql", "mongo.json", "firestore.json"] {
+            #expect(names.contains { $0.hasSuffix(word) }, "\(word) in none of the names")
+        }
+    }
+
+    @Test func `gzip is read whatever its name, its members and its end`() async throws {
+        let simulation = try await Simulation.shared
+        let payloads = try simulation.allPayloads().prefix(6).map { Array($0) }
+        let lines = Array(payloads.joined(separator: [0x0a]))
+        let folder = try TestFolder()
+        let (first, second) = (lines.prefix(lines.count / 3), lines.dropFirst(lines.count / 3))
+        let joined =
+            GzipWriter.member(Array(first)) + GzipWriter.member(Array(second)) + [0, 0, 0, 0]
+        let named = try folder.write("joined", joined)
+        let cut = try folder.write("cut.gz", joined.dropLast(120))
+        let foreign = try folder.write("foreign.gz", joined.dropLast(4) + Array("tail".utf8))
+        try await withLedger { command, _ in
+            let root = ["--root-certificate", simulation.root]
+            let report = try await command.ingest(root[0], root[1], named)
+            #expect(report.payloads == 6)
+            let ending = try await command.run(
+                ["ingest", "--json"] + root + ["-"],
+                inputFile: named
+            )
+            #expect(ending.output.contains("\"payloads\":6"), "\(ending.errors)")
+            let damaged = try await command.ingest(exit: 65, root[0], root[1], foreign)
+            #expect(damaged.payloads == 7)
+            #expect(damaged.rejections.map(\.reason) == ["unreadable"])
+        }
+        try await withLedger { command, _ in
+            let ending = try await command.run(simulation.arguments + [cut])
+            #expect(ending.code == 65)
+            #expect(ending.errors.contains("was cut off: its end is missing"), "\(ending.errors)")
+            try await command.expectSoundLog()
+            let report = try await command.ingest("--root-certificate", simulation.root, named)
+            #expect(report.duplicates > 0, "what stood before the cut is in")
+        }
+    }
+
+    @Test func `a bomb is refused in bounded memory and time`() async throws {
+        let folder = try TestFolder()
+        // 64 MiB of one line in 64 KB.
+        let zeros = GzipWriter.member([UInt8](repeating: 0x20, count: 64 << 20))
+        let bomb = try folder.write("bomb.gz", GzipWriter.member(Array("x".utf8)) + zeros)
+        try await withLedger { command, _ in
+            let report = try await command.ingest(exit: 65, bomb)
+            #expect(report.rejections.map(\.reason) == ["payload-too-large"])
+        }
+    }
+
+    @Test func `zstd is read by its program, and cut off it says so`() async throws {
+        let path = "/usr/bin/zstd"
+        guard FileManager.default.isExecutableFile(atPath: path) else {
+            print("skipped: no \(path) here")
+            return
+        }
+        let simulation = try await Simulation.shared
+        let payloads = try simulation.allPayloads().prefix(6).map { Array($0) }
+        let folder = try TestFolder()
+        let plain = try folder.write("plain", Array(payloads.joined(separator: [0x0a])))
+        let packed = folder.path(of: "packed")
+        _ = try await Program(path: path).run(["-q", plain, "-o", packed])
+        let bytes = try Data(contentsOf: URL(fileURLWithPath: packed))
+        let cut = try folder.write("cut", bytes.dropLast(30))
+        try await withLedger { command, _ in
+            let report = try await command.ingest("--root-certificate", simulation.root, packed)
+            #expect(report.payloads == 6)
+            let ending = try await command.run(simulation.arguments + [cut])
+            #expect(ending.code == 65)
+            #expect(ending.errors.contains("compressed by zstd, and damaged or cut off"))
+            let unpacked = try await Program("subledger").run(
+                simulation.arguments + [packed],
+                environment: command.environment.merging(["PATH": "/nowhere"]) { $1 }
+            )
+            #expect(unpacked.code == 65)
+            #expect(unpacked.errors.contains("install the program zstd"), "\(unpacked.errors)")
+        }
+    }
+
+    @Test func `pipes, sockets and devices in a folder are passed over and named`() async throws {
+        let simulation = try await Simulation.shared
+        let folder = try TestFolder()
+        try folder.write("a.json", try simulation.allPayloads()[0])
+        let pipe = folder.path(of: "pipe")
+        #expect(mkfifo(pipe, 0o600) == 0)
+        try await withLedger { command, _ in
+            let arguments = ["ingest", "--root-certificate", simulation.root, folder.path]
+            let ending = try await command.run(arguments)
+            #expect(ending.code == 0, "\(ending.errors)")
+            #expect(ending.errors.contains("passed over \(pipe): it is a named pipe"))
+            #expect(ending.output.contains("1 other file"))
+        }
+    }
+
+    @Test func `a named pipe is read while it is held open, and one signal ends the wait`()
+        async throws
+    {
+        let simulation = try await Simulation.shared
+        let payload = Array(try simulation.allPayloads()[0])
+        let folder = try TestFolder()
+        for packed in [false, true] {
+            let path = folder.path(of: "pipe\(packed)")
+            #expect(mkfifo(path, 0o600) == 0)
+            try await withLedger { command, settings in
+                let running = try Program("subledger").start(
+                    simulation.arguments + [path],
+                    environment: command.environment
+                )
+                // Opens once the program does, and no sooner.
+                let pipe = open(path, O_WRONLY)
+                defer { close(pipe) }
+                let line = Array("10:00 INFO body=".utf8) + payload + [0x0a]
+                let bytes = packed ? GzipWriter.member(line) : line
+                #expect(write(pipe, bytes, bytes.count) == bytes.count)
+                while try await settings.number("SELECT count(*) FROM ledger.commit") == 0 {
+                    try #require(running.isRunning)
+                }
+                running.signal(SIGTERM)
+                let ending = await running.ending()
+                #expect(!ending.wasKilled, "\(ending.errors)")
+                #expect(ending.output.hasPrefix("1 payload: "), "\(ending.output)")
+            }
+        }
+    }
+
+    @Test func `one signal ends the wait for a writer of a named pipe`() async throws {
+        let simulation = try await Simulation.shared
+        let folder = try TestFolder()
+        let file = try folder.write("a.json", try simulation.allPayloads()[0])
+        let path = folder.path(of: "pipe")
+        #expect(mkfifo(path, 0o600) == 0)
+        try await withLedger { command, settings in
+            let running = try Program("subledger").start(
+                simulation.arguments + [file, path],
+                environment: command.environment
+            )
+            while try await settings.number("SELECT count(*) FROM ledger.commit") == 0 {
+                try #require(running.isRunning)
+            }
+            running.signal(SIGTERM)
+            let ending = await running.ending()
+            #expect(!ending.wasKilled, "\(ending.errors)")
+        }
+    }
+
+    @Test func `names that are not UTF-8 are read, and printed repaired`() async throws {
+        let simulation = try await Simulation.shared
+        let folder = try TestFolder()
+        let payloads = try simulation.allPayloads()
+        let good = try folder.write("a.json", payloads[0])
+        let name = Array("\(folder.path)/b".utf8) + [0xff] + Array(".json".utf8)
+        // Where the file system takes nothing but UTF-8 there is nothing to test.
+        guard rename(good, name.map { CChar(bitPattern: $0) } + [0]) == 0 else { return }
+        let broken = try folder.write("c.json", Array("{".utf8))
+        let other = Array("\(folder.path)/d".utf8) + [0xfe]
+        #expect(rename(broken, other.map { CChar(bitPattern: $0) } + [0]) == 0)
+        try await withLedger { command, _ in
+            let report = try await command.ingest(
+                exit: 65,
+                "--root-certificate",
+                simulation.root,
+                folder.path
+            )
+            #expect(report.payloads == 2)
+            #expect(report.rejections.map(\.path) == ["\(folder.path)/d\u{fffd}"])
+        }
+    }
+
+    @Test func `lines without a payload are counted, and a column can be named`() async throws {
+        let simulation = try await Simulation.shared
+        let payload = String(decoding: try simulation.allPayloads()[0], as: UTF8.self)
+        let cell = payload.replacing("\"", with: "\"\"")
+        let folder = try TestFolder()
+        let log = try folder.write("app.log", Array("10:00 a\n10:01 b \(payload)\n10:02 c\n".utf8))
+        let table = try folder.write("t.csv", Array("id,body\n1,\"\(cell)\"\n2,\n".utf8))
+        try await withLedger { command, _ in
+            let ending = try await command.run(
+                ["ingest", "--root-certificate", simulation.root, "--column", "body", log, table]
+            )
+            #expect(ending.code == 0, "\(ending.errors)")
+            #expect(ending.output.hasPrefix("2 payloads: "))
+            #expect(ending.errors.contains("passed over 3 lines or rows without a payload"))
+        }
+    }
+}
