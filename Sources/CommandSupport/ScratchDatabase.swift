@@ -26,17 +26,24 @@ package struct ScratchDatabase {
     ///
     /// Throws a `Failure` where there is a database of that name that was not made by this.
     package func make() async throws {
-        try await drop()
-        try await administer(
-            "CREATE DATABASE \(name) TEMPLATE template0 ENCODING 'UTF8' LOCALE 'C'"
-        )
-        try await administer("COMMENT ON DATABASE \(name) IS '\(ScratchDatabase.comment)'")
+        try await administer { session in
+            try await drop(in: session)
+            try await session.execute(
+                "CREATE DATABASE \(name) TEMPLATE template0 ENCODING 'UTF8' LOCALE 'C'"
+            )
+            try await session.execute(
+                "COMMENT ON DATABASE \(name) IS '\(ScratchDatabase.comment)'"
+            )
+        }
         _ = try await Migrator.migrate(settings)
     }
 
     /// Drops it, whoever is still connected; leaves one alone that was not made by this.
     package func drop() async throws {
-        let session = try await administrator()
+        try await administer { try await drop(in: $0) }
+    }
+
+    private func drop(in session: PostgresSession) async throws {
         let rows = try await session.query(
             """
             SELECT coalesce(shobj_description(oid, 'pg_database'), '') = $2
@@ -44,21 +51,24 @@ package struct ScratchDatabase {
             """,
             [.text(name), .text(ScratchDatabase.comment)]
         )
-        let isForeign = try rows.first.map { try !$0.bool(0) } ?? false
-        if !isForeign { try await session.execute("DROP DATABASE IF EXISTS \(name) WITH (FORCE)") }
-        await session.close()
-        guard !isForeign else {
+        guard try rows.first.map({ try $0.bool(0) }) ?? true else {
             throw Failure(
                 Exit.configuration,
                 "there is a database \(name) that this command did not make, and it makes one of "
                     + "this name; rename or drop yours, or name another server"
             )
         }
+        try await session.execute("DROP DATABASE IF EXISTS \(name) WITH (FORCE)")
     }
 
-    private func administer(_ sql: String) async throws {
+    private func administer(_ work: (PostgresSession) async throws -> Void) async throws {
         let session = try await administrator()
-        try await session.execute(sql)
+        do {
+            try await work(session)
+        } catch {
+            await session.close()
+            throw error
+        }
         await session.close()
     }
 

@@ -76,7 +76,8 @@ struct EmbeddedServerTests {
         let program = try ServerBinaries.find(explicit: nil, dataVersion: version)
             .path("pg_basebackup")
         let user = try ServerUser()
-        let target = TestServer.temporaryHome()
+        // Where the user of the server may write.
+        let target = URL(fileURLWithPath: data).deletingLastPathComponent().path + "/backup"
         let ending = try ChildProcess(
             command: user.command([program, "-d", try settings.uri(), "-D", target, "-X", "stream"])
         ).run()
