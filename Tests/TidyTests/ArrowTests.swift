@@ -9,6 +9,7 @@ import Testing
     private static let layers = [
         ["Projections/Catalog/"],
         ["Projections/Interpret/Timeline/"],
+        ["Projections/Interpret/Claims/"],
         ["Projections/Interpret/Statements/"],
         ["Projections/Interpret/Access/"],
         ["Projections/Interpret/Refunds/"],

@@ -73,11 +73,10 @@ public struct Explanation: Sendable {
         entitled = accesses.answer(at: instant, knownAt: max(end, instant), askedFor: stream)
         served = accesses.answer(at: instant, knownAt: instant, askedFor: stream)
         answers = accesses.answers(at: instant, askedFor: stream)
-        refundsAfterEnd = histories.flatMap { history in
-            Refunds(Timeline(history.latest).under(policy)).rows
-        }.filter { [entitled, served] in
-            $0.comesAfterEnd(of: [entitled.period, served.period].compactMap { $0 })
-        }
+        refundsAfterEnd = histories.refunds(
+            afterEndOf: [entitled.period, served.period].compactMap { $0 },
+            under: policy
+        )
         let wrong = WrongAnswers(accesses, firstCommit: firstCommit).stretch(holding: instant)
         difference = wrong
         notAsked = accesses.notAsked(
@@ -120,6 +119,17 @@ extension [Position] {
         reduce(into: []) { unique, position in
             if !unique.contains(position) { unique.append(position) }
         }
+    }
+}
+
+extension [RecordedHistory] {
+    // The refunds of these periods that came when they had ended.
+    fileprivate func refunds(
+        afterEndOf periods: [ActivePeriod],
+        under policy: AccessPolicy
+    ) -> [RefundCase] {
+        flatMap { Refunds(Timeline($0.latest).under(policy)).rows }
+            .filter { $0.comesAfterEnd(of: periods) }
     }
 }
 
