@@ -7,8 +7,10 @@ public protocol Projection: Sendable {
     var name: String { get }
     /// Counts up whenever the same events give other rows, or the table has another shape.
     var version: Int { get }
-    /// DDL of the table with its comments; `{{schema}}` stands for the quoted schema name.
+    /// DDL of the table with a comment on it; `{{schema}}` stands for the quoted schema name.
     ///
+    /// Columns get their comments from `columns.txt`, the vocabulary of all tables; a column of a
+    /// name that is not in it may have a comment of its own here.
     /// Its columns begin with those of `ProjectionRow.streamColumns`; the primary key over these is
     /// made after loading, for every table alike.
     var tableSQL: String { get }
@@ -37,7 +39,8 @@ extension Projection {
     public var comparison: RowComparison { RowComparison() }
 
     /// DDL of a table with these columns of its own, each its name and its SQL type, between those
-    /// that every table has; they may be NULL, and have no comment.
+    /// that every table has; they may be NULL; names of `columns.txt` bring
+    /// their comments.
     public func table(_ ownColumns: String...) -> String {
         """
         CREATE TABLE {{schema}}.\(name) (

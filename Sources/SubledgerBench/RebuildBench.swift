@@ -175,8 +175,8 @@ struct RebuildBench {
         CREATE SCHEMA plain;
         CREATE TABLE plain.active_periods AS
         SELECT lane, environment, original_transaction_id,
-            row_number() OVER stream AS ordinal, product_id, purchase_date_ms, expires_date_ms,
-            purchase_date_ms AS valid_from_ms,
+            row_number() OVER stream AS ordinal, product_identifier, purchase_date_ms,
+            expires_date_ms, purchase_date_ms AS valid_from_ms,
             least(expires_date_ms, lead(purchase_date_ms) OVER stream) AS valid_to_ms,
             'paid' AS kind,
             CASE WHEN lead(purchase_date_ms) OVER stream < expires_date_ms THEN 'upgraded'
@@ -184,7 +184,8 @@ struct RebuildBench {
             positions
         FROM (
             SELECT lane, environment, original_transaction_id, purchase_date_ms, expires_date_ms,
-                max(product_id) AS product_id, array_agg(lane_offset ORDER BY lane_offset) AS positions
+                max(product_id) AS product_identifier,
+                array_agg(lane_offset ORDER BY lane_offset) AS positions
             FROM ledger.event WHERE kind = 'transaction' AND expires_date_ms <> 0
             GROUP BY lane, environment, original_transaction_id, purchase_date_ms, expires_date_ms
         ) AS purchase

@@ -95,14 +95,14 @@ struct Alteration: Sendable, CustomTestStringConvertible {
             words: "note text instead of nothing"
         ),
         Alteration(
-            sql: "ALTER TABLE \(table) ALTER COLUMN announced_ms TYPE numeric",
+            sql: "ALTER TABLE \(table) ALTER COLUMN purchase_price_milliunits TYPE numeric",
             kind: "table",
-            words: "announced_ms numeric instead of announced_ms bigint"
+            words: "purchase_price_milliunits numeric instead of purchase_price_milliunits bigint"
         ).afterDropOfTheView,
         Alteration(
-            sql: "ALTER TABLE \(table) DROP COLUMN announced_ms",
+            sql: "ALTER TABLE \(table) DROP COLUMN purchase_price_milliunits",
             kind: "table",
-            words: "nothing instead of announced_ms bigint"
+            words: "nothing instead of purchase_price_milliunits bigint"
         ).afterDropOfTheView,
         // Without it no row can be found.
         Alteration(

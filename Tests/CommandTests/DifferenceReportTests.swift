@@ -28,7 +28,7 @@ struct DifferenceReportTests {
             #expect(document.access.lostHours == Double(document.access.lostMs / 3600) / 1000)
             let periods = try #require(document.projections.first)
             #expect(periods.name == "active_periods")
-            #expect(periods.oldVersion == 1 && periods.newVersion == 1)
+            #expect(periods.oldVersion == 1 && periods.newVersion == 2)
             let kinds = Set(periods.changes.keys)
             #expect(kinds == ["period-moved", "end-reason-changed", "period-added"])
             let moved = try #require(periods.changes["period-moved"])
@@ -94,7 +94,7 @@ struct DifferenceReportTests {
         let injection = "<script>alert(1)</script>&\"'"
         let sql =
             DifferenceReportTests.wrongFold + [
-                "UPDATE old.active_periods SET product_id = $x$\(injection)$x$ WHERE ordinal = 1"
+                "UPDATE old.active_periods SET product_identifier = $x$\(injection)$x$ WHERE ordinal = 1"
             ]
         try await withReport(of: sql) { report in
             let page = DifferencePage(report).text
@@ -125,17 +125,18 @@ struct DifferenceReportTests {
             // Access long ago, which no picture of thirteen months shows.
             """
             INSERT INTO old.active_periods SELECT (jsonb_populate_record(p, jsonb_build_object(
-                'ordinal', 1000, 'valid_from_ms', 1262304000000, 'valid_to_ms', 1264982400000,
+                'ordinal', 1000, 'valid_from', timestamptz '2010-01-01Z',
+                'valid_to', timestamptz '2010-02-01Z',
                 'purchase_date_ms', 1262304000000, 'expires_date_ms', 1264982400000))).*
             FROM old.active_periods p WHERE ordinal = 1 AND original_transaction_id = \(one)
             """,
             """
             INSERT INTO old.renewal_states SELECT (jsonb_populate_record(s, jsonb_build_object(
-                'ordinal', 1000 + n, 'valid_from_ms', n, 'valid_to_ms', n + 1))).*
+                'ordinal', 1000 + n, 'valid_from', to_timestamp(n), 'valid_to', to_timestamp(n + 1)))).*
             FROM old.renewal_states s, generate_series(1, 70) AS n
             WHERE ordinal = 1 AND original_transaction_id = \(one)
             """,
-            "UPDATE old.active_periods SET valid_to_ms = valid_to_ms + 1 WHERE ordinal = 1",
+            "UPDATE old.active_periods SET valid_to = valid_to + interval '1 ms' WHERE ordinal = 1",
         ]
         try await withReport(of: sql) { report in
             let text = DifferenceText(report, style: .unicode, width: 100).text
@@ -174,11 +175,14 @@ struct DifferenceReportTests {
 
     @Test func `a name of a column is JSON's, a value one that people read`() {
         let names = [
-            "valid_from_ms": "validFrom", "start_time": "startTime", "kind": "kind", "_ms": "ms",
-            "amount_milliunits": "amountMilliunits", "is_auto_renew_on": "isAutoRenewOn",
+            "purchase_date_ms": "purchaseDate", "start_time": "startTime", "kind": "kind",
+            "_ms": "ms",
+            "amount_milliunits": "amountMilliunits",
+            "auto_renew_product_identifier": "autoRenewProductId",
+            "is_auto_renew_on": "isAutoRenewOn",
         ]
         for (column, name) in names { #expect(ColumnWording(column: column).camelCase == name) }
-        let instant = ColumnWording(column: "valid_to_ms")
+        let instant = ColumnWording(column: "purchase_date_ms")
         #expect(instant.text(.integer(1_772_528_400_000)) == "2026-03-03 09:00:00")
         #expect(instant.text(.integer(.max)) == "\(Int64.max) ms")
         #expect(ColumnWording(column: "amount_milliunits").text(.integer(-9990)) == "-9.99")
@@ -191,8 +195,9 @@ struct DifferenceReportTests {
     /// charges and taken auto-renewal for on.
     private static let wrongFold = [
         """
-        UPDATE old.active_periods SET valid_to_ms = expires_date_ms, end_reason = 'expired'
-        WHERE end_reason IN ('upgraded', 'refunded') AND valid_to_ms < expires_date_ms
+        UPDATE old.active_periods SET valid_to = to_timestamp(expires_date_ms / 1000), end_reason = 'expired'
+        WHERE end_reason IN ('upgraded', 'refunded')
+            AND valid_to < to_timestamp(expires_date_ms / 1000)
         """,
         "DELETE FROM old.active_periods WHERE kind = 'grace'",
         "DELETE FROM old.movements WHERE movement = 'conversion'",

@@ -160,7 +160,10 @@ struct ErrorGalleryTests {
         try await withLedger { command, settings in
             try await command.expect(0, "rebuild")
             try await settings.meddle(
-                "DROP VIEW projection.active_periods; CREATE TABLE projection.active_periods ()"
+                """
+                DROP VIEW projection.active_periods CASCADE;
+                CREATE TABLE projection.active_periods ()
+                """
             )
             for arguments in [["rebuild"], ["tables", "diff"]] {
                 let ending = try await command.run(arguments)

@@ -20,7 +20,7 @@ struct RebuildStoryTests {
 
             let refusal = try await command.run("follow", "--once")
             #expect(refusal.code == 4)
-            #expect(refusal.errors.contains("active_periods of version 0, here 1"))
+            #expect(refusal.errors.contains("active_periods of version 0, here 2"))
 
             let live = try #require(try await story.tables().first { $0.state == "live" })
             let victims = try await story.upgraded(knownAt: live.positions["0"] ?? 0)
@@ -108,8 +108,8 @@ private struct Story: Sendable {
     static let overlaps = """
         SELECT count(*) FROM projection.active_periods a JOIN projection.active_periods b
             USING (lane, environment, original_transaction_id)
-        WHERE a.ordinal < b.ordinal AND a.valid_from_ms < b.valid_to_ms
-            AND b.valid_from_ms < a.valid_to_ms AND a.kind <> 'grace' AND b.kind <> 'grace'
+        WHERE a.ordinal < b.ordinal AND a.valid_from < b.valid_to
+            AND b.valid_from < a.valid_to AND a.kind <> 'grace' AND b.kind <> 'grace'
         """
 
     init(command: Command, settings: ConnectionSettings) async throws {

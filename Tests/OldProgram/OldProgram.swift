@@ -57,7 +57,8 @@ private struct UpgradedStillActive: Projection {
         return try later.rows(of: timeline, in: context).map { row in
             guard row.values[place("end_reason")] == .text("upgraded") else { return row }
             var values = row.values
-            values[place("valid_to_ms")] = values[place("expires_date_ms")]
+            guard case .integer(let expires) = values[place("expires_date_ms")] else { return row }
+            values[place("valid_to")] = .timestamp(Instant(milliseconds: expires))
             values[place("end_reason")] = .text("expired")
             return ProjectionRow(values: values, positions: row.positions)
         }

@@ -19,8 +19,8 @@ import Testing
         return told
     }
 
-    private func ms(_ day: String) throws -> ColumnValue {
-        .integer(try TimelineText.instant(day).milliseconds)
+    private func start(_ day: String) throws -> ColumnValue {
+        ColumnValue(timestamp: try TimelineText.instant(day))
     }
 
     @Test func `a link names the customer beside the token, which stays after it`() throws {
@@ -33,9 +33,9 @@ import Testing
         )
         #expect(
             found == [
-                [.null, .text("t1"), .integer(0), try ms("03-01")],
-                [.text("anna"), .text("t1"), try ms("03-01"), try ms("05-01")],
-                [.null, .text("t1"), try ms("05-01"), .null],
+                [.null, .text("t1"), ColumnValue(timestamp: .epoch), try start("03-01")],
+                [.text("anna"), .text("t1"), try start("03-01"), try start("05-01")],
+                [.null, .text("t1"), try start("05-01"), .null],
             ]
         )
     }
@@ -49,6 +49,6 @@ import Testing
             1000 @04-01 link ben
             """
         )
-        #expect(found == [[.text("anna"), .null, try ms("03-01"), .null]])
+        #expect(found == [[.text("anna"), .null, try start("03-01"), .null]])
     }
 }

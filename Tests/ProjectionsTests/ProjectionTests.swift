@@ -19,7 +19,8 @@ import Testing
             #expect(columns == all)
             for column in all {
                 #expect(
-                    ddl.contains("COMMENT ON COLUMN {{schema}}.\(projection.name).\(column) IS")
+                    projection.commentSQL
+                        .contains("COMMENT ON COLUMN {{schema}}.\(projection.name).\(column) IS")
                 )
             }
             for row in projection.acceptedRows(of: timeline) {
@@ -49,8 +50,10 @@ import Testing
         #expect(
             projection.acceptedRows(of: timeline).map(\.values) == [
                 [
-                    .text("monthly"), .integer(start), .integer(end), .integer(start),
-                    .integer(start + 2 * 86_400_000), .text("paid"), .text("refunded"),
+                    .text("monthly"), .integer(start), .integer(end),
+                    .timestamp(Instant(milliseconds: start)),
+                    .timestamp(Instant(milliseconds: start + 2 * 86_400_000)), .text("paid"),
+                    .text("refunded"),
                     .null, .null, .null, .null, .null, .null, .texts([]),
                 ]
             ]

@@ -207,8 +207,10 @@ struct TableRow: Hashable {
     static func all(in session: PostgresSession) async throws -> [TableRow] {
         try await session.query(
             """
-            SELECT environment, original_transaction_id, product_id, kind, end_reason, lane,
-                ordinal, purchase_date_ms, expires_date_ms, valid_from_ms, valid_to_ms, positions
+            SELECT environment, original_transaction_id, product_identifier, kind, end_reason, lane,
+                ordinal, purchase_date_ms, expires_date_ms,
+                (extract(epoch FROM valid_from) * 1000)::bigint,
+                (extract(epoch FROM valid_to) * 1000)::bigint, positions
             FROM projection.active_periods
             """,
             []

@@ -56,26 +56,26 @@ struct StoryInDatabaseTests {
 
     private static let queries = [
         "active_periods": """
-        SELECT concat_ws(' ', kind, pg_temp.name(product_id), pg_temp.day(valid_from_ms),
-            pg_temp.day(valid_to_ms), end_reason) FROM active_periods
+        SELECT concat_ws(' ', kind, pg_temp.name(product_identifier), pg_temp.day(valid_from),
+            pg_temp.day(valid_to), end_reason) FROM active_periods
         """,
         // The seconds until Apple has signed what a purchase set.
         "renewal_states": """
-        SELECT concat_ws(' ', status, charge, pg_temp.day(valid_from_ms),
-            coalesce(pg_temp.day(valid_to_ms), '…'),
+        SELECT concat_ws(' ', status, charge, pg_temp.day(valid_from),
+            coalesce(pg_temp.day(valid_to), '…'),
             CASE is_auto_renew_on WHEN true THEN 'on' WHEN false THEN 'off' END,
-            pg_temp.name(auto_renew_product_id)) FROM renewal_states
-        WHERE valid_to_ms IS NULL OR valid_to_ms - valid_from_ms > 600000
+            pg_temp.name(auto_renew_product_identifier)) FROM renewal_states
+        WHERE valid_to IS NULL OR valid_to - valid_from > interval '10 minutes'
         """,
         "plan_changes": """
-        SELECT concat_ws(' ', state, timing, class, pg_temp.name(from_product_id),
-            pg_temp.name(to_product_id), pg_temp.day(requested_ms), pg_temp.day(effective_ms),
-            pg_temp.day(withdrawn_ms)) FROM plan_changes
+        SELECT concat_ws(' ', plan_change_state, plan_change_timing, plan_change, pg_temp.name(previous_product_identifier),
+            pg_temp.name(product_identifier), pg_temp.day(requested_at), pg_temp.day(effective_at),
+            pg_temp.day(withdrawn_at)) FROM plan_changes
         """,
         "refunds": """
-        SELECT concat_ws(' ', state, kind, timing, pg_temp.name(product_id),
-            pg_temp.day(purchase_date_ms), pg_temp.day(requested_ms), pg_temp.day(revoked_ms),
-            refunded_milliunits, price_milliunits, is_net) FROM refunds
+        SELECT concat_ws(' ', refund_state, refund_kind, refund_timing, pg_temp.name(product_identifier),
+            pg_temp.day(purchase_date_ms), pg_temp.day(requested_at), pg_temp.day(revoked_at),
+            refunded_milliunits, purchase_price_milliunits, is_net) FROM refunds
         """,
         "transactions": """
         SELECT concat_ws(' ', pg_temp.name(product_identifier), pg_temp.day(start_time),
@@ -84,8 +84,8 @@ struct StoryInDatabaseTests {
             pg_temp.day(refunded_at), pg_temp.day(unsubscribe_detected_at)) FROM transactions
         """,
         "movements": """
-        SELECT concat_ws(' ', pg_temp.day(occurred_ms), movement, pg_temp.name(product_id),
-            pg_temp.name(previous_product_id), amount_milliunits, apple_event) FROM movements
+        SELECT concat_ws(' ', pg_temp.day(occurred_at), movement, pg_temp.name(product_identifier),
+            pg_temp.name(previous_product_identifier), amount_milliunits, apple_event) FROM movements
         """,
     ]
 

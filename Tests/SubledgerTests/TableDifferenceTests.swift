@@ -61,7 +61,7 @@ struct TableDifferenceTests {
     @Test func `samples hold the rows with the events that caused them`() async throws {
         try await withTwoBuilds(from: FilledLedger.partitioned) { builds in
             try await builds.alter(
-                "UPDATE old.active_periods SET valid_to_ms = valid_to_ms + 1 WHERE ordinal = 1"
+                "UPDATE old.active_periods SET valid_to = valid_to + interval '1 ms' WHERE ordinal = 1"
             )
             let difference = try await builds.difference()
             #expect(difference.production.access.gained == 0)
@@ -72,7 +72,7 @@ struct TableDifferenceTests {
                 #expect(change.new?.values.first == .text(row.productId))
                 #expect(change.new?.positions == row.positions)
                 #expect(change.old?.positions == row.positions)
-                #expect(change.kinds == ["period-moved"] && change.columns == ["valid_to_ms"])
+                #expect(change.kinds == ["period-moved"] && change.columns == ["valid_to"])
                 #expect(sample.newSpans?.count == rows.filter { $0.validFrom < $0.validTo }.count)
             }
         }
@@ -83,9 +83,9 @@ struct TableDifferenceTests {
             try await builds.alter(
                 """
                 ALTER TABLE old.active_periods DROP COLUMN end_reason, ADD COLUMN "Was ""it" json;
-                ALTER TABLE old.active_periods ALTER valid_to_ms TYPE numeric;
+                ALTER TABLE old.active_periods ALTER expires_date_ms TYPE numeric;
                 ALTER TABLE old.plan_changes ALTER catalog_version TYPE bigint;
-                ALTER TABLE old.refunds ALTER product_id TYPE varchar COLLATE "POSIX"
+                ALTER TABLE old.refunds ALTER product_identifier TYPE varchar COLLATE "POSIX"
                 """
             )
             let difference = try await builds.difference()
@@ -131,9 +131,9 @@ struct Alteration: Sendable, CustomTestStringConvertible {
         Alteration(
             "active_periods",
             """
-            INSERT INTO TABLE SELECT lane, environment, original_transaction_id, 1000, 'x', 1, 2, 1,
-                2, kind, end_reason, expiration_reason, billing_plan_type,
-                commitment_period_number, commitment_period_count, commitment_expires_ms,
+            INSERT INTO TABLE SELECT lane, environment, original_transaction_id, 1000, 'x', 1, 2,
+                'epoch', 'epoch', kind, end_reason, expiration_reason, billing_plan_type,
+                commitment_period_number, commitment_period_count, commitment_expires_at,
                 commitment_price_milliunits, advanced_commerce_skus, positions
             FROM TABLE WHERE ordinal = 1
             """,
@@ -141,7 +141,7 @@ struct Alteration: Sendable, CustomTestStringConvertible {
         ),
         Alteration(
             "active_periods",
-            "UPDATE TABLE SET valid_to_ms = valid_to_ms + 1",
+            "UPDATE TABLE SET valid_to = valid_to + interval '1 ms'",
             "period-moved"
         ),
         Alteration(
@@ -151,7 +151,7 @@ struct Alteration: Sendable, CustomTestStringConvertible {
         ),
         Alteration(
             "active_periods",
-            "UPDATE TABLE SET product_id = 'x' WHERE ordinal = 1",
+            "UPDATE TABLE SET product_identifier = 'x' WHERE ordinal = 1",
             "product-changed"
         ),
         Alteration(
@@ -180,20 +180,20 @@ struct Alteration: Sendable, CustomTestStringConvertible {
         ),
         Alteration(
             "renewal_states",
-            "UPDATE TABLE SET valid_from_ms = valid_from_ms - 1",
+            "UPDATE TABLE SET valid_from = valid_from - interval '1 ms'",
             "state-moved"
         ),
         Alteration(
             "plan_changes",
-            "UPDATE TABLE SET class = 'plan_change', same_duration = true",
+            "UPDATE TABLE SET plan_change = 'plan_change', is_same_duration = true",
             "plan-change-class-changed"
         ),
         Alteration("plan_changes", "DELETE FROM TABLE", "plan-change-added"),
         Alteration(
             "refunds",
             """
-            UPDATE TABLE SET state = 'refunded', reversed_ms = NULL, reversal = NULL
-            WHERE state = 'reversed'
+            UPDATE TABLE SET refund_state = 'refunded', reversed_at = NULL, reversal = NULL
+            WHERE refund_state = 'reversed'
             """,
             "refund-state-changed",
             "refund-moved"

@@ -15,7 +15,7 @@ import Testing
         ["Projections/Interpret/Refunds/"],
         ["Projections/Interpret/Renewal/"],
         ["Projections/Interpret/PlanChanges/"],
-        ["Projections/Tables/"],
+        ["Projections/Tables/", "Projections/Analytics/"],
         ["Projections/Questions/"],
         ["Projections/Projections.swift"],
     ]

@@ -30,7 +30,9 @@ space AS (
             ELSE 'ledger_projector' END AS wanted_owner
     FROM pg_namespace n
     WHERE n.nspname IN ('ledger', 'operation', 'projection')
-        OR starts_with(obj_description(n.oid, 'pg_namespace'), 'Tables of one rebuild')),
+        OR starts_with(obj_description(n.oid, 'pg_namespace'), 'Tables of one rebuild')
+        OR n.nspname = 'analytics'
+            AND starts_with(obj_description(n.oid, 'pg_namespace'), 'Views for analysts')),
 -- A partition keeps the rules of its parent. In schemas of rebuilds only their own tables are looked
 -- at, which are known by the name of their primary key.
 relation AS (
@@ -40,7 +42,7 @@ relation AS (
             WHERE i.inhrelid = c.oid), c.relname)::text AS rule
     FROM space s JOIN pg_class c ON c.relnamespace = s.oid
     WHERE c.relkind IN ('r', 'p', 'v', 'm') AND (
-        s.nspname IN ('ledger', 'operation', 'projection')
+        s.nspname IN ('ledger', 'operation', 'projection', 'analytics')
         OR EXISTS (SELECT FROM pg_constraint k WHERE k.conrelid = c.oid AND k.contype = 'p'
             AND k.conname = c.relname || '_key'))),
 guarded AS (
@@ -94,9 +96,10 @@ difference (stage, what, statement) AS (
     FROM relation WHERE owner <> wanted_owner
     UNION ALL
     SELECT 2, 'owner of function ' || p.oid::regprocedure,
-        format('ALTER ROUTINE %s OWNER TO ledger_owner', p.oid::regprocedure)
+        format('ALTER ROUTINE %s OWNER TO %I', p.oid::regprocedure, s.wanted_owner)
     FROM space s JOIN pg_proc p ON p.pronamespace = s.oid
-    WHERE s.is_log AND pg_get_userbyid(p.proowner) <> 'ledger_owner'
+    WHERE (s.is_log OR s.nspname = 'analytics')
+        AND pg_get_userbyid(p.proowner) <> s.wanted_owner
     UNION ALL
     SELECT 3, 'privileges on schema ' || s.nspname, format(
         'REVOKE ALL ON SCHEMA %1$I FROM PUBLIC, ledger_writer, ledger_reader, ledger_projector, '

@@ -1,11 +1,11 @@
 /// The table `active_periods`: the rows of `ActivePeriods`.
 struct ActivePeriodsProjection: Projection {
     let name = "active_periods"
-    let version = 1
+    let version = 2
     let columns = [
-        "product_id", "purchase_date_ms", "expires_date_ms", "valid_from_ms", "valid_to_ms",
+        "product_identifier", "purchase_date_ms", "expires_date_ms", "valid_from", "valid_to",
         "kind", "end_reason", "expiration_reason", "billing_plan_type",
-        "commitment_period_number", "commitment_period_count", "commitment_expires_ms",
+        "commitment_period_number", "commitment_period_count", "commitment_expires_at",
         "commitment_price_milliunits", "advanced_commerce_skus",
     ]
 
@@ -22,13 +22,13 @@ struct ActivePeriodsProjection: Projection {
         return RowComparison(
             "period",
             identities: [
-                .columns("purchase_date_ms", "expires_date_ms", "product_id") + [grace],
-                .columns("purchase_date_ms", "product_id") + [grace],
+                .columns("purchase_date_ms", "expires_date_ms", "product_identifier") + [grace],
+                .columns("purchase_date_ms", "product_identifier") + [grace],
                 .columns("purchase_date_ms") + [grace],
-                .columns("expires_date_ms", "product_id") + [grace],
+                .columns("expires_date_ms", "product_identifier") + [grace],
             ],
             aspects: [
-                .init("period-moved", "valid_from_ms", "valid_to_ms"),
+                .init("period-moved", "valid_from", "valid_to"),
                 .init("end-reason-changed", "end_reason"),
                 .init("expiration-reason-changed", "expiration_reason"),
                 .init(
@@ -36,15 +36,15 @@ struct ActivePeriodsProjection: Projection {
                     "billing_plan_type",
                     "commitment_period_number",
                     "commitment_period_count",
-                    "commitment_expires_ms",
+                    "commitment_expires_at",
                     "commitment_price_milliunits"
                 ),
                 .init("items-changed", "advanced_commerce_skus"),
-                .init("product-changed", "product_id"),
+                .init("product-changed", "product_identifier"),
                 .init("kind-changed", "kind"),
             ],
-            access: .init(from: "valid_from_ms", to: "valid_to_ms", grace: grace),
-            instant: "valid_from_ms"
+            access: .init(from: "valid_from", to: "valid_to", grace: grace),
+            instant: "valid_from"
         )
     }
 

@@ -3,4 +3,4 @@
 
 -- "Who had access at T?" and "whose access ends next?" both start from the end.
 CREATE INDEX active_periods_by_valid_to
-    ON {{schema}}.active_periods (valid_to_ms);
+    ON {{schema}}.active_periods (valid_to);

@@ -17,8 +17,8 @@ struct CustomerHolding {
     func row(_ writer: inout RowWriter) -> ProjectionRow {
         writer.text(customer)
         writer.text(appAccountToken)
-        writer.milliseconds(from)
-        writer.milliseconds(to)
+        writer.timestamp(from)
+        writer.timestamp(to)
         return writer.row(citing: positions)
     }
 }

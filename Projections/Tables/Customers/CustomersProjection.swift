@@ -4,8 +4,8 @@
 /// is left to `Customer`.
 struct CustomersProjection: Projection {
     let name = "customers"
-    let version = 1
-    let columns = ["customer", "app_account_token", "valid_from_ms", "valid_to_ms"]
+    let version = 2
+    let columns = ["customer", "app_account_token", "valid_from", "valid_to"]
 
     var tableSQL: String { String(decoding: PackageResources.customers_sql, as: UTF8.self) }
 
@@ -16,14 +16,14 @@ struct CustomersProjection: Projection {
         RowComparison(
             "stretch",
             identities: [
-                .columns("valid_from_ms", "customer", "app_account_token"),
-                .columns("valid_from_ms"),
+                .columns("valid_from", "customer", "app_account_token"),
+                .columns("valid_from"),
             ],
             aspects: [
                 .init("owner-changed", "customer", "app_account_token"),
-                .init("stretch-moved", "valid_from_ms", "valid_to_ms"),
+                .init("stretch-moved", "valid_from", "valid_to"),
             ],
-            instant: "valid_from_ms"
+            instant: "valid_from"
         )
     }
 

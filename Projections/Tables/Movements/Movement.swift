@@ -8,6 +8,11 @@ public struct Movement: Hashable, Sendable {
     public let word: Word
     /// Apple's name for it in Sales and Trends (app-store.md §H.1); nil where Apple has none.
     public let appleEvent: String?
+    /// Apple's name for its sub type in the App Store Subscription Event report of App Analytics;
+    /// nil where Apple has none, or what Apple signs does not decide it.
+    public let appleSubType: String?
+    /// Whether it is the first purchase of the subscription.
+    let isInitial: Bool
     /// When, on Apple's clock.
     public let occurred: Instant
     /// The product; of a wish the one wished for.
@@ -97,7 +102,10 @@ extension Movement {
     func row(_ writer: inout RowWriter) -> ProjectionRow {
         writer.text(word.rawValue)
         writer.text(appleEvent)
-        writer.milliseconds(occurred)
+        writer.text(word.appleGrouping)
+        writer.text(appleSubType)
+        writer.text(rcEvent)
+        writer.timestamp(occurred)
         writer.text(productId)
         writer.text(previousProductId)
         writer.milliseconds(purchaseDate)

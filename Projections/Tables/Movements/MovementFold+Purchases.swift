@@ -11,14 +11,17 @@ extension MovementFold {
                 let product = timeline.purchases[previous].productId
                 return byBytes(product, purchase.productId) == nil ? nil : product
             }
+            let word = acquisition(index, isContinuing: isContinuing, isChange: replaced != nil)
             append(
-                acquisition(index, isContinuing: isContinuing, isChange: replaced != nil),
+                word,
                 at: purchase.purchaseDate,
                 about: purchase,
                 terms[index],
                 appleEvent: appleEvent(ofPurchase: index, replacing: replaced),
+                appleSubType: word.appleSubType(terms[index], after: previous.map { terms[$0] }),
                 previousProduct: replaced,
                 amount: terms[index].price,
+                isInitial: index == 0 && !isContinuing,
                 isResubscribe: index > 0 && !isContinuing,
                 citing: terms[index].citations
             )

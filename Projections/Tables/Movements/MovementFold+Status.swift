@@ -20,6 +20,7 @@ extension MovementFold {
                         isGrace: after.status == .gracePeriod,
                         offerType: terms[index].offerType
                     ),
+                    appleSubType: billingIssue(from: before, to: after, about: index),
                     citing: after.citations
                 )
             case (.gracePeriod, .active), (.billingRetry, .active):
@@ -32,6 +33,17 @@ extension MovementFold {
             default: break
             }
         }
+    }
+
+    private func billingIssue(
+        from before: StatusSpan,
+        to after: StatusSpan,
+        about index: Int
+    ) -> String {
+        if before.status == .gracePeriod { return "Billing Retry from Grace Period" }
+        let issue = after.status == .gracePeriod ? "Grace Period" : "Billing Retry"
+        if !terms[index].hasOffer { return "\(issue) from Paid Subscription" }
+        return "\(issue) from \(terms[index].isFree ? "Free Trial" : "Paid Offer")"
     }
 
     // Whether Apple has not spoken since the span began.
@@ -51,6 +63,8 @@ extension MovementFold {
             .billingIssueRecovered,
             at: span.from,
             about: recovered,
+            appleSubType: before.status == .gracePeriod
+                ? "Recoveries from Grace Period" : "Recoveries from Billing Retry",
             citing: span.citations
         )
     }

@@ -1,9 +1,11 @@
 /// The table `movements`: the rows of `Movements`.
 struct MovementsProjection: Projection {
     let name = "movements"
-    let version = 1
+    let version = 2
     let columns = [
-        "movement", "apple_event", "occurred_ms", "product_id", "previous_product_id",
+        "movement", "apple_event", "apple_event_grouping",
+        "apple_event_sub_type", "rc_event", "occurred_at", "product_identifier",
+        "previous_product_identifier",
         "purchase_date_ms", "expires_date_ms", "amount_milliunits", "currency",
         "is_family_shared", "is_resubscribe", "expiration_reason",
     ]
@@ -19,24 +21,24 @@ struct MovementsProjection: Projection {
         RowComparison(
             "movement",
             identities: [
-                .columns("movement", "purchase_date_ms", "occurred_ms", "product_id"),
-                .columns("movement", "purchase_date_ms", "occurred_ms"),
+                .columns("movement", "purchase_date_ms", "occurred_at", "product_identifier"),
+                .columns("movement", "purchase_date_ms", "occurred_at"),
                 .columns("movement", "purchase_date_ms"),
-                .columns("purchase_date_ms", "occurred_ms", "product_id"),
+                .columns("purchase_date_ms", "occurred_at", "product_identifier"),
             ],
             aspects: [
-                .init("movement-moved", "occurred_ms"),
+                .init("movement-moved", "occurred_at"),
                 .init("movement-kind-changed", "movement", "apple_event"),
                 .init("expiration-reason-changed", "expiration_reason"),
                 .init("amount-changed", "amount_milliunits", "currency"),
-                .init("product-changed", "product_id", "previous_product_id"),
+                .init("product-changed", "product_identifier", "previous_product_identifier"),
             ],
             money: .init(
                 amount: "amount_milliunits",
                 currency: "currency",
                 isJournal: true
             ),
-            instant: "occurred_ms"
+            instant: "occurred_at"
         )
     }
 

@@ -10,6 +10,8 @@ final class PurchaseTerms {
     let price: Int64?
     let currency: String?
     let isFamilyShared: Bool
+    /// Whether it is a free offer.
+    let isFree: Bool
     /// What says so.
     let citations: Citations
 
@@ -23,6 +25,9 @@ final class PurchaseTerms {
         isFamilyShared =
             purchase.text(.inAppOwnershipType, citing: &citations) == "FAMILY_SHARED"
         self.price = isFamilyShared ? 0 : price
+        let isFreeTrial =
+            purchase.text(.offerDiscountType, citing: &citations) == "FREE_TRIAL"
+        isFree = isFreeTrial || purchase.kind(citing: &citations) == .trial
         self.citations = citations
     }
 

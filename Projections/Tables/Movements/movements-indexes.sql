@@ -3,4 +3,4 @@
 
 -- Reports add up one movement over a span of time.
 CREATE INDEX movements_by_occurred
-    ON {{schema}}.movements (occurred_ms, movement);
+    ON {{schema}}.movements (occurred_at, movement);

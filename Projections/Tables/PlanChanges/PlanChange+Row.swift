@@ -3,9 +3,9 @@ extension PlanChange {
     func row(_ writer: inout RowWriter) -> ProjectionRow {
         writer.text(fromProductId)
         writer.text(toProductId)
-        writer.milliseconds(requested)
-        writer.milliseconds(effective)
-        writer.milliseconds(withdrawn)
+        writer.timestamp(requested)
+        writer.timestamp(effective)
+        writer.timestamp(withdrawn)
         writer.text(state.rawValue)
         writer.text(timing.rawValue)
         writer.text(changeClass.rawValue)

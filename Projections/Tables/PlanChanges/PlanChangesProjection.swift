@@ -1,11 +1,13 @@
 /// The table `plan_changes`: the rows of `PlanChanges`.
 struct PlanChangesProjection: Projection {
     let name = "plan_changes"
-    let version = 2
+    let version = 3
     let columns = [
-        "from_product_id", "to_product_id", "requested_ms", "effective_ms", "withdrawn_ms",
-        "state", "timing", "class", "same_duration", "catalog_version", "offer_type",
-        "refunds_previous", "is_undated", "from_billing_plan_type", "to_billing_plan_type",
+        "previous_product_identifier", "product_identifier", "requested_at", "effective_at",
+        "withdrawn_at",
+        "plan_change_state", "plan_change_timing", "plan_change", "is_same_duration",
+        "catalog_version", "apple_offer_type",
+        "refunds_previous", "is_undated", "previous_billing_plan_type", "billing_plan_type",
         "estimated_refund_milliunits", "estimated_refund_currency",
     ]
 
@@ -17,31 +19,34 @@ struct PlanChangesProjection: Projection {
 
     // A change is between two products, wished for or effective at an instant.
     var comparison: RowComparison {
-        let products = [RowComparison.IdentityPart].columns("from_product_id", "to_product_id")
+        let products = [RowComparison.IdentityPart].columns(
+            "previous_product_identifier",
+            "product_identifier"
+        )
         return RowComparison(
             "plan-change",
             identities: [
-                products + .columns("effective_ms"), products + .columns("requested_ms"),
-                .columns("effective_ms"), .columns("requested_ms"),
+                products + .columns("effective_at"), products + .columns("requested_at"),
+                .columns("effective_at"), .columns("requested_at"),
             ],
             aspects: [
-                .init("plan-change-state-changed", "state", "withdrawn_ms"),
-                .init("plan-change-moved", "requested_ms", "effective_ms", "timing"),
+                .init("plan-change-state-changed", "plan_change_state", "withdrawn_at"),
+                .init("plan-change-moved", "requested_at", "effective_at", "plan_change_timing"),
                 .init(
                     "plan-change-class-changed",
-                    "class",
-                    "same_duration",
+                    "plan_change",
+                    "is_same_duration",
                     "catalog_version"
                 ),
-                .init("product-changed", "from_product_id", "to_product_id"),
+                .init("product-changed", "previous_product_identifier", "product_identifier"),
                 .init(
                     "estimated-refund-changed",
                     "estimated_refund_milliunits",
                     "estimated_refund_currency"
                 ),
-                .init("billing-plan-changed", "from_billing_plan_type", "to_billing_plan_type"),
+                .init("billing-plan-changed", "previous_billing_plan_type", "billing_plan_type"),
             ],
-            instant: "effective_ms"
+            instant: "effective_at"
         )
     }
 

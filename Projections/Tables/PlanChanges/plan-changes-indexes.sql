@@ -3,4 +3,4 @@
 
 -- "Which changes took effect last month?"
 CREATE INDEX plan_changes_by_effective
-    ON {{schema}}.plan_changes (effective_ms) WHERE effective_ms IS NOT NULL;
+    ON {{schema}}.plan_changes (effective_at) WHERE effective_at IS NOT NULL;

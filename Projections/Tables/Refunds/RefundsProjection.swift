@@ -1,11 +1,13 @@
 /// The table `refunds`: the rows of `Refunds`.
 struct RefundsProjection: Projection {
     let name = "refunds"
-    let version = 1
+    let version = 2
     let columns = [
-        "product_id", "purchase_date_ms", "expires_date_ms", "kind", "percentage_milli", "reason",
-        "timing", "requested_ms", "declined_ms", "revoked_ms", "announced_ms", "reversed_ms",
-        "reversal", "state", "is_net", "price_milliunits", "refunded_milliunits", "currency",
+        "product_identifier", "purchase_date_ms", "expires_date_ms", "refund_kind",
+        "revocation_percentage", "revocation_reason",
+        "refund_timing", "requested_at", "declined_at", "revoked_at", "announced_at", "reversed_at",
+        "reversal", "refund_state", "is_net", "purchase_price_milliunits", "refunded_milliunits",
+        "currency",
         "request_reason",
     ]
 
@@ -15,33 +17,42 @@ struct RefundsProjection: Projection {
 
     // A case is about a purchase; a purchase that is refunded, reversed and refunded again has two.
     var comparison: RowComparison {
-        let purchase = [RowComparison.IdentityPart].columns("purchase_date_ms", "product_id")
+        let purchase = [RowComparison.IdentityPart].columns(
+            "purchase_date_ms",
+            "product_identifier"
+        )
         return RowComparison(
             "refund",
             identities: [
-                purchase + .columns("revoked_ms", "requested_ms"),
-                purchase + .columns("revoked_ms"), purchase + .columns("requested_ms"),
+                purchase + .columns("revoked_at", "requested_at"),
+                purchase + .columns("revoked_at"), purchase + .columns("requested_at"),
                 purchase, .columns("purchase_date_ms"),
             ],
             aspects: [
-                .init("refund-state-changed", "state", "reversal", "is_net"),
-                .init("refund-kind-changed", "kind", "reason", "timing", "request_reason"),
+                .init("refund-state-changed", "refund_state", "reversal", "is_net"),
+                .init(
+                    "refund-kind-changed",
+                    "refund_kind",
+                    "revocation_reason",
+                    "refund_timing",
+                    "request_reason"
+                ),
                 .init(
                     "refund-amount-changed",
-                    "percentage_milli",
-                    "price_milliunits",
+                    "revocation_percentage",
+                    "purchase_price_milliunits",
                     "refunded_milliunits",
                     "currency"
                 ),
                 .init(
                     "refund-moved",
-                    "requested_ms",
-                    "declined_ms",
-                    "revoked_ms",
-                    "announced_ms",
-                    "reversed_ms"
+                    "requested_at",
+                    "declined_at",
+                    "revoked_at",
+                    "announced_at",
+                    "reversed_at"
                 ),
-                .init("product-changed", "product_id"),
+                .init("product-changed", "product_identifier"),
             ],
             money: .init(
                 amount: "refunded_milliunits",

@@ -3,4 +3,4 @@
 
 -- "What was given back last month?"
 CREATE INDEX refunds_by_revoked
-    ON {{schema}}.refunds (revoked_ms) WHERE revoked_ms IS NOT NULL;
+    ON {{schema}}.refunds (revoked_at) WHERE revoked_at IS NOT NULL;

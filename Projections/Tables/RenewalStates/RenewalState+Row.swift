@@ -1,8 +1,8 @@
 extension RenewalState {
     /// The row as a projection holds it.
     func row(_ writer: inout RowWriter) -> ProjectionRow {
-        writer.milliseconds(validFrom)
-        writer.milliseconds(validTo)
+        writer.timestamp(validFrom)
+        writer.timestamp(validTo)
         writer.text(status.description)
         writer.text(charge.rawValue)
         writer.boolean(isAutoRenewOn)
@@ -16,7 +16,7 @@ extension RenewalState {
         writer.text(terms?.offer?.discountType)
         writer.text(terms?.offer?.period)
         writer.text(terms?.billingPlanType)
-        writer.milliseconds(terms?.commitment?.renewalDate)
+        writer.timestamp(terms?.commitment?.renewalDate)
         writer.integer(terms?.commitment?.priceMilliunits)
         writer.boolean(terms?.commitment?.isAutoRenewOn)
         writer.text(terms?.commitment?.autoRenewProductId)

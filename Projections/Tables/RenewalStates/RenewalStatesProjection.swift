@@ -1,15 +1,15 @@
 /// The table `renewal_states`: the rows of `RenewalStates`.
 struct RenewalStatesProjection: Projection {
     let name = "renewal_states"
-    let version = 1
+    let version = 2
     let columns = [
-        "valid_from_ms", "valid_to_ms", "status", "charge", "is_auto_renew_on",
-        "auto_renew_product_id", "price_consent", "expiration_reason",
-        "renewal_price_milliunits", "renewal_currency", "renewal_offer_type",
+        "valid_from", "valid_to", "status", "charge", "is_auto_renew_on",
+        "auto_renew_product_identifier", "price_consent", "expiration_reason",
+        "renewal_price_milliunits", "renewal_currency", "renewal_apple_offer_type",
         "renewal_offer_identifier", "renewal_offer_discount_type", "renewal_offer_period",
-        "renewal_billing_plan_type", "commitment_renewal_ms",
+        "renewal_billing_plan_type", "commitment_renewal_at",
         "commitment_renewal_price_milliunits", "is_commitment_auto_renew_on",
-        "commitment_auto_renew_product_id", "commitment_renewal_billing_plan_type",
+        "commitment_auto_renew_product_identifier", "commitment_renewal_billing_plan_type",
     ]
 
     var tableSQL: String { String(decoding: PackageResources.renewal_states_sql, as: UTF8.self) }
@@ -23,20 +23,20 @@ struct RenewalStatesProjection: Projection {
         RowComparison(
             "state",
             identities: [
-                .columns("valid_from_ms", "status"), .columns("valid_from_ms"),
-                .columns("valid_to_ms", "status"), .columns("valid_to_ms"),
+                .columns("valid_from", "status"), .columns("valid_from"),
+                .columns("valid_to", "status"), .columns("valid_to"),
             ],
             aspects: [
-                .init("state-moved", "valid_from_ms", "valid_to_ms"),
+                .init("state-moved", "valid_from", "valid_to"),
                 .init("status-changed", "status"),
                 .init("charge-changed", "charge"),
-                .init("auto-renew-changed", "is_auto_renew_on", "auto_renew_product_id"),
+                .init("auto-renew-changed", "is_auto_renew_on", "auto_renew_product_identifier"),
                 .init("price-consent-changed", "price_consent"),
                 .init("expiration-reason-changed", "expiration_reason"),
                 .init("next-charge-changed", "renewal_price_milliunits", "renewal_currency"),
                 .init(
                     "renewal-offer-changed",
-                    "renewal_offer_type",
+                    "renewal_apple_offer_type",
                     "renewal_offer_identifier",
                     "renewal_offer_discount_type",
                     "renewal_offer_period"
@@ -44,14 +44,14 @@ struct RenewalStatesProjection: Projection {
                 .init(
                     "renewal-billing-plan-changed",
                     "renewal_billing_plan_type",
-                    "commitment_renewal_ms",
+                    "commitment_renewal_at",
                     "commitment_renewal_price_milliunits",
                     "is_commitment_auto_renew_on",
-                    "commitment_auto_renew_product_id",
+                    "commitment_auto_renew_product_identifier",
                     "commitment_renewal_billing_plan_type"
                 ),
             ],
-            instant: "valid_from_ms"
+            instant: "valid_from"
         )
     }
 

@@ -3,4 +3,4 @@
 
 -- "Who is in which state at T?" reads the open rows, and those that end after T.
 CREATE INDEX renewal_states_by_status
-    ON {{schema}}.renewal_states (status, valid_to_ms);
+    ON {{schema}}.renewal_states (status, valid_to);

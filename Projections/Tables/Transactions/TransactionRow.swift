@@ -146,6 +146,8 @@ extension TransactionRow {
         writer.text(ids.storeTransactionId)
         writer.texts(ids.duplicateTransactionIds)
         writer.text(ids.webOrderLineItemId)
+        writer.milliseconds(time.start)
+        writer.milliseconds(time.end)
         writer.text(product.productId)
         writer.text(product.duration?.description)
         writer.text(product.subscriptionGroupIdentifier)

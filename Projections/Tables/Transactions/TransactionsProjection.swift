@@ -1,13 +1,14 @@
 /// The table `transactions`: the rows of `TransactionRows`.
 struct TransactionsProjection: Projection {
     let name = "transactions"
-    let version = 1
+    let version = 2
     let columns = [
         "store_transaction_id", "duplicate_transaction_ids", "web_order_line_item_id",
+        "purchase_date_ms", "expires_date_ms",
         "product_identifier", "product_duration", "subscription_group_identifier", "group_level",
         "start_time", "end_time", "grace_period_end_time", "effective_end_time",
         "is_auto_renewable", "is_trial_period", "is_in_intro_offer_period", "is_sandbox",
-        "offer_type", "offer_identifier", "offer_discount_type", "purchased_currency",
+        "apple_offer_type", "offer", "offer_discount_type", "currency",
         "purchase_price_milliunits", "price_milliunits", "country", "ownership_type",
         "transaction_reason", "renewal_number", "consecutive_paid_periods", "is_trial_conversion",
         "is_resubscribe", "gap_seconds", "plan_change", "previous_product_identifier",
@@ -33,7 +34,7 @@ struct TransactionsProjection: Projection {
             aspects: TransactionsProjection.aspects,
             money: .init(
                 amount: "price_milliunits",
-                currency: "purchased_currency",
+                currency: "currency",
                 isJournal: false
             ),
             instant: "start_time"
@@ -57,7 +58,7 @@ struct TransactionsProjection: Projection {
         ),
         .init(
             "price-changed",
-            "purchased_currency",
+            "currency",
             "purchase_price_milliunits",
             "price_milliunits"
         ),
@@ -77,8 +78,8 @@ struct TransactionsProjection: Projection {
             "offer-changed",
             "is_trial_period",
             "is_in_intro_offer_period",
-            "offer_type",
-            "offer_identifier",
+            "apple_offer_type",
+            "offer",
             "offer_discount_type"
         ),
         .init(

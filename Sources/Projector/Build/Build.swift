@@ -234,7 +234,8 @@ struct Build: Sendable {
         let table = ProjectionSchema.table(projection.name, in: schema)
         try session.execute(
             "SET LOCAL ROLE ledger_projector; "
-                + projection.tableSQL.replacing("{{schema}}", with: quoted)
+                + [projection.tableSQL, projection.commentSQL].joined(separator: ";\n")
+                .replacing("{{schema}}", with: quoted)
         )
         // Frozen, the rows are there for every snapshot: whoever began a transaction before the
         // rebuild and asks the view only after the promotion must not find an empty table.

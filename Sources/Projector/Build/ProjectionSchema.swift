@@ -1,3 +1,5 @@
+internal import Projections
+
 /// Schema `projection`: the views that people read, and the page that says what is behind them.
 enum ProjectionSchema {
     /// Made once, by whoever rebuilds first.
@@ -10,6 +12,10 @@ enum ProjectionSchema {
             -- IF NOT EXISTS would ask for the right to make schemas even where it is there.
             IF to_regnamespace('projection') IS NULL THEN
                 CREATE SCHEMA projection AUTHORIZATION ledger_projector;
+            END IF;
+            IF to_regnamespace('analytics') IS NULL THEN
+                CREATE SCHEMA analytics AUTHORIZATION ledger_projector;
+                COMMENT ON SCHEMA analytics IS '\(AnalyticsSchema.mark).';
             END IF;
         END
         $$;
@@ -42,15 +48,13 @@ enum ProjectionSchema {
                 CHECK (\(Projector.Table.State.allCases.condition))
         );
         COMMENT ON TABLE projection.ledger_projection IS 'Every table of a projection, lane by lane: which fold made it, up to which commit, with which content.';
-        COMMENT ON COLUMN projection.ledger_projection.build_schema IS 'Where the table is; the view of that name in schema projection shows the live one.';
-        COMMENT ON COLUMN projection.ledger_projection.state IS 'live: behind the view. ready: whole, waits to be promoted. beside: kept under a name of its own. fixed: the same, up to a given place of the log. filling: not whole; if no rebuild runs, one was killed, and the next drops it.';
-        COMMENT ON COLUMN projection.ledger_projection.version IS 'Of the fold: its author counts it up whenever the same events give other rows.';
-        COMMENT ON COLUMN projection.ledger_projection.catalog_version IS 'Newest version of the catalog that the fold knew; 0 for none.';
-        COMMENT ON COLUMN projection.ledger_projection.policy IS 'The policy of a what-if; NULL for the one that holds.';
-        COMMENT ON COLUMN projection.ledger_projection.lane_offset IS 'Newest event of the lane that is in the table.';
-        COMMENT ON COLUMN projection.ledger_projection.commit_no IS 'Newest commit of the lane that is in the table.';
-        COMMENT ON COLUMN projection.ledger_projection.commit_digest IS 'Its digest: tells a log that was restored or forked.';
-        COMMENT ON COLUMN projection.ledger_projection.digest IS 'Of the lane''s rows, without cited positions; the sum over the lanes, modulo 2^256, is equal for two ledgers that hold the same facts.';
+        \(ColumnVocabulary.commentSQL(
+            on: [
+                "lane", "build_schema", "name", "state", "version", "catalog_version", "policy",
+                "lane_offset", "commit_no", "commit_digest", "row_count", "digest", "updated_at",
+            ],
+            of: "projection.ledger_projection"
+        ))
         """
 
     private static let refusedStream = """
@@ -66,7 +70,13 @@ enum ProjectionSchema {
                 (lane, build_schema, name, environment, original_transaction_id)
         );
         COMMENT ON TABLE projection.refused_stream IS 'Subscriptions that a fold refused: the table of that name has no row of them.';
-        COMMENT ON COLUMN projection.refused_stream.lane_offset IS 'The event that was refused.';
+        \(ColumnVocabulary.commentSQL(
+            on: [
+                "lane", "build_schema", "name", "environment", "original_transaction_id",
+                "lane_offset", "reason",
+            ],
+            of: "projection.refused_stream"
+        ))
         """
 
     /// How the comment of a schema begins whose tables a rebuild has made; `migrate` knows by it

@@ -143,9 +143,11 @@ extension Projector {
                 SET LOCAL client_min_messages = warning;
                 SET LOCAL search_path = pg_catalog;
                 SET LOCAL lock_timeout = '\(ProjectionSchema.DropPatience.ofHousekeeping.rawValue)';
+                \(AnalyticsSchema.dropAll);
                 DROP VIEW IF EXISTS \(ProjectionSchema.table(name, in: "projection"))
                 """
             )
+            try AnalyticsSchema.publish(in: session)
             try Table.State.live.forget([name], in: session)
         }
     }

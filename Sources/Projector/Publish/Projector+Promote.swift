@@ -212,6 +212,7 @@ extension Projector {
                     LiveViews.point(name, to: ProjectionSchema.table(name, in: tables.schema))
                 )
             }
+            try AnalyticsSchema.publish(in: session)
             try Table.State.live.forget(tables.names, in: session)
             try Table.State.live.set(tables, in: session)
             return true

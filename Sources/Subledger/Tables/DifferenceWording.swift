@@ -8,9 +8,11 @@ package struct ColumnWording {
 
     package init(column: String) { self.column = column }
 
-    /// The name as JSON has it: `valid_from_ms` is `validFrom`.
+    /// The name as JSON has it: `purchase_date_ms` is `purchaseDate`, and `product_identifier` is
+    /// Apple's `productId`, as in all documents.
     package var camelCase: String {
-        var words = column.split(separator: "_")
+        var words = column.replacing("product_identifier", with: "product_id")
+            .split(separator: "_")
         if words.count > 1, words.last == "ms" { words.removeLast() }
         let rest = words.dropFirst().map { $0.prefix(1).uppercased() + $0.dropFirst() }
         return ([words.first.map(String.init) ?? column] + rest).joined()

@@ -4,9 +4,9 @@ import Projections
 struct Trials: Projection {
     let name = "trials"
     let version = 1
-    let columns = ["product_id", "ends_at", "has_converted"]
+    let columns = ["product_identifier", "ends_at", "has_converted"]
     var tableSQL: String {
-        table("product_id text", "ends_at timestamptz", "has_converted boolean")
+        table("product_identifier text", "ends_at timestamptz", "has_converted boolean")
     }
 
     func rows(of timeline: Timeline, in context: FoldContext) -> [ProjectionRow] {

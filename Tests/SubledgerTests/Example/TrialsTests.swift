@@ -23,7 +23,7 @@ struct TrialsTests {
             let session = try await PostgresSession.connect(settings)
             let found = try await session.query(
                 """
-                SELECT concat_ws(' ', product_id, extract(epoch FROM ends_at)::bigint,
+                SELECT concat_ws(' ', product_identifier, extract(epoch FROM ends_at)::bigint,
                     has_converted, cardinality(positions) > 0)
                 FROM projection.trials ORDER BY 1
                 """

@@ -1,0 +1,37 @@
+-- Definitions are never edited: a number that is computed in another way gets a new version.
+CREATE OR REPLACE VIEW analytics.metric_definition (name, version, definition) AS
+VALUES
+('is_paid', 1, 'A purchase counts as paid that renews itself, is not a free trial, not shared by a family member, and costs something; where Apple did not say the price, it counts.'),
+('active_paid', 1, 'Subscriptions with a paid purchase that runs at the end of the day, UTC: start_time before the next midnight, effective_end_time not before it. Billing grace counts, billing retry does not; switched off but not run out counts.'),
+('active_trial', 1, 'Subscriptions whose free trial runs at the end of the day; not those of family members.'),
+('in_grace', 1, 'Of active_paid, those past the natural end of their purchase.'),
+('in_retry', 1, 'Subscriptions at the end of the day whose charge failed, without access, for at most 60 days.'),
+('set_to_expire', 1, 'Of active_paid, those with auto-renewal off at the end of the day.'),
+('mrr_milliunits', 1, 'Monthly recurring revenue, RevenueCat''s formula: the price of each subscription of active_paid, made monthly: day x 30, 3 days x 10, week x 4, 2 weeks x 2, month x 1, 2 months / 2, 3 months / 3, 6 months / 6, year / 12; rounded to the milliunit for each purchase. Gross, in the currency of the purchase; auto-renewal off still counts.'),
+('arr', 1, 'mrr_milliunits x 12.'),
+('new_paid', 1, 'Subscriptions in active_paid of the day, not of the day before, whose first paid purchase began on the day: trial conversions, paid offers and direct starts.'),
+('resubscribed', 1, 'Subscriptions in active_paid of the day, not of the day before, which had paid before: after a lapse, a billing retry or a refund that was reversed.'),
+('lost', 1, 'Subscriptions in active_paid of the day before and not of the day, for whatever reason; active_paid = active_paid of the day before + new_paid + resubscribed - lost.'),
+('churn_rate', 1, '(sum of lost - sum of resubscribed over the days of a span) / active_paid at the end of the day before the span. RevenueCat''s; it can be negative.'),
+('churned_voluntary', 1, 'Subscriptions that ended on the day because auto-renewal was off, a price increase was not agreed to, or the product was no longer sold; trials included. Apple''s grouping Voluntary Churn.'),
+('churned_involuntary', 1, 'Subscriptions that ended on the day because no charge went through, after up to 60 days of retries; trials included. Apple''s grouping Involuntary Churn.'),
+('churned_unknown', 1, 'Subscriptions that ended on the day without a reason that Apple signed.'),
+('trial_starts', 1, 'Free trials that began on the day.'),
+('trial_conversions', 1, 'Purchases of the day that carry on a free trial; of the cohort they are counted by is_trial_conversion of analytics.transactions.'),
+('trial_conversion_rate', 1, 'Of the free trials that began in a span, those whose next purchase carries them on (is_trial_conversion). A trial that still runs is not mature: it may still convert.'),
+('paid_purchases', 1, 'Purchases with is_paid that began on the day: first ones and renewals.'),
+('refund_rate', 1, 'On the basis of the purchase date: paid_purchases_refunded / paid_purchases of a span. A reversed refund counts no more. Later refunds change it.'),
+('refunds', 1, 'On the basis of the refund date: refunds of the day less refunds reversed on it.'),
+('given_back_milliunits', 1, 'Money given back. By day on the basis of the refund date, less what reversals took back; by customer what is given back as things stand.'),
+('refunds_known_at', 1, 'On either basis, as the log knew at a position: the same query on tables that `subledger rebuild --into SCHEMA --to POSITION` made. It never changes.'),
+('revenue', 1, 'Sum of price_milliunits by start_time, the net_milliunits of a day (purchase-date basis), or sum of amount_milliunits of analytics.movements by occurred_at (refund-date basis). Before Apple''s commission and taxes.'),
+('cohort', 1, 'The month, UTC, and the product of the first paid purchase of a subscription.'),
+('retained', 1, 'Subscriptions of the cohort with paid access n times the length of the product after their first paid purchase; against had_opportunity, those for which that instant has come.'),
+('retained_pending', 1, 'Subscriptions that were retained at the period before, for which the instant has not come, and which are active and not switched off.'),
+('ended_in_period', 1, 'Subscriptions that were retained at the period before and are not at this one.'),
+('auto_renew_off_in_period', 1, 'Subscriptions that were retained at the period before and switched auto-renewal off in this one, whether or not they switched it on again.'),
+('payments_count', 1, 'Purchases that cost something and are not shared by a family member, one-time purchases included in customer_value; refunded ones count, and stand in refunds_count.'),
+('late_events', 1, 'Live events that were recorded more than an hour after Apple signed them.'),
+('out_of_order_events', 1, 'Events recorded after another of their subscription that Apple signed later.');
+COMMENT ON VIEW analytics.metric_definition IS
+    'What the numbers of schema analytics mean, in words: one row a metric and version.'

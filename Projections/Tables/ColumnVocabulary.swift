@@ -1,0 +1,53 @@
+/// What the columns of tables and views mean: one comment for each name, wherever it stands.
+///
+/// `columns.txt` holds it. A table's own DDL says what type a column has; a lint in the tests
+/// holds that a name has one type and one comment over all of them.
+package enum ColumnVocabulary {
+    /// The comment of a column of that name; nil for a name that is not ours.
+    package static func comment(on column: String) -> String? { comments[column] }
+
+    /// All names, in the order of the alphabet.
+    package static var names: [String] { comments.keys.sorted() }
+
+    /// The statements that comment columns of a table or view, which is named as SQL does.
+    ///
+    /// - Parameters:
+    ///   - columns: The columns; those of unknown names are left as they are.
+    ///   - relation: The table or view.
+    /// - Returns: SQL, one statement a line; empty where no name is known.
+    package static func commentSQL(on columns: [String], of relation: String) -> String {
+        columns.compactMap { column in
+            comments[column].map { comment in
+                let literal = comment.replacing("'", with: "''")
+                return "COMMENT ON COLUMN \(relation).\(column) IS '\(literal)';"
+            }
+        }.joined(separator: "\n")
+    }
+
+    private static let comments: [String: String] = {
+        let text = String(decoding: PackageResources.columns_txt, as: UTF8.self)
+        let lines = text.split(separator: "\n").filter { !$0.hasPrefix("#") }
+        return Dictionary(
+            lines.map { line in
+                let parts = line.split(separator: ":", maxSplits: 1)
+                guard parts.count == 2 else {
+                    preconditionFailure("columns.txt holds a line without a comment: \(line)")
+                }
+                return (String(parts[0]), String(parts[1].dropFirst()))
+            },
+            uniquingKeysWith: { _, other in
+                preconditionFailure("columns.txt holds a name twice: \(other)")
+            }
+        )
+    }()
+}
+
+extension Projection {
+    /// DDL of the comments on the table's columns; `{{schema}}` as in `tableSQL`.
+    package var commentSQL: String {
+        ColumnVocabulary.commentSQL(
+            on: ProjectionRow.streamColumns + columns + ["positions"],
+            of: "{{schema}}.\(name)"
+        )
+    }
+}

@@ -1,0 +1,64 @@
+extension Movement.Word {
+    /// Apple's grouping in the App Store Subscription Event report of App Analytics; nil where Apple
+    /// has none, or did not say why a subscription ended.
+    var appleGrouping: String? {
+        switch self {
+        case .offerStart: "Offer Starts"
+        case .offerRenewal: "Offer Renewals"
+        case .conversion: "Paid Subscriptions from Offers"
+        case .paidStart: "Paid Subscription Starts"
+        case .renewal: "Renewals"
+        case .billingIssueEntered: "Entered Billing Issue"
+        case .billingIssueRecovered: "Recoveries from Billing Issue"
+        case .churnInvoluntary: "Involuntary Churn"
+        // The customer did not agree to a price, or the app took the product from sale: no charge
+        // failed.
+        case .churnVoluntary, .churnPriceIncrease, .churnProductUnavailable: "Voluntary Churn"
+        case .exitPlanChange, .exitRefund: "Exits"
+        case .extension: "Extensions"
+        case .oneTimePurchase, .churnUnknown, .familyRevoke, .refundReversed, .refundRequested,
+            .refundDeclined, .autoRenewOff, .autoRenewOn, .planChangeScheduled,
+            .planChangeCancelled:
+            nil
+        }
+    }
+
+    /// Apple's sub type of a purchase, a change of plan or a refund; others depend on the status
+    /// before, which `MovementFold` knows.
+    func appleSubType(_ terms: PurchaseTerms, after previous: PurchaseTerms?) -> String? {
+        switch self {
+        case .offerStart: terms.isFree ? "Free Trial Starts" : "Paid Offer Starts"
+        case .offerRenewal: terms.isFree ? "Free Trial Renewals" : "Paid Offer Renewals"
+        case .conversion:
+            previous.map { $0.isFree ? "Full Price from Free Trial" : "Full Price from Paid Offer" }
+        case .paidStart: "Full Price Subscription Starts"
+        case .exitPlanChange: "Plan Changes"
+        case .exitRefund:
+            terms.hasOffer ? "Refunds from Paid Offer" : "Refunds from Paid Subscription"
+        default: nil
+        }
+    }
+}
+
+extension Movement {
+    /// RevenueCat's name of the event in its webhooks; nil where it sends none.
+    ///
+    /// A recovery has none of its own: the renewal that it is made of is a movement next to it.
+    var rcEvent: String? {
+        switch word {
+        case .offerStart, .paidStart: isInitial ? "INITIAL_PURCHASE" : "RENEWAL"
+        case .offerRenewal, .conversion, .renewal: "RENEWAL"
+        case .oneTimePurchase: "NON_RENEWING_PURCHASE"
+        case .exitPlanChange, .planChangeScheduled: "PRODUCT_CHANGE"
+        case .billingIssueEntered: "BILLING_ISSUE"
+        case .churnVoluntary, .churnInvoluntary, .churnPriceIncrease, .churnProductUnavailable,
+            .churnUnknown, .familyRevoke:
+            "EXPIRATION"
+        case .exitRefund, .autoRenewOff: "CANCELLATION"
+        case .autoRenewOn: "UNCANCELLATION"
+        case .refundReversed: "REFUND_REVERSED"
+        case .extension: "SUBSCRIPTION_EXTENDED"
+        case .billingIssueRecovered, .refundRequested, .refundDeclined, .planChangeCancelled: nil
+        }
+    }
+}

@@ -1,0 +1,162 @@
+internal import Events
+internal import Postgres
+internal import Projections
+
+/// Schema `analytics`: views upon the live views of projections, which are published with them.
+///
+/// Only those are there whose projections all have live views. They are made in the transaction
+/// that points the live views at new tables, so that no reader finds some of them missing, and only
+/// where they would differ from those that are there.
+enum AnalyticsSchema {
+    /// How the comment of the schema begins where it is ours, and not another program's.
+    static let mark = "Views for analysts"
+
+    /// Drops the views and functions that stand upon live views, inside of a DO block with a
+    /// variable `statement`; `publish` makes them again, with what others were granted on them.
+    static let makeWay = """
+        PERFORM set_config('\(keptGrants)', concat_ws('; ',
+            nullif(current_setting('\(keptGrants)', true), ''), string_agg(format(
+                'GRANT %s ON analytics.%I TO %s%s', a.privilege_type, c.relname,
+                CASE a.grantee WHEN 0 THEN 'PUBLIC' ELSE a.grantee::regrole::text END,
+                CASE WHEN a.is_grantable THEN ' WITH GRANT OPTION' ELSE '' END), '; ')), true)
+        FROM pg_class c, aclexplode(c.relacl) a
+        WHERE c.oid IN (\(views)) AND a.grantee <> c.relowner;
+        FOR statement IN
+            SELECT 'DROP VIEW ' || string_agg(v.oid::regclass::text, ', ')
+            FROM (\(views)) v HAVING count(*) > 0
+            UNION ALL SELECT 'DROP FUNCTION ' || string_agg(f.oid::regprocedure::text, ', ')
+            FROM (\(functions)) f HAVING count(*) > 0
+        LOOP
+            EXECUTE statement;
+        END LOOP;
+        """
+
+    /// Makes the views and functions whose projections are live; nothing where they are there.
+    ///
+    /// For a transaction that has become ledger_projector. A schema of that name that is another
+    /// role's is left alone.
+    static func publish(in session: isolated PostgresSession) throws(PostgresError) {
+        let known = try session.query(state)
+        guard known.count == 1, try known[0].bool(0) else { return }
+        let live = Set(try known[0].textArray(2)?.compactMap { $0 } ?? [])
+        let present = try known[0].textArray(3)?.compactMap { $0 } ?? []
+        let wanted = AnalyticsRelation.available(with: live)
+        let definitions = wanted.map(\.sql).joined(separator: ";\n")
+        let comment = comment(for: definitions)
+        if try known[0].textIfPresent(1) == comment,
+            present.count == wanted.count,
+            Set(present) == Set(wanted.map(\.name))
+        {
+            return
+        }
+        try session.execute("SAVEPOINT analytics; SET LOCAL check_function_bodies = off")
+        do throws(PostgresError) {
+            try session.execute(definitions)
+        } catch {
+            // Other columns than before: they cannot take the place of those that are there.
+            guard ["42P16", "42P13"].contains(error.sqlState) else { throw error }
+            try session.execute(
+                "ROLLBACK TO SAVEPOINT analytics; SET LOCAL check_function_bodies = off; "
+                    + "\(dropAll); \(definitions)"
+            )
+        }
+        try session.execute(
+            """
+            RELEASE SAVEPOINT analytics;
+            \(try comments(of: wanted, in: session))
+            \(grants(on: wanted));
+            \(grantAgain);
+            GRANT USAGE ON SCHEMA analytics TO ledger_writer, ledger_reader;
+            COMMENT ON SCHEMA analytics IS \(ProjectionSchema.literal(comment))
+            """
+        )
+    }
+
+    /// Drops them all, as ledger_projector.
+    static let dropAll = """
+        DO $subledger$
+        DECLARE
+            statement text;
+        BEGIN
+            \(makeWay)
+        END
+        $subledger$
+        """
+
+    private static let keptGrants = "subledger.analytics_grants"
+
+    private static let names = AnalyticsRelation.all.map { ProjectionSchema.literal($0.name) }
+        .joined(separator: ", ")
+
+    private static let views = """
+        SELECT v.oid FROM pg_class v JOIN pg_namespace n ON n.oid = v.relnamespace
+        WHERE n.nspname = 'analytics' AND v.relkind = 'v' AND v.relname IN (\(names))
+        """
+
+    private static let functions = """
+        SELECT p.oid FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace
+        WHERE n.nspname = 'analytics' AND p.proname IN (\(names))
+        """
+
+    // Whether the schema is ours, its comment, the live views, and what there is in it.
+    private static let state = """
+        SELECT a.nspowner = 'ledger_projector'::regrole, obj_description(a.oid, 'pg_namespace'),
+            ARRAY(SELECT relname::text FROM pg_class
+                WHERE relnamespace = to_regnamespace('projection') AND relkind = 'v'),
+            ARRAY(SELECT relname::text FROM pg_class WHERE oid IN (\(views))
+                UNION ALL SELECT proname::text FROM pg_proc WHERE oid IN (\(functions)))
+        FROM pg_namespace a WHERE a.nspname = 'analytics'
+        """
+
+    // The digest shows a newer program that it has to make them again.
+    private static func comment(for definitions: String) -> String {
+        let digest = Digest.of(Array(definitions.utf8)).description.prefix(16)
+        return "\(mark), upon the live views of schema projection; metric_definition explains the "
+            + "numbers. Made by subledger; definitions \(digest)."
+    }
+
+    private static func comments(
+        of relations: [AnalyticsRelation],
+        in session: isolated PostgresSession
+    ) throws(PostgresError) -> String {
+        let rows = try session.query(
+            """
+            SELECT c.relname::text, array_agg(a.attname::text ORDER BY a.attnum)
+            FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0
+            WHERE c.oid IN (\(views)) GROUP BY 1 ORDER BY 1
+            """
+        )
+        var statements: [String] = []
+        for row in rows {
+            statements.append(
+                ColumnVocabulary.commentSQL(
+                    on: try row.textArray(1)?.compactMap { $0 } ?? [],
+                    of: "analytics.\(try row.text(0))"
+                )
+            )
+        }
+        return statements.joined(separator: "\n")
+    }
+
+    private static func grants(on relations: [AnalyticsRelation]) -> String {
+        let views = relations.filter { $0.kind == .view }.map { "analytics.\($0.name)" }
+        return "GRANT SELECT ON \(views.joined(separator: ", ")) TO ledger_writer, ledger_reader"
+    }
+
+    // What others were granted on views that had to make way, where these are there again.
+    private static let grantAgain = """
+        DO $subledger$
+        DECLARE
+            statement text;
+        BEGIN
+            FOREACH statement IN ARRAY coalesce(string_to_array(
+                nullif(current_setting('\(keptGrants)', true), ''), '; '), '{}')
+            LOOP
+                CONTINUE WHEN to_regclass(substring(statement FROM ' ON (\\S+) TO ')) IS NULL;
+                EXECUTE statement;
+            END LOOP;
+            PERFORM set_config('\(keptGrants)', '', true);
+        END
+        $subledger$
+        """
+}

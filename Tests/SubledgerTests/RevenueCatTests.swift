@@ -1,0 +1,202 @@
+import Postgres
+import TestSupport
+import Testing
+
+/// RevenueCat's published definitions of its charts, written as its customers write them over the
+/// exported transactions: they give the same numbers as our views.
+@Suite(.enabled { await TestServer.isAvailable })
+struct RevenueCatTests {
+    @Test(arguments: RevenueCatTests.pairs)
+    func `a chart of RevenueCat's has our numbers`(pair: Pair) async throws {
+        try await Analytics.withTables { session in
+            let theirs = try await session.query(Self.common + pair.theirs)
+                .map { try $0.text(0) }
+            let ours = try await session.query(Self.common + pair.ours).map { try $0.text(0) }
+            #expect(ours == theirs)
+            #expect(ours.count >= pair.rowsMin, "\(ours.count) rows")
+        }
+    }
+
+    /// The same chart twice.
+    struct Pair: Sendable, CustomTestStringConvertible {
+        let testDescription: String
+        var rowsMin = 20
+        let theirs: String
+        let ours: String
+    }
+
+    // The filters that all of RevenueCat's sample queries begin with, and the ends of months.
+    private static let common = """
+        WITH paid AS (
+            SELECT * FROM analytics.transactions
+            WHERE is_auto_renewable AND NOT is_trial_period AND end_time > start_time
+                AND ownership_type <> 'FAMILY_SHARED' AND NOT is_sandbox
+                AND purchase_price_milliunits > 0
+        ), month AS (
+            SELECT m::date AS month, m AT TIME ZONE 'UTC' AS since,
+                (m + interval '1 month') AT TIME ZONE 'UTC' AS until
+            FROM generate_series('2024-02-01', '2026-09-01', interval '1 month') AS m
+        )
+
+        """
+
+    private static let pairs = [
+        Pair(
+            testDescription: "active subscriptions",
+            theirs: """
+                SELECT month || ' ' || count(DISTINCT original_transaction_id)
+                FROM month JOIN paid ON start_time < until AND effective_end_time >= until
+                GROUP BY month ORDER BY month
+                """,
+            ours: """
+                SELECT month || ' ' || sum(active_paid) FROM month
+                JOIN analytics.daily_snapshot ON day = month + interval '1 month' - interval '1 day'
+                WHERE environment = 'Production'
+                GROUP BY month HAVING sum(active_paid) > 0 ORDER BY month
+                """
+        ),
+        Pair(
+            testDescription: "MRR",
+            theirs: """
+                SELECT concat_ws(' ', month, currency, sum(round(
+                    CASE billing_duration WHEN 'P1D' THEN price * 30 WHEN 'P3D' THEN price * 10
+                        WHEN 'P1W' THEN price * 4 WHEN 'P2W' THEN price * 2 WHEN 'P1M' THEN price
+                        WHEN 'P2M' THEN price / 2 WHEN 'P3M' THEN price / 3
+                        WHEN 'P6M' THEN price / 6 WHEN 'P1Y' THEN price / 12 END)::bigint))
+                FROM (SELECT DISTINCT ON (month, original_transaction_id) *,
+                        purchase_price_milliunits::numeric AS price
+                    FROM month JOIN paid ON start_time < until AND effective_end_time >= until
+                    ORDER BY month, original_transaction_id, start_time DESC) t
+                GROUP BY month, currency ORDER BY month, currency
+                """,
+            ours: """
+                SELECT concat_ws(' ', month, currency, sum(mrr_milliunits)) FROM month
+                JOIN analytics.daily_snapshot ON day = month + interval '1 month' - interval '1 day'
+                WHERE environment = 'Production'
+                GROUP BY month, currency HAVING sum(active_paid) > 0 ORDER BY month, currency
+                """
+        ),
+        Pair(
+            testDescription: "churned actives and churn rate",
+            theirs: """
+                , active AS (
+                    SELECT month, count(DISTINCT original_transaction_id) FILTER (
+                            WHERE start_time < since AND effective_end_time >= since) AS at_start,
+                        count(DISTINCT original_transaction_id) FILTER (
+                            WHERE start_time < until AND effective_end_time >= until) AS at_end
+                    FROM month CROSS JOIN paid GROUP BY month
+                ), first AS (
+                    SELECT original_transaction_id, min(start_time) AS first_paid
+                    FROM paid GROUP BY 1
+                ), new AS (
+                    -- New is who is still there at the midnight after the first payment.
+                    SELECT month, count(DISTINCT f.original_transaction_id) AS number
+                    FROM month JOIN first f ON f.first_paid >= since AND f.first_paid < until
+                    JOIN paid p ON p.original_transaction_id = f.original_transaction_id
+                        AND p.start_time = f.first_paid AND p.effective_end_time >= date_trunc(
+                            'day', f.first_paid AT TIME ZONE 'UTC') AT TIME ZONE 'UTC'
+                            + interval '1 day'
+                    GROUP BY month
+                )
+                SELECT concat_ws(' ', a.month, at_start + coalesce(number, 0) - at_end,
+                    round(100.0 * (at_start + coalesce(number, 0) - at_end) / at_start, 3))
+                FROM active a LEFT JOIN new n ON n.month = a.month
+                WHERE at_start > 0 ORDER BY a.month
+                """,
+            ours: """
+                SELECT concat_ws(' ', m.month, sum(lost - resubscribed), round(100.0
+                    * sum(lost - resubscribed) / (SELECT sum(active_paid)
+                        FROM analytics.daily_snapshot WHERE day = m.month - 1), 3))
+                FROM month m JOIN analytics.daily_snapshot
+                    ON day >= m.month AND day < m.month + interval '1 month'
+                GROUP BY m.month
+                HAVING (SELECT sum(active_paid) FROM analytics.daily_snapshot
+                    WHERE day = m.month - 1) > 0
+                ORDER BY m.month
+                """
+        ),
+        Pair(
+            testDescription: "trial conversion rate by month of the trial's start",
+            rowsMin: 5,
+            theirs: """
+                SELECT concat_ws(' ', to_char(t.start_time AT TIME ZONE 'UTC', 'YYYY-MM'), count(*),
+                    count(c.ordinal))
+                FROM analytics.transactions t LEFT JOIN analytics.transactions c
+                    ON c.original_transaction_id = t.original_transaction_id
+                        AND c.is_trial_conversion AND c.renewal_number = t.renewal_number + 1
+                        AND c.start_time >= t.start_time
+                        AND c.ordinal = t.ordinal + 1
+                WHERE t.is_trial_period AND t.ownership_type <> 'FAMILY_SHARED'
+                GROUP BY to_char(t.start_time AT TIME ZONE 'UTC', 'YYYY-MM') ORDER BY 1
+                """,
+            // The day of a conversion is not that of the trial: the sums over all time are equal.
+            ours: """
+                SELECT concat_ws(' ', to_char(t.start_time AT TIME ZONE 'UTC', 'YYYY-MM'), count(*),
+                    count(*) FILTER (WHERE (
+                        SELECT n.is_trial_conversion FROM analytics.transactions n
+                        WHERE n.original_transaction_id = t.original_transaction_id
+                            AND n.ordinal > t.ordinal ORDER BY n.ordinal LIMIT 1)))
+                FROM analytics.transactions t
+                WHERE t.is_trial_period AND t.ownership_type <> 'FAMILY_SHARED'
+                GROUP BY to_char(t.start_time AT TIME ZONE 'UTC', 'YYYY-MM') ORDER BY 1
+                """
+        ),
+        Pair(
+            testDescription: "trials and conversions over all time",
+            rowsMin: 1,
+            theirs: """
+                SELECT concat_ws(' ', count(*) FILTER (WHERE is_trial_period),
+                    count(*) FILTER (WHERE is_trial_conversion))
+                FROM analytics.transactions WHERE ownership_type <> 'FAMILY_SHARED'
+                """,
+            ours: """
+                SELECT concat_ws(' ', sum(trial_starts), sum(trial_conversions))
+                FROM analytics.daily_snapshot
+                """
+        ),
+        Pair(
+            testDescription: "refund rate",
+            theirs: """
+                SELECT concat_ws(' ', month, count(*), count(refunded_at))
+                FROM month JOIN paid ON start_time >= since AND start_time < until
+                GROUP BY month ORDER BY month
+                """,
+            ours: """
+                SELECT concat_ws(' ', month, sum(paid_purchases), sum(paid_purchases_refunded))
+                FROM month JOIN analytics.daily_snapshot
+                    ON day >= month AND day < month + interval '1 month'
+                GROUP BY month HAVING sum(paid_purchases) > 0 ORDER BY month
+                """
+        ),
+        Pair(
+            testDescription: "subscription retention of monthly products",
+            theirs: """
+                , first AS (
+                    SELECT DISTINCT ON (original_transaction_id) original_transaction_id,
+                        product_identifier, start_time AS first_paid
+                    FROM paid WHERE effective_end_time > start_time
+                    ORDER BY original_transaction_id, start_time
+                )
+                SELECT concat_ws(' ', to_char(first_paid AT TIME ZONE 'UTC', 'YYYY-MM'),
+                    f.product_identifier, n, count(DISTINCT f.original_transaction_id),
+                    count(DISTINCT p.original_transaction_id))
+                FROM first f CROSS JOIN generate_series(1, 6) AS n
+                LEFT JOIN paid p ON p.original_transaction_id = f.original_transaction_id
+                    AND p.start_time <= f.first_paid + n * interval '1 month'
+                    AND p.effective_end_time > f.first_paid + n * interval '1 month'
+                WHERE f.product_identifier LIKE '%.monthly'
+                    AND f.first_paid + n * interval '1 month' <= analytics.last_signed_at()
+                GROUP BY to_char(first_paid AT TIME ZONE 'UTC', 'YYYY-MM'), f.product_identifier, n
+                ORDER BY 1
+                """,
+            ours: """
+                SELECT concat_ws(' ', to_char(cohort, 'YYYY-MM'), product_identifier, period_number,
+                    had_opportunity, retained)
+                FROM analytics.retention
+                WHERE product_identifier LIKE '%.monthly' AND period_number <= 6
+                    AND had_opportunity > 0
+                ORDER BY 1
+                """
+        ),
+    ]
+}
