@@ -181,7 +181,11 @@ struct QuestionTests {
                 #expect(ending.errors.contains("this ledger is empty"), "\(ending.errors)")
                 #expect(ending.errors.contains("`subledger ingest PATH…`"), "\(ending.errors)")
             }
-            for question in [["streams"], ["due"], ["report", "drift"], ["report", "anomalies"]] {
+            for question in [
+                ["streams"], ["due"], ["report", "drift"], ["report", "anomalies"],
+                ["report", "wrong-answers"], ["report", "ingest-quality"], ["customers", "list"],
+                ["customers", "claims"],
+            ] {
                 let ending = try await command.run(question)
                 #expect(ending.errors.contains("this ledger is empty"), "\(ending.errors)")
             }
