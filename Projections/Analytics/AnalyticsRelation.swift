@@ -17,14 +17,16 @@ package struct AnalyticsRelation: Sendable {
     }
 
     /// The names of the projections that it reads itself, each once, ascending.
-    package var projections: [String] { names(after: "projection.") }
+    package var projections: [String] { AnalyticsRelation.names(after: "projection.", in: sql) }
 
     /// The names of the others of the schema that it reads itself, each once, ascending.
-    package var relations: [String] { names(after: "analytics.").filter { $0 != name } }
+    package var relations: [String] {
+        AnalyticsRelation.names(after: "analytics.", in: sql).filter { $0 != name }
+    }
 
     // Names are written with their schema everywhere, for whoever calls a function has a path of
     // their own. Words in comments and texts are no names.
-    private func names(after schema: String) -> [String] {
+    private static func names(after schema: String, in sql: String) -> [String] {
         let code = sql.replacing(#/--[^\n]*|'(?:[^']|'')*'/#, with: "")
         var names: Set<String> = []
         for found in code.split(separator: schema, omittingEmptySubsequences: false).dropFirst() {
@@ -77,6 +79,29 @@ extension AnalyticsRelation {
             if isAvailable { names.insert(relation.name) }
             return isAvailable
         }
+    }
+
+    /// Those that a query reads, with all that they read themselves; each comes after those.
+    package static func needed(by query: String) -> [AnalyticsRelation] {
+        var needed = Set(names(after: "analytics.", in: query))
+        for relation in all.reversed() where needed.contains(relation.name) {
+            needed.formUnion(relation.relations)
+        }
+        return all.filter { needed.contains($0.name) }
+    }
+
+    /// The names of the projections that a query over these reads, itself or through them.
+    package static func projections(
+        of relations: [AnalyticsRelation],
+        and query: String
+    ) -> Set<String> {
+        Set(relations.flatMap(\.projections) + names(after: "projection.", in: query))
+    }
+
+    /// The same SQL over temporary tables of the session, the projection's with their own prefix.
+    package static func temporary(_ sql: String) -> String {
+        sql.replacing("analytics.", with: "pg_temp.")
+            .replacing("projection.", with: "pg_temp.projection_")
     }
 
     private init(_ name: String, _ sql: [UInt8], _ kind: Kind = .view) {

@@ -29,6 +29,8 @@ VALUES
 ('retained', 1, 'Subscriptions of the cohort with paid access n times the length of the product after their first paid purchase; against had_opportunity, those for which that instant has come.'),
 ('retained_pending', 1, 'Subscriptions that were retained at the period before, for which the instant has not come, and which are active and not switched off.'),
 ('ended_in_period', 1, 'Subscriptions that were retained at the period before and are not at this one.'),
+('entered_period', 1, 'Subscriptions that were retained at the period before: those that auto_renew_off_in_period is a share of.'),
+('completed_period', 1, 'Of entered_period, those for which the end of this period has come: those that ended_in_period is a share of.'),
 ('auto_renew_off_in_period', 1, 'Subscriptions that were retained at the period before and switched auto-renewal off in this one, whether or not they switched it on again.'),
 ('payments_count', 1, 'Purchases that cost something and are not shared by a family member, one-time purchases included in customer_value; refunded ones count, and stand in refunds_count.'),
 ('late_events', 1, 'Live events that were recorded more than an hour after Apple signed them.'),

@@ -6,7 +6,8 @@ CREATE OR REPLACE FUNCTION analytics.retention_at(as_of timestamptz)
 RETURNS TABLE (
     cohort date, environment text, product_identifier text, period_number integer,
     cohort_size bigint, had_opportunity bigint, retained bigint, retained_pending bigint,
-    ended_in_period bigint, auto_renew_off_in_period bigint
+    ended_in_period bigint, auto_renew_off_in_period bigint, entered_period bigint,
+    completed_period bigint
 )
 LANGUAGE sql STABLE
 AS $$
@@ -68,7 +69,9 @@ SELECT j.cohort, j.environment, j.product_identifier, j.period_number,
     count(*) FILTER (WHERE j.had_opportunity AND j.is_active),
     count(*) FILTER (WHERE NOT j.had_opportunity AND j.was_active AND j.is_pending),
     count(*) FILTER (WHERE j.had_opportunity AND j.was_active AND NOT j.is_active),
-    count(*) FILTER (WHERE j.was_active AND j.was_switched_off)
+    count(*) FILTER (WHERE j.was_active AND j.was_switched_off),
+    count(*) FILTER (WHERE j.was_active),
+    count(*) FILTER (WHERE j.had_opportunity AND j.was_active)
 FROM judged j
 JOIN size z USING (cohort, environment, product_identifier)
 GROUP BY j.cohort, j.environment, j.product_identifier, j.period_number

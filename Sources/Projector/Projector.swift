@@ -65,6 +65,11 @@ public struct Projector: Sendable {
         projections.map { "\($0.name) \($0.version)" }.sorted().joined(separator: ", ")
     }
 
+    /// The versions of the folds, by name.
+    package var folds: [String: Int] {
+        Dictionary(uniqueKeysWithValues: projections.map { ($0.name, $0.version) })
+    }
+
     /// The projections of these names; all where none is named.
     public func projections(
         named names: [String]

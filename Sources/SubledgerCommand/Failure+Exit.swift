@@ -64,8 +64,10 @@ extension Failure {
         switch code {
         case .unknownId, .emptyLedger, .otherEnvironment, .nothingKnownThen, .unknownProduct:
             Exit.notFound
-        case .severalEnvironments, .severalSubscriptions, .unknownPosition: .validationFailure
+        case .severalEnvironments, .severalSubscriptions, .unknownPosition, .unknownReport:
+            .validationFailure
         case .tooManyEvents: Exit.badInput
+        case .tablesNotReady: Exit.tryAgain
         }
     }
 
@@ -86,6 +88,7 @@ extension Failure {
                 + "name its group with --group"
         case .unknownPosition: error.message.replacing(/^knownAt/, with: "--known-at")
         case .tooManyEvents: error.message + ": bound it with --known-at"
+        case .tablesNotReady, .unknownReport: error.message
         }
     }
 

@@ -1,6 +1,9 @@
 import ArgumentParser
 import CommandSupport
 
+/// A default subcommand whose first argument is a word: what it does not know, it reports itself.
+protocol TakingWord: ParsableCommand {}
+
 /// A word that stands where a command is expected, and is none.
 struct UnknownCommand {
     /// The commands before it, the program first.
@@ -18,10 +21,11 @@ struct UnknownCommand {
         var path = [root._commandName]
         for word in arguments {
             let subcommands = command.configuration.subcommands
-            // A subcommand that is the default takes no arguments, so that a word is none here too.
+            // Most subcommands that are the default take no word, so that a word is none here too.
             if subcommands.isEmpty || word.hasPrefix("-") { return nil }
             if word == "help", path.count == 1 { continue }
             guard let next = subcommands.first(where: { $0._commandName == word }) else {
+                if command.configuration.defaultSubcommand is any TakingWord.Type { return nil }
                 let known = subcommands.map { $0._commandName }
                 return UnknownCommand(path: path, word: word, known: known)
             }

@@ -165,6 +165,13 @@ enum Analytics {
     }
 
     static func withTables(_ body: (PostgresSession) async throws -> Void) async throws {
+        try await withLedger { session, _ in try await body(session) }
+    }
+
+    /// The same with the ledger that reports are asked of.
+    static func withLedger(
+        _ body: (PostgresSession, Ledger) async throws -> Void
+    ) async throws {
         try await TestServer.shared.withDatabase(from: FilledLedger.plain) { settings in
             let ledger = try await FilledLedger.open(settings)
             _ = try await Projector(log: ledger.log, settings: settings) {
@@ -172,7 +179,7 @@ enum Analytics {
             }.rebuild()
             let session = try await PostgresSession.connect(settings)
             try await session.execute("SET ROLE ledger_reader")
-            try await body(session)
+            try await body(session, ledger)
             await session.close()
             await ledger.log.close()
         }

@@ -1,4 +1,6 @@
+import Events
 import Postgres
+import Subledger
 import TestSupport
 import Testing
 
@@ -17,12 +19,46 @@ struct RevenueCatTests {
         }
     }
 
-    /// The same chart twice.
+    @Test(arguments: RevenueCatTests.pairs.filter { $0.report != nil })
+    func `a report has the numbers of RevenueCat's chart`(pair: Pair) async throws {
+        let asked = try #require(pair.report)
+        try await Analytics.withLedger { session, ledger in
+            let theirs = try await session.query(Self.common + pair.theirs)
+                .map { try $0.text(0) }
+            var question = ReportQuestion(try #require(Report.named(asked.name)))
+            question.dimensions = asked.by
+            question.from = Instant(asked.isBounded ? "2024-02-01" : "2020-01-01")
+            question.to = Instant(asked.isBounded ? "2026-09-30" : "2027-12-31")
+            let report = try await ledger.report(question)
+            let ours = report.rows.compactMap { asked.line(ReportRow(values: $0)) }
+            #expect(ours.sorted() == theirs.map(asked.theirs).sorted())
+            #expect(ours.count >= pair.rowsMin, "\(ours.count) rows")
+        }
+    }
+
+    /// The same chart three times.
     struct Pair: Sendable, CustomTestStringConvertible {
         let testDescription: String
         var rowsMin = 20
+        var report: AskedReport?
         let theirs: String
         let ours: String
+    }
+
+    /// The report that draws a chart, and how its rows are written as lines of the chart.
+    struct AskedReport: Sendable {
+        let name: String
+        var by: [Report.Dimension] = [.month]
+        /// Whether the chart is of the months in `common`.
+        var isBounded = true
+        var theirs: @Sendable (String) -> String = { $0 }
+        /// A line; nil for a row that the chart leaves out.
+        let line: @Sendable (ReportRow) -> String?
+    }
+
+    // A share has more decimals in the chart than in the report.
+    private static let withoutShare: @Sendable (String) -> String = {
+        $0.split(separator: " ").dropLast().joined(separator: " ")
     }
 
     // The filters that all of RevenueCat's sample queries begin with, and the ends of months.
@@ -43,6 +79,10 @@ struct RevenueCatTests {
     private static let pairs = [
         Pair(
             testDescription: "active subscriptions",
+            report: AskedReport(name: "active", by: []) { row in
+                row["activePaid"] == "0"
+                    ? nil : "\(row["day"].prefix(7))-01 \(row["activePaid"])"
+            },
             theirs: """
                 SELECT month || ' ' || count(DISTINCT original_transaction_id)
                 FROM month JOIN paid ON start_time < until AND effective_end_time >= until
@@ -57,6 +97,9 @@ struct RevenueCatTests {
         ),
         Pair(
             testDescription: "MRR",
+            report: AskedReport(name: "mrr", by: []) { row in
+                "\(row["day"].prefix(7))-01 \(row["currency"]) \(row["mrrMilliunits"])"
+            },
             theirs: """
                 SELECT concat_ws(' ', month, currency, sum(round(
                     CASE billing_duration WHEN 'P1D' THEN price * 30 WHEN 'P3D' THEN price * 10
@@ -78,6 +121,10 @@ struct RevenueCatTests {
         ),
         Pair(
             testDescription: "churned actives and churn rate",
+            report: AskedReport(name: "churn", theirs: withoutShare) { row in
+                row["activeAtStart"] == "0"
+                    ? nil : "\(row["month"])-01 \(row.number("lost") - row.number("resubscribed"))"
+            },
             theirs: """
                 , active AS (
                     SELECT month, count(DISTINCT original_transaction_id) FILTER (
@@ -118,6 +165,9 @@ struct RevenueCatTests {
         Pair(
             testDescription: "trial conversion rate by month of the trial's start",
             rowsMin: 5,
+            report: AskedReport(name: "trial-conversion", isBounded: false) { row in
+                "\(row["month"]) \(row["trialStarts"]) \(row["trialConversions"])"
+            },
             theirs: """
                 SELECT concat_ws(' ', to_char(t.start_time AT TIME ZONE 'UTC', 'YYYY-MM'), count(*),
                     count(c.ordinal))
@@ -156,6 +206,9 @@ struct RevenueCatTests {
         ),
         Pair(
             testDescription: "refund rate",
+            report: AskedReport(name: "refund-rate") { row in
+                "\(row["month"])-01 \(row["paidPurchases"]) \(row["paidPurchasesRefunded"])"
+            },
             theirs: """
                 SELECT concat_ws(' ', month, count(*), count(refunded_at))
                 FROM month JOIN paid ON start_time >= since AND start_time < until
@@ -170,6 +223,17 @@ struct RevenueCatTests {
         ),
         Pair(
             testDescription: "subscription retention of monthly products",
+            report: AskedReport(
+                name: "retention",
+                by: [.month, .product],
+                isBounded: false
+            ) { row in
+                guard row["productId"].hasSuffix(".monthly"), row.number("periodNumber") <= 6 else {
+                    return nil
+                }
+                return "\(row["month"]) \(row["productId"]) \(row["periodNumber"]) "
+                    + "\(row["hadOpportunity"]) \(row["retained"])"
+            },
             theirs: """
                 , first AS (
                     SELECT DISTINCT ON (original_transaction_id) original_transaction_id,
@@ -199,4 +263,19 @@ struct RevenueCatTests {
                 """
         ),
     ]
+}
+
+/// A row of a report, its values as text.
+struct ReportRow: Sendable {
+    let values: [String: ReportValue]
+
+    subscript(_ name: String) -> String {
+        switch values[name] {
+        case .text(let text): text
+        case .integer(let number), .hundredths(let number): "\(number)"
+        default: ""
+        }
+    }
+
+    func number(_ name: String) -> Int64 { Int64(self[name]) ?? 0 }
 }

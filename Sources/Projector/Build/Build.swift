@@ -278,7 +278,7 @@ struct BuildPlan: Sendable {
 }
 
 /// The chunks of a channel, made one COPY in binary by the first and the last.
-private struct CopiedChunks: Sendable {
+struct CopiedChunks: Sendable {
     private let channel: Channel<[UInt8]>
     private var hasBegun = false
     private var hasEnded = false

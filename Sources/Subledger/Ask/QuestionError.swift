@@ -25,6 +25,10 @@ public struct QuestionError: Error, Hashable, Sendable {
         case unknownPosition = "unknown-position"
         /// The subscription has more events than a question of this kind takes.
         case tooManyEvents = "too-many-events"
+        /// The live tables that a report reads are missing, of another fold, or apart.
+        case tablesNotReady = "tables-not-ready"
+        /// A report cannot be asked in this way.
+        case unknownReport = "unknown-report"
     }
 
     init(_ code: Code, _ message: String) {

@@ -4,9 +4,12 @@ struct ReportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "report",
         abstract: "Reports over the whole ledger.",
+        usage: "subledger report NAME [OPTIONS]",
+        discussion: "`report list` explains each; `report ask --help` has their options.",
         subcommands: [
-            IngestQualityReport.self, DriftReportCommand.self, WrongAnswersReport.self,
-            AnomaliesReport.self,
-        ]
+            TableReportCommand.self, ListReportsCommand.self, IngestQualityReport.self,
+            DriftReportCommand.self, WrongAnswersReport.self, AnomaliesReport.self,
+        ],
+        defaultSubcommand: TableReportCommand.self
     )
 }

@@ -1,0 +1,145 @@
+package import EventLog
+internal import Events
+package import Postgres
+package import Projections
+
+extension Projector {
+    /// Fills temporary tables of a session with what projections hold up to a place of the log, and
+    /// makes views for analysts upon them.
+    ///
+    /// Nothing that others read changes, and the tables are gone with the session. Memory does not
+    /// grow with the log; the log is read once for each table, because a session copies into one
+    /// table at a time.
+    ///
+    /// - Parameters:
+    ///   - names: The projections.
+    ///   - relations: The views and functions to make, each after those that it reads.
+    ///   - context: What the folds may know.
+    ///   - heads: The newest commit of each lane to take into account.
+    ///   - session: The session, outside of a transaction.
+    /// - Returns: How many subscriptions the folds refused: of the table that lacks the most.
+    /// - Throws: `databaseUnavailable`, `database` where the role may not make temporary tables.
+    package func fillTemporary(
+        of names: Set<String>,
+        for relations: [AnalyticsRelation],
+        knowing context: FoldContext,
+        upTo heads: [Int: EventLog.Head],
+        in session: PostgresSession
+    ) async throws(ProjectorError) -> Int {
+        do {
+            var refused = 0
+            for projection in projections where names.contains(projection.name) {
+                let fold = TemporaryFold(projection: projection, context: context, log: log)
+                refused = max(refused, try await fold.fill(upTo: heads, in: session))
+            }
+            for relation in relations {
+                try await session.execute(AnalyticsRelation.temporary(relation.sql))
+            }
+            return refused
+        } catch {
+            throw ProjectorError(error, doing: "fold the log into temporary tables")
+        }
+    }
+}
+
+/// The fold of one projection into a temporary table.
+private struct TemporaryFold: Sendable {
+    let projection: any Projection
+    let context: FoldContext
+    let log: EventLog
+
+    /// Makes and fills the table; returns how many subscriptions were refused.
+    func fill(upTo heads: [Int: EventLog.Head], in session: PostgresSession) async throws -> Int {
+        let channel = Channel<[UInt8]>()
+        return try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask {
+                do {
+                    try await write(from: channel, in: session)
+                } catch {
+                    channel.abandon()
+                    throw error
+                }
+            }
+            do {
+                let refused = try await fold(upTo: heads, into: channel)
+                channel.finish()
+                try await group.waitForAll()
+                return refused
+            } catch {
+                let hasWriterFailed = channel.wasAbandoned
+                channel.abandon()
+                do {
+                    try await group.waitForAll()
+                } catch let other {
+                    // The fold then only noticed that nobody takes its rows.
+                    if hasWriterFailed { throw other }
+                }
+                throw error
+            }
+        }
+    }
+
+    private func fold(
+        upTo heads: [Int: EventLog.Head],
+        into channel: Channel<[UInt8]>
+    ) async throws -> Int {
+        var rows = TemporaryRows(projection: projection, context: context, channel: channel)
+        for (lane, head) in heads.sorted(by: { $0.key < $1.key }) {
+            for range in try await log.streamRanges(lane: lane, upTo: head) {
+                rows = try await log.foldStreams(
+                    in: range,
+                    upTo: head,
+                    into: rows,
+                    { rows, history in try rows.take(history, lane: lane) },
+                    atEnd: { rows in try rows.flush() }
+                )
+            }
+        }
+        return rows.refused
+    }
+
+    private func write(from channel: Channel<[UInt8]>, in session: PostgresSession) async throws {
+        let table = AnalyticsRelation.temporary("projection.\(projection.name)")
+        let place = "{{schema}}.\(projection.name)"
+        try await session.execute(projection.tableSQL.replacing(place, with: table))
+        _ = try await session.copyIn(
+            "COPY \(table) (\(projection.copiedColumns)) FROM STDIN (FORMAT BINARY)",
+            from: CopiedChunks(channel),
+            chunks: { (chunks) throws(PostgresError) in chunks.next() }
+        )
+        try await session.execute(
+            """
+            ALTER TABLE \(table)
+                ADD PRIMARY KEY (original_transaction_id, environment, lane, ordinal);
+            \(projection.indexSQL.replacing(place, with: table));
+            ANALYZE \(table)
+            """
+        )
+    }
+}
+
+/// The rows of a projection on their way into a temporary table.
+private struct TemporaryRows: Sendable {
+    let projection: any Projection
+    let context: FoldContext
+    let channel: Channel<[UInt8]>
+    var writer = CopyBinaryWriter.rowsOnly()
+    var refused = 0
+
+    /// Bytes of rows after which they are handed to the writer.
+    private static let chunkBytesMax = 1 << 16
+
+    mutating func take(_ history: StreamHistory, lane: Int) throws {
+        let fold = StreamFold(history)
+        switch fold.rows(of: projection, in: context) {
+        case .rows(let rows): writer.rows(rows, of: fold.stream, lane: lane)
+        case .refused: refused += 1
+        }
+        if writer.readyByteCount > TemporaryRows.chunkBytesMax { try flush() }
+    }
+
+    mutating func flush() throws {
+        guard writer.readyByteCount > 0 else { return }
+        guard channel.send(writer.takeBytes()) else { throw ChannelAbandoned() }
+    }
+}

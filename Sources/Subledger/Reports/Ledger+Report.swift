@@ -1,0 +1,349 @@
+internal import EventLog
+internal import Events
+internal import Postgres
+internal import Projections
+internal import Projector
+
+extension Ledger {
+    /// Answers a report: over the live tables, or as was known at a place of the log.
+    ///
+    /// The live tables answer at once. With `knownAt` the log is folded up to there into temporary
+    /// tables, by the catalog of that time, and the same SQL runs over them: the answer is the same
+    /// at any later time, until a fold or a definition gets a new version, or something is erased.
+    /// That reads the log once for each table of the report.
+    ///
+    /// - Parameter question: What is asked.
+    /// - Returns: The report.
+    /// - Throws: `QuestionError` where it cannot be asked so, or the live tables cannot answer;
+    ///   `EventLogError`, `ProjectorError`, `PostgresError`.
+    public func report(_ question: ReportQuestion) async throws -> ReportDocument {
+        try question.check()
+        if case .offsets(let offsets) = question.knownAt {
+            try await PositionVector(offsets).check("knownAt", in: log)
+        }
+        let session = try await PostgresSession.connect(log.settings)
+        do {
+            let document = try await ReportRun(ledger: self, question: question, session: session)
+                .document()
+            await session.close()
+            return document
+        } catch {
+            await session.close()
+            throw error
+        }
+    }
+}
+
+extension ReportQuestion {
+    /// What the numbers are broken down by.
+    var by: [Report.Dimension] { dimensions ?? report.usual }
+
+    /// Refuses what the report does not have.
+    func check() throws(QuestionError) {
+        let words = report.dimensions.map(\.rawValue).joined(separator: ", ")
+        for dimension in by where !report.dimensions.contains(dimension) {
+            throw QuestionError(
+                .unknownReport,
+                "report \(report.name) cannot be broken down by \(dimension.rawValue); it can by "
+                    + words
+            )
+        }
+        guard Set(by).count == by.count else {
+            throw QuestionError(.unknownReport, "a report is broken down by each thing once")
+        }
+        if let from, let to, to < from {
+            throw QuestionError(
+                .unknownReport,
+                "the last day \(to.day) is before the first one, \(from.day)"
+            )
+        }
+        guard (1...ReportQuestion.limitMax).contains(limit) else {
+            throw QuestionError(
+                .unknownReport,
+                "a report of at most \(limit) rows cannot be asked for; expected 1 to "
+                    + "\(ReportQuestion.limitMax)"
+            )
+        }
+    }
+}
+
+/// One answer to a report.
+private struct ReportRun {
+    let ledger: Ledger
+    let question: ReportQuestion
+    let session: PostgresSession
+
+    /// What the tables hold that answer.
+    private struct Ground {
+        var offsets: [Int: Int64]
+        var catalogVersion: Int
+        var refused: Int
+        var isTemporary: Bool
+    }
+
+    /// The days of an answer, and what of the log bounds it.
+    private struct Bounds {
+        let from: Instant
+        let to: Instant
+        let asOf: Instant
+        let erasures: Int64
+    }
+
+    func document() async throws -> ReportDocument {
+        let relations = AnalyticsRelation.needed(by: question.report.sql + ReportRun.boundsSQL)
+        let names = AnalyticsRelation.projections(of: relations, and: question.report.sql)
+        let folds = ledger.projector.folds.filter { names.contains($0.key) }
+        try await session.execute("SET TIME ZONE 'UTC'")
+        var ground: Ground?
+        if let knownAt = question.knownAt {
+            ground = try await fold(relations, names, knownAt)
+        }
+        try await session.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        do {
+            let ground = if let ground { ground } else { try await live(folds) }
+            let bounds = try await bounds(ground)
+            let rows = try await rows(ground, bounds)
+            try await session.execute("COMMIT")
+            return try await document(folds, ground, bounds, rows)
+        } catch let error as PostgresError
+            where ["42P01", "3F000", "42703", "42883"].contains(error.sqlState)
+        {
+            throw QuestionError(
+                .tablesNotReady,
+                "report \(question.report.name): the views of schema analytics are missing or those "
+                    + "of another version of this program; `subledger rebuild` makes them"
+            )
+        }
+    }
+
+    // As the log knew then: nothing that others read changes.
+    private func fold(
+        _ relations: [AnalyticsRelation],
+        _ names: Set<String>,
+        _ knownAt: KnownAt
+    ) async throws -> Ground {
+        let heads = try await ledger.log.heads(knownAt: knownAt)
+        let offsets = heads.mapValues(\.offset)
+        var catalogsKnownAt = KnownAt.offsets(ledger.whole(offsets))
+        if case .time = knownAt { catalogsKnownAt = knownAt }
+        let catalogs = try await ledger.catalogs(knownAt: catalogsKnownAt)
+        let refused = try await ledger.projector.fillTemporary(
+            of: names,
+            for: relations,
+            knowing: FoldContext(catalogs: catalogs),
+            upTo: heads,
+            in: session
+        )
+        return Ground(
+            offsets: offsets,
+            catalogVersion: catalogs.newestVersion,
+            refused: refused,
+            isTemporary: true
+        )
+    }
+
+    // Tables of this program's folds, all at one place.
+    private func live(_ folds: [String: Int]) async throws -> Ground {
+        let rows = try await session.query(
+            """
+            SELECT p.name, p.lane, p.version, p.lane_offset, p.catalog_version, (
+                SELECT count(*) FROM projection.refused_stream r
+                WHERE r.build_schema = p.build_schema AND r.name = p.name)
+            FROM projection.ledger_projection p
+            WHERE p.state = 'live' AND p.name = ANY($1) ORDER BY p.name, p.lane
+            """,
+            [.textArray(folds.keys.sorted())]
+        )
+        var ground = Ground(offsets: [:], catalogVersion: 0, refused: 0, isTemporary: false)
+        var found: Set<String> = []
+        for row in rows {
+            let (name, lane) = (try row.text(0), Int(try row.int4(1)))
+            let (version, offset) = (Int(try row.int4(2)), try row.int8(3))
+            guard version == folds[name] else {
+                throw notReady(
+                    "the live table \(name) was made by version \(version) of its fold, and this "
+                        + "program has version \(folds[name] ?? 0); `subledger rebuild` makes it"
+                )
+            }
+            guard offset == ground.offsets[lane, default: offset] else {
+                throw notReady(
+                    "the live tables stand at different positions; `subledger follow --once` brings "
+                        + "them to one"
+                )
+            }
+            ground.offsets[lane] = offset
+            ground.catalogVersion = max(ground.catalogVersion, Int(try row.int4(4)))
+            ground.refused = max(ground.refused, Int(try row.int8(5)))
+            found.insert(name)
+        }
+        let missing = folds.keys.filter { !found.contains($0) }.sorted()
+        guard missing.isEmpty else {
+            throw notReady(
+                "there is no live table \(missing.joined(separator: ", ")); `subledger rebuild` "
+                    + "makes it"
+            )
+        }
+        ground.offsets = ground.offsets.filter { $0.value > 0 }
+        return ground
+    }
+
+    private func notReady(_ words: String) -> QuestionError {
+        QuestionError(.tablesNotReady, "report \(question.report.name): \(words)")
+    }
+
+    private func bounds(_ ground: Ground) async throws -> Bounds {
+        let lanes = ground.offsets.sorted { $0.key < $1.key }
+        let found = try await session.query(
+            sql(ReportRun.boundsSQL, ground),
+            [
+                .text(question.environment.word), .int4Array(lanes.map { Int32($0.key) }),
+                .int8Array(lanes.map(\.value)),
+            ]
+        ).single()
+        guard let last = try found.int8IfPresent(1) else {
+            let others = try found.textIfPresent(3)
+            throw QuestionError(
+                others == nil ? .emptyLedger : .otherEnvironment,
+                "the ledger has no event of \(question.environment.word)"
+                    + (question.knownAt == nil ? "" : " by then")
+                    + (others.map { "; it has events of \($0)" } ?? "")
+            )
+        }
+        let newest = Instant(milliseconds: last)
+        let first = try found.int8IfPresent(0).map(Instant.init(milliseconds:)) ?? newest
+        let lastWhole = Instant(milliseconds: newest.dayStart.milliseconds - Instant.dayLength)
+        var to = question.to?.dayStart ?? max(lastWhole, (question.from ?? first).dayStart)
+        let from = question.from?.dayStart ?? min(first.dayStart, to)
+        to = max(from, to)
+        let end = Instant(milliseconds: to.milliseconds + Instant.dayLength)
+        return Bounds(
+            from: from,
+            to: to,
+            asOf: min(newest, end),
+            erasures: try found.int8(2)
+        )
+    }
+
+    private func rows(_ ground: Ground, _ bounds: Bounds) async throws -> PostgresRows {
+        try await session.query(
+            sql(question.report.text(by: question.by, limit: question.limit + 1), ground),
+            [
+                .text(bounds.from.day), .text(bounds.to.day), .text(question.environment.word),
+                .timestamptz(microseconds: bounds.asOf.milliseconds * 1000),
+            ]
+        )
+    }
+
+    private func sql(_ text: String, _ ground: Ground) -> String {
+        ground.isTemporary ? AnalyticsRelation.temporary(text) : text
+    }
+
+    private func document(
+        _ folds: [String: Int],
+        _ ground: Ground,
+        _ bounds: Bounds,
+        _ rows: PostgresRows
+    ) async throws -> ReportDocument {
+        let columns = question.report.columns(by: question.by)
+        return ReportDocument(
+            name: question.report.name,
+            version: question.report.version,
+            definition: question.report.definition,
+            environment: question.environment,
+            from: bounds.from.day,
+            to: bounds.to.day,
+            asOf: bounds.asOf,
+            by: question.by,
+            positions: PositionVector(ground.offsets).document,
+            catalogVersion: ground.catalogVersion,
+            folds: folds,
+            erasures: bounds.erasures,
+            refusedSubscriptions: ground.refused,
+            command: try await knownAt(ground).map { command(ground, bounds, knownAt: $0) },
+            isComplete: rows.count <= question.limit,
+            columns: columns,
+            rows: try rows.prefix(question.limit).map { row in
+                var values: [String: ReportValue] = [:]
+                for (index, column) in columns.enumerated() {
+                    values[column.jsonName] = try ReportValue(row, index, column.kind)
+                }
+                return values
+            }
+        )
+    }
+
+    // The bound that gives the same events and the same catalog: the positions, or, where the
+    // catalog was imported after them, that instant.
+    private func knownAt(_ ground: Ground) async throws -> String? {
+        let offsets = KnownAt.offsets(ledger.whole(ground.offsets))
+        let store = CatalogStore(log: ledger.log)
+        if try await store.history(knownAt: offsets).newestVersion == ground.catalogVersion {
+            return offsets.text(lanes: ledger.log.identity.lanes)
+        }
+        let judging = try await store.versions().first {
+            $0.record.version == ground.catalogVersion
+        }
+        guard let imported = judging?.record.recordedAt,
+            case let heads = try await ledger.log.heads(knownAt: .time(imported)),
+            heads.mapValues(\.offset) == ground.offsets
+        else { return nil }
+        return imported.description
+    }
+
+    private func command(_ ground: Ground, _ bounds: Bounds, knownAt: String) -> String {
+        let by = question.by.isEmpty ? "none" : question.by.map(\.rawValue).joined(separator: ",")
+        return "subledger report \(question.report.name) --from \(bounds.from.day) "
+            + "--to \(bounds.to.day) --by \(by) --environment \(question.environment.word) "
+            + "--known-at \(knownAt)"
+            + (question.limit == ReportQuestion.limitDefault ? "" : " --limit \(question.limit)")
+    }
+
+    // The first purchase; the newest signature, as far as the log is counted; all erasures; where
+    // else there are events.
+    private static let boundsSQL = """
+        SELECT (
+                SELECT (extract(epoch FROM min(t.start_time)) * 1000)::bigint
+                FROM analytics.transactions t WHERE t.environment = $1
+            ),
+            max(e.as_of_ms) FILTER (WHERE e.environment = $1 AND e.lane_offset <= h.lane_offset
+                AND e.kind IN ('transaction', 'renewal', 'notification')),
+            count(*) FILTER (WHERE e.kind = 'erasure'),
+            string_agg(DISTINCT e.environment, ', ' ORDER BY e.environment) FILTER (
+                WHERE e.environment NOT IN ($1, '') AND e.lane_offset <= h.lane_offset)
+        FROM ledger.event e
+        LEFT JOIN unnest($2::int[], $3::bigint[]) AS h (lane, lane_offset) ON h.lane = e.lane
+        """
+}
+
+extension Ledger {
+    // Every lane named: one that is not named would count whole.
+    fileprivate func whole(_ offsets: [Int: Int64]) -> [Int: Int64] {
+        Dictionary(
+            uniqueKeysWithValues: (0..<log.identity.lanes.value).map { ($0, offsets[$0] ?? 0) }
+        )
+    }
+}
+
+extension ReportValue {
+    fileprivate init(_ row: PostgresRow, _ index: Int, _ kind: Report.Column.Kind) throws {
+        switch kind {
+        case .text: self = try row.textIfPresent(index).map { .text($0) } ?? .none
+        case .percent: self = try row.int8IfPresent(index).map { .hundredths($0) } ?? .none
+        case .count, .money, .instant:
+            self = try row.int8IfPresent(index).map { .integer($0) } ?? .none
+        }
+    }
+}
+
+extension Instant {
+    fileprivate static let dayLength: Int64 = 86_400_000
+
+    /// The first instant of its day, UTC.
+    fileprivate var dayStart: Instant {
+        let rest = milliseconds % Instant.dayLength
+        return Instant(milliseconds: milliseconds - (rest < 0 ? rest + Instant.dayLength : rest))
+    }
+
+    /// Its day, UTC, as `2026-03-03`.
+    fileprivate var day: String { String(description.prefix(10)) }
+}

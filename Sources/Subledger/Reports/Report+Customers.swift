@@ -1,0 +1,188 @@
+extension Report {
+    /// What customers did: the questions of a team that owns receipts.
+    static let ofCustomers: [Report] = [
+        Report(
+            "retention",
+            """
+            Of the subscriptions whose first payment began in the months from --from to --to, those \
+            with paid access n periods of their product later, of those for which that instant has \
+            come (retained, had_opportunity); retained_pending are on their way to it.
+            """,
+            by: [.month, .product],
+            usual: [.product],
+            keys: [.count("period_number")],
+            columns: [
+                .count("had_opportunity"), .count("retained"), .percent("retained_percent"),
+                .count("retained_pending"),
+            ],
+            sql: """
+                SELECT {{by}}x.period_number::bigint AS period_number,
+                    sum(x.had_opportunity)::bigint AS had_opportunity,
+                    sum(x.retained)::bigint AS retained,
+                    round(10000.0 * sum(x.retained) / nullif(sum(x.had_opportunity), 0))::bigint
+                        AS retained_percent,
+                    sum(x.retained_pending)::bigint AS retained_pending
+                FROM \(cohortRows) x
+                GROUP BY {{keys}} HAVING sum(x.had_opportunity) > 0
+                """
+        ),
+        Report(
+            "cancelled-in-period",
+            """
+            Of the subscriptions that came into the nth period after their first payment \
+            (entered_period), those that switched auto-renewal off in it, and, where its end has come \
+            (completed_period), those that ended with it.
+            """,
+            by: [.month, .product],
+            usual: [.product],
+            keys: [.count("period_number")],
+            columns: [
+                .count("entered_period"), .count("auto_renew_off_in_period"),
+                .percent("auto_renew_off_percent"), .count("completed_period"),
+                .count("ended_in_period"), .percent("ended_percent"),
+            ],
+            sql: """
+                SELECT {{by}}x.period_number::bigint AS period_number,
+                    sum(x.entered_period)::bigint AS entered_period,
+                    sum(x.auto_renew_off_in_period)::bigint AS auto_renew_off_in_period,
+                    round(10000.0 * sum(x.auto_renew_off_in_period)
+                        / nullif(sum(x.entered_period), 0))::bigint AS auto_renew_off_percent,
+                    sum(x.completed_period)::bigint AS completed_period,
+                    sum(x.ended_in_period)::bigint AS ended_in_period,
+                    round(10000.0 * sum(x.ended_in_period)
+                        / nullif(sum(x.completed_period), 0))::bigint AS ended_percent
+                FROM \(cohortRows) x
+                GROUP BY {{keys}} HAVING sum(x.entered_period) > 0
+                """
+        ),
+        Report(
+            "payments",
+            """
+            Purchases from --from to --to by customer and currency that cost something, or whose \
+            price Apple did not say, not those of family members: how many, how many of them are \
+            refunded, what was paid, given back and kept.
+            """,
+            by: [.month, .product, .country, .offer],
+            usual: [],
+            keys: [.text("customer_id"), .text("currency")],
+            columns: [
+                .count("payments_count"), .count("refunds_count"), .money("gross_milliunits"),
+                .money("given_back_milliunits"), .money("net_milliunits"),
+                .instant("first_paid_time"), .instant("last_paid_time"),
+            ],
+            greatestFirst: "payments_count",
+            sql: """
+                SELECT {{by}}x.customer_id, x.currency, count(*) AS payments_count,
+                    count(x.refunded_at) AS refunds_count,
+                    coalesce(sum(x.gross), 0)::bigint AS gross_milliunits,
+                    coalesce(sum(x.gross - x.net), 0)::bigint AS given_back_milliunits,
+                    coalesce(sum(x.net), 0)::bigint AS net_milliunits,
+                    \(milliseconds("min(x.start_time)")) AS first_paid_time,
+                    \(milliseconds("max(x.start_time)")) AS last_paid_time
+                FROM (\(paymentRows)) x
+                WHERE x.day BETWEEN $1::date AND $2::date
+                GROUP BY {{keys}}
+                """
+        ),
+        Report(
+            "renewals",
+            """
+            Payments for subscriptions from --from to --to: those that customers made themselves, and \
+            automatic ones. Apple's transactionReason decides; where Apple did not say (inferred), the \
+            first purchase after a lapse and a change of plan are the customer's.
+            """,
+            by: [.month, .product, .country, .offer],
+            usual: [.month],
+            columns: [
+                .count("payments_count"), .count("original_payments"),
+                .count("automatic_payments"), .percent("automatic_percent"), .count("inferred"),
+            ],
+            sql: """
+                SELECT {{by}}count(*) AS payments_count,
+                    count(*) FILTER (WHERE NOT x.is_automatic) AS original_payments,
+                    count(*) FILTER (WHERE x.is_automatic) AS automatic_payments,
+                    round(10000.0 * count(*) FILTER (WHERE x.is_automatic)
+                        / nullif(count(*), 0))::bigint AS automatic_percent,
+                    count(*) FILTER (WHERE x.transaction_reason IS NULL) AS inferred
+                FROM (
+                    SELECT \(purchaseColumns), t.transaction_reason, coalesce(
+                        t.transaction_reason = 'RENEWAL',
+                        t.renewal_number > 1 AND t.plan_change IS NULL) AS is_automatic
+                    FROM analytics.transactions t
+                    WHERE t.environment = $3 AND t.is_paid AND \(isAskedDay)
+                ) x
+                GROUP BY {{keys}}
+                """
+        ),
+        Report(
+            "switches",
+            """
+            Changes of plan that took effect from --from to --to, by the product before and after: \
+            upgrade, downgrade, crossgrade, or unknown without a catalog; family members left out.
+            """,
+            by: [.month, .country, .offer],
+            usual: [],
+            keys: [
+                .text("previous_product_identifier"), .text("product_identifier"),
+                .text("plan_change"),
+            ],
+            columns: [.count("plan_changes_count"), .count("subscriptions_count")],
+            greatestFirst: "plan_changes_count",
+            sql: """
+                SELECT {{by}}x.previous_product_identifier, x.product_identifier, x.plan_change,
+                    count(*) AS plan_changes_count,
+                    count(DISTINCT x.original_transaction_id) AS subscriptions_count
+                FROM (
+                    SELECT \(purchaseColumns), t.previous_product_identifier, t.plan_change,
+                        t.original_transaction_id
+                    FROM analytics.transactions t
+                    WHERE t.environment = $3 AND t.plan_change IS NOT NULL
+                        AND t.ownership_type IS DISTINCT FROM 'FAMILY_SHARED' AND \(isAskedDay)
+                ) x
+                GROUP BY {{keys}}
+                """
+        ),
+    ]
+
+    // The rows of retention of the months that were asked for.
+    private static let cohortRows = """
+        (SELECT to_char(r.cohort, 'YYYY-MM') AS month, r.*
+            FROM analytics.retention_at($4) r
+            WHERE r.environment = $3
+                AND r.cohort BETWEEN date_trunc('month', $1::date::timestamp)::date AND $2::date)
+        """
+}
+
+extension Report {
+    /// The dimensions of a purchase `t`, with its day.
+    static let purchaseColumns = """
+        (t.start_time AT TIME ZONE 'UTC')::date AS day,
+                        to_char(t.start_time AT TIME ZONE 'UTC', 'YYYY-MM') AS month,
+                        t.product_identifier, t.country, t.offer_type
+        """
+
+    /// Whether a purchase `t` began on one of the days that were asked for.
+    static let isAskedDay = """
+        t.start_time >= $1::date::timestamp AT TIME ZONE 'UTC'
+                        AND t.start_time < ($2::date + 1)::timestamp AT TIME ZONE 'UTC'
+        """
+
+    /// Purchases that cost something, or whose price Apple did not say, with their customer.
+    static let paymentRows = """
+        SELECT \(purchaseColumns), c.customer_id, t.currency, t.start_time, t.refunded_at,
+            t.purchase_price_milliunits AS gross, t.price_milliunits AS net
+        FROM analytics.transactions t
+        LEFT JOIN analytics.customers c ON c.lane = t.lane AND c.environment = t.environment
+            AND c.original_transaction_id = t.original_transaction_id
+            AND c.valid_from <= t.start_time AND (c.valid_to IS NULL OR t.start_time < c.valid_to)
+        WHERE t.environment = $3 AND t.start_time <= $4 AND NOT t.is_trial_period
+            AND t.ownership_type IS DISTINCT FROM 'FAMILY_SHARED'
+            AND t.offer_discount_type IS DISTINCT FROM 'FREE_TRIAL'
+            AND t.purchase_price_milliunits IS DISTINCT FROM 0
+        """
+
+    /// An instant as milliseconds since 1970.
+    static func milliseconds(_ instant: String) -> String {
+        "(extract(epoch FROM \(instant)) * 1000)::bigint"
+    }
+}

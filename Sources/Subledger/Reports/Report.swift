@@ -1,0 +1,153 @@
+/// A report over the whole ledger: a question of the business, with its definition and its SQL over
+/// the schema `analytics`.
+///
+/// A number that is computed in another way gets a new version of its report.
+public struct Report: Sendable {
+    /// The name that it is asked for by.
+    public let name: String
+    /// Counts up when the same facts give other numbers.
+    public let version: Int
+    /// What it counts, in one sentence.
+    public let definition: String
+    /// What its numbers can be broken down by.
+    public let dimensions: [Dimension]
+    /// What they are broken down by where the question names nothing.
+    public let usual: [Dimension]
+    /// The columns that tell its rows apart, after those of the dimensions.
+    let keys: [Column]
+    /// The columns with its numbers.
+    let columns: [Column]
+    /// The query; see `text(by:)` for what stands in braces.
+    let sql: String
+    /// A column by which rows come first, the greatest at the top; nil for the order of the keys.
+    let greatestFirst: String?
+
+    /// A part of the numbers, as columns of the query.
+    public enum Dimension: String, CaseIterable, Codable, Sendable {
+        /// The month, UTC: of what is counted, or of the cohort.
+        case month
+        /// Apple's productId.
+        case product
+        /// Country of the storefront.
+        case country
+        /// Kind of offer.
+        case offer
+    }
+
+    /// A column of a report.
+    public struct Column: Codable, Hashable, Sendable {
+        /// Its name in SQL, in CSV and in the vocabulary of the tables.
+        public let name: String
+        /// What its values are.
+        public let kind: Kind
+
+        /// What values are.
+        public enum Kind: String, Codable, Sendable {
+            /// Words; nil where Apple did not say.
+            case text
+            /// A number of things.
+            case count
+            /// Milliunits of the currency in the column `currency`.
+            case money
+            /// A share in percent, with two decimals; nil of nothing.
+            case percent
+            /// A point in time.
+            case instant
+        }
+    }
+
+    init(
+        _ name: String,
+        version: Int = 1,
+        _ definition: String,
+        by dimensions: [Dimension],
+        usual: [Dimension],
+        keys: [Column] = [],
+        columns: [Column],
+        greatestFirst: String? = nil,
+        sql: String
+    ) {
+        self.name = name
+        self.version = version
+        self.definition = definition
+        self.dimensions = dimensions
+        self.usual = usual
+        self.keys = keys
+        self.columns = columns
+        self.greatestFirst = greatestFirst
+        self.sql = sql
+    }
+
+    /// All of them, in the order of the list.
+    public static let all: [Report] = ofCustomers + ofSubscriptions + ofMoney
+
+    /// The report of that name; nil where there is none.
+    public static func named(_ name: String) -> Report? { all.first { $0.name == name } }
+}
+
+extension Report.Dimension {
+    /// The name of its column.
+    var column: String {
+        switch self {
+        case .month: "month"
+        case .product: "product_identifier"
+        case .country: "country"
+        case .offer: "offer_type"
+        }
+    }
+}
+
+extension Report.Column {
+    static func text(_ name: String) -> Self { Self(name: name, kind: .text) }
+    static func count(_ name: String) -> Self { Self(name: name, kind: .count) }
+    static func money(_ name: String) -> Self { Self(name: name, kind: .money) }
+    static func percent(_ name: String) -> Self { Self(name: name, kind: .percent) }
+    static func instant(_ name: String) -> Self { Self(name: name, kind: .instant) }
+
+    /// Its name in JSON: Apple's for a product, else the same in camel case.
+    public var jsonName: String {
+        let words = name.replacing("product_identifier", with: "product_id").split(separator: "_")
+        return words.dropFirst().reduce(String(words[0])) {
+            $0 + $1.prefix(1).uppercased() + $1.dropFirst()
+        }
+    }
+}
+
+extension Report {
+    /// All columns of the answer, in their order.
+    func columns(by dimensions: [Dimension]) -> [Column] {
+        dimensions.map { .text($0.column) } + keys + columns
+    }
+
+    /// The query with parameters: `$1` the first day, `$2` the last one, `$3` the environment, `$4`
+    /// the instant after which nothing counts.
+    ///
+    /// `{{by}}` stands for the columns of the dimensions, each with a comma after it, of what `x`
+    /// names; `{{keys}}` for all columns that rows are grouped by; `{{begins}}` for whether `x.day`
+    /// begins a group's time.
+    func text(by dimensions: [Dimension], limit: Int) -> String {
+        let columns = dimensions.map { "x.\($0.column), " }.joined()
+        let keyCount = dimensions.count + keys.count
+        let groups = keyCount == 0 ? "()" : (1...keyCount).map { "\($0)" }.joined(separator: ", ")
+        let isMonthly = dimensions.contains(.month)
+        let query = sql.replacing("{{by}}", with: columns).replacing("{{keys}}", with: groups)
+            .replacing(
+                "{{begins}}",
+                with: isMonthly
+                    ? "(x.day = $1::date OR extract(day FROM x.day) = 1)" : "x.day = $1::date"
+            )
+        let order =
+            (greatestFirst.map { ["\($0) DESC"] } ?? [])
+            + self.columns(by: dimensions).prefix(keyCount).map { column in
+                column.kind == .text ? "\(column.name) COLLATE \"C\"" : column.name
+            }
+        // A parameter that a report has no use for has a type all the same.
+        return """
+            WITH asked AS (SELECT $1::date, $2::date, $3::text, $4::timestamptz)
+            SELECT * FROM (
+            \(query)
+            ) report\(order.isEmpty ? "" : " ORDER BY " + order.joined(separator: ", "))
+            LIMIT \(limit)
+            """
+    }
+}

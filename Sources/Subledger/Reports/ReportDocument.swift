@@ -1,0 +1,124 @@
+public import EventLog
+public import Events
+
+/// What is asked of a report.
+public struct ReportQuestion: Sendable {
+    /// The report.
+    public var report: Report
+    /// What its numbers are broken down by, in this order; nil for what is usual.
+    public var dimensions: [Report.Dimension]?
+    /// The first day, UTC: that of this instant; nil for that of the first purchase.
+    public var from: Instant?
+    /// The last day, UTC: that of this instant; nil for the last whole day before Apple's newest
+    /// signature.
+    public var to: Instant?
+    /// Where the purchases were made.
+    public var environment = Environment.production
+    /// How much of the log counts; nil for what the live tables hold, which takes no fold.
+    public var knownAt: KnownAt?
+    /// Most rows of the answer: they are held in memory.
+    public var limit = ReportQuestion.limitDefault
+
+    /// Rows where the question names no number.
+    public static let limitDefault = 10_000
+
+    /// Most rows that can be asked for.
+    public static let limitMax = 1_000_000
+
+    /// A question for everything that the live tables hold.
+    public init(_ report: Report) {
+        self.report = report
+    }
+}
+
+/// A report with all that it takes to ask for it again.
+public struct ReportDocument: Codable, Hashable, Sendable {
+    /// The report's name.
+    public let name: String
+    /// The version of its definition: counts up when the same facts give other numbers.
+    public let version: Int
+    /// What it counts, in one sentence.
+    public let definition: String
+    /// Where the purchases were made.
+    public let environment: Environment
+    /// The first day, UTC, as `2026-03-03`.
+    public let from: String
+    /// The last day, UTC.
+    public let to: String
+    /// The instant on Apple's clock after which nothing counts: the end of the last day, or the
+    /// newest signature before it.
+    public let asOf: Instant
+    /// What the numbers are broken down by.
+    public let by: [Report.Dimension]
+    /// The newest event of each lane that is counted, by the lane's number.
+    public let positions: [String: Int64]
+    /// The newest version of the catalog that the folds knew; 0 for none.
+    public let catalogVersion: Int
+    /// The versions of the folds behind the numbers, by name.
+    public let folds: [String: Int]
+    /// Erasures in the ledger, of any time: only these change what was known at a position.
+    public let erasures: Int64
+    /// Subscriptions that a fold refused, which are not counted.
+    public let refusedSubscriptions: Int
+    /// The command that prints this report again; nil where it cannot be asked for, because a
+    /// catalog that was imported later than these positions has judged it.
+    public let command: String?
+    /// Whether these are all rows; false where the limit cut them off.
+    public let isComplete: Bool
+    /// The columns, in their order.
+    public let columns: [Report.Column]
+    /// The rows, by the JSON name of their columns.
+    public let rows: [[String: ReportValue]]
+}
+
+/// The reports there are.
+public struct ReportListDocument: Codable, Hashable, Sendable {
+    /// The reports, in the order in which people ask for them.
+    public let reports: [Entry]
+
+    /// A report.
+    public struct Entry: Codable, Hashable, Sendable {
+        /// The name to ask for it by.
+        public let name: String
+        /// The version of its definition.
+        public let version: Int
+        /// What it counts, in one sentence.
+        public let definition: String
+        /// What it can be broken down by.
+        public let by: [Report.Dimension]
+    }
+
+    /// All of them: those over tables, and those that read the log itself.
+    public static let all = ReportListDocument(
+        reports: Report.all.map {
+            Entry(name: $0.name, version: $0.version, definition: $0.definition, by: $0.dimensions)
+        } + ofLog
+    )
+
+    private static let ofLog = [
+        Entry(
+            "anomalies",
+            "Subscriptions that a person should look at: loops of refunds, purchases refunded again, "
+                + "everything refunded, periods without access."
+        ),
+        Entry(
+            "wrong-answers",
+            "How long the ledger denied or granted access wrongly, because it learnt late."
+        ),
+        Entry(
+            "drift",
+            "Subscriptions of which Apple's own words differ from the fold."
+        ),
+        Entry(
+            "ingest-quality",
+            "How much of what came in was refused, known already, or restored, by source."
+        ),
+    ]
+}
+
+extension ReportListDocument.Entry {
+    // A report over the log, which knows no dimensions.
+    fileprivate init(_ name: String, _ definition: String) {
+        self.init(name: name, version: 1, definition: definition, by: [])
+    }
+}

@@ -1,0 +1,43 @@
+/// A value of a report.
+public enum ReportValue: Hashable, Sendable {
+    /// Nothing: Apple did not say, or a share of nothing.
+    case none
+    /// Words.
+    case text(String)
+    /// A count, milliunits, or milliseconds since 1970, UTC.
+    case integer(Int64)
+    /// A share in hundredths of a percent; in JSON a number with at most two decimals.
+    case hundredths(Int64)
+}
+
+extension ReportValue: Codable {
+    /// Reads JSON; a share without decimals is read as an integer.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        if container.decodeNil() {
+            self = .none
+            return
+        }
+        do {
+            self = .integer(try container.decode(Int64.self))
+            return
+        } catch is DecodingError {}
+        do {
+            let percent = try container.decode(Double.self)
+            self = .hundredths(Int64((percent * 100).rounded()))
+        } catch is DecodingError {
+            self = .text(try container.decode(String.self))
+        }
+    }
+
+    /// Writes null, a string or a number.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        switch self {
+        case .none: try container.encodeNil()
+        case .text(let text): try container.encode(text)
+        case .integer(let number): try container.encode(number)
+        case .hundredths(let number): try container.encode(Double(number) / 100)
+        }
+    }
+}

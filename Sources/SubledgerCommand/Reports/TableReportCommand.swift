@@ -1,0 +1,111 @@
+import ArgumentParser
+import CommandSupport
+import EventLog
+import Events
+import Subledger
+
+/// `report NAME`: every report that is a query over the tables.
+struct TableReportCommand: AsyncParsableCommand, TakingWord {
+    static let configuration = CommandConfiguration(
+        commandName: "ask",
+        abstract: "A report by its name, from `report list`.",
+        discussion: """
+            Reads the live tables, and folds nothing. With --known-at the log is folded up to there \
+            into temporary tables, by the catalog of that time: the output is the same at any later \
+            time, byte for byte, but for what is erased. That reads the whole log a few times.
+
+            The first day is that of the first purchase unless --from names it, the last one the \
+            last whole day before Apple's newest signature unless --to does; both count, in UTC.
+            """
+    )
+
+    @Argument(
+        help: "The report; `report list` explains each.",
+        transform: TableReportCommand.report
+    )
+    var report: Report
+
+    @Option(help: Clock.help("The first day, UTC."), transform: Clock.time)
+    var from: AskedTime?
+
+    @Option(help: Clock.help("The last day, UTC."), transform: Clock.time)
+    var to: AskedTime?
+
+    @Option(
+        help: ArgumentHelp(
+            "Break down by these, separated by commas, or by none.",
+            discussion: "Of month, product, country and offer, what `report list` names.",
+            valueName: "dimensions"
+        ),
+        transform: TableReportCommand.dimensions
+    )
+    var by: [Report.Dimension]?
+
+    @Option(
+        help: "The environment: Production, Sandbox, Xcode or LocalTesting.",
+        transform: TrustOptions.environment
+    )
+    var environment = Environment.production
+
+    @Option(help: Clock.knownAtHelp, transform: Clock.knowledge)
+    var knownAt: AskedKnowledge?
+
+    @Option(help: "At most this many rows; they are held in memory.")
+    var limit = ReportQuestion.limitDefault
+
+    @Flag(help: "Print CSV (RFC 4180): a header, UTC times, money in thousandths.")
+    var csv = false
+
+    @OptionGroup var database: DatabaseOptions
+    @OptionGroup var output: OutputOptions
+
+    private static func report(_ name: String) throws -> Report {
+        guard let report = Report.named(name) else {
+            throw ValidationError(
+                "there is no report '\(name)'; `subledger report list` lists them"
+            )
+        }
+        return report
+    }
+
+    private static func dimensions(_ text: String) throws -> [Report.Dimension] {
+        if text == "none" { return [] }
+        return try text.split(separator: ",", omittingEmptySubsequences: false).map { word in
+            guard let dimension = Report.Dimension(rawValue: String(word)) else {
+                throw ValidationError(
+                    "invalid --by '\(word)'; expected none, or of month, product, country and offer"
+                )
+            }
+            return dimension
+        }
+    }
+
+    func validate() throws {
+        guard !csv || !output.json else {
+            throw ValidationError("--csv and --json exclude each other")
+        }
+    }
+
+    func run() async throws {
+        let now = Instant.systemClock()
+        var question = ReportQuestion(report)
+        question.dimensions = by
+        question.from = from?.instant(now: now, in: .utc)
+        question.to = to?.instant(now: now, in: .utc)
+        question.environment = environment
+        question.knownAt = knownAt?.knownAt(now: now, in: .utc)
+        question.limit = limit
+        let ledger = try await database.openLedger(isQuiet: output.quiet)
+        let answer = try await ledger.report(question)
+        await ledger.close()
+        if output.json {
+            try Terminal.print(json: answer)
+        } else if csv {
+            Terminal.put(answer.csv)
+        } else {
+            answer.printTable()
+        }
+        guard !output.quiet else { return }
+        for note in answer.notes { Terminal.write(note) }
+    }
+}

@@ -1,0 +1,100 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// `report NAME` from the outside.
+@Suite(.enabled { await TestServer.isAvailable })
+struct ReportCommandTests {
+    private struct Document: Decodable {
+        struct Column: Decodable { let name: String }
+        let name: String
+        let version: Int
+        let command: String?
+        let catalogVersion: Int
+        let columns: [Column]
+        let rows: [Row]
+    }
+    private struct Row: Decodable {
+        let customerId: String
+        let currency: String?
+        let paymentsCount: Int64
+        let netMilliunits: Int64
+    }
+    private struct List: Decodable {
+        struct Entry: Decodable {
+            let name: String
+            let definition: String
+        }
+        let reports: [Entry]
+    }
+
+    @Test func `the list explains every report, those of the log too`() async throws {
+        let command = Command(environment: [:])
+        let list = try await command.json(List.self, "report", "list").reports
+        let names = list.map(\.name)
+        #expect(Array(names.prefix(3)) == ["retention", "cancelled-in-period", "payments"])
+        #expect(Set(names).isSuperset(of: ["mrr", "ltv", "anomalies", "wrong-answers"]))
+        #expect(Set(names).count == names.count)
+        for report in list { #expect(report.definition.hasSuffix("."), "\(report.name)") }
+        let text = try await command.expect(0, "report", "list")
+        #expect(text.contains("retention (definition 1; --by month,product)"), "\(text)")
+    }
+
+    @Test func `a table, CSV and JSON of a report hold the same, and it can be had again`()
+        async throws
+    {
+        try await withSimulatedLedger { command in
+            try await command.expect(75, "report", "payments")
+            try await command.expect(0, "rebuild", "--quiet")
+            let json = try await command.expect(0, "report", "payments", "--json")
+            let document = try JSONDecoder().decode(Document.self, from: Data(json.utf8))
+            let csv = try await command.expect(0, "report", "payments", "--csv")
+            let lines = csv.split(separator: "\r\n")
+            #expect(lines[0] == document.columns.map(\.name).joined(separator: ",")[...])
+            #expect(lines.count == document.rows.count + 1 && document.rows.count > 5)
+            for (line, row) in zip(lines.dropFirst(), document.rows) {
+                let cells = line.split(separator: ",", omittingEmptySubsequences: false)
+                #expect(cells[0] == row.customerId && Int64(cells[2]) == row.paymentsCount)
+                #expect(Int64(cells[6]) == row.netMilliunits)
+            }
+            let table = try await command.expect(0, "report", "payments")
+            #expect(table.hasPrefix("payments, definition 1: "), "\(table)")
+            let again = try #require(document.command).split(separator: " ").map(String.init)
+            #expect(table.contains("again: \(again.joined(separator: " "))"), "\(table)")
+            let asked = Array(again.dropFirst())
+            #expect(try await command.expect(0, asked + ["--json"]) == json)
+            #expect(try await command.expect(0, asked) == table)
+        }
+    }
+
+    @Test func `a catalog that was imported after the events is asked for by its time`()
+        async throws
+    {
+        try await withSimulatedLedger { command in
+            let simulation = try await Simulation.shared
+            try await command.expect(
+                0,
+                "catalog",
+                "import",
+                simulation.payloads + "/catalog.storekit",
+                "--effective-from",
+                "2009-01-01"
+            )
+            try await command.expect(0, "rebuild", "--quiet")
+            let json = try await command.expect(0, "report", "payments", "--json")
+            let document = try JSONDecoder().decode(Document.self, from: Data(json.utf8))
+            #expect(document.catalogVersion == 1)
+            let again = try #require(document.command).split(separator: " ").map(String.init)
+            #expect(try await command.expect(0, Array(again.dropFirst()) + ["--json"]) == json)
+        }
+    }
+
+    @Test func `what no report knows is a usage error that names the report`() async throws {
+        let command = Command(environment: [:])
+        let unknown = try await command.run("report", "retentoin")
+        #expect(unknown.code == 64)
+        #expect(unknown.errors.contains("there is no report 'retentoin'"), "\(unknown.errors)")
+        try await command.expect(64, "report", "mrr", "--csv", "--json")
+        try await command.expect(64, "report", "mrr", "--by", "planet")
+    }
+}
