@@ -59,6 +59,11 @@ struct ReportCommandTests {
             }
             let table = try await command.expect(0, "report", "payments")
             #expect(table.hasPrefix("payments, definition 1: "), "\(table)")
+            // The greatest amount of each currency has a whole bar.
+            let bars = table.split(separator: "\n").count {
+                $0.hasSuffix(String(repeating: "█", count: 20))
+            }
+            #expect(bars >= Set(document.rows.map(\.currency)).count, "\(table)")
             let again = try #require(document.command).split(separator: " ").map(String.init)
             #expect(table.contains("again: \(again.joined(separator: " "))"), "\(table)")
             let asked = Array(again.dropFirst())

@@ -3,6 +3,7 @@ import EventLog
 import Events
 import Foundation
 import Postgres
+import Projector
 import Subledger
 import TestSupport
 import Testing
@@ -216,6 +217,39 @@ struct ReportTests {
             ).single()
             #expect(rows.reduce(0) { $0 + $1.number("entered") } == (try issues.int8(0)))
             #expect(rows.reduce(0) { $0 + $1.number("recovered") } == (try issues.int8(1)))
+        }
+    }
+
+    @Test func `a reader asks, and without temporary tables only for what is live`() async throws {
+        try await TestServer.shared.withDatabase(from: FilledLedger.plain) { settings in
+            let owner = try await FilledLedger.open(settings)
+            _ = try await owner.projector.rebuild()
+            await owner.log.close()
+            var reading = settings
+            reading.role = "ledger_reader"
+            let ledger = try await FilledLedger.open(reading)
+            var question = ReportQuestion(try #require(Report.named("retention")))
+            let live = try await ledger.report(question)
+            question.knownAt = ReportTests.bound(live)
+            #expect(try await ledger.report(question) == live)
+            let session = try await PostgresSession.connect(settings)
+            try await session.execute(
+                """
+                DO $$ BEGIN
+                    EXECUTE format('REVOKE TEMPORARY ON DATABASE %I FROM PUBLIC',
+                        current_database());
+                END $$
+                """
+            )
+            await session.close()
+            let error = await #expect(throws: ProjectorError.self) {
+                _ = try await ledger.report(question)
+            }
+            #expect(error?.code == .permissionDenied)
+            #expect(error?.message.contains("GRANT TEMPORARY ON DATABASE") == true)
+            question.knownAt = nil
+            #expect(try await ledger.report(question) == live)
+            await ledger.log.close()
         }
     }
 

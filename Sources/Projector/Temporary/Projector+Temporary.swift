@@ -18,7 +18,8 @@ extension Projector {
     ///   - heads: The newest commit of each lane to take into account.
     ///   - session: The session, outside of a transaction.
     /// - Returns: How many subscriptions the folds refused: of the table that lacks the most.
-    /// - Throws: `databaseUnavailable`, `database` where the role may not make temporary tables.
+    /// - Throws: `permissionDenied` where the role may not make temporary tables;
+    ///   `databaseUnavailable`, also on a standby, which takes none.
     package func fillTemporary(
         of names: Set<String>,
         for relations: [AnalyticsRelation],
@@ -36,9 +37,22 @@ extension Projector {
                 try await session.execute(AnalyticsRelation.temporary(relation.sql))
             }
             return refused
+        } catch let error as PostgresError where ["42501", "25006"].contains(error.sqlState) {
+            throw Projector.refusal(ofTemporaryTables: error)
         } catch {
             throw ProjectorError(error, doing: "fold the log into temporary tables")
         }
+    }
+
+    private static func refusal(ofTemporaryTables error: PostgresError) -> ProjectorError {
+        let isStandby = error.sqlState == "25006"
+        return ProjectorError(
+            isStandby ? .databaseUnavailable : .permissionDenied,
+            "fold the log into temporary tables: \(error). "
+                + (isStandby
+                    ? "A standby takes none: connect to the primary"
+                    : "GRANT TEMPORARY ON DATABASE to the role that you connect with")
+        )
     }
 }
 

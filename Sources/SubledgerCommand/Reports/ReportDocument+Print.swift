@@ -15,8 +15,11 @@ extension ReportDocument {
                 + position.joined(separator: ",") + "; catalog \(catalogVersion), folds "
                 + folds.joined(separator: ", ") + (erasures > 0 ? "; erasures \(erasures)" : "")
         )
-        var table = TextTable(columns.map(\.title))
-        for row in rows { table.add(columns.map { text(of: $0, in: row) }) }
+        let bars = ReportBars(self)
+        var table = TextTable(columns.map(\.title) + [""])
+        for row in rows {
+            table.add(columns.map { text(of: $0, in: row) } + [bars.bar(of: row)])
+        }
         Terminal.print(rows.isEmpty ? "nothing to report" : table.text)
         if let command { Terminal.print("again: \(command)") }
     }
