@@ -57,6 +57,53 @@ struct ReportTests {
         }
     }
 
+    @Test func `a refund in February changes January, and not January as known before it`()
+        async throws
+    {
+        let simulator = FilledLedger.simulator
+        let life = try SubscriptionLife(
+            identity: LifeIdentity(seed: 15, index: 1, storefront: SimulatedStorefront.all[0]),
+            store: simulator.store,
+            script: [
+                .subscribe(
+                    SimulatedCatalog.lumen[2],
+                    offer: nil,
+                    at: try #require(Instant("2026-01-05"))
+                ),
+                .renew(at: try #require(Instant("2026-02-04T12:00:00Z"))),
+                .refund(
+                    purchase: 0,
+                    percentage: nil,
+                    at: try #require(Instant("2026-02-20"))
+                ),
+            ]
+        )
+        try await TestServer.shared.withDatabase(from: .migrated) { settings in
+            let ledger = try await FilledLedger.open(settings)
+            var january = ReportQuestion(try #require(Report.named("revenue")))
+            january.from = Instant("2026-01-01")
+            january.to = Instant("2026-01-31")
+            try await ledger.ingest(life.notifications().dropLast())
+            _ = try await ledger.projector.rebuild()
+            let then = try await ledger.report(january)
+            let row = ReportRow(values: try #require(then.rows.first))
+            #expect(row.number("givenBackMilliunits") == 0 && row.number("netMilliunits") > 0)
+            try await ledger.ingest(life.notifications().suffix(1))
+            _ = try await ledger.projector.rebuild()
+            let now = ReportRow(values: try #require(try await ledger.report(january).rows.first))
+            #expect(now.number("grossMilliunits") == row.number("grossMilliunits"))
+            #expect(now.number("netMilliunits") == 0)
+            #expect(now.number("givenBackOnRefundDateMilliunits") == 0)
+            try await ledger.ingest(Array(simulator.sampleHistory(count: 10)))
+            _ = try await ledger.projector.rebuild()
+            january.knownAt = ReportTests.bound(then)
+            #expect(
+                try ReportTests.bytes(try await ledger.report(january)) == ReportTests.bytes(then)
+            )
+            await ledger.log.close()
+        }
+    }
+
     @Test func `money by day of purchase and of refund is that of the daily snapshot`()
         async throws
     {

@@ -111,7 +111,8 @@ private struct ReportRun {
             throw QuestionError(
                 .tablesNotReady,
                 "report \(question.report.name): the views of schema analytics are missing or those "
-                    + "of another version of this program; `subledger rebuild` makes them"
+                    + "of another version of this program (\(error.primaryMessage ?? "\(error)")); "
+                    + "`subledger rebuild` makes them"
             )
         }
     }
