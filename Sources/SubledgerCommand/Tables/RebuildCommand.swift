@@ -1,6 +1,8 @@
 import ArgumentParser
 import EventLog
+import Events
 import Foundation
+import Subledger
 
 struct RebuildCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
