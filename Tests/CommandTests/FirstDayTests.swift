@@ -176,7 +176,6 @@ struct FirstDayTests {
                 "--json"
             )
             #expect(json.contains("\"notAsked\":\"beforeLedger\""), "\(json)")
-            let text = try await command.expect(0, "explain", "1000", "--at", "2015-06-20")
             #expect(!text.contains("--known-at"), "\(text)")
             let report = try await command.expect(0, "report", "wrong-answers")
             #expect(report.contains("0 of 1 subscriptions were answered wrongly"), "\(report)")
