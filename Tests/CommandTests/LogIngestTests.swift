@@ -68,7 +68,12 @@ struct LogIngestTests {
             #expect(damaged.rejections.map(\.reason) == ["unreadable"])
         }
         try await withLedger { command, _ in
-            let ending = try await command.run(simulation.arguments + [cut])
+            let ending = try await command.run(
+                "ingest",
+                "--root-certificate",
+                simulation.root,
+                cut
+            )
             #expect(ending.code == 65)
             #expect(ending.errors.contains("was cut off: its end is missing"), "\(ending.errors)")
             try await command.expectSoundLog()
@@ -105,11 +110,12 @@ struct LogIngestTests {
         try await withLedger { command, _ in
             let report = try await command.ingest("--root-certificate", simulation.root, packed)
             #expect(report.payloads == 6)
-            let ending = try await command.run(simulation.arguments + [cut])
+            let loud = ["ingest", "--root-certificate", simulation.root]
+            let ending = try await command.run(loud + [cut])
             #expect(ending.code == 65)
             #expect(ending.errors.contains("compressed by zstd, and damaged or cut off"))
             let unpacked = try await Program("subledger").run(
-                simulation.arguments + [packed],
+                loud + [packed],
                 environment: command.environment.merging(["PATH": "/nowhere"]) { $1 }
             )
             #expect(unpacked.code == 65)

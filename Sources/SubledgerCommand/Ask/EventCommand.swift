@@ -193,8 +193,9 @@ extension StoredEvent {
             ("commit", "\(columns.number) of lane \(columns.lane), \(columns.committedAt.clock)"),
             (
                 "",
-                "offsets from \(columns.firstOffset), \(columns.count) events, "
-                    + "\(columns.confirmations) confirmations, \(columns.evidence) payloads"
+                "offsets from \(columns.firstOffset), \(counted(columns.count, "event")), "
+                    + "\(counted(columns.confirmations, "confirmation")), "
+                    + counted(columns.evidence, "payload")
             ),
             ("commit digest", commit.digest.hex), ("digest before it", previousDigest.hex),
         ]

@@ -214,7 +214,7 @@ struct VerifyCommand: AsyncParsableCommand {
             report.byTrust[trust].map { "\($0) \(trust.rawValue)" }
         }
         let verified =
-            "\(report.verified) payloads"
+            counted(report.verified, "payload")
             + (trusts.isEmpty ? "" : " (\(trusts.joined(separator: ", ")))")
             + (report.notKept > 0 ? "; \(report.notKept) not kept after erasures" : "")
         guard let failure = report.firstFailure else {

@@ -32,7 +32,7 @@ struct VerifyText {
     var lines: [String] { summary + kept + proofs + [report.note].compactMap { $0 } }
 
     private var summary: [String] {
-        let counts = "\(report.events) events in \(report.commits) commits"
+        let counts = counted(report.events, "event") + " in " + counted(report.commits, "commit")
         let after = since.map { " after the checkpoint of \($0)" } ?? ""
         guard let first = report.firstMismatch else {
             // What was asked for and not proven comes before what was.

@@ -111,6 +111,6 @@ extension AnomaliesDocument {
             Terminal.print(table.text)
         }
         let parts = AnomaliesDocument.kinds.map { "\(counts[$0] ?? 0) \($0)" }
-        Terminal.print("\(streams) streams: " + parts.joined(separator: ", "))
+        Terminal.print("\(counted(streams, "stream")): " + parts.joined(separator: ", "))
     }
 }

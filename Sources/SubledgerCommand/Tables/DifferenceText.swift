@@ -44,7 +44,7 @@ struct DifferenceText {
             difference.isEqual
             ? "equal"
             : "\(difference.streamsChanged) changed"
-        return "\(difference.streamsCompared) subscriptions compared, \(verdict)"
+        return "\(counted(difference.streamsCompared, "subscription")) compared, \(verdict)"
     }
 
     private var subject: [String] {

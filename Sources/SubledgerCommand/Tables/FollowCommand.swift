@@ -139,7 +139,8 @@ struct FollowCommand: AsyncParsableCommand {
             lanes: log.identity.lanes
         )
         if once, !progress.isThere {
-            Terminal.write("follow: interrupted; \(lag) events are left, run it again for them")
+            let left = lag == 1 ? "1 event is left" : "\(lag) events are left"
+            Terminal.write("follow: interrupted; \(left), run it again for the rest")
             return Exit.interrupted
         }
         return done.refused > 0 || lag > 0 && once ? Exit.mismatch : .success
@@ -160,7 +161,7 @@ struct FollowCommand: AsyncParsableCommand {
     ) throws {
         if done.refused > 0 {
             Terminal.write(
-                "follow: \(done.refused) streams were refused; `SELECT * FROM "
+                "follow: \(counted(done.refused, "stream")) refused; `SELECT * FROM "
                     + "projection.refused_stream` says which and why"
             )
         }
@@ -180,8 +181,8 @@ struct FollowCommand: AsyncParsableCommand {
         }
         let place = positions.text(lanes: lanes)
         Terminal.print(
-            "\(done.events) events of \(done.streams) streams in \(done.steps) steps; the live "
-                + "tables hold the log up to \(place.isEmpty ? "its beginning" : place), lag \(lag)"
+            "\(counted(done.events, "event")) of \(counted(done.streams, "stream")) in "
+                + "\(counted(done.steps, "step")); the live tables hold the log up to \(place.isEmpty ? "its beginning" : place), lag \(lag)"
         )
     }
 

@@ -70,8 +70,8 @@ extension RebuildRun {
         guard !work.output.quiet else { return }
         if comparison.lag > 0 {
             Terminal.write(
-                "\(work.name): compared where the live tables stand, \(comparison.lag) events before "
-                    + "the end of the log"
+                "\(work.name): compared where the live tables stand, "
+                    + "\(counted(comparison.lag, "event")) before the end of the log"
             )
         }
         if afterwards == .wait, work.action != .diff(isPromoted: true) {
@@ -91,7 +91,8 @@ extension RebuildRun {
             return end(promotion.tables, told: compared)
         }
         for table in promotion.tables {
-            Terminal.print("\(table.name): live, \(table.rows) rows, digest \(table.digest)")
+            let rows = counted(table.rows, "row")
+            Terminal.print("\(table.name): live, \(rows), digest \(table.digest)")
         }
         Terminal.print("locks were held for \(Int(promotion.lockMilliseconds.rounded(.up))) ms")
         return end(promotion.tables, told: compared)

@@ -145,8 +145,9 @@ struct RebuildRun {
         }
         for projection in rebuilt {
             Terminal.print(
-                "\(projection.name): \(projection.rows) rows from \(projection.events) events of "
-                    + "\(projection.streams) streams, digest \(projection.digest)"
+                "\(projection.name): \(counted(projection.rows, "row")) from "
+                    + "\(counted(projection.events, "event")) of "
+                    + "\(counted(projection.streams, "stream")), digest \(projection.digest)"
             )
         }
     }

@@ -129,8 +129,8 @@ struct SimulateCommand: ParsableCommand {
             return
         }
         Terminal.print(
-            "\(writer.payloads) payloads of \(subscriptions) subscriptions in \(out); their "
-                + "root is \(out)/root.der, what is sold \(out)/catalog.storekit"
+            "\(counted(writer.payloads, "payload")) of "
+                + "\(counted(subscriptions, "subscription")) in \(out); their root is \(out)/root.der, what is sold \(out)/catalog.storekit"
         )
         for place in writer.places { Terminal.print("  \(place.path): \(place.payloads)") }
     }
