@@ -13,6 +13,10 @@ let rsa = Target.Dependency.product(name: "_CryptoExtras", package: "swift-crypt
 let x509 = Target.Dependency.product(name: "X509", package: "swift-certificates")
 let asn1 = Target.Dependency.product(name: "SwiftASN1", package: "swift-asn1")
 let hummingbird = Target.Dependency.product(name: "Hummingbird", package: "hummingbird")
+let hummingbirdTesting = Target.Dependency.product(
+    name: "HummingbirdTesting",
+    package: "hummingbird"
+)
 let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
 let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
@@ -235,6 +239,14 @@ let package = Package(
                 "Projections", "Projector", "Subledger", "TestSupport",
             ],
             exclude: ["kept-folds.txt"],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "HTTPServiceTests",
+            dependencies: [
+                "AppStore", "AppStoreSimulator", "EventLog", "Events", "HTTPService",
+                "Projections", "Subledger", "TestSupport", httpTypes, hummingbird, hummingbirdTesting, nioCore,
+            ],
             swiftSettings: strict
         ),
         .testTarget(

@@ -58,6 +58,16 @@ public struct LedgerRoutes: Sendable {
         addQuestions(to: router)
         addEvents(to: router)
         addHealth(to: router)
+        addDescription(to: router)
+        for method in [HTTPRequest.Method.get, .post] {
+            on(method, "/v1/**", of: router, for: nil) { _ in
+                throw Problem(
+                    .notFound,
+                    "unknown-route",
+                    "There is no such route; GET /openapi.json describes all that are there."
+                )
+            }
+        }
     }
 }
 
@@ -100,7 +110,7 @@ extension LedgerRoutes {
             } catch {
                 let problem = Problem(error)
                 failure = problem.code
-                if problem.status >= 500 {
+                if problem.status.kind == .serverError {
                     context.logger.error("request failed", metadata: ["error": "\(error)"])
                 }
                 response = try problem.response()

@@ -9,7 +9,7 @@ internal import Subledger
 /// Why a request was not answered, as RFC 9457 has it.
 struct Problem: Error, Encodable {
     /// The status of the response.
-    let status: Int
+    let status: HTTPResponse.Status
     /// The machine word, the same that the command line prints.
     let code: String
     /// What happened, and what to do.
@@ -22,12 +22,12 @@ struct Problem: Error, Encodable {
     private static let mediaType = "application/problem+json"
 
     private enum CodingKeys: String, CodingKey {
-        case type, title, status, detail, code, requestId
+        case type, title, status, detail, code
     }
 
     /// A problem with that status.
     init(_ status: HTTPResponse.Status, _ code: String, _ detail: String) {
-        self.status = status.code
+        self.status = status
         self.code = code
         self.detail = detail
     }
@@ -35,20 +35,18 @@ struct Problem: Error, Encodable {
     func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(Problem.typePrefix + code, forKey: .type)
-        try container.encode(title, forKey: .title)
-        try container.encode(status, forKey: .status)
+        try container.encode(status.reasonPhrase, forKey: .title)
+        try container.encode(status.code, forKey: .status)
         try container.encode(detail, forKey: .detail)
         try container.encode(code, forKey: .code)
     }
 
-    private var title: String { HTTPResponse.Status(code: status).reasonPhrase }
-
     /// The response that says so.
     func response() throws -> Response {
-        var response = try Response.json(self, status: HTTPResponse.Status(code: status))
+        var response = try Response.json(self, status: status)
         response.headers[.contentType] = Problem.mediaType
         if let retryAfterSeconds { response.headers[.retryAfter] = "\(retryAfterSeconds)" }
-        if status == HTTPResponse.Status.unauthorized.code {
+        if status == .unauthorized {
             response.headers[.wwwAuthenticate] = "Bearer"
         }
         return response

@@ -1,0 +1,14 @@
+import AppStore
+import AppStoreSimulator
+
+extension AppStoreSimulator {
+    /// A verifier that trusts this store.
+    func verifier() throws -> AppStoreVerifier {
+        AppStoreVerifier(
+            policy: VerificationPolicy(
+                roots: [try RootCertificate(der: store.pki.rootDER)],
+                environments: [.production, .sandbox, store.environment]
+            )
+        )
+    }
+}
