@@ -727,8 +727,6 @@ COMMENT ON COLUMN ledger.migration.checksum IS 'SHA-256 of the file as it was ap
 CREATE TABLE ledger.rejection (
     lane integer NOT NULL,
     byte_count integer NOT NULL,
-    run_started_at timestamp with time zone NOT NULL,
-    input_no bigint NOT NULL,
     received_at timestamp with time zone NOT NULL,
     payload_digest bytea NOT NULL,
     reason text NOT NULL COLLATE pg_catalog."C",
@@ -736,6 +734,8 @@ CREATE TABLE ledger.rejection (
     location text NOT NULL COLLATE pg_catalog."C",
     message text NOT NULL COLLATE pg_catalog."C",
     body bytea,
+    run_started_at timestamp with time zone NOT NULL,
+    input_no bigint NOT NULL,
     CONSTRAINT rejection_body_capped CHECK ((octet_length(body) <= 1048576)),
     CONSTRAINT rejection_byte_count_from_zero CHECK ((byte_count >= 0)),
     CONSTRAINT rejection_input_no_from_one CHECK ((input_no >= 1)),
@@ -750,10 +750,6 @@ COMMENT ON COLUMN ledger.rejection.lane IS 'lane_of(payload_digest in hexadecima
 
 COMMENT ON COLUMN ledger.rejection.byte_count IS 'Length of the payload as it arrived, whatever of it is kept.';
 
-COMMENT ON COLUMN ledger.rejection.run_started_at IS 'Our clock: when the run began that refused it for this reason the first time; of a payload that came alone, when it arrived.';
-
-COMMENT ON COLUMN ledger.rejection.input_no IS 'Its place in the input of that run, from 1: many are verified at once, so received_at does not order them.';
-
 COMMENT ON COLUMN ledger.rejection.received_at IS 'Our clock: when it was refused for this reason the first time; whole milliseconds.';
 
 COMMENT ON COLUMN ledger.rejection.payload_digest IS 'SHA-256 of the exact bytes that arrived.';
@@ -767,6 +763,10 @@ COMMENT ON COLUMN ledger.rejection.location IS 'Where it was found the first tim
 COMMENT ON COLUMN ledger.rejection.message IS 'The reason for people, without control characters, cut to a limit.';
 
 COMMENT ON COLUMN ledger.rejection.body IS 'Its first MiB, every password blanked; NULL where a secret could not be told from the rest, and where the bodies of all rows had reached about 1 GiB (the message says so).';
+
+COMMENT ON COLUMN ledger.rejection.run_started_at IS 'Our clock: when the run began that refused it for this reason the first time; of a payload that came alone, when it arrived.';
+
+COMMENT ON COLUMN ledger.rejection.input_no IS 'Its place in the input of that run, from 1: many are verified at once, so received_at does not order them.';
 
 CREATE TABLE ledger.rejection_taken (
     lane integer NOT NULL,
@@ -810,6 +810,27 @@ CREATE TABLE operation.lease (
 COMMENT ON TABLE operation.lease IS 'Which process follows a lane; it may be taken over once it has expired.';
 
 COMMENT ON COLUMN operation.lease.folds IS 'Names and versions of the folds whose tables it brings on.';
+
+CREATE TABLE operation.token (
+    name text NOT NULL COLLATE pg_catalog."C",
+    roles text[] NOT NULL COLLATE pg_catalog."C",
+    digest bytea NOT NULL,
+    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    last_used_at timestamp with time zone,
+    revoked_at timestamp with time zone,
+    CONSTRAINT token_digest_is_sha256 CHECK ((octet_length(digest) = 32)),
+    CONSTRAINT token_role_known CHECK (((cardinality(roles) > 0) AND (roles <@ '{ingest,support,finance,admin}'::text[])))
+);
+
+COMMENT ON TABLE operation.token IS 'Who may ask the HTTP service: one row for each token. A revoked one stays, so that its name is never given again.';
+
+COMMENT ON COLUMN operation.token.name IS 'The name that stands in the token and in the log of requests.';
+
+COMMENT ON COLUMN operation.token.roles IS 'What it may do: ingest, support, finance, admin.';
+
+COMMENT ON COLUMN operation.token.digest IS 'SHA-256 of the token. The token itself, 256 random bits, is printed once and kept nowhere.';
+
+COMMENT ON COLUMN operation.token.last_used_at IS 'When it was used last, to within a minute.';
 
 ALTER TABLE ONLY ledger.catalog
     ADD CONSTRAINT catalog_pkey PRIMARY KEY (lane, version);
@@ -861,6 +882,9 @@ ALTER TABLE ONLY ledger.root_certificate
 
 ALTER TABLE ONLY operation.lease
     ADD CONSTRAINT lease_pkey PRIMARY KEY (lane, folds);
+
+ALTER TABLE ONLY operation.token
+    ADD CONSTRAINT token_pkey PRIMARY KEY (name);
 
 CREATE INDEX checkpoint_taken_at ON ledger.checkpoint USING btree (taken_at, digest);
 
@@ -1029,3 +1053,8 @@ GRANT SELECT ON TABLE ledger.root_certificate TO ledger_reader;
 GRANT SELECT ON TABLE operation.lease TO ledger_writer;
 GRANT SELECT ON TABLE operation.lease TO ledger_reader;
 GRANT INSERT,DELETE,UPDATE ON TABLE operation.lease TO ledger_projector;
+
+GRANT SELECT ON TABLE operation.token TO ledger_writer;
+GRANT SELECT ON TABLE operation.token TO ledger_reader;
+
+GRANT UPDATE(last_used_at) ON TABLE operation.token TO ledger_writer;
