@@ -13,6 +13,7 @@ let rsa = Target.Dependency.product(name: "_CryptoExtras", package: "swift-crypt
 let x509 = Target.Dependency.product(name: "X509", package: "swift-certificates")
 let asn1 = Target.Dependency.product(name: "SwiftASN1", package: "swift-asn1")
 let hummingbird = Target.Dependency.product(name: "Hummingbird", package: "hummingbird")
+let hummingbirdCore = Target.Dependency.product(name: "HummingbirdCore", package: "hummingbird")
 let hummingbirdTesting = Target.Dependency.product(
     name: "HummingbirdTesting",
     package: "hummingbird"
@@ -24,6 +25,10 @@ let metrics = Target.Dependency.product(name: "Metrics", package: "swift-metrics
 let coreMetrics = Target.Dependency.product(name: "CoreMetrics", package: "swift-metrics")
 let lifecycle = Target.Dependency.product(
     name: "ServiceLifecycle",
+    package: "swift-service-lifecycle"
+)
+let unixSignals = Target.Dependency.product(
+    name: "UnixSignals",
     package: "swift-service-lifecycle"
 )
 let argumentParser = Target.Dependency.product(
@@ -140,9 +145,9 @@ let package = Package(
         .target(
             name: "HTTPService",
             dependencies: [
-                "AppStore", "Catalog", "EventLog", "Events", "Projections", "Subledger",
-                coreMetrics,
-                httpTypes, hummingbird, lifecycle, logging, metrics, nioCore,
+                "AppStore", "Catalog", "EventLog", "Events", "Projections", "Projector",
+                "Subledger", coreMetrics, httpTypes, hummingbird, hummingbirdCore, lifecycle,
+                logging, metrics, nioCore, unixSignals,
             ],
             swiftSettings: strict
         ),
@@ -172,8 +177,7 @@ let package = Package(
             dependencies: [
                 "AppStore", "AppStoreSimulator", "Catalog", "CommandSupport", "EmbeddedPostgres",
                 "EventLog", "Events", "HTTPService", "Postgres", "Projections", "Projector",
-                "Subledger", "SubledgerBench", argumentParser, hummingbird, lifecycle, logging,
-                nioCore,
+                "Subledger", "SubledgerBench", argumentParser, logging,
             ],
             swiftSettings: strict
         ),
@@ -247,8 +251,9 @@ let package = Package(
         .testTarget(
             name: "HTTPServiceTests",
             dependencies: [
-                "AppStore", "AppStoreSimulator", "EventLog", "Events", "HTTPService",
-                "Projections", "Subledger", "SubledgerCommand", "TestSupport", coreMetrics,
+                "AppStore", "AppStoreSimulator", "EmbeddedPostgres", "EventLog", "Events",
+                "HTTPService", "Postgres", "Projections", "Subledger", "SubledgerCommand",
+                "TestSupport", coreMetrics,
                 httpTypes, hummingbird, hummingbirdTesting, logging, nioCore,
             ],
             swiftSettings: strict

@@ -22,8 +22,10 @@ struct Call: Sendable {
 
     /// A part of the path.
     func parameter(_ name: String) throws -> String {
-        guard let value = parameters.get(name)?.removingPercentEncoding, !value.isEmpty else {
-            throw Problem(.badRequest, "path", "The path has no \(name).")
+        guard let value = parameters.get(name)?.removingPercentEncoding, !value.isEmpty,
+            !value.utf8.contains(0)
+        else {
+            throw Problem(.badRequest, "path", "The path has no \(name) in UTF-8 without NUL.")
         }
         return value
     }
@@ -32,19 +34,27 @@ struct Call: Sendable {
     ///
     /// - Throws: `Problem` 400 where it is empty, or there twice: which value was meant is unknown.
     func query(_ name: QueryParameter) throws -> String? {
-        let values = queries(name)
+        let values = try queries(name)
         guard values.count <= 1 else {
             throw Problem(.badRequest, "query", "\(name) is there \(values.count) times.")
-        }
-        guard values.first != "" else {
-            throw Problem(.badRequest, "query", "\(name) is empty. Leave it out, or give a value.")
         }
         return values.first
     }
 
     /// All values of a parameter that may be repeated.
-    func queries(_ name: QueryParameter) -> [String] {
-        request.uri.queryParameters[values: Substring(name.rawValue)].map(String.init)
+    ///
+    /// - Throws: `Problem` 400 for one that is empty, or has a NUL, which no text of PostgreSQL has.
+    func queries(_ name: QueryParameter) throws -> [String] {
+        try request.uri.queryParameters[values: Substring(name.rawValue)].map { value in
+            guard !value.isEmpty, !value.utf8.contains(0) else {
+                throw Problem(
+                    .badRequest,
+                    "query",
+                    "\(name) is empty or has a NUL; leave it out, or give a value as expected."
+                )
+            }
+            return String(value)
+        }
     }
 
     /// A parameter of the query that is read in one way.

@@ -15,6 +15,8 @@ public struct ServiceLimits: Sendable {
     public var bodySecondsMax = 20.0
     /// Seconds that a question waits at most for the position that it names.
     public var positionSecondsMax = 10.0
+    /// Connections at once; more wait to be accepted.
+    public var connectionsMax = 20_000
     /// Seconds without a byte after which a connection is closed.
     public var idleSecondsMax = 65.0
 

@@ -64,7 +64,7 @@ struct AlteredTablesTests {
             // The next one must not take the name of what is only listed.
             try await settings.meddle("DROP SCHEMA projection_1 CASCADE")
             let document = try await command.json(Altered.self, exit: 3, "tables", "check")
-            #expect(document.alterations.map(\.kind) == Array(repeating: "table", count: 6))
+            #expect(document.alterations.map(\.kind) == Array(repeating: "table", count: 7))
             #expect(!document.equal)
             try await command.expect(0, "rebuild", "--quiet")
             try await command.expect(0, "tables", "check", "--quiet")

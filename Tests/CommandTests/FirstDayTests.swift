@@ -19,6 +19,16 @@ struct FirstDayTests {
         """
     }
 
+    private static func response(of row: String, _ number: Int) -> String {
+        """
+        {"status":0,"environment":"Production","receipt":{\
+        "receipt_type":"Production","bundle_id":"com.x",\
+        "receipt_creation_date_ms":"\(1_500_000_000_000 + number)",\
+        "request_date_ms":"\(1_500_000_000_000 + number)","in_app":[]},\
+        "latest_receipt_info":[\(row)]}
+        """
+    }
+
     /// A ledger that imported a verifyReceipt response for each row.
     private static func withLedger(
         _ rows: [String],
@@ -28,13 +38,11 @@ struct FirstDayTests {
         try await CommandTests.withLedger { command, _ in
             for (number, row) in rows.enumerated() {
                 let path = folder.path(of: "\(number).json")
-                try """
-                {"status":0,"environment":"Production","receipt":{\
-                "receipt_type":"Production","bundle_id":"com.x",\
-                "receipt_creation_date_ms":"\(1_500_000_000_000 + number)",\
-                "request_date_ms":"\(1_500_000_000_000 + number)","in_app":[]},\
-                "latest_receipt_info":[\(row)]}
-                """.write(toFile: path, atomically: true, encoding: .utf8)
+                try response(of: row, number).write(
+                    toFile: path,
+                    atomically: true,
+                    encoding: .utf8
+                )
                 try await command.expect(0, "ingest", "--quiet", "--vouch", path)
             }
             try await body(command, folder)
@@ -64,7 +72,23 @@ struct FirstDayTests {
             #expect(shown.contains("theirs at 2015-06-20 00:00:00: 1000"), "\(shown)")
             #expect(!shown.contains("not linked"), "\(shown)")
             // Who had it before keeps what was before.
-            try await command.expect(0, "customers", "unlink", "anna", "1000", "--at", "2016-01-01")
+            let unlinked = try await command.run(
+                "customers",
+                "unlink",
+                "anna",
+                "1000",
+                "--at",
+                "2016-01-01",
+                "--tz",
+                "Europe/Berlin"
+            )
+            #expect(unlinked.code == 0, "\(unlinked.errors)")
+            #expect(
+                unlinked.errors.contains(
+                    "--at 2016-01-01 is 2015-12-31 23:00:00 UTC (time zone Europe/Berlin)"
+                ),
+                "\(unlinked.errors)"
+            )
             let next = try await command.expect(0, "customers", "link", "ben", "1000")
             #expect(next.contains("linked to ben as of "), "\(next)")
             try await command.expect(0, "access", "anna", "--at", "2015-06-20")
@@ -152,11 +176,30 @@ struct FirstDayTests {
                 "--json"
             )
             #expect(json.contains("\"notAsked\":\"beforeLedger\""), "\(json)")
+            #expect(!text.contains("--known-at"), "\(text)")
             let report = try await command.expect(0, "report", "wrong-answers")
             #expect(report.contains("0 of 1 subscriptions were answered wrongly"), "\(report)")
             #expect(report.contains("and left out: 1 subscription, 30 d"), "\(report)")
             let all = try await command.expect(0, "report", "wrong-answers", "--all")
             #expect(all.contains("1 of 1 subscriptions were answered wrongly"), "\(all)")
+        }
+    }
+
+    @Test func `what an import brought after the first commit was not asked either`() async throws {
+        try await Self.withLedger(Self.one) { command, folder in
+            let between = "\(Int64(Date().timeIntervalSince1970 * 1000))"
+            let late = Self.response(of: Self.row("2000", "2026-01-01", "2099-01-01"), 9)
+            let path = try folder.write("late.json", Data(late.utf8))
+            try await command.expect(0, "ingest", "--quiet", "--vouch", path)
+            let text = try await command.expect(0, "explain", "2000", "--at", between)
+            #expect(
+                text.contains(
+                    "not asked of this ledger: an import brought what it knows of that time"
+                ),
+                "\(text)"
+            )
+            let report = try await command.expect(0, "report", "wrong-answers")
+            #expect(report.contains("0 of 2 subscriptions were answered wrongly"), "\(report)")
         }
     }
 

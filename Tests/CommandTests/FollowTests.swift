@@ -68,7 +68,9 @@ struct FollowTests {
                 ]
                 let ends = (0..<lanes).map { "\($0):9999999" }.joined(separator: ",")
                 for (position, words) in [
-                    (ends, "ends at"), ("\(lanes):5", "is not there"), ("-5", "ends at"),
+                    (ends, "ends at"),
+                    ("\(lanes):5", lanes == 1 ? "does not exist" : "is not there"),
+                    ("-5", "ends at"),
                 ] {
                     for command in commands where position != "-5" || lanes == 1 {
                         try await refuse(command, position, words)

@@ -42,7 +42,7 @@ struct IngestFaultTests {
         try Self.write(payloads[9], to: pipe)
         let ending = await running.ending()
         #expect(ending.code == 69, "\(ending.errors)")
-        #expect(ending.errors.contains("1 payloads are finished, 1 were read and are not"))
+        #expect(ending.errors.contains("1 payload is finished, 1 was read and is not"))
         #expect(ending.errors.contains("[database-unavailable]"), "\(ending.errors)")
         #expect(ending.output.isEmpty)
     }

@@ -58,7 +58,7 @@ struct MigrateTests {
             let simulation = try await Simulation.shared
             try await command.expect(0, simulation.arguments + [simulation.payloads])
             try await command.expectSoundLog()
-            #expect(try await command.rebuiltDigest().count == 6)
+            #expect(try await command.rebuiltDigest().count == 7)
         }
     }
 
@@ -108,7 +108,10 @@ struct MigrateTests {
                 return try await group.reduce(into: []) { $0 += $1 }
             }
             #expect(
-                applied == ["v001-ledger", "v002-checkpoint", "v003-erasure", "v004-continuation"]
+                applied == [
+                    "v001-ledger", "v002-checkpoint", "v003-erasure", "v004-continuation",
+                    "v005-rejection",
+                ]
             )
         }
     }

@@ -34,7 +34,7 @@ struct NewlyRefusedTests {
                 verb,
                 "--quiet"
             )
-            #expect(!document.equal && document.refusals.changed.count == 6)
+            #expect(!document.equal && document.refusals.changed.count == 7)
         }
     }
 }

@@ -169,7 +169,7 @@ struct OneTimeQuestionTests {
             #expect(refund.refundedMilliunits == 399_996 && refund.currency == "JPY")
             let text = try await command.expect(0, "explain", "1000", "--at", "2026-02-20")
             #expect(text.contains("refunded after its end: monthly"), "\(text)")
-            #expect(text.contains("400 JPY given back"), "\(text)")
+            #expect(text.contains("400 JPY refunded"), "\(text)")
             #expect(try await command.expect(0, "refunds", "1000").contains("400 JPY"))
         }
     }

@@ -34,7 +34,7 @@ struct OwnerWithViewsTests {
             let left =
                 "SELECT count(*) FROM pg_class WHERE relnamespace = to_regnamespace('kept')"
                 + " AND relkind = 'r' AND relname <> 'refunds'"
-            #expect(try await settings.number(left) == 5)
+            #expect(try await settings.number(left) == 6)
         }
     }
 }

@@ -19,8 +19,8 @@ struct QuestionTests {
             let periods = try await command.expect(0, "periods", id, "--json")
             #expect(
                 try members(periods) == [
-                    "originalTransactionId", "environment", "periods", "active", "erasures",
-                    "otherSubscriptions",
+                    "originalTransactionId", "environment", "isKnown", "periods", "active",
+                    "linksNotInForce", "erasures", "otherSubscriptions",
                 ]
             )
             #expect(
@@ -163,8 +163,15 @@ struct QuestionTests {
                 ),
                 "\(lane.errors)"
             )
-            let bound = try await command.run("diff", "4711", "--known", "1..99999")
-            #expect(bound.code == 64 && bound.errors.contains("--known names offset 99999"))
+            let known = try await command.json([StreamLine].self, "streams")[0]
+            let bound = try await command.run(
+                "diff",
+                known.originalTransactionId,
+                "--known",
+                "1..99999"
+            )
+            #expect(bound.code == 64, "\(bound.errors)")
+            #expect(bound.errors.contains("--known names offset 99999"), "\(bound.errors)")
         }
     }
 
@@ -181,7 +188,11 @@ struct QuestionTests {
                 #expect(ending.errors.contains("this ledger is empty"), "\(ending.errors)")
                 #expect(ending.errors.contains("`subledger ingest PATH…`"), "\(ending.errors)")
             }
-            for question in [["streams"], ["due"], ["report", "drift"], ["report", "anomalies"]] {
+            for question in [
+                ["streams"], ["due"], ["report", "drift"], ["report", "anomalies"],
+                ["report", "wrong-answers"], ["report", "ingest-quality"], ["customers", "list"],
+                ["customers", "claims"],
+            ] {
                 let ending = try await command.run(question)
                 #expect(ending.errors.contains("this ledger is empty"), "\(ending.errors)")
             }

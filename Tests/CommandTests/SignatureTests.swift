@@ -131,7 +131,7 @@ struct SignatureTests {
         return Verified(
             [fact],
             evidence: Evidence(
-                payload: Array(#"{"notification_type":"RENEWAL"}"#.utf8),
+                payload: Array(#"{"notification_type":"RENEWAL","environment":"PROD"}"#.utf8),
                 kind: .signedTransaction,
                 source: "file",
                 verification: Verification(trust: .sharedSecret, root: nil),

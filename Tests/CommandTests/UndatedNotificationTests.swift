@@ -50,7 +50,9 @@ struct UndatedNotificationTests {
             #expect(!document.contains(#""asOfIsLowerBound":false"#))
             #expect(document.contains(#""asOfIsLowerBound":true"#))
             let arguments = ["explain", "1000", "--at", "2026-08-05"]
-            #expect(try await command.expect(0, arguments).contains("said >= 2026-08-01 00:00:00"))
+            #expect(
+                try await command.expect(0, arguments).contains("signed >= 2026-08-01 00:00:00")
+            )
             let told = try await command.expect(0, arguments + ["--json"])
             #expect(told.replacing(" ", with: "").contains(#""signedAtIsLowerBound":true"#))
         }

@@ -7,6 +7,7 @@ import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
 import NIOCore
+import Postgres
 import Subledger
 import TestSupport
 
@@ -37,25 +38,36 @@ struct TestService {
         _ body: @escaping @Sendable (TestService) async throws -> Void
     ) async throws {
         try await TestServer.shared.withDatabase(from: .served) { settings in
-            var options = EventLog.Options()
-            options.readersMax = 1
-            let ledger = Ledger(
-                log: try await EventLog.open(settings, options),
-                verifier: try simulator.verifier()
-            )
-            let routes = LedgerRoutes(ledger, limits: limits, clock: clock)
-            let router = Router()
-            routes.add(to: router)
-            let application = Application(
-                router: router,
-                server: LedgerServer.http(limits: limits),
-                configuration: ApplicationConfiguration(address: .hostname("127.0.0.1", port: 0))
-            )
-            try await application.test(.live) { client in
-                try await body(TestService(ledger: ledger, client: client))
-            }
-            await ledger.close()
+            try await run(on: settings, limits: limits, clock: clock, body)
         }
+    }
+
+    /// The same, on a database of one's own.
+    static func run(
+        on settings: ConnectionSettings,
+        _ options: EventLog.Options = EventLog.Options(),
+        limits: ServiceLimits = ServiceLimits(),
+        clock: @escaping @Sendable () -> Instant = { .systemClock() },
+        _ body: @escaping @Sendable (TestService) async throws -> Void
+    ) async throws {
+        var options = options
+        options.readersMax = 1
+        let ledger = Ledger(
+            log: try await EventLog.open(settings, options),
+            verifier: try simulator.verifier()
+        )
+        let routes = LedgerRoutes(ledger, limits: limits, clock: clock)
+        let router = Router()
+        routes.add(to: router)
+        let application = Application(
+            router: router,
+            server: LedgerServer.http(limits: limits),
+            configuration: ApplicationConfiguration(address: .hostname("127.0.0.1", port: 0))
+        )
+        try await application.test(.live) { client in
+            try await body(TestService(ledger: ledger, client: client))
+        }
+        await ledger.close()
     }
 
     /// A token that may do what these roles may.

@@ -48,6 +48,25 @@ struct UploadRouteTests {
         }
     }
 
+    @Test(arguments: ["a\u{0}b", "", String(repeating: "a", count: 10_000)])
+    func `a customer id that no ledger takes is refused, and links nothing`(
+        id: String
+    )
+        async throws
+    {
+        let transactions = try Self.signedTransactions()
+        try await TestService.run { service in
+            let token = try await service.token(.ingest)
+            let answer = try await service.post(
+                "/v1/transactions",
+                json: ["signedTransactions": transactions, "customerId": id],
+                token: token
+            )
+            #expect(answer.status == 400)
+            #expect(try await service.ledger.log.heads().isEmpty)
+        }
+    }
+
     @Test func `one forged transaction among good ones is named, and the others are in`()
         async throws
     {

@@ -48,7 +48,7 @@ extension LedgerRoutes {
                 of: subject,
                 at: clocks.instant,
                 group: try call.query(.group),
-                products: call.queries(.product),
+                products: try call.queries(.product),
                 knownAt: knownAt
             )
         case .explain:

@@ -110,7 +110,10 @@ extension LedgerRoutes {
         by call: Call
     ) async throws -> Response {
         let receivedAt = clock()
-        if let customer { audit(call, "upload", about: customer) }
+        if let customer {
+            try CustomerLink.check(customer: customer)
+            audit(call, "upload", about: customer)
+        }
         var (taken, refused): ([Ledger.Ingestion], [UploadDocument.Refusal]) = ([], [])
         for (index, payload) in payloads.enumerated() {
             do {

@@ -125,9 +125,9 @@ extension IngestPlan {
                 progress(tally.progress)
             }
             while !isAtEnd {
-                wasStopped = isStopped()
-                guard !wasStopped, let batch = try await next() else {
-                    isAtEnd = true
+                let batch = isStopped() ? nil : try await next()
+                guard let batch else {
+                    (wasStopped, isAtEnd) = (isStopped(), true)
                     continue
                 }
                 let first = numbered + 1

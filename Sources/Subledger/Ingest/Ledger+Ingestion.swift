@@ -137,9 +137,8 @@ extension Ledger {
                     isReading = false
                     isAtEnd = located == nil
                     held = located.map { $0[...] } ?? []
-                    if !held.isEmpty, isStopped() {
-                        (held, run.report.wasStopped, isAtEnd) = ([], true, true)
-                    }
+                    // Who waits for input reads no more of it after a signal: that is no end.
+                    if isStopped() { (held, run.report.wasStopped, isAtEnd) = ([], true, true) }
                 case .ingested(let all):
                     for ingested in all {
                         run.finish(ingested)

@@ -39,7 +39,8 @@ public struct PolicyDocument: Codable, Hashable, Sendable {
     ///
     /// - Parameter json: One JSON object, in UTF-8.
     /// - Throws: `notAPolicy` for anything else, `unknownMember` for a member it does not have,
-    ///   `duplicateMember` for one that stands there twice, `malformed` for a value of another type, `tooLarge` above `byteCountMax`.
+    ///   `duplicateMember` for one that stands there twice, `malformed` for a value of another
+    ///   type, `tooLarge` above `byteCountMax`.
     public init(json: [UInt8]) throws(PolicyError) {
         guard json.count <= PolicyDocument.byteCountMax else {
             throw PolicyError(

@@ -39,8 +39,7 @@ struct EligibilityCommand: AsyncParsableCommand {
 
     @OptionGroup var database: DatabaseOptions
 
-    @Flag(name: .long, help: "Print one JSON document.")
-    var json = false
+    @OptionGroup var output: OutputOptions
 
     func run() async throws {
         let clocks = knowledge.clocks(at: at)
@@ -54,7 +53,7 @@ struct EligibilityCommand: AsyncParsableCommand {
         )
         await ledger.close()
         AnswerNotes.write(answer.erasures)
-        if json { try Terminal.print(json: answer) } else { answer.text.forEach(Terminal.print) }
+        try output.print(answer, answer.text)
     }
 }
 

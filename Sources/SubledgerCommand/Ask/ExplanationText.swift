@@ -209,11 +209,13 @@ struct ExplanationText {
         if let last = explanation.because.last {
             commands.append("subledger event \(last.position.text(lanes: lanes)) --raw")
         }
-        let known = answer.then.text(lanes: lanes)
-        commands.append(
-            "subledger explain \(answer.customer.id) \(environment)\(product) "
-                + "--at \(explanation.at) --known-at \(known)"
-        )
+        // Where nothing was known then, asking with that knowledge shows nothing more.
+        if !answer.then.commits.isEmpty {
+            commands.append(
+                "subledger explain \(answer.customer.id) \(environment)\(product) "
+                    + "--at \(explanation.at) --known-at \(answer.then.text(lanes: lanes))"
+            )
+        }
         return "  next    " + commands.joined(separator: " \(dot) ")
     }
 }

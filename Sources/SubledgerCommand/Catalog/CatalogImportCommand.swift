@@ -85,7 +85,7 @@ struct CatalogImportCommand: AsyncParsableCommand {
         Terminal.print(
             (dryRun ? "would be version " : "version ")
                 + "\(record.version), effective from \(record.effectiveFrom.clock): "
-                + "\(catalog.subscriptions.count) subscriptions, "
+                + "\(counted(catalog.subscriptions.count, "subscription")), "
                 + "\(catalog.otherProducts.count) other products"
         )
         CatalogWording.print(result.difference)

@@ -23,6 +23,7 @@ struct CustomerClaimsCommand: AsyncParsableCommand {
 
     func run() async throws {
         let ledger = try await database.openLedger()
+        try await AnswerNotes.writeIfEmpty(ledger)
         let printer = StreamedLines(isJSON: output.json)
         try await ledger.forEachClaim(contested: contested, notice: Terminal.write) { claim in
             try printer.print(claim, claim.text)

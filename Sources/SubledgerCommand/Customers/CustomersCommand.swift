@@ -50,12 +50,15 @@ struct StatementOptions: ParsableArguments {
             "Since when it holds; may lie in the past.",
             discussion: """
                 Default of link: from the first purchase on, where nobody had the subscription \
-                before; else now. Default of unlink: now.
-                """
+                before; else now. Default of unlink: now. As \(AskedTime.forms).
+                """,
+            valueName: "time"
         ),
-        transform: Clock.instant
+        transform: Clock.time
     )
-    var at: Instant?
+    var at: AskedTime?
+
+    @OptionGroup var zone: ZoneOption
 
     func validate() throws {
         let limits = [
@@ -100,7 +103,7 @@ struct StatementOptions: ParsableArguments {
             customer: isLink ? customer : nil,
             statedBy: by ?? NSUserName(),
             reason: reason,
-            statedAt: at ?? start
+            statedAt: zone.instant(at, "--at", now: now) ?? start
         )
         let outcome = try await ledger.add(
             link,

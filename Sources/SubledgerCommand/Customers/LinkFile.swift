@@ -63,7 +63,7 @@ struct LinkFile {
         }
         guard (2...columns.count).contains(fields.count) || fields.count == columns.count else {
             return refused(
-                "the line has \(fields.count) fields; expected "
+                "the line has \(counted(fields.count, "field")); expected "
                     + columns.joined(separator: ", ")
             )
         }

@@ -34,6 +34,7 @@ struct ListCustomersCommand: AsyncParsableCommand {
 
     func run() async throws {
         let ledger = try await database.openLedger()
+        try await AnswerNotes.writeIfEmpty(ledger)
         let answer = try await ledger.linkedCustomers(after: after, limit: limit)
         await ledger.close()
         if output.json {

@@ -29,8 +29,13 @@ struct RejectionsCommand: AsyncParsableCommand {
     @Option(help: "Only those that came by this channel.")
     var source: String?
 
-    @Option(help: "Only those refused at this instant or later.", transform: Clock.instant)
-    var since: Instant?
+    @Option(
+        help: Clock.help("Only those refused at this instant or later."),
+        transform: Clock.time
+    )
+    var since: AskedTime?
+
+    @OptionGroup var zone: ZoneOption
 
     @Option(help: "Most lines.")
     var limit = 100
@@ -104,7 +109,12 @@ struct RejectionsCommand: AsyncParsableCommand {
     }
 
     private var filter: RejectionFilter {
-        RejectionFilter(reason: reason, source: source, since: since, isOpen: open)
+        RejectionFilter(
+            reason: reason,
+            source: source,
+            since: zone.instant(since, "--since", now: .systemClock(), isQuiet: output.quiet),
+            isOpen: open
+        )
     }
 
     private func takeAgain() async throws {

@@ -9,9 +9,10 @@ struct IngestQualityReport: AsyncParsableCommand {
         abstract: "How much of what came in was refused, known already, or restored.",
         discussion: """
             Adds up the ingest runs; one that is killed leaves no count. A restored id is a \
-            transaction id that was new for a purchase that was known. Runs \
-            speak of the same streams, so those are not added up: the most of one run is shown. The second table is of the whole log, whatever runs brought it: how many \
-            purchases have a transaction id, and how many further ids they have.
+            transaction id that was new for a purchase that was known. Several runs may bring the \
+            same subscription, so subscriptions are not added up: the most of one run is shown. \
+            The second table is of the whole log, whatever runs brought it: how many purchases \
+            have a transaction id, and how many further ids they have.
             """
     )
 
@@ -32,6 +33,7 @@ struct IngestQualityReport: AsyncParsableCommand {
     func run() async throws {
         let since = zone.instant(since, "--since", now: .systemClock())
         let ledger = try await database.openLedger()
+        try await AnswerNotes.writeIfEmpty(ledger)
         let answer = try await ledger.ingestQuality(source: source, since: since)
         await ledger.close()
         if output.json { try Terminal.print(json: answer) } else { answer.printTables() }

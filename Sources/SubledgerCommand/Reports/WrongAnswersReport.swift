@@ -58,6 +58,7 @@ struct WrongAnswersReport: AsyncParsableCommand {
 
     func run() async throws {
         let ledger = try await database.openLedger()
+        try await AnswerNotes.writeIfEmpty(ledger)
         let answer = try await ledger.wrongAnswers(
             limit: limit,
             without: Set(without),

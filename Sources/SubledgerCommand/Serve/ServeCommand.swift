@@ -3,12 +3,7 @@ import CommandSupport
 import EventLog
 import Foundation
 import HTTPService
-import Hummingbird
 public import Logging
-import NIOCore
-import Postgres
-import Projector
-import ServiceLifecycle
 import Subledger
 
 struct ServeCommand: AsyncParsableCommand {
@@ -25,7 +20,7 @@ struct ServeCommand: AsyncParsableCommand {
             All but notifications and /livez, /readyz, /openapi.json need a token: \
             `subledger tokens create NAME --role ROLE`.
 
-            SIGTERM or SIGINT ends it gracefully: /readyz turns 503, requests that are under way are \
+            SIGTERM or SIGINT ends it gracefully: /readyz turns 503, requests under way are \
             finished, new ones are not accepted.
             """
     )
@@ -38,6 +33,22 @@ struct ServeCommand: AsyncParsableCommand {
 
     @Flag(help: "Also keep the tables of projections up to date, as `subledger follow` does.")
     var follow = false
+
+    @Option(
+        help: ArgumentHelp(
+            "Answer 503 if the database takes longer than this to commit. Default: 10.",
+            valueName: "seconds"
+        )
+    )
+    var appendSeconds = 10.0
+
+    @Option(
+        help: ArgumentHelp(
+            "When stopped, go on serving for so long while /readyz answers 503. Default: 0.",
+            valueName: "seconds"
+        )
+    )
+    var drainSeconds = 0.0
 
     @Option(help: "How log lines are written on stderr: text or json.")
     var logFormat: LogFormat = .text
@@ -56,38 +67,36 @@ struct ServeCommand: AsyncParsableCommand {
         guard (0...65_535).contains(port) else {
             throw ValidationError("--port is \(port); expected 0 to 65535, 0 for any that is free")
         }
+        guard (1...86_400).contains(appendSeconds) else {
+            throw ValidationError("--append-seconds is \(appendSeconds); expected 1 to 86400")
+        }
+        guard (0...3600).contains(drainSeconds) else {
+            throw ValidationError("--drain-seconds is \(drainSeconds); expected 0 to 3600")
+        }
     }
 
     func run() async throws {
-        let settings = try await database.settings()
+        var logOptions = try DatabaseOptions.logOptions()
+        logOptions.appendSecondsMax = appendSeconds
         let ledger = try await Ledger.open(
-            settings,
+            try await database.settings(),
             policy: try trust.policy(),
-            options: try DatabaseOptions.logOptions()
+            options: logOptions
         )
-        let logger = makeLogger()
-        let routes = LedgerRoutes(ledger)
-        let router = Router()
-        routes.add(to: router)
-        var application = Application(
-            router: router,
-            server: LedgerServer.http(limits: routes.limits),
-            configuration: ApplicationConfiguration(
-                address: .hostname(host, port: port),
-                serverName: "subledger"
-            ),
-            onServerRunning: { channel in
-                guard let address = channel.localAddress else { return }
-                Terminal.write("serve: listening at \(address.url)")
-            },
-            logger: logger
-        )
-        application.addServices(DrainService(routes: routes))
-        if follow {
-            application.addServices(FollowService(ledger: ledger, settings: settings, logger))
+        var options = LedgerServer.Options()
+        options.host = host
+        options.port = port
+        options.drainSeconds = drainSeconds
+        options.follows = follow
+        let server = LedgerServer(
+            LedgerRoutes(ledger),
+            options: options,
+            logger: makeLogger()
+        ) { url in
+            Terminal.write("serve: listening at \(url)")
         }
         do {
-            try await application.runService()
+            try await server.run()
         } catch {
             await ledger.close()
             throw error
@@ -107,57 +116,3 @@ struct ServeCommand: AsyncParsableCommand {
 }
 
 extension Logger.Level: @retroactive ExpressibleByArgument {}
-
-extension SocketAddress {
-    fileprivate var url: String {
-        switch self {
-        case .v6: "http://[\(ipAddress ?? "")]:\(port ?? 0)"
-        default: "http://\(ipAddress ?? ""):\(port ?? 0)"
-        }
-    }
-}
-
-/// Says that no requests should come any more, as soon as the program is asked to stop.
-private struct DrainService: Service {
-    let routes: LedgerRoutes
-
-    func run() async throws {
-        try await gracefulShutdown()
-        routes.drain()
-    }
-}
-
-/// Brings every commit into the tables, until the program is asked to stop.
-private struct FollowService: Service {
-    private let ledger: Ledger
-    private let settings: ConnectionSettings
-    private let logger: Logger
-
-    init(ledger: Ledger, settings: ConnectionSettings, _ logger: Logger) {
-        self.ledger = ledger
-        self.settings = settings
-        self.logger = logger
-    }
-
-    func run() async throws {
-        let holder =
-            "\(ProcessInfo.processInfo.hostName) \(ProcessInfo.processInfo.processIdentifier) "
-            + UUID().uuidString
-        var options = Projector.FollowOptions(holder: holder)
-        let isStopped = ManagedStop()
-        options.isStopped = { isStopped.isRequested }
-        options.notice = { [logger] in logger.warning("\($0)") }
-        let projector = ledger.projector
-        try await withGracefulShutdownHandler {
-            do throws(ProjectorError) {
-                _ = try await projector.follow(options)
-            } catch  where error.code == .nothingLive {
-                logger.notice("there are no tables yet; they are made now")
-                _ = try await projector.rebuild()
-                _ = try await projector.follow(options)
-            }
-        } onGracefulShutdown: {
-            isStopped.request()
-        }
-    }
-}

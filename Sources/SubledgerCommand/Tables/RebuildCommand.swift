@@ -1,6 +1,8 @@
 import ArgumentParser
 import EventLog
+import Events
 import Foundation
+import Subledger
 
 struct RebuildCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -16,8 +18,8 @@ struct RebuildCommand: AsyncParsableCommand {
             `--with` judges another policy before it is adopted, and makes nothing live (`explain` \
             and the other questions answer by the adopted one all the same):
 
-              {"graceCounts":false,"familyCounts":true,"reversalIsRetroactive":true,
-               "catalogVersion":1}
+              {"graceCounts":false,"familyCounts":true,"refundIsRetroactive":true,
+               "reversalIsRetroactive":true,"catalogVersion":1}
 
             Subscriptions with an event that a fold refuses have no row; they are in \
             projection.refused_stream, and the exit code is 3.
@@ -39,13 +41,13 @@ struct RebuildCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "With --into, fold the commits that begin up to then: an offset, pairs, an instant.",
+            "With --into, fold the commits that begin up to this position or time (UTC).",
             discussion: "`follow` leaves such tables where they are.",
             valueName: "position"
         ),
-        transform: Clock.knownAt
+        transform: Clock.knowledge
     )
-    var to: KnownAt?
+    var to: AskedKnowledge?
 
     @Option(
         help: ArgumentHelp(
@@ -78,7 +80,7 @@ struct RebuildCommand: AsyncParsableCommand {
     func run() async throws {
         var work = TableWork(with.map { .whatIf(policy: $0) } ?? .rebuild, tables)
         work.schema = into
-        work.to = to
+        work.to = to.map { $0.knownAt(now: .systemClock(), in: .utc) }
         work.comparison = comparison
         work.connections = build.connections
         try await work.run()

@@ -38,14 +38,4 @@ enum Clock {
         }
         return bound
     }
-
-    /// Reads a time of a command that takes no time zone: dates are UTC.
-    static func instant(_ text: String) throws -> Instant {
-        try time(text).instant(now: .systemClock(), in: .utc)
-    }
-
-    /// Reads a bound of knowledge of a command that takes no time zone: dates are UTC.
-    static func knownAt(_ text: String) throws -> KnownAt {
-        try knowledge(text).knownAt(now: .systemClock(), in: .utc)
-    }
 }
