@@ -14,6 +14,13 @@ let x509 = Target.Dependency.product(name: "X509", package: "swift-certificates"
 let asn1 = Target.Dependency.product(name: "SwiftASN1", package: "swift-asn1")
 let hummingbird = Target.Dependency.product(name: "Hummingbird", package: "hummingbird")
 let hummingbirdCore = Target.Dependency.product(name: "HummingbirdCore", package: "hummingbird")
+let hummingbirdTLS = Target.Dependency.product(name: "HummingbirdTLS", package: "hummingbird")
+let nioSSL = Target.Dependency.product(name: "NIOSSL", package: "swift-nio-ssl")
+let configuration = Target.Dependency.product(
+    name: "Configuration",
+    package: "swift-configuration"
+)
+let systemPackage = Target.Dependency.product(name: "SystemPackage", package: "swift-system")
 let hummingbirdTesting = Target.Dependency.product(
     name: "HummingbirdTesting",
     package: "hummingbird"
@@ -50,10 +57,13 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-certificates.git", from: "1.21.1"),
         .package(url: "https://github.com/apple/swift-asn1.git", from: "1.7.4"),
         .package(url: "https://github.com/apple/swift-argument-parser.git", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-configuration.git", from: "1.4.0"),
         .package(url: "https://github.com/apple/swift-http-types.git", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-log.git", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-metrics.git", from: "2.13.0"),
         .package(url: "https://github.com/apple/swift-nio.git", from: "2.101.2"),
+        .package(url: "https://github.com/apple/swift-nio-ssl.git", from: "2.37.6"),
+        .package(url: "https://github.com/apple/swift-system.git", from: "1.8.1"),
         .package(url: "https://github.com/hummingbird-project/hummingbird.git", from: "2.28.1"),
         .package(
             url: "https://github.com/swift-server/swift-service-lifecycle.git",
@@ -146,8 +156,8 @@ let package = Package(
             name: "HTTPService",
             dependencies: [
                 "AppStore", "Catalog", "EventLog", "Events", "Projections", "Projector",
-                "Subledger", coreMetrics, httpTypes, hummingbird, hummingbirdCore, lifecycle,
-                logging, metrics, nioCore, unixSignals,
+                "Subledger", coreMetrics, httpTypes, hummingbird, hummingbirdCore, hummingbirdTLS,
+                lifecycle, logging, metrics, nioCore, nioSSL, unixSignals,
             ],
             swiftSettings: strict
         ),
@@ -177,7 +187,8 @@ let package = Package(
             dependencies: [
                 "AppStore", "AppStoreSimulator", "Catalog", "CommandSupport", "EmbeddedPostgres",
                 "EventLog", "Events", "HTTPService", "Postgres", "Projections", "Projector",
-                "Subledger", "SubledgerBench", argumentParser, logging,
+                "Subledger", "SubledgerBench", argumentParser, configuration, logging,
+                systemPackage,
             ],
             swiftSettings: strict
         ),
@@ -254,7 +265,7 @@ let package = Package(
                 "AppStore", "AppStoreSimulator", "EmbeddedPostgres", "EventLog", "Events",
                 "HTTPService", "Postgres", "Projections", "Subledger", "SubledgerCommand",
                 "TestSupport", coreMetrics,
-                httpTypes, hummingbird, hummingbirdTesting, logging, nioCore,
+                httpTypes, hummingbird, hummingbirdTesting, logging, nioCore, nioSSL,
             ],
             swiftSettings: strict
         ),

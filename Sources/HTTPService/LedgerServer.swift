@@ -2,6 +2,7 @@ internal import EventLog
 internal import Foundation
 public import Hummingbird
 internal import HummingbirdCore
+internal import HummingbirdTLS
 public import Logging
 internal import NIOCore
 internal import Projector
@@ -29,6 +30,8 @@ public struct LedgerServer: Service {
         public var port = 8080
         /// Seconds between `/readyz` turning 503 and the end of listening.
         public var drainSeconds = 0.0
+        /// The certificate of HTTPS; nil for HTTP.
+        public var tls: TLSFiles?
         /// Whether the tables of projections are kept up to date.
         public var follows = false
 
@@ -68,7 +71,7 @@ public struct LedgerServer: Service {
         routes.add(to: router)
         let application = Application(
             router: router,
-            server: LedgerServer.http(limits: routes.limits),
+            server: try LedgerServer.http(limits: routes.limits, tls: options.tls),
             configuration: ApplicationConfiguration(
                 address: .hostname(options.host, port: options.port),
                 serverName: "subledger",
@@ -76,8 +79,9 @@ public struct LedgerServer: Service {
                     routes.limits.connectionsMax
                 )
             ),
-            onServerRunning: { [onListening] channel in
-                if let address = channel.localAddress { onListening(address.url) }
+            onServerRunning: { [onListening, options] channel in
+                guard let address = channel.localAddress else { return }
+                onListening((options.tls == nil ? "http" : "https") + address.place)
             },
             logger: logger
         )
@@ -97,9 +101,18 @@ public struct LedgerServer: Service {
         try await ServiceGroup(configuration: configuration).run()
     }
 
-    /// HTTP/1.1 without TLS, with the limits.
-    public static func http(limits: ServiceLimits) -> HTTPServerBuilder {
-        .http1(
+    /// HTTP/1.1 with the limits.
+    ///
+    /// - Parameters:
+    ///   - limits: What a connection may take.
+    ///   - tls: The certificate; nil for no TLS.
+    /// - Returns: What an application of Hummingbird is made with.
+    /// - Throws: What BoringSSL finds wrong with the certificate.
+    public static func http(
+        limits: ServiceLimits,
+        tls: TLSFiles? = nil
+    ) throws -> HTTPServerBuilder {
+        let plain = HTTPServerBuilder.http1(
             configuration: HTTP1Channel.Configuration(
                 idleTimeout: .nanoseconds(Int64(limits.idleSecondsMax * 1e9)),
                 httpDecoderConfiguration: HTTP1Channel.Configuration.DecoderConfiguration(
@@ -109,14 +122,17 @@ public struct LedgerServer: Service {
                 )
             )
         )
+        guard let tls else { return plain }
+        return try .tls(plain, tlsConfiguration: tls.configuration)
     }
 }
 
 extension SocketAddress {
-    fileprivate var url: String {
+    /// The address after the scheme of a URL.
+    fileprivate var place: String {
         switch self {
-        case .v6: "http://[\(ipAddress ?? "")]:\(port ?? 0)"
-        default: "http://\(ipAddress ?? ""):\(port ?? 0)"
+        case .v6: "://[\(ipAddress ?? "")]:\(port ?? 0)"
+        default: "://\(ipAddress ?? ""):\(port ?? 0)"
         }
     }
 }

@@ -61,7 +61,7 @@ struct TestService {
         routes.add(to: router)
         let application = Application(
             router: router,
-            server: LedgerServer.http(limits: limits),
+            server: try LedgerServer.http(limits: limits),
             configuration: ApplicationConfiguration(address: .hostname("127.0.0.1", port: 0))
         )
         try await application.test(.live) { client in

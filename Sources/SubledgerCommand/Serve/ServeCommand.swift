@@ -1,9 +1,9 @@
-public import ArgumentParser
+import ArgumentParser
 import CommandSupport
 import EventLog
 import Foundation
 import HTTPService
-public import Logging
+import Logging
 import Subledger
 
 struct ServeCommand: AsyncParsableCommand {
@@ -25,14 +25,17 @@ struct ServeCommand: AsyncParsableCommand {
             """
     )
 
-    @Option(help: "The address to listen at; 0.0.0.0 or :: for all.")
-    var host = "127.0.0.1"
+    @Option(help: "The address to listen at; 0.0.0.0 or :: for all. Default: 127.0.0.1.")
+    var host: String?
 
-    @Option(help: "The port to listen at.")
-    var port = 8080
+    @Option(help: "The port to listen at; 0 for any that is free. Default: 8080.")
+    var port: Int?
 
-    @Flag(help: "Also keep the tables of projections up to date, as `subledger follow` does.")
-    var follow = false
+    @Flag(
+        inversion: .prefixedNo,
+        help: "Also keep the tables of projections up to date, as `subledger follow` does."
+    )
+    var follow: Bool?
 
     @Option(
         help: ArgumentHelp(
@@ -40,7 +43,7 @@ struct ServeCommand: AsyncParsableCommand {
             valueName: "seconds"
         )
     )
-    var appendSeconds = 10.0
+    var appendSeconds: Double?
 
     @Option(
         help: ArgumentHelp(
@@ -48,51 +51,80 @@ struct ServeCommand: AsyncParsableCommand {
             valueName: "seconds"
         )
     )
-    var drainSeconds = 0.0
+    var drainSeconds: Double?
 
-    @Option(help: "How log lines are written on stderr: text or json.")
-    var logFormat: LogFormat = .text
+    @Option(help: "How log lines are written on stderr: text or json. Default: text.")
+    var logFormat: String?
 
-    @Option(help: "The least level that is logged: trace, debug, info, notice, warning, error.")
-    var logLevel: Logger.Level = .info
+    @Option(
+        help: ArgumentHelp(
+            "The lowest level that is logged. Default: info.",
+            discussion: "trace, debug, info, notice, warning, error or critical."
+        )
+    )
+    var logLevel: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Serve HTTPS with this certificate chain (PEM); it is read again when it changes.",
+            valueName: "file"
+        )
+    )
+    var tlsCertificate: String?
+
+    @Option(help: ArgumentHelp("The private key of the certificate (PEM).", valueName: "file"))
+    var tlsKey: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "A JSON object with settings, each named as its flag: {\"logFormat\": \"json\"}.",
+            discussion: """
+                Flags come first, then environment variables such as SUBLEDGER_SERVE_LOG_FORMAT, \
+                then this file. The settings: \
+                \(ServeSetting.allCases.map(\.rawValue).joined(separator: ", ")).
+                """,
+            valueName: "file"
+        )
+    )
+    var config: String?
+
+    @Flag(help: "Print every setting and where it is from, secrets masked, and end.")
+    var printConfig = false
 
     @OptionGroup var trust: TrustOptions
     @OptionGroup var database: DatabaseOptions
 
-    enum LogFormat: String, ExpressibleByArgument, CaseIterable {
+    enum LogFormat: String, CaseIterable {
         case text, json
     }
 
-    func validate() throws {
-        guard (0...65_535).contains(port) else {
-            throw ValidationError("--port is \(port); expected 0 to 65535, 0 for any that is free")
-        }
-        guard (1...86_400).contains(appendSeconds) else {
-            throw ValidationError("--append-seconds is \(appendSeconds); expected 1 to 86400")
-        }
-        guard (0...3600).contains(drainSeconds) else {
-            throw ValidationError("--drain-seconds is \(drainSeconds); expected 0 to 3600")
-        }
-    }
-
     func run() async throws {
+        let plan = try await ServePlan(self, ProcessInfo.processInfo.environment)
+        if printConfig {
+            Terminal.print(plan.settings.table)
+            return
+        }
         var logOptions = try DatabaseOptions.logOptions()
-        logOptions.appendSecondsMax = appendSeconds
+        logOptions.appendSecondsMax = plan.appendSeconds
+        let logger = plan.makeLogger()
+        var options = plan.server
+        if let files = plan.tlsFiles {
+            do throws(TLSFilesError) {
+                options.tls = try TLSFiles(
+                    certificate: files.certificate,
+                    key: files.key,
+                    logger: logger
+                )
+            } catch {
+                throw Failure(Exit.configuration, error.description)
+            }
+        }
         let ledger = try await Ledger.open(
-            try await database.settings(),
-            policy: try trust.policy(),
+            try await plan.database.settings(),
+            policy: try plan.trust.policy(),
             options: logOptions
         )
-        var options = LedgerServer.Options()
-        options.host = host
-        options.port = port
-        options.drainSeconds = drainSeconds
-        options.follows = follow
-        let server = LedgerServer(
-            LedgerRoutes(ledger),
-            options: options,
-            logger: makeLogger()
-        ) { url in
+        let server = LedgerServer(LedgerRoutes(ledger), options: options, logger: logger) { url in
             Terminal.write("serve: listening at \(url)")
         }
         do {
@@ -103,16 +135,4 @@ struct ServeCommand: AsyncParsableCommand {
         }
         await ledger.close()
     }
-
-    private func makeLogger() -> Logger {
-        let (level, format) = (logLevel, logFormat)
-        return Logger(label: "subledger") { label in
-            switch format {
-            case .json: JSONLogHandler(label: label, level: level) { Terminal.write($0) }
-            case .text: TextLogHandler(level: level) { Terminal.write($0) }
-            }
-        }
-    }
 }
-
-extension Logger.Level: @retroactive ExpressibleByArgument {}
