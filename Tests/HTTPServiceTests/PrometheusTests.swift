@@ -22,11 +22,8 @@ struct PrometheusTests {
             )
             #expect(text.contains("subledger_notification_lag_seconds_count"))
             #expect(text.contains("subledger_rejections_total{"))
-            let promtool = "/usr/bin/promtool"
-            guard FileManager.default.isExecutableFile(atPath: promtool) else {
-                #expect(ProcessInfo.processInfo.environment["CI"] == nil, "promtool is missing")
-                return
-            }
+            #expect(text.contains("subledger_ingest_duration_seconds_count"))
+            guard let promtool = Self.promtool() else { return }
             let file = FileManager.default.temporaryDirectory
                 .appendingPathComponent("metrics-\(UUID().uuidString)")
             try text.write(to: file, atomically: true, encoding: .utf8)
@@ -36,6 +33,30 @@ struct PrometheusTests {
             )
             #expect(ending.code == 0, "\(ending.errors)\(ending.output)")
         }
+    }
+
+    // It comes with Debian's package prometheus; CI has it.
+    private static func promtool() -> String? {
+        let path = ["/usr/bin/promtool", "/opt/homebrew/bin/promtool"]
+            .first(where: FileManager.default.isExecutableFile)
+        guard path == nil else { return path }
+        print("SKIPPED: no promtool; it comes with Prometheus")
+        #expect(ProcessInfo.processInfo.environment["CI"] == nil, "promtool is missing")
+        return nil
+    }
+
+    @Test func `promtool takes the alert rules that serve prints`()
+        async throws
+    {
+        let printed = try await Program("subledger").run(["serve", "--print-alerts"])
+        #expect(printed.code == 0)
+        #expect(printed.output == AlertRules.yaml)
+        guard let promtool = Self.promtool() else { return }
+        let folder = try TestFolder()
+        let file = try folder.write("alerts.yml", Data(AlertRules.yaml.utf8))
+        let ending = try await Program(path: promtool).run(["check", "rules", file])
+        #expect(ending.code == 0, "\(ending.errors)\(ending.output)")
+        #expect(ending.output.contains("5 rules found"), "\(ending.output)")
     }
 
     @Test func `a label of an attacker breaks no line`() {

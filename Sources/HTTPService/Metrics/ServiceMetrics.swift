@@ -9,17 +9,19 @@ struct ServiceMetrics: Sendable {
     /// Where it is kept.
     let registry = PrometheusRegistry(descriptions: descriptions)
 
-    private static let requests = "subledger_http_requests_total"
-    private static let requestSeconds = "subledger_http_request_duration_seconds"
+    static let requests = "subledger_http_requests_total"
+    static let requestSeconds = "subledger_http_request_duration_seconds"
+    private static let ingestSeconds = "subledger_ingest_duration_seconds"
     private static let facts = "subledger_facts_total"
-    private static let rejections = "subledger_rejections_total"
-    private static let lag = "subledger_notification_lag_seconds"
+    static let rejections = "subledger_rejections_total"
+    static let lag = "subledger_notification_lag_seconds"
 
     private static let descriptions = [
         requests: "Requests that were answered, by route and status.",
         requestSeconds: "From a request to its answer.",
         facts: "Facts that payloads stated, by source and by what became of them.",
         rejections: "Payloads that were refused, by source and reason.",
+        ingestSeconds: "From a payload to its commit: verification, append, flush.",
         lag: "From the date that Apple signed a notification to its arrival here.",
     ]
 
@@ -55,6 +57,16 @@ struct ServiceMetrics: Sendable {
             Recorder(label: ServiceMetrics.lag, aggregate: true, factory: registry)
                 .record(Double(max(0, lag)) / 1000)
         }
+    }
+
+    /// Measures how long a payload took to be durable.
+    func recordIngest(source: String, for duration: Duration) {
+        Timer(
+            label: ServiceMetrics.ingestSeconds,
+            dimensions: [("source", source)],
+            factory: registry
+        )
+        .recordNanoseconds(Int64(duration / .nanoseconds(1)))
     }
 
     /// Counts a payload that was refused.

@@ -55,12 +55,16 @@ extension LedgerRoutes {
     func addNotifications(to router: some RouterMethods<some RequestContext>) {
         on(.post, "/v1/appstore/notifications", of: router, for: nil) { call in
             try await withBody(of: call, upTo: limits.notificationByteCountMax) { body in
-                let receivedAt = clock()
+                let (receivedAt, start) = (clock(), ContinuousClock.now)
                 do {
                     let taken = try await ledger.ingest(
                         body,
                         source: LedgerRoutes.notificationSource,
                         receivedAt: receivedAt
+                    )
+                    metrics.recordIngest(
+                        source: LedgerRoutes.notificationSource,
+                        for: .now - start
                     )
                     metrics.count(taken, source: LedgerRoutes.notificationSource, at: receivedAt)
                     return try Response.json(TakenDocument([taken]))

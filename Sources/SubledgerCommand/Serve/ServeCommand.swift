@@ -91,6 +91,9 @@ struct ServeCommand: AsyncParsableCommand {
     @Flag(help: "Print every setting and where it is from, secrets masked, and end.")
     var printConfig = false
 
+    @Flag(help: "Print alert rules for Prometheus over the metrics of the service, and end.")
+    var printAlerts = false
+
     @OptionGroup var trust: TrustOptions
     @OptionGroup var database: DatabaseOptions
 
@@ -99,6 +102,10 @@ struct ServeCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
+        if printAlerts {
+            Terminal.put(AlertRules.yaml)
+            return
+        }
         let plan = try await ServePlan(self, ProcessInfo.processInfo.environment)
         if printConfig {
             Terminal.print(plan.settings.table)
