@@ -12,6 +12,32 @@ let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
 let rsa = Target.Dependency.product(name: "_CryptoExtras", package: "swift-crypto")
 let x509 = Target.Dependency.product(name: "X509", package: "swift-certificates")
 let asn1 = Target.Dependency.product(name: "SwiftASN1", package: "swift-asn1")
+let hummingbird = Target.Dependency.product(name: "Hummingbird", package: "hummingbird")
+let hummingbirdCore = Target.Dependency.product(name: "HummingbirdCore", package: "hummingbird")
+let hummingbirdTLS = Target.Dependency.product(name: "HummingbirdTLS", package: "hummingbird")
+let nioSSL = Target.Dependency.product(name: "NIOSSL", package: "swift-nio-ssl")
+let configuration = Target.Dependency.product(
+    name: "Configuration",
+    package: "swift-configuration"
+)
+let systemPackage = Target.Dependency.product(name: "SystemPackage", package: "swift-system")
+let hummingbirdTesting = Target.Dependency.product(
+    name: "HummingbirdTesting",
+    package: "hummingbird"
+)
+let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
+let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
+let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
+let metrics = Target.Dependency.product(name: "Metrics", package: "swift-metrics")
+let coreMetrics = Target.Dependency.product(name: "CoreMetrics", package: "swift-metrics")
+let lifecycle = Target.Dependency.product(
+    name: "ServiceLifecycle",
+    package: "swift-service-lifecycle"
+)
+let unixSignals = Target.Dependency.product(
+    name: "UnixSignals",
+    package: "swift-service-lifecycle"
+)
 let argumentParser = Target.Dependency.product(
     name: "ArgumentParser",
     package: "swift-argument-parser"
@@ -24,12 +50,25 @@ let package = Package(
     products: [
         .executable(name: "subledger", targets: ["SubledgerCommand"]),
         .library(name: "Subledger", targets: ["Subledger"]),
+        .library(name: "SubledgerHTTP", targets: ["HTTPService"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-crypto.git", "3.12.3"..<"5.0.0"),
         .package(url: "https://github.com/apple/swift-certificates.git", from: "1.21.1"),
         .package(url: "https://github.com/apple/swift-asn1.git", from: "1.7.4"),
         .package(url: "https://github.com/apple/swift-argument-parser.git", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-configuration.git", from: "1.4.0"),
+        .package(url: "https://github.com/apple/swift-http-types.git", from: "1.8.0"),
+        .package(url: "https://github.com/apple/swift-log.git", from: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-metrics.git", from: "2.13.0"),
+        .package(url: "https://github.com/apple/swift-nio.git", from: "2.101.2"),
+        .package(url: "https://github.com/apple/swift-nio-ssl.git", from: "2.37.6"),
+        .package(url: "https://github.com/apple/swift-system.git", from: "1.8.1"),
+        .package(url: "https://github.com/hummingbird-project/hummingbird.git", from: "2.28.1"),
+        .package(
+            url: "https://github.com/swift-server/swift-service-lifecycle.git",
+            from: "2.13.0"
+        ),
     ],
     targets: [
         .systemLibrary(
@@ -130,6 +169,15 @@ let package = Package(
             swiftSettings: strict
         ),
         .target(
+            name: "HTTPService",
+            dependencies: [
+                "AppStore", "Catalog", "EventLog", "Events", "Projections", "Projector",
+                "Subledger", coreMetrics, httpTypes, hummingbird, hummingbirdCore, hummingbirdTLS,
+                lifecycle, logging, metrics, nioCore, nioSSL, unixSignals,
+            ],
+            swiftSettings: strict
+        ),
+        .target(
             name: "AppStoreSimulator",
             dependencies: ["Events", crypto, rsa, x509, asn1],
             swiftSettings: strict
@@ -154,8 +202,9 @@ let package = Package(
             name: "SubledgerCommand",
             dependencies: [
                 "AppStore", "AppStoreSimulator", "Catalog", "CommandSupport", "EmbeddedPostgres",
-                "EventLog", "Events", "Postgres", "Projections", "Projector", "Subledger",
-                "SubledgerBench", argumentParser,
+                "EventLog", "Events", "HTTPService", "Postgres", "Projections", "Projector",
+                "Subledger", "SubledgerBench", argumentParser, configuration, logging,
+                systemPackage,
             ],
             swiftSettings: strict
         ),
@@ -224,6 +273,16 @@ let package = Package(
                 "Projections", "Projector", "Subledger", "TestSupport",
             ],
             exclude: ["kept-folds.txt"],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "HTTPServiceTests",
+            dependencies: [
+                "AppStore", "AppStoreSimulator", "EmbeddedPostgres", "EventLog", "Events",
+                "HTTPService", "Postgres", "Projections", "Subledger", "SubledgerCommand",
+                "TestSupport", coreMetrics,
+                httpTypes, hummingbird, hummingbirdTesting, logging, nioCore, nioSSL,
+            ],
             swiftSettings: strict
         ),
         .testTarget(

@@ -811,6 +811,27 @@ COMMENT ON TABLE operation.lease IS 'Which process follows a lane; it may be tak
 
 COMMENT ON COLUMN operation.lease.folds IS 'Names and versions of the folds whose tables it brings on.';
 
+CREATE TABLE operation.token (
+    name text NOT NULL COLLATE pg_catalog."C",
+    roles text[] NOT NULL COLLATE pg_catalog."C",
+    digest bytea NOT NULL,
+    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    last_used_at timestamp with time zone,
+    revoked_at timestamp with time zone,
+    CONSTRAINT token_digest_is_sha256 CHECK ((octet_length(digest) = 32)),
+    CONSTRAINT token_role_known CHECK (((cardinality(roles) > 0) AND (roles <@ '{ingest,support,finance,admin}'::text[])))
+);
+
+COMMENT ON TABLE operation.token IS 'Who may ask the HTTP service: one row for each token. A revoked one stays, so that its name is never given again.';
+
+COMMENT ON COLUMN operation.token.name IS 'The name that stands in the token and in the log of requests.';
+
+COMMENT ON COLUMN operation.token.roles IS 'What it may do: ingest, support, finance, admin.';
+
+COMMENT ON COLUMN operation.token.digest IS 'SHA-256 of the token. The token itself, 256 random bits, is printed once and kept nowhere.';
+
+COMMENT ON COLUMN operation.token.last_used_at IS 'When it was used last, to within a minute.';
+
 ALTER TABLE ONLY ledger.catalog
     ADD CONSTRAINT catalog_pkey PRIMARY KEY (lane, version);
 
@@ -861,6 +882,9 @@ ALTER TABLE ONLY ledger.root_certificate
 
 ALTER TABLE ONLY operation.lease
     ADD CONSTRAINT lease_pkey PRIMARY KEY (lane, folds);
+
+ALTER TABLE ONLY operation.token
+    ADD CONSTRAINT token_pkey PRIMARY KEY (name);
 
 CREATE INDEX checkpoint_taken_at ON ledger.checkpoint USING btree (taken_at, digest);
 
@@ -1029,3 +1053,8 @@ GRANT SELECT ON TABLE ledger.root_certificate TO ledger_reader;
 GRANT SELECT ON TABLE operation.lease TO ledger_writer;
 GRANT SELECT ON TABLE operation.lease TO ledger_reader;
 GRANT INSERT,DELETE,UPDATE ON TABLE operation.lease TO ledger_projector;
+
+GRANT SELECT ON TABLE operation.token TO ledger_writer;
+GRANT SELECT ON TABLE operation.token TO ledger_reader;
+
+GRANT UPDATE(last_used_at) ON TABLE operation.token TO ledger_writer;

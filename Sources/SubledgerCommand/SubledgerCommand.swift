@@ -60,6 +60,10 @@ struct SubledgerCommand: AsyncParsableCommand {
                 subcommands: [ReportCommand.self, FeedCommand.self]
             ),
             CommandGroup(
+                name: "Serve",
+                subcommands: [ServeCommand.self, TokensCommand.self]
+            ),
+            CommandGroup(
                 name: "Tools",
                 subcommands: [
                     DemoCommand.self, DatabaseCommand.self, SimulateCommand.self,

@@ -102,6 +102,7 @@ public final class RunningProgram: Sendable {
     private let process: Process
     private let collected: Mutex<(output: Data, errors: Data)> = Mutex((Data(), Data()))
     private let lineStream: AsyncStream<String>
+    private let errorLineStream: AsyncStream<String>
     private let endings: AsyncStream<(code: Int32, wasKilled: Bool)>
 
     init(_ process: Process) throws {
@@ -110,33 +111,23 @@ public final class RunningProgram: Sendable {
         process.standardOutput = output
         process.standardError = errors
         let (lines, line) = AsyncStream.makeStream(of: String.self)
+        let (errorLines, errorLine) = AsyncStream.makeStream(of: String.self)
         let (endings, end) = AsyncStream.makeStream(of: (code: Int32, wasKilled: Bool).self)
         lineStream = lines
+        errorLineStream = errorLines
         self.endings = endings
         let done = DispatchGroup()
         for _ in 0..<3 { done.enter() }
         process.terminationHandler = { _ in done.leave() }
         try process.run()
         Thread.detachNewThread { [self] in
-            var rest = Data()
-            RunningProgram.read(output) { chunk in
+            RunningProgram.read(output, line) { chunk in
                 collected.withLock { $0.output.append(chunk) }
-                // Only what is new is searched: a line of JSON may have megabytes.
-                let pieces = chunk.split(
-                    separator: UInt8(ascii: "\n"),
-                    omittingEmptySubsequences: false
-                )
-                for piece in pieces.dropLast() {
-                    line.yield(String(decoding: rest + piece, as: UTF8.self))
-                    rest = Data()
-                }
-                rest.append(pieces.last ?? Data())
             }
-            line.finish()
             done.leave()
         }
         Thread.detachNewThread { [self] in
-            RunningProgram.read(errors) { chunk in
+            RunningProgram.read(errors, errorLine) { chunk in
                 collected.withLock { $0.errors.append(chunk) }
             }
             done.leave()
@@ -147,10 +138,26 @@ public final class RunningProgram: Sendable {
         }
     }
 
-    private static func read(_ pipe: Pipe, _ take: (Data) -> Void) {
+    private static func read(
+        _ pipe: Pipe,
+        _ line: AsyncStream<String>.Continuation,
+        _ take: (Data) -> Void
+    ) {
+        var rest = Data()
         while case let chunk = pipe.fileHandleForReading.availableData, !chunk.isEmpty {
             take(chunk)
+            // Only what is new is searched: a line of JSON may have megabytes.
+            let pieces = chunk.split(
+                separator: UInt8(ascii: "\n"),
+                omittingEmptySubsequences: false
+            )
+            for piece in pieces.dropLast() {
+                line.yield(String(decoding: rest + piece, as: UTF8.self))
+                rest = Data()
+            }
+            rest.append(pieces.last ?? Data())
         }
+        line.finish()
     }
 
     /// Its number.
@@ -158,6 +165,9 @@ public final class RunningProgram: Sendable {
 
     /// The lines of its stdout as they come, up to its end; for one reader.
     public var lines: AsyncStream<String> { lineStream }
+
+    /// The lines of its stderr as they come, up to its end; for one reader.
+    public var errorLines: AsyncStream<String> { errorLineStream }
 
     /// Whether it has not ended yet.
     public var isRunning: Bool { process.isRunning }

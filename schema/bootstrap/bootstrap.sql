@@ -89,5 +89,30 @@ BEGIN
         COMMENT ON COLUMN operation.lease.folds IS
             'Names and versions of the folds whose tables it brings on.';
     END IF;
+    IF to_regclass('operation.token') IS NULL THEN
+        CREATE TABLE operation.token (
+            name         text COLLATE "C"   NOT NULL,
+            roles        text[] COLLATE "C" NOT NULL,
+            digest       bytea              NOT NULL,
+            created_at   timestamptz        NOT NULL DEFAULT clock_timestamp(),
+            last_used_at timestamptz        NULL,
+            revoked_at   timestamptz        NULL,
+            CONSTRAINT token_pkey PRIMARY KEY (name),
+            CONSTRAINT token_digest_is_sha256 CHECK (octet_length(digest) = 32),
+            CONSTRAINT token_role_known CHECK (
+                cardinality(roles) > 0
+                AND roles <@ '{ingest,support,finance,admin}'::text[])
+        );
+        COMMENT ON TABLE operation.token IS
+            'Who may ask the HTTP service: one row for each token. A revoked one stays, so that its name is never given again.';
+        COMMENT ON COLUMN operation.token.name IS
+            'The name that stands in the token and in the log of requests.';
+        COMMENT ON COLUMN operation.token.roles IS
+            'What it may do: ingest, support, finance, admin.';
+        COMMENT ON COLUMN operation.token.digest IS
+            'SHA-256 of the token. The token itself, 256 random bits, is printed once and kept nowhere.';
+        COMMENT ON COLUMN operation.token.last_used_at IS
+            'When it was used last, to within a minute.';
+    END IF;
 END
 $$;

@@ -144,6 +144,24 @@ extension CustomerLink {
                 "\(name) of a customer link is text; found \(value.kind)."
             )
         }
+        try check(text, name, byteCountMax, mayBeEmpty: mayBeEmpty)
+        return text
+    }
+
+    /// Refuses a name of a customer that no link may have, before anything else is done with it.
+    ///
+    /// - Parameter customer: The app's own name for the customer.
+    /// - Throws: `claimMalformed`.
+    public static func check(customer: String) throws(Rejection) {
+        try check(customer, "customer", customerByteCountMax, mayBeEmpty: false)
+    }
+
+    private static func check(
+        _ text: String,
+        _ name: String,
+        _ byteCountMax: Int,
+        mayBeEmpty: Bool
+    ) throws(Rejection) {
         guard text.utf8.count <= byteCountMax, mayBeEmpty || !text.isEmpty else {
             throw Rejection(
                 .claimMalformed,
@@ -157,7 +175,6 @@ extension CustomerLink {
                 "\(name) of a customer link holds control characters; give plain text in one line."
             )
         }
-        return text
     }
 }
 

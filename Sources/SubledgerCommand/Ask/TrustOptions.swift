@@ -92,14 +92,22 @@ struct TrustOptions: ParsableArguments {
 
     // Apple's words, however they are capitalised.
     static func environment(_ word: String) throws -> Environment {
-        let known: [Environment] = [.production, .sandbox, .xcode, .localTesting]
-        guard let found = known.first(where: { $0.word.lowercased() == word.lowercased() }) else {
+        guard let found = knownEnvironment(word) else {
             throw ValidationError(
                 "'\(word)' is no environment; expected "
-                    + known.map(\.word).joined(separator: ", ")
+                    + knownEnvironments.map(\.word).joined(separator: ", ")
             )
         }
         return found
+    }
+
+    private static let knownEnvironments: [Environment] = [
+        .production, .sandbox, .xcode, .localTesting,
+    ]
+
+    /// The environment of one of Apple's words, however it is capitalised; nil for another word.
+    static func knownEnvironment(_ word: String) -> Environment? {
+        knownEnvironments.first { $0.word.lowercased() == word.lowercased() }
     }
 
     private func sharedSecret() throws -> String? {

@@ -1,0 +1,11 @@
+/// What the bearer of a token may do over HTTP.
+public enum TokenRole: String, CaseIterable, Codable, Hashable, Sendable {
+    /// Bring transactions and receipts.
+    case ingest
+    /// Ask about customers and subscriptions, and read payloads.
+    case support
+    /// Read reports.
+    case finance
+    /// All of these.
+    case admin
+}

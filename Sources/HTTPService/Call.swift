@@ -1,0 +1,182 @@
+internal import EventLog
+internal import Events
+internal import Foundation
+internal import HTTPTypes
+internal import Hummingbird
+internal import Logging
+internal import NIOCore
+internal import Subledger
+
+/// One request that was let in.
+struct Call: Sendable {
+    /// The request.
+    let request: Request
+    /// The parts of the path that the route names.
+    let parameters: Parameters
+    /// The name of the token; nil where the route needs none.
+    let caller: String?
+    /// The id under which the log has it.
+    let id: String
+    /// Where to write about it.
+    let logger: Logger
+
+    /// A part of the path.
+    func parameter(_ name: String) throws -> String {
+        guard let value = parameters.get(name)?.removingPercentEncoding, !value.isEmpty,
+            !value.utf8.contains(0)
+        else {
+            throw Problem(.badRequest, "path", "The path has no \(name) in UTF-8 without NUL.")
+        }
+        return value
+    }
+
+    /// A parameter of the query; nil where it is absent.
+    ///
+    /// - Throws: `Problem` 400 where it is empty, or there twice: which value was meant is unknown.
+    func query(_ name: QueryParameter) throws -> String? {
+        let values = try queries(name)
+        guard values.count <= 1 else {
+            throw Problem(.badRequest, "query", "\(name) is there \(values.count) times.")
+        }
+        return values.first
+    }
+
+    /// All values of a parameter that may be repeated.
+    ///
+    /// - Throws: `Problem` 400 for one that is empty, or has a NUL, which no text of PostgreSQL has.
+    func queries(_ name: QueryParameter) throws -> [String] {
+        try request.uri.queryParameters[values: Substring(name.rawValue)].map { value in
+            guard !value.isEmpty, !value.utf8.contains(0) else {
+                throw Problem(
+                    .badRequest,
+                    "query",
+                    "\(name) is empty or has a NUL; leave it out, or give a value as expected."
+                )
+            }
+            return String(value)
+        }
+    }
+
+    /// A parameter of the query that is read in one way.
+    ///
+    /// - Throws: `Problem` 400 where it is there and cannot be read.
+    func query<Value>(
+        _ name: QueryParameter,
+        expecting form: String,
+        _ read: (String) -> Value?
+    ) throws -> Value? {
+        try query(name).map { text in
+            guard let value = read(text) else {
+                throw Problem(
+                    .badRequest,
+                    "query",
+                    "\(name) is \"\(text.prefix(64))\"; expected \(form)."
+                )
+            }
+            return value
+        }
+    }
+
+    /// Refuses parameters that the route does not have: an answer without what a misspelt one was
+    /// to bound would be taken for the bounded one.
+    func check(_ known: [QueryParameter]) throws {
+        for name in request.uri.queryParameters.map({ String($0.key) }) {
+            guard !known.contains(where: { $0.rawValue == name }) else { continue }
+            throw Problem(
+                .badRequest,
+                "query",
+                "There is no parameter \"\(name.prefix(64))\"; expected "
+                    + (known.isEmpty
+                        ? "none." : known.map(\.rawValue).joined(separator: ", ") + ".")
+            )
+        }
+    }
+
+    /// The clocks of the question, read as the command line reads them.
+    ///
+    /// - Parameter now: When the question arrived.
+    /// - Returns: Both clocks.
+    /// - Throws: `Problem` 400 for what is not a time, a position or a zone.
+    func clocks(now: Instant) throws -> Clocks {
+        let zone =
+            try query(.tz, expecting: "UTC, Europe/Berlin or +05:30", QuestionZone.init) ?? .utc
+        let at = try query(.at, expecting: AskedTime.forms, AskedTime.init)
+        let bound = try query(.knownAt, expecting: AskedKnowledge.forms, AskedKnowledge.init)
+        return Clocks(
+            now: now,
+            at: at?.instant(now: now, in: zone),
+            knownAt: bound?.knownAt(now: now, in: zone) ?? .latest
+        )
+    }
+
+    /// Where the purchases were made; nil where it is not named.
+    ///
+    /// Any word is taken: Apple may introduce another environment.
+    func environment() throws -> Events.Environment? {
+        try query(.environment).map { word in
+            let known: [Events.Environment] = [.production, .sandbox, .xcode, .localTesting]
+            return known.first { $0.word.lowercased() == word.lowercased() }
+                ?? Events.Environment(word)
+        }
+    }
+
+    /// Whom the question is about.
+    func subject(_ name: String, alone: Bool) throws -> SubjectID {
+        SubjectID(try parameter(name), in: try environment(), alone: alone)
+    }
+}
+
+/// The two clocks of a question.
+struct Clocks: Sendable {
+    /// When it arrived.
+    let now: Instant
+    /// The instant asked about; nil where none was named.
+    let at: Instant?
+    /// How much of the log is used.
+    let knownAt: KnownAt
+
+    /// The instant asked about; the present where none was named.
+    var instant: Instant { at ?? now }
+}
+
+extension Call {
+    /// The body, when all of it is there.
+    ///
+    /// - Throws: `Problem` 413 for a body above the limit, 408 for one that comes too slowly.
+    func body(upTo byteCountMax: Int, within seconds: Double) async throws -> [UInt8] {
+        if let length = request.headers[.contentLength].flatMap(Int.init), length > byteCountMax {
+            throw Call.tooLarge(byteCountMax)
+        }
+        let body = request.body
+        return try await withThrowingTaskGroup(of: [UInt8]?.self) { group in
+            group.addTask {
+                do {
+                    return Array(buffer: try await body.collect(upTo: byteCountMax))
+                } catch is NIOTooManyBytesError {
+                    throw Call.tooLarge(byteCountMax)
+                }
+            }
+            group.addTask {
+                try await Task.sleep(for: .seconds(seconds))
+                return nil
+            }
+            defer { group.cancelAll() }
+            guard let bytes = try await group.next() ?? nil else {
+                throw Problem(
+                    .requestTimeout,
+                    "body-slow",
+                    "The body was not there within \(Int(seconds)) seconds."
+                )
+            }
+            return bytes
+        }
+    }
+
+    private static func tooLarge(_ byteCountMax: Int) -> Problem {
+        Problem(
+            .contentTooLarge,
+            "body-too-large",
+            "The body has more than the \(byteCountMax) bytes that this route takes."
+        )
+    }
+}

@@ -1,0 +1,55 @@
+internal import Foundation
+public import Logging
+
+/// Writes log lines as JSON objects on stderr, one a line: `ts`, `level`, `label`, `message`, then
+/// the metadata.
+public struct JSONLogHandler: LogHandler {
+    /// The lowest level that is written.
+    public var logLevel: Logger.Level
+    /// What every line carries.
+    public var metadata: Logger.Metadata = [:]
+    private let label: String
+    private let write: @Sendable (String) -> Void
+
+    /// A handler for a label.
+    ///
+    /// - Parameters:
+    ///   - label: What the lines name as their origin.
+    ///   - level: The least level that is written.
+    ///   - write: Takes a line without its end.
+    public init(
+        label: String,
+        level: Logger.Level,
+        write: @escaping @Sendable (String) -> Void
+    ) {
+        self.label = label
+        self.write = write
+        logLevel = level
+    }
+
+    /// One value that every line carries.
+    public subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+
+    /// Writes one line.
+    public func log(event: LogEvent) {
+        var line: [String: String] = [
+            "ts": Date.now.formatted(.iso8601.time(includingFractionalSeconds: true)),
+            "level": event.level.rawValue,
+            "label": label,
+            "message": "\(event.message)",
+        ]
+        for (key, value) in metadata.merging(event.metadata ?? [:], uniquingKeysWith: { $1 }) {
+            line[line[key] == nil ? key : "metadata.\(key)"] = "\(value)"
+        }
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        do {
+            write(String(decoding: try encoder.encode(line), as: UTF8.self))
+        } catch {
+            write(#"{"level":"error","message":"a log line could not be encoded"}"#)
+        }
+    }
+}

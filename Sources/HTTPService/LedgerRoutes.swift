@@ -1,0 +1,225 @@
+public import EventLog
+public import Events
+public import Hummingbird
+internal import HTTPTypes
+internal import Logging
+internal import NIOCore
+public import Subledger
+internal import Synchronization
+
+/// The routes of a ledger: what Apple and the app send, and what one may ask.
+///
+/// Mount them in an app of your own:
+///
+/// ```swift
+/// let router = Router()
+/// LedgerRoutes(ledger).add(to: router)
+/// try await Application(router: router).runService()
+/// ```
+public struct LedgerRoutes: Sendable {
+    /// The ledger.
+    public let ledger: Ledger
+    /// What one request may take.
+    public let limits: ServiceLimits
+    /// What is counted and measured.
+    let metrics: ServiceMetrics
+    /// Our clock: when payloads arrived, and what a question without `at` is about.
+    let clock: @Sendable () -> Instant
+
+    private let state = ServiceState()
+
+    /// The routes of a ledger.
+    ///
+    /// - Parameters:
+    ///   - ledger: The ledger; its policy says which payloads are believed.
+    ///   - limits: What one request may take.
+    ///   - clock: Our clock.
+    public init(
+        _ ledger: Ledger,
+        limits: ServiceLimits = ServiceLimits(),
+        clock: @escaping @Sendable () -> Instant = { .systemClock() }
+    ) {
+        self.ledger = ledger
+        self.limits = limits
+        self.clock = clock
+        metrics = ServiceMetrics()
+    }
+
+    /// Says that no more requests should come: `/readyz` answers 503 from now on.
+    public func drain() { state.isDraining.store(true, ordering: .relaxed) }
+
+    /// Whether `drain` was called.
+    var isDraining: Bool { state.isDraining.load(ordering: .relaxed) }
+
+    /// Adds all routes to a router.
+    public func add(to router: some RouterMethods<some RequestContext>) {
+        addNotifications(to: router)
+        addUploads(to: router)
+        addQuestions(to: router)
+        addEvents(to: router)
+        addHealth(to: router)
+        addDescription(to: router)
+        for method in [HTTPRequest.Method.get, .post] {
+            on(method, "/v1/**", of: router, for: nil) { _ in
+                throw Problem(
+                    .notFound,
+                    "unknown-route",
+                    "There is no such route; GET /openapi.json describes all that are there."
+                )
+            }
+        }
+    }
+}
+
+/// What the routes share.
+private final class ServiceState: Sendable {
+    let isDraining = Atomic<Bool>(false)
+    let uploads = Atomic<Int>(0)
+}
+
+extension LedgerRoutes {
+    /// Registers what answers one route.
+    ///
+    /// - Parameters:
+    ///   - method: The method.
+    ///   - path: The path, with `:name` for its parameters.
+    ///   - router: Where it is registered.
+    ///   - role: Whose token it needs; nil for nobody's.
+    ///   - answer: Makes the response; what it throws becomes a problem.
+    func on(
+        _ method: HTTPRequest.Method,
+        _ path: String,
+        of router: some RouterMethods<some RequestContext>,
+        for role: TokenRole?,
+        _ answer: @escaping @Sendable (Call) async throws -> Response
+    ) {
+        _ = router.on(RouterPath(path), method: method) { request, context in
+            let start = ContinuousClock.now
+            var (caller, failure): (String?, String?)
+            var response: Response
+            do {
+                caller = try await self.caller(of: request, for: role)
+                let call = Call(
+                    request: request,
+                    parameters: context.parameters,
+                    caller: caller,
+                    id: context.id,
+                    logger: context.logger
+                )
+                response = try await answer(call)
+            } catch {
+                let problem = Problem(error)
+                failure = problem.code
+                if problem.status.kind == .serverError {
+                    context.logger.error("request failed", metadata: ["error": "\(error)"])
+                }
+                response = try problem.response()
+            }
+            response.headers[.requestId] = context.id
+            metrics.record(method, path, response.status, for: .now - start)
+            context.logger.info(
+                "request",
+                metadata: LedgerRoutes.line(
+                    method,
+                    path,
+                    response.status,
+                    caller,
+                    failure,
+                    ContinuousClock.now - start
+                )
+            )
+            return response
+        }
+    }
+
+    // The path as it is registered: ids of customers stand in the audit's lines only.
+    private static func line(
+        _ method: HTTPRequest.Method,
+        _ path: String,
+        _ status: HTTPResponse.Status,
+        _ caller: String?,
+        _ failure: String?,
+        _ duration: Duration
+    ) -> Logger.Metadata {
+        var metadata: Logger.Metadata = [
+            "method": "\(method.rawValue)", "route": "\(path)", "status": "\(status.code)",
+            "milliseconds": "\(duration / .milliseconds(1))",
+        ]
+        if let caller { metadata["token"] = "\(caller)" }
+        if let failure { metadata["problem"] = "\(failure)" }
+        return metadata
+    }
+
+    /// The name of the token that a request brings, where it may do what the role may.
+    private func caller(of request: Request, for role: TokenRole?) async throws -> String? {
+        guard let role else { return nil }
+        let scheme = "Bearer "
+        guard let header = request.headers[.authorization],
+            header.lowercased().hasPrefix(scheme.lowercased()),
+            let token = AccessToken(String(header.dropFirst(scheme.count)))
+        else {
+            throw Problem(
+                .unauthorized,
+                "token-missing",
+                "This route needs the header `Authorization: Bearer TOKEN`; "
+                    + "`subledger tokens create` makes one."
+            )
+        }
+        let roles = try await ledger.log.roles(of: token)
+        guard !roles.isEmpty else {
+            throw Problem(
+                .unauthorized,
+                "token-unknown",
+                "The token is not known, or it was revoked."
+            )
+        }
+        guard roles.contains(role) || roles.contains(.admin) else {
+            throw Problem(
+                .forbidden,
+                "role-missing",
+                "The token \(token.name) has no role \(role.rawValue)."
+            )
+        }
+        return token.name
+    }
+
+    /// Takes the body of a request, where not too many others are being taken.
+    func withBody(
+        of call: Call,
+        upTo byteCountMax: Int,
+        _ body: ([UInt8]) async throws -> Response
+    ) async throws -> Response {
+        let others = state.uploads.wrappingAdd(1, ordering: .relaxed).oldValue
+        defer { state.uploads.wrappingSubtract(1, ordering: .relaxed) }
+        guard others < limits.uploadsMax else {
+            var problem = Problem(
+                .serviceUnavailable,
+                "busy",
+                "\(limits.uploadsMax) requests with a body are under way. Send it again."
+            )
+            problem.retryAfterSeconds = 1
+            throw problem
+        }
+        let bytes = try await call.body(upTo: byteCountMax, within: limits.bodySecondsMax)
+        guard !bytes.isEmpty else {
+            throw Problem(.badRequest, "body-empty", "The body is empty.")
+        }
+        return try await body(bytes)
+    }
+
+    /// Writes who asked what about whom.
+    func audit(_ call: Call, _ question: String, about subject: String) {
+        call.logger.notice(
+            "audit",
+            metadata: [
+                "token": "\(call.caller ?? "")", "question": "\(question)",
+                "subject": "\(subject)",
+            ]
+        )
+    }
+}
+
+extension HTTPField.Name {
+    /// The id under which the log has the request.
+    fileprivate static var requestId: HTTPField.Name { HTTPField.Name("X-Request-Id") ?? .server }
+}

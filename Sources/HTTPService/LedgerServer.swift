@@ -1,0 +1,221 @@
+internal import EventLog
+internal import Foundation
+public import Hummingbird
+internal import HummingbirdCore
+internal import HummingbirdTLS
+public import Logging
+internal import NIOCore
+internal import Projector
+public import ServiceLifecycle
+internal import Subledger
+internal import Synchronization
+internal import UnixSignals
+
+/// The server that the command runs the routes in, until it is asked to stop.
+///
+/// Then, in this order: `/readyz` answers 503 for some seconds while all else is answered as
+/// before, so that a load balancer notices; no new connection is accepted, and what is under way is
+/// finished; followers finish their step.
+public struct LedgerServer: Service {
+    private let routes: LedgerRoutes
+    private let options: Options
+    private let logger: Logger
+    private let onListening: @Sendable (String) -> Void
+
+    /// Where it listens, and what it does besides.
+    public struct Options: Sendable {
+        /// The address to listen at.
+        public var host = "127.0.0.1"
+        /// The port; 0 for any that is free.
+        public var port = 8080
+        /// Seconds between `/readyz` turning 503 and the end of listening.
+        public var drainSeconds = 0.0
+        /// The certificate of HTTPS; nil for HTTP.
+        public var tls: TLSFiles?
+        /// Whether the tables of projections are kept up to date.
+        public var follows = false
+
+        /// The defaults.
+        public init() {}
+    }
+
+    /// Seconds for which requests under way may go on after the end of listening.
+    private static let finishSecondsMax = 30.0
+    /// Bytes of all header fields of a request; a token has some hundred.
+    private static let headerByteCountMax = 16 << 10
+    /// Header fields of a request.
+    private static let headerCountMax = 64
+
+    /// A server for these routes.
+    ///
+    /// - Parameters:
+    ///   - routes: What is answered.
+    ///   - options: Where it listens.
+    ///   - logger: Where requests are logged.
+    ///   - onListening: Takes the URL once connections are accepted.
+    public init(
+        _ routes: LedgerRoutes,
+        options: Options = Options(),
+        logger: Logger,
+        onListening: @escaping @Sendable (String) -> Void = { _ in }
+    ) {
+        self.routes = routes
+        self.options = options
+        self.logger = logger
+        self.onListening = onListening
+    }
+
+    /// Serves until the task is cancelled or the program is asked to stop.
+    public func run() async throws {
+        let router = Router()
+        routes.add(to: router)
+        let application = Application(
+            router: router,
+            server: try LedgerServer.http(limits: routes.limits, tls: options.tls),
+            configuration: ApplicationConfiguration(
+                address: .hostname(options.host, port: options.port),
+                serverName: "subledger",
+                availableConnectionsDelegate: MaximumAvailableConnections(
+                    routes.limits.connectionsMax
+                )
+            ),
+            onServerRunning: { [onListening, options] channel in
+                guard let address = channel.localAddress else { return }
+                onListening((options.tls == nil ? "http" : "https") + address.place)
+            },
+            logger: logger
+        )
+        // Stopped from the last to the first, each when the one before has ended.
+        var services: [any Service] = [application, Draining(routes, options.drainSeconds)]
+        if options.follows {
+            services.insert(Following(ledger: routes.ledger, logger), at: 0)
+        }
+        var configuration = ServiceGroupConfiguration(
+            services: services,
+            gracefulShutdownSignals: [.sigterm, .sigint],
+            logger: logger
+        )
+        configuration.maximumGracefulShutdownDuration = .seconds(
+            options.drainSeconds + LedgerServer.finishSecondsMax
+        )
+        try await ServiceGroup(configuration: configuration).run()
+    }
+
+    /// HTTP/1.1 with the limits.
+    ///
+    /// - Parameters:
+    ///   - limits: What a connection may take.
+    ///   - tls: The certificate; nil for no TLS.
+    /// - Returns: What an application of Hummingbird is made with.
+    /// - Throws: What BoringSSL finds wrong with the certificate.
+    public static func http(
+        limits: ServiceLimits,
+        tls: TLSFiles? = nil
+    ) throws -> HTTPServerBuilder {
+        let plain = HTTPServerBuilder.http1(
+            configuration: HTTP1Channel.Configuration(
+                idleTimeout: .nanoseconds(Int64(limits.idleSecondsMax * 1e9)),
+                httpDecoderConfiguration: HTTP1Channel.Configuration.DecoderConfiguration(
+                    maxHeaderFieldSize: headerByteCountMax,
+                    maxHeaderListSize: headerByteCountMax,
+                    maxHeaderFieldCount: headerCountMax
+                )
+            )
+        )
+        guard let tls else { return plain }
+        return try .tls(plain, tlsConfiguration: tls.configuration)
+    }
+}
+
+extension SocketAddress {
+    /// The address after the scheme of a URL.
+    fileprivate var place: String {
+        switch self {
+        case .v6: "://[\(ipAddress ?? "")]:\(port ?? 0)"
+        default: "://\(ipAddress ?? ""):\(port ?? 0)"
+        }
+    }
+}
+
+/// Turns `/readyz` to 503 when the program is asked to stop, and waits until that was noticed.
+private struct Draining: Service {
+    private let routes: LedgerRoutes
+    private let seconds: Double
+
+    init(_ routes: LedgerRoutes, _ seconds: Double) {
+        self.routes = routes
+        self.seconds = seconds
+    }
+
+    func run() async throws {
+        try await gracefulShutdown()
+        routes.drain()
+        try await Task.sleep(for: .seconds(seconds))
+    }
+}
+
+/// Brings every commit into the tables until the program is asked to stop.
+private struct Following: Service {
+    private let ledger: Ledger
+    private let logger: Logger
+
+    /// Before the tables are followed again after a failure.
+    private static let retryInterval = Duration.seconds(5)
+
+    init(ledger: Ledger, _ logger: Logger) {
+        self.ledger = ledger
+        self.logger = logger
+    }
+
+    func run() async throws {
+        let holder =
+            "\(ProcessInfo.processInfo.hostName) \(ProcessInfo.processInfo.processIdentifier) "
+            + UUID().uuidString
+        var options = Projector.FollowOptions(holder: holder)
+        let isStopped = StopFlag()
+        options.isStopped = { isStopped.isSet }
+        options.notice = { [logger] in logger.warning("\($0)") }
+        let follow = options
+        await withGracefulShutdownHandler {
+            // The service goes on without tables: no answer is read from them.
+            while !isStopped.isSet, !Task.isCancelled {
+                do throws(ProjectorError) {
+                    try await self.follow(follow)
+                } catch {
+                    logger.error("following failed", metadata: ["error": "\(error)"])
+                    await pause()
+                }
+            }
+        } onGracefulShutdown: {
+            isStopped.set()
+        }
+    }
+
+    private func pause() async {
+        do {
+            try await cancelWhenGracefulShutdown {
+                try await Task.sleep(for: Following.retryInterval)
+            }
+        } catch {
+            logger.debug("asked to stop while waiting to follow again")
+        }
+    }
+
+    private func follow(_ options: Projector.FollowOptions) async throws(ProjectorError) {
+        do {
+            _ = try await ledger.projector.follow(options)
+        } catch  where error.code == .nothingLive {
+            logger.notice("there are no tables yet; they are made now")
+            _ = try await ledger.projector.rebuild()
+        }
+    }
+}
+
+/// Whether a service was asked to stop.
+private final class StopFlag: Sendable {
+    private let flag = Atomic<Bool>(false)
+
+    var isSet: Bool { flag.load(ordering: .relaxed) }
+
+    func set() { flag.store(true, ordering: .relaxed) }
+}

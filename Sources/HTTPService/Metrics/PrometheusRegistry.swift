@@ -1,0 +1,131 @@
+public import CoreMetrics
+internal import Synchronization
+
+/// Keeps what is counted and measured, and writes it as Prometheus reads it.
+///
+/// A `MetricsFactory` of swift-metrics: also what Hummingbird and other libraries measure comes
+/// here, if the program installs it with `MetricsSystem.bootstrap`.
+public final class PrometheusRegistry: MetricsFactory {
+    /// The media type of ``exposition()``.
+    public static let mediaType = "text/plain; version=0.0.4; charset=utf-8"
+
+    /// Series up to which new ones are made: labels of attackers cannot fill the memory.
+    static let seriesMax = 10_000
+
+    private let series = Mutex<[SeriesKey: any Series]>([:])
+    private let descriptions: [String: String]
+
+    /// A registry without series.
+    ///
+    /// - Parameter descriptions: What the metrics with these names mean.
+    public init(descriptions: [String: String] = [:]) {
+        self.descriptions = descriptions
+    }
+
+    /// All series, by name and labels.
+    public func exposition() -> String {
+        let all = series.withLock { $0 }
+        var (text, last) = ("", "")
+        for (key, value) in all.sorted(by: { $0.key < $1.key }) {
+            if key.name != last {
+                last = key.name
+                if let description = descriptions[key.name] {
+                    text += "# HELP \(key.name) \(description)\n"
+                }
+                text += "# TYPE \(key.name) \(value.type)\n"
+            }
+            text += value.lines(key)
+        }
+        return text
+    }
+
+    private func find(
+        _ label: String,
+        _ dimensions: [(String, String)],
+        _ make: () -> any Series
+    ) -> any Series {
+        let key = SeriesKey(label, dimensions)
+        return series.withLock { series in
+            if let found = series[key] { return found }
+            let made = make()
+            if series.count < PrometheusRegistry.seriesMax { series[key] = made }
+            return made
+        }
+    }
+
+    /// The counter with that name and those labels.
+    public func makeCounter(
+        label: String,
+        dimensions: [(String, String)]
+    ) -> any CounterHandler {
+        find(label, dimensions) { CounterSeries() } as? CounterSeries ?? CounterSeries()
+    }
+
+    /// The gauge with that name and those labels.
+    public func makeMeter(label: String, dimensions: [(String, String)]) -> any MeterHandler {
+        find(label, dimensions) { GaugeSeries() } as? GaugeSeries ?? GaugeSeries()
+    }
+
+    /// The histogram with that name and those labels; a gauge unless values are aggregated.
+    public func makeRecorder(
+        label: String,
+        dimensions: [(String, String)],
+        aggregate: Bool
+    ) -> any RecorderHandler {
+        guard aggregate else {
+            return find(label, dimensions) { GaugeSeries() } as? GaugeSeries ?? GaugeSeries()
+        }
+        return find(label, dimensions) { HistogramSeries() } as? HistogramSeries
+            ?? HistogramSeries()
+    }
+
+    /// The histogram of seconds with that name and those labels.
+    public func makeTimer(label: String, dimensions: [(String, String)]) -> any TimerHandler {
+        find(label, dimensions) { HistogramSeries() } as? HistogramSeries ?? HistogramSeries()
+    }
+
+    // Series stay: a counter that starts again at zero would look like a restart.
+    /// Does nothing.
+    public func destroyCounter(_ handler: any CounterHandler) {}
+    /// Does nothing.
+    public func destroyMeter(_ handler: any MeterHandler) {}
+    /// Does nothing.
+    public func destroyRecorder(_ handler: any RecorderHandler) {}
+    /// Does nothing.
+    public func destroyTimer(_ handler: any TimerHandler) {}
+}
+
+/// The name of a series and its labels, spelt as Prometheus has them.
+struct SeriesKey: Hashable, Comparable {
+    let name: String
+    let labels: [String]
+
+    init(_ label: String, _ dimensions: [(String, String)]) {
+        name = SeriesKey.identifier(label)
+        labels = dimensions.map { SeriesKey.label($0, $1) }.sorted()
+    }
+
+    static func < (left: SeriesKey, right: SeriesKey) -> Bool {
+        (left.name, left.labels.joined()) < (right.name, right.labels.joined())
+    }
+
+    /// The labels in braces; empty where there are none.
+    func braced(with more: String...) -> String {
+        let all = labels + more
+        return all.isEmpty ? "" : "{\(all.joined(separator: ","))}"
+    }
+
+    static func label(_ name: String, _ value: String) -> String {
+        let escaped = value.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")
+            .replacing("\n", with: "\\n")
+        return "\(identifier(name))=\"\(escaped)\""
+    }
+
+    private static func identifier(_ name: String) -> String {
+        let spelt = name.unicodeScalars.map { scalar -> Character in
+            scalar.isASCII && (scalar.properties.isAlphabetic || ("0"..."9").contains(scalar))
+                ? Character(scalar) : "_"
+        }
+        return String(spelt.first?.isNumber == true ? ["_"] + spelt : spelt)
+    }
+}

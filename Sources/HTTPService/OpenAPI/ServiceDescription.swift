@@ -1,0 +1,251 @@
+internal import EventLog
+internal import HTTPTypes
+internal import Hummingbird
+internal import Subledger
+
+/// One route, as the description has it.
+struct RouteDescription {
+    let method: HTTPRequest.Method
+    let path: String
+    let summary: String
+    let role: TokenRole?
+    var query: [QueryParameter] = []
+    var body: Node?
+    /// What comes with 200; nil for text.
+    let document: (any Decodable.Type)?
+    /// The further statuses, besides 401 and 403 where a token is needed, and 500 and 503.
+    var problems: [Int] = []
+}
+
+extension LedgerRoutes {
+    /// `GET /openapi.json`: OpenAPI 3.1.
+    func addDescription(to router: some RouterMethods<some RequestContext>) {
+        on(.get, "/openapi.json", of: router, for: nil) { _ in
+            try Response.json(try LedgerRoutes.description())
+        }
+    }
+
+    /// All routes.
+    static var descriptions: [RouteDescription] {
+        let health = [
+            RouteDescription(
+                method: .get,
+                path: "/livez",
+                summary: "Whether the process runs.",
+                role: nil,
+                document: nil
+            ),
+            RouteDescription(
+                method: .get,
+                path: "/readyz",
+                summary: "Whether requests should come; 503 where they should not.",
+                role: nil,
+                document: ReadinessDocument.self
+            ),
+            RouteDescription(
+                method: .get,
+                path: "/metrics",
+                summary: "Counters and histograms, as Prometheus reads them.",
+                role: .support,
+                document: nil
+            ),
+            RouteDescription(
+                method: .get,
+                path: "/openapi.json",
+                summary: "This description.",
+                role: nil,
+                document: nil
+            ),
+        ]
+        return intake + questions + events + health
+    }
+
+    private static var intake: [RouteDescription] {
+        [
+            RouteDescription(
+                method: .post,
+                path: "/v1/appstore/notifications",
+                summary: "Take a notification of Apple's, version 1 or 2; 200 when it is durable.",
+                role: nil,
+                body: .object([
+                    "type": .text("object"),
+                    "properties": .object(["signedPayload": .type("string")]),
+                ]),
+                document: TakenDocument.self,
+                problems: [400, 408, 413]
+            ),
+            RouteDescription(
+                method: .post,
+                path: "/v1/transactions",
+                summary: "Take StoreKit 2 transactions of a client, and say whose they are.",
+                role: .ingest,
+                body: .object([
+                    "type": .text("object"),
+                    "required": .list([.text("signedTransactions")]),
+                    "properties": .object([
+                        "signedTransactions": .object([
+                            "type": .text("array"), "items": .type("string"),
+                            "minItems": .number(1),
+                        ]),
+                        "customerId": .type("string"),
+                    ]),
+                ]),
+                document: UploadDocument.self,
+                problems: [400, 408, 413]
+            ),
+            RouteDescription(
+                method: .post,
+                path: "/v1/receipts",
+                summary: "Take an app receipt of a client, verify it here, and say whose it is.",
+                role: .ingest,
+                body: .object([
+                    "type": .text("object"), "required": .list([.text("receipt")]),
+                    "properties": .object([
+                        "receipt": .type("string"), "customerId": .type("string"),
+                    ]),
+                ]),
+                document: UploadDocument.self,
+                problems: [400, 408, 413]
+            ),
+        ]
+    }
+
+    private static var questions: [RouteDescription] {
+        Question.Subjects.allCases.flatMap { subjects in
+            Question.allCases.map { question in
+                RouteDescription(
+                    method: .get,
+                    path: "/v1/\(subjects.rawValue)/{\(subjects.idName)}/\(question.rawValue)",
+                    summary: question.summary,
+                    role: .support,
+                    query: question.parameters,
+                    document: question.document,
+                    problems: [400, 404, 409, 422]
+                )
+            }
+        }
+    }
+
+    private static var events: [RouteDescription] {
+        func event(
+            _ path: String,
+            _ summary: String,
+            _ document: (any Decodable.Type)?
+        ) -> RouteDescription {
+            RouteDescription(
+                method: .get,
+                path: "/v1/events/{position}" + path,
+                summary: summary,
+                role: .support,
+                document: document,
+                problems: [400, 404]
+            )
+        }
+        var payload = event("/payload", "The bytes that prove the event.", nil)
+        payload.problems.append(410)
+        return [
+            event("", "One event.", EventDocument.self),
+            event("/proof", "What the event can be proven with.", ProofDocument.self),
+            payload,
+            RouteDescription(
+                method: .get,
+                path: "/v1/checkpoint",
+                summary: "The newest commit of each lane; keep it elsewhere.",
+                role: .support,
+                document: CheckpointDocument.self
+            ),
+        ]
+    }
+
+    /// The description of all routes.
+    static func description() throws -> Node {
+        var reader = SchemaReader()
+        var paths: [String: [String: Node]] = [:]
+        for route in descriptions {
+            paths[route.path, default: [:]][route.method.rawValue.lowercased()] =
+                try route.operation(&reader)
+        }
+        var schemas = reader.components
+        schemas["Problem"] = problem
+        return .object([
+            "openapi": .text("3.1.0"),
+            "info": .object(["title": .text("Subledger"), "version": .text("1")]),
+            "paths": .object(paths.mapValues(Node.object)),
+            "components": .object([
+                "schemas": .object(schemas),
+                "securitySchemes": .object([
+                    "token": .object(["type": .text("http"), "scheme": .text("bearer")])
+                ]),
+            ]),
+        ])
+    }
+
+    private static let problem = Node.object([
+        "type": .text("object"),
+        "required": .list(["type", "title", "status", "detail", "code"].map(Node.text)),
+        "properties": .object([
+            "type": .type("string"), "title": .type("string"), "status": .type("integer"),
+            "detail": .type("string"), "code": .type("string"),
+        ]),
+    ])
+}
+
+extension RouteDescription {
+    fileprivate func operation(_ reader: inout SchemaReader) throws -> Node {
+        var operation: [String: Node] = [
+            "summary": .text(summary), "responses": .object(try responses(&reader)),
+            "parameters": .list(parameters),
+        ]
+        if role != nil {
+            operation["security"] = .list([.object(["token": .list([])])])
+        }
+        if let body {
+            operation["requestBody"] = .object([
+                "required": .flag(true),
+                "content": .object(["application/json": .object(["schema": body])]),
+            ])
+        }
+        return .object(operation)
+    }
+
+    private var parameters: [Node] {
+        let named = path.matches(of: /\{(\w+)\}/).map { String($0.1) }
+        return named.map { name in
+            .object([
+                "name": .text(name), "in": .text("path"), "required": .flag(true),
+                "schema": .object(["type": .text("string"), "minLength": .number(1)]),
+            ])
+        }
+            + query.map { parameter in
+                .object([
+                    "name": .text(parameter.rawValue), "in": .text("query"),
+                    "description": .text(parameter.text), "schema": .type("string"),
+                ])
+            }
+    }
+
+    private func responses(_ reader: inout SchemaReader) throws -> [String: Node] {
+        var content: [String: Node] = [:]
+        if let document {
+            content["application/json"] = .object(["schema": try reader.reference(document)])
+        }
+        var responses: [String: Node] = [
+            "200": .object([
+                "description": .text(summary),
+                "content": .object(content),
+            ])
+        ]
+        let problem = Node.object([
+            "application/problem+json": .object([
+                "schema": .object(["$ref": .text("#/components/schemas/Problem")])
+            ])
+        ])
+        for status in problems + (role == nil ? [] : [401, 403]) + [500, 503] {
+            responses["\(status)"] = .object([
+                "description": .text(HTTPResponse.Status(integerLiteral: status).reasonPhrase),
+                "content": problem,
+            ])
+        }
+        return responses
+    }
+}

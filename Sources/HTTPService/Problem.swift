@@ -1,0 +1,176 @@
+internal import AppStore
+internal import Catalog
+internal import EventLog
+internal import Foundation
+internal import HTTPTypes
+internal import Hummingbird
+internal import NIOCore
+internal import Subledger
+
+/// Why a request was not answered, as RFC 9457 has it.
+struct Problem: Error, Encodable {
+    /// The status of the response.
+    let status: HTTPResponse.Status
+    /// The machine word, the same that the command line prints.
+    let code: String
+    /// What happened, and what to do.
+    let detail: String
+    /// Seconds after which the same request may succeed; nil where it will not.
+    var retryAfterSeconds: Int?
+
+    /// What the URN of a problem's type starts with; nothing is served there.
+    private static let typePrefix = "urn:subledger:problem:"
+    private static let mediaType = "application/problem+json"
+
+    private enum CodingKeys: String, CodingKey {
+        case type, title, status, detail, code
+    }
+
+    /// A problem with that status.
+    init(_ status: HTTPResponse.Status, _ code: String, _ detail: String) {
+        self.status = status
+        self.code = code
+        self.detail = detail
+    }
+
+    func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(Problem.typePrefix + code, forKey: .type)
+        try container.encode(status.reasonPhrase, forKey: .title)
+        try container.encode(status.code, forKey: .status)
+        try container.encode(detail, forKey: .detail)
+        try container.encode(code, forKey: .code)
+    }
+
+    /// The response.
+    func response() throws -> Response {
+        var response = try Response.json(self, status: status)
+        response.headers[.contentType] = Problem.mediaType
+        if let retryAfterSeconds { response.headers[.retryAfter] = "\(retryAfterSeconds)" }
+        if status == .unauthorized {
+            response.headers[.wwwAuthenticate] = "Bearer"
+        }
+        return response
+    }
+}
+
+extension Problem {
+    /// Seconds after which to try again when the database is away: it may be starting.
+    private static let retrySeconds = 5
+
+    /// The problem that an error is.
+    init(_ error: any Error) {
+        switch error {
+        case let problem as Problem: self = problem
+        case let rejection as Rejection:
+            self.init(Problem.status(of: rejection), rejection.code.rawValue, rejection.message)
+        case let error as QuestionError:
+            self.init(
+                Problem.status(of: error.code),
+                error.code.rawValue,
+                Problem.words(error)
+            )
+        case let error as EventLogError: self.init(error)
+        case let error as CatalogError:
+            self.init(failure: error.code.rawValue)
+        case let error as PolicyError:
+            self.init(.badRequest, error.code.rawValue, error.message)
+        case let error as HTTPError:
+            self.init(error.status, "http", error.status.reasonPhrase)
+        default: self.init(failure: "internal")
+        }
+    }
+
+    /// A failure of the service: the response names its code, and only the log has the reason.
+    private init(failure code: String) {
+        self.init(
+            .internalServerError,
+            code,
+            "The service failed. Its log has the reason, under the X-Request-Id of this response."
+        )
+    }
+
+    private init(_ error: EventLogError) {
+        switch error.code {
+        case .databaseUnavailable, .tableInUse, .queueFull, .closed:
+            self.init(
+                .serviceUnavailable,
+                error.code.rawValue,
+                "The database cannot be used at present. Send the request again."
+            )
+            retryAfterSeconds = Problem.retrySeconds
+        case .tooManyFacts, .tooManyStreams, .sharedPayloads:
+            self.init(.unprocessableContent, error.code.rawValue, error.message)
+        case .cursorNotOfLog, .cursorBeyondLog:
+            self.init(.conflict, error.code.rawValue, error.message)
+        case .notMigrated, .schemaTooNew, .schemaTooOld, .migrationEdited, .notUTF8,
+            .laneCountFixed, .permissionDenied, .roleMissing, .invalidSettings, .database,
+            .malformedLog, .clockSkew, .catalogTaken, .temporaryFile, .sharedConnection:
+            self.init(failure: error.code.rawValue)
+        }
+    }
+
+    private static func status(of rejection: Rejection) -> HTTPResponse.Status {
+        rejection.code == .payloadTooLarge ? .contentTooLarge : .badRequest
+    }
+
+    private static func status(of code: QuestionError.Code) -> HTTPResponse.Status {
+        switch code {
+        case .unknownId, .emptyLedger, .otherEnvironment, .nothingKnownThen, .unknownProduct,
+            .unknownReport:
+            .notFound
+        case .tablesNotReady: .serviceUnavailable
+        case .severalEnvironments, .severalSubscriptions: .conflict
+        case .unknownPosition: .badRequest
+        case .tooManyEvents: .unprocessableContent
+        }
+    }
+
+    // What the library says, and which parameter helps.
+    private static func words(_ error: QuestionError) -> String {
+        switch error.code {
+        case .unknownId, .unknownPosition, .unknownReport, .tablesNotReady: error.message
+        case .emptyLedger:
+            error.message + "; send notifications to /v1/appstore/notifications, or run "
+                + "`subledger ingest`"
+        case .otherEnvironment: error.message + "; name that one with environment"
+        case .severalEnvironments: error.message + "; name one with environment"
+        case .severalSubscriptions:
+            error.message + "; ask about one of them at /v1/subscriptions"
+        case .nothingKnownThen: error.message + "; leave out knownAt for what is known now"
+        case .unknownProduct:
+            error.message + "; import a catalog that holds it (`subledger catalog import`), or "
+                + "name its group with group"
+        case .tooManyEvents: error.message + ": bound it with knownAt"
+        }
+    }
+}
+
+extension Response {
+    /// A document as JSON, with its keys in order.
+    static func json(
+        _ document: some Encodable,
+        status: HTTPResponse.Status = .ok
+    ) throws -> Response {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        let body = ByteBuffer(bytes: try encoder.encode(document))
+        return Response(
+            status: status,
+            headers: [
+                .contentType: "application/json", .cacheControl: "no-store",
+                .contentLength: "\(body.readableBytes)",
+            ],
+            body: ResponseBody(byteBuffer: body)
+        )
+    }
+
+    /// Text of another media type.
+    static func text(_ text: String, _ mediaType: String) -> Response {
+        Response(
+            status: .ok,
+            headers: [.contentType: mediaType, .cacheControl: "no-store"],
+            body: ResponseBody(byteBuffer: ByteBuffer(string: text))
+        )
+    }
+}

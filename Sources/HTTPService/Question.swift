@@ -1,0 +1,80 @@
+internal import Subledger
+
+/// A question that is asked by GET: the routes and their description are made from it.
+enum Question: String, CaseIterable, Sendable {
+    case access, eligibility, explain, periods, history, changes, refunds, state
+
+    /// About whom questions are asked.
+    enum Subjects: String, CaseIterable, Sendable {
+        /// All subscriptions and purchases of a customer.
+        case customers
+        /// One subscription alone.
+        case subscriptions
+
+        /// The name of the id in the path.
+        var idName: String {
+            switch self {
+            case .customers: "id"
+            case .subscriptions: "originalTransactionId"
+            }
+        }
+    }
+
+    /// The parameters of the query.
+    var parameters: [QueryParameter] {
+        let common: [QueryParameter] = [.at, .knownAt, .tz, .environment, .minPosition]
+        return switch self {
+        case .access, .eligibility: common + [.product, .group]
+        case .explain: common + [.product]
+        case .history: common + [.trust]
+        case .periods, .changes, .refunds, .state: common
+        }
+    }
+
+    /// What it asks.
+    var summary: String {
+        switch self {
+        case .access: "Whether there is access, and to what."
+        case .eligibility: "Which offers may be made, and what stands in the way."
+        case .explain: "Why there was access or not, and what was answered then."
+        case .periods: "When there was access, and why it stopped."
+        case .history: "Every event."
+        case .changes: "Every change of plan."
+        case .refunds: "Every refund and its reversal."
+        case .state: "Where the subscription stood."
+        }
+    }
+
+    /// The document that answers it, the same that the command prints with `--json`.
+    var document: any Decodable.Type {
+        switch self {
+        case .access: AccessDocument.self
+        case .eligibility: EligibilityDocument.self
+        case .explain: ExplanationDocument.self
+        case .periods: PeriodsDocument.self
+        case .history: HistoryDocument.self
+        case .changes: ChangesDocument.self
+        case .refunds: RefundsDocument.self
+        case .state: StateDocument.self
+        }
+    }
+}
+
+/// A parameter of a query.
+enum QueryParameter: String, CaseIterable, Sendable {
+    case at, knownAt, tz, environment, minPosition, product, group, trust
+
+    /// What it means.
+    var text: String {
+        switch self {
+        case .at: "The instant asked about: \(AskedTime.forms)."
+        case .knownAt: "Use only what the ledger knew then: \(AskedKnowledge.forms)."
+        case .tz: "The time zone of dates and of times without one; UTC unless named."
+        case .environment: "Production, Sandbox, Xcode or LocalTesting."
+        case .minPosition: "Answer only when the log holds this position."
+        case .product: "Only this product."
+        case .group: "Only this subscription group."
+        case .trust: "Use only payloads with this trust; repeat for more."
+        }
+    }
+}

@@ -1,0 +1,87 @@
+internal import EventLog
+internal import Events
+internal import HTTPTypes
+internal import Hummingbird
+internal import NIOCore
+internal import Subledger
+
+extension LedgerRoutes {
+    /// `GET /v1/events/{position}`, `…/proof`, `…/payload`, and `GET /v1/checkpoint`.
+    func addEvents(to router: some RouterMethods<some RequestContext>) {
+        on(.get, "/v1/events/:position", of: router, for: .support) { call in
+            let position = try position(of: call)
+            audit(call, "event", about: try call.parameter("position"))
+            return try Response.json(try found(try await ledger.event(at: position), call))
+        }
+        on(.get, "/v1/events/:position/proof", of: router, for: .support) { call in
+            let position = try position(of: call)
+            return try Response.json(try found(try await ledger.proof(ofEventAt: position), call))
+        }
+        on(.get, "/v1/events/:position/payload", of: router, for: .support) { call in
+            let position = try position(of: call)
+            audit(call, "payload", about: try call.parameter("position"))
+            let event = try found(try await ledger.log.event(at: position), call)
+            let evidence = try LedgerRoutes.evidence(of: event)
+            return Response(
+                status: .ok,
+                headers: [
+                    .contentType: "application/octet-stream", .cacheControl: "no-store",
+                    .contentDisposition: "attachment",
+                ],
+                body: ResponseBody(byteBuffer: ByteBuffer(bytes: evidence.payload))
+            )
+        }
+        on(.get, "/v1/checkpoint", of: router, for: .support) { _ in
+            let checkpoint = try await ledger.log.checkpoint()
+            return try Response.json(
+                CheckpointDocument(SignedCheckpoint(checkpoint, signedBy: nil))
+            )
+        }
+    }
+
+    private static func evidence(of event: StoredEvent) throws -> Evidence {
+        switch event.evidence {
+        case .whole(let evidence): return evidence
+        case .erased:
+            throw Problem(.gone, "payload-erased", "The payload of this event was erased.")
+        case .verifiedAtEntry:
+            throw Problem(
+                .gone,
+                "payload-not-kept",
+                "The payload of this event was verified when it came and not kept, because its "
+                    + "subscription had been erased."
+            )
+        case .missing, .damaged:
+            throw Problem(
+                .internalServerError,
+                "payload-damaged",
+                "The payload of this event is missing or was changed. Run `subledger verify`."
+            )
+        }
+    }
+
+    private func position(of call: Call) throws -> Position {
+        let text = try call.parameter("position")
+        guard case .offsets(let offsets)? = KnownAt(text), offsets.count == 1,
+            let only = offsets.first
+        else {
+            throw Problem(
+                .badRequest,
+                "position",
+                "\"\(text.prefix(64))\" is not a position; expected an offset, or lane:offset."
+            )
+        }
+        return Position(lane: only.key, offset: only.value)
+    }
+
+    private func found<Value>(_ value: Value?, _ call: Call) throws -> Value {
+        guard let value else {
+            throw Problem(
+                .notFound,
+                "unknown-position",
+                "There is no event at \(try call.parameter("position"))."
+            )
+        }
+        return value
+    }
+}

@@ -1,0 +1,57 @@
+internal import EventLog
+internal import HTTPTypes
+internal import Hummingbird
+internal import Subledger
+
+/// Whether the service takes requests.
+struct ReadinessDocument: Codable, Hashable, Sendable {
+    /// Whether it does.
+    let ready: Bool
+    /// What was looked at.
+    let checks: [Check]
+
+    /// One thing that must be well.
+    struct Check: Codable, Hashable, Sendable {
+        /// What.
+        let name: String
+        /// Whether it is.
+        let ok: Bool
+        /// What was found where it is not.
+        let detail: String?
+    }
+}
+
+extension LedgerRoutes {
+    /// `GET /livez`, `/readyz`, `/metrics`.
+    func addHealth(to router: some RouterMethods<some RequestContext>) {
+        on(.get, "/livez", of: router, for: nil) { _ in .text("ok\n", "text/plain") }
+        on(.get, "/readyz", of: router, for: nil) { _ in
+            let checks = [await database(), lifecycle()]
+            let isReady = checks.allSatisfy(\.ok)
+            return try .json(
+                ReadinessDocument(ready: isReady, checks: checks),
+                status: isReady ? .ok : .serviceUnavailable
+            )
+        }
+        on(.get, "/metrics", of: router, for: .support) { _ in
+            .text(metrics.registry.exposition(), PrometheusRegistry.mediaType)
+        }
+    }
+
+    private func database() async -> ReadinessDocument.Check {
+        do {
+            _ = try await ledger.log.heads()
+            return ReadinessDocument.Check(name: "database", ok: true, detail: nil)
+        } catch {
+            return ReadinessDocument.Check(name: "database", ok: false, detail: error.code.rawValue)
+        }
+    }
+
+    private func lifecycle() -> ReadinessDocument.Check {
+        ReadinessDocument.Check(
+            name: "lifecycle",
+            ok: !isDraining,
+            detail: isDraining ? "shutting down" : nil
+        )
+    }
+}

@@ -1,0 +1,78 @@
+internal import AppStore
+internal import EventLog
+internal import Events
+internal import HTTPTypes
+internal import Hummingbird
+internal import Subledger
+
+/// What became of payloads that were sent.
+struct TakenDocument: Codable, Hashable, Sendable {
+    /// Facts that are events now.
+    let appended: Int
+    /// Facts that the log knew already.
+    let duplicates: Int
+    /// Up to where the log says what the payloads say, by the lane's number; `minPosition` takes
+    /// each as `lane:offset`.
+    let positions: [String: Int64]
+    /// What was left out of payloads that were taken, and why.
+    let notices: [Notice]
+
+    /// What a person should know of a payload that was taken.
+    struct Notice: Codable, Hashable, Sendable {
+        /// What it is about, as a word of the machine.
+        let notice: String
+        /// What was left out of it, or taken with a reservation.
+        let message: String
+    }
+
+    init(_ ingestions: [Ledger.Ingestion]) {
+        let outcomes = ingestions.flatMap(\.outcomes)
+        appended = outcomes.count(where: \.isNew)
+        duplicates = outcomes.count { !$0.isNew && !$0.isErased }
+        positions = PositionVector(outcomes).document
+        notices = ingestions.flatMap(\.notices).map {
+            Notice(notice: $0.code.rawValue, message: $0.message)
+        }
+    }
+}
+
+extension PositionVector {
+    fileprivate init(_ outcomes: [AppendOutcome]) {
+        self.init(
+            Dictionary(outcomes.map { ($0.position.lane, $0.position.offset) }) { max($0, $1) }
+        )
+    }
+}
+
+extension LedgerRoutes {
+    /// The channel that is kept with what comes by this route.
+    static let notificationSource = "notification"
+
+    /// `POST /v1/appstore/notifications`: what Apple sends.
+    ///
+    /// 200 only when it is durable. Apple sends again after any other status, so that what can
+    /// never be taken gets 400 and is kept among the rejections, and 503 what can be taken later.
+    func addNotifications(to router: some RouterMethods<some RequestContext>) {
+        on(.post, "/v1/appstore/notifications", of: router, for: nil) { call in
+            try await withBody(of: call, upTo: limits.notificationByteCountMax) { body in
+                let (receivedAt, start) = (clock(), ContinuousClock.now)
+                do {
+                    let taken = try await ledger.ingest(
+                        body,
+                        source: LedgerRoutes.notificationSource,
+                        receivedAt: receivedAt
+                    )
+                    metrics.recordIngest(
+                        source: LedgerRoutes.notificationSource,
+                        for: .now - start
+                    )
+                    metrics.count(taken, source: LedgerRoutes.notificationSource, at: receivedAt)
+                    return try Response.json(TakenDocument([taken]))
+                } catch let rejection as Rejection {
+                    metrics.count(rejection, source: LedgerRoutes.notificationSource)
+                    throw rejection
+                }
+            }
+        }
+    }
+}

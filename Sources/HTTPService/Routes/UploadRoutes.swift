@@ -1,0 +1,201 @@
+internal import AppStore
+internal import EventLog
+internal import Events
+internal import Foundation
+internal import HTTPTypes
+internal import Hummingbird
+internal import Projections
+internal import Subledger
+
+/// What an app uploads: signed transactions, and whose they are.
+private struct TransactionUpload: Decodable {
+    /// JWS as StoreKit 2 gives them.
+    let signedTransactions: [String]
+    /// The app's own name for the customer; nil where the app does not name one.
+    let customerId: String?
+}
+
+/// What an app uploads: its receipt, and whose it is.
+private struct ReceiptUpload: Decodable {
+    /// The receipt in base64.
+    let receipt: String
+    /// The app's own name for the customer; nil where the app does not name one.
+    let customerId: String?
+}
+
+/// What became of an upload, and whose the subscriptions are.
+struct UploadDocument: Codable, Hashable, Sendable {
+    /// What was taken.
+    let taken: TakenDocument
+    /// The payloads that were refused, by their number in the upload, from 0.
+    let rejections: [Refusal]
+    /// Every subscription of which the payloads speak, with its owner.
+    let subscriptions: [Owned]
+
+    /// A payload that was refused.
+    struct Refusal: Codable, Hashable, Sendable {
+        /// Its number in the upload, from 0.
+        let index: Int
+        /// Why, as a word of the machine.
+        let reason: String
+        /// Why, and what to do.
+        let message: String
+    }
+
+    /// A subscription and whose it is.
+    struct Owned: Codable, Hashable, Sendable {
+        /// Its id.
+        let originalTransactionId: String
+        /// Where it was bought.
+        let environment: Events.Environment
+        /// The customer who has it; nil where none is known.
+        let customerId: String?
+        /// Whether that is another customer than the upload names; then nothing was linked.
+        let isOfAnother: Bool
+    }
+}
+
+extension LedgerRoutes {
+    static let clientSource = "client"
+
+    /// `POST /v1/transactions` and `POST /v1/receipts`: what the app's clients bring.
+    func addUploads(to router: some RouterMethods<some RequestContext>) {
+        on(.post, "/v1/transactions", of: router, for: .ingest) { call in
+            try await withBody(of: call, upTo: limits.uploadByteCountMax) { body in
+                let upload = try LedgerRoutes.read(
+                    TransactionUpload.self,
+                    body,
+                    expecting: #"{"signedTransactions": ["eyJ…"], "customerId": "…"}"#
+                )
+                guard (1...limits.uploadPayloadsMax).contains(upload.signedTransactions.count)
+                else {
+                    throw Problem(
+                        .badRequest,
+                        "body",
+                        "signedTransactions has \(upload.signedTransactions.count) elements; "
+                            + "expected 1 to \(limits.uploadPayloadsMax)."
+                    )
+                }
+                let payloads = upload.signedTransactions.map { Array($0.utf8) }
+                return try await take(payloads, of: upload.customerId, by: call)
+            }
+        }
+        on(.post, "/v1/receipts", of: router, for: .ingest) { call in
+            try await withBody(of: call, upTo: limits.uploadByteCountMax) { body in
+                let upload = try LedgerRoutes.read(
+                    ReceiptUpload.self,
+                    body,
+                    expecting: #"{"receipt": "MII…", "customerId": "…"}"#
+                )
+                return try await take([Array(upload.receipt.utf8)], of: upload.customerId, by: call)
+            }
+        }
+    }
+
+    private static func read<Upload: Decodable>(
+        _ type: Upload.Type,
+        _ body: [UInt8],
+        expecting form: String
+    ) throws -> Upload {
+        do {
+            return try JSONDecoder().decode(type, from: Data(body))
+        } catch is DecodingError {
+            throw Problem(.badRequest, "body", "The body is not of the form \(form).")
+        }
+    }
+
+    private func take(
+        _ payloads: [[UInt8]],
+        of customer: String?,
+        by call: Call
+    ) async throws -> Response {
+        let receivedAt = clock()
+        if let customer {
+            try CustomerLink.check(customer: customer)
+            audit(call, "upload", about: customer)
+        }
+        var (taken, refused): ([Ledger.Ingestion], [UploadDocument.Refusal]) = ([], [])
+        for (index, payload) in payloads.enumerated() {
+            let start = ContinuousClock.now
+            do {
+                let ingestion = try await ledger.ingest(
+                    payload,
+                    source: LedgerRoutes.clientSource,
+                    receivedAt: receivedAt
+                )
+                metrics.recordIngest(source: LedgerRoutes.clientSource, for: .now - start)
+                metrics.count(ingestion, source: LedgerRoutes.clientSource, at: receivedAt)
+                taken.append(ingestion)
+            } catch let rejection as Rejection {
+                metrics.count(rejection, source: LedgerRoutes.clientSource)
+                guard payloads.count > 1 else { throw rejection }
+                refused.append(
+                    UploadDocument.Refusal(
+                        index: index,
+                        reason: rejection.code.rawValue,
+                        message: rejection.message
+                    )
+                )
+            }
+        }
+        let streams = Set(taken.flatMap(\.facts).map(\.stream))
+            .filter { !$0.originalTransactionId.isEmpty }
+            .sorted { $0.originalTransactionId < $1.originalTransactionId }
+        var owned: [UploadDocument.Owned] = []
+        for stream in streams {
+            owned.append(try await own(stream, customer, call, at: receivedAt))
+        }
+        return try Response.json(
+            UploadDocument(
+                taken: TakenDocument(taken),
+                rejections: refused,
+                subscriptions: owned
+            )
+        )
+    }
+
+    private func owner(of stream: StreamID, at instant: Instant) async throws -> String? {
+        let claims = StreamClaims(Timeline(try await ledger.log.history(of: stream)))
+        guard case .customer(let customer)? = claims.owner(at: instant) else { return nil }
+        return customer
+    }
+
+    // The app says whose a subscription is; what another customer has stays theirs.
+    private func own(
+        _ stream: StreamID,
+        _ customer: String?,
+        _ call: Call,
+        at instant: Instant
+    ) async throws -> UploadDocument.Owned {
+        guard let customer else {
+            return UploadDocument.Owned(
+                originalTransactionId: stream.originalTransactionId,
+                environment: stream.environment,
+                customerId: try await owner(of: stream, at: instant),
+                isOfAnother: false
+            )
+        }
+        let outcome = try await ledger.add(
+            CustomerLink(
+                stream: stream,
+                customer: customer,
+                statedBy: call.caller ?? "",
+                reason: "upload",
+                statedAt: try await ledger.linkStart(of: stream, for: customer, now: instant)
+            ),
+            receivedAt: instant
+        )
+        let holder: String? =
+            switch outcome {
+            case .held(let hold): hold.customer
+            case .appended, .duplicate: customer
+            case .unknownStream, .notLinked, .erased: nil
+            }
+        return UploadDocument.Owned(
+            originalTransactionId: stream.originalTransactionId,
+            environment: stream.environment,
+            customerId: holder,
+            isOfAnother: holder.map { $0 != customer } ?? false
+        )
+    }
+}

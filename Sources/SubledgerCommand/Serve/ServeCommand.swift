@@ -1,0 +1,145 @@
+import ArgumentParser
+import CommandSupport
+import EventLog
+import Foundation
+import HTTPService
+import Logging
+import Subledger
+
+struct ServeCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "serve",
+        abstract: "Receive what Apple sends, and answer the app, over HTTP.",
+        discussion: """
+            Takes Apple's notifications at /v1/appstore/notifications, transactions and receipts of \
+            the app's clients at /v1/transactions and /v1/receipts, and answers questions at \
+            /v1/customers/ID/… and /v1/subscriptions/ID/… with the documents that --json prints. \
+            /openapi.json describes them all. A notification is answered with 200 when it is \
+            durable.
+
+            All but notifications and /livez, /readyz, /openapi.json need a token: \
+            `subledger tokens create NAME --role ROLE`.
+
+            SIGTERM or SIGINT ends it gracefully: /readyz turns 503, requests under way are \
+            finished, new ones are not accepted.
+            """
+    )
+
+    @Option(help: "The address to listen at; 0.0.0.0 or :: for all. Default: 127.0.0.1.")
+    var host: String?
+
+    @Option(help: "The port to listen at; 0 for any that is free. Default: 8080.")
+    var port: Int?
+
+    @Flag(
+        inversion: .prefixedNo,
+        help: "Also keep the tables of projections up to date, as `subledger follow` does."
+    )
+    var follow: Bool?
+
+    @Option(
+        help: ArgumentHelp(
+            "Answer 503 if the database takes longer than this to commit. Default: 10.",
+            valueName: "seconds"
+        )
+    )
+    var appendSeconds: Double?
+
+    @Option(
+        help: ArgumentHelp(
+            "When stopped, go on serving for so long while /readyz answers 503. Default: 0.",
+            valueName: "seconds"
+        )
+    )
+    var drainSeconds: Double?
+
+    @Option(help: "How log lines are written on stderr: text or json. Default: text.")
+    var logFormat: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "The lowest level that is logged. Default: info.",
+            discussion: "trace, debug, info, notice, warning, error or critical."
+        )
+    )
+    var logLevel: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Serve HTTPS with this certificate chain (PEM); it is read again when it changes.",
+            valueName: "file"
+        )
+    )
+    var tlsCertificate: String?
+
+    @Option(help: ArgumentHelp("The private key of the certificate (PEM).", valueName: "file"))
+    var tlsKey: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "A JSON object with settings, each named as its flag: {\"logFormat\": \"json\"}.",
+            discussion: """
+                Flags come first, then environment variables such as SUBLEDGER_SERVE_LOG_FORMAT, \
+                then this file. The settings: \
+                \(ServeSetting.allCases.map(\.rawValue).joined(separator: ", ")).
+                """,
+            valueName: "file"
+        )
+    )
+    var config: String?
+
+    @Flag(help: "Print every setting and where it is from, secrets masked, and end.")
+    var printConfig = false
+
+    @Flag(help: "Print alert rules for Prometheus over the metrics of the service, and end.")
+    var printAlerts = false
+
+    @OptionGroup var trust: TrustOptions
+    @OptionGroup var database: DatabaseOptions
+
+    enum LogFormat: String, CaseIterable {
+        case text, json
+    }
+
+    func run() async throws {
+        if printAlerts {
+            Terminal.put(AlertRules.yaml)
+            return
+        }
+        let plan = try await ServePlan(self, ProcessInfo.processInfo.environment)
+        if printConfig {
+            Terminal.print(plan.settings.table)
+            return
+        }
+        var logOptions = try DatabaseOptions.logOptions()
+        logOptions.appendSecondsMax = plan.appendSeconds
+        let logger = plan.makeLogger()
+        var options = plan.server
+        if let files = plan.tlsFiles {
+            do throws(TLSFilesError) {
+                options.tls = try TLSFiles(
+                    certificate: files.certificate,
+                    key: files.key,
+                    logger: logger
+                )
+            } catch {
+                throw Failure(Exit.configuration, error.description)
+            }
+        }
+        let ledger = try await Ledger.open(
+            try await plan.database.settings(),
+            policy: try plan.trust.policy(),
+            options: logOptions
+        )
+        let server = LedgerServer(LedgerRoutes(ledger), options: options, logger: logger) { url in
+            Terminal.write("serve: listening at \(url)")
+        }
+        do {
+            try await server.run()
+        } catch {
+            await ledger.close()
+            throw error
+        }
+        await ledger.close()
+    }
+}

@@ -1,0 +1,169 @@
+import CommandSupport
+import Configuration
+import HTTPService
+import Logging
+
+/// What `serve` does, by all its settings.
+struct ServePlan {
+    /// Where it listens.
+    var server = LedgerServer.Options()
+    /// Seconds that an append may take.
+    let appendSeconds: Double
+    /// The files of the certificate; nil for HTTP.
+    let tlsFiles: (certificate: String, key: String)?
+    /// Who is trusted.
+    let trust: TrustOptions
+    /// Where the database is.
+    let database: DatabaseOptions
+    /// The settings in force.
+    let settings: ServeSettings
+    private let logFormat: ServeCommand.LogFormat
+    private let logLevel: Logger.Level
+
+    /// Reads all settings.
+    ///
+    /// - Parameters:
+    ///   - command: The flags.
+    ///   - environment: The variables of the process.
+    /// - Throws: `Failure` that names the setting that is wrong.
+    init(_ command: ServeCommand, _ environment: [String: String]) async throws {
+        var settings = try await ServeSettings(
+            flags: command.flags,
+            environment: environment,
+            file: command.config
+        )
+        server.host = try settings.text(.host, "an address", default: "127.0.0.1")
+        server.port = try settings.value(
+            .port,
+            [.int],
+            expecting: "a number from 0 to 65535",
+            default: 8080
+        ) { content in
+            if case .int(let port) = content, (0...65_535).contains(port) { port } else { nil }
+        }
+        appendSeconds = try settings.seconds(.appendSeconds, 1...86_400, default: 10)
+        server.drainSeconds = try settings.seconds(.drainSeconds, 0...3600, default: 0)
+        server.follows = try settings.value(
+            .follow,
+            [.bool],
+            expecting: "true or false",
+            default: false
+        ) { content in
+            if case .bool(let flag) = content { flag } else { nil }
+        }
+        logFormat = try settings.word(.logFormat, default: .text)
+        logLevel = try settings.word(.logLevel, default: .info)
+        tlsFiles = try ServePlan.tlsFiles(&settings)
+        var trust = command.trust
+        trust.bundleId = try settings.texts(.bundleId, "bundle ids")
+        trust.environments = try settings.texts(
+            .environment,
+            "environments: Production, Sandbox, Xcode or LocalTesting"
+        ) { text in TrustOptions.knownEnvironment(text) != nil }
+        self.trust = trust
+        var database = command.database
+        let url = try settings.text(.databaseUrl, "a libpq connection string", default: "")
+        database.databaseUrl = url.isEmpty ? nil : url
+        self.database = database
+        self.settings = settings
+    }
+
+    private static func tlsFiles(
+        _ settings: inout ServeSettings
+    ) throws -> (certificate: String, key: String)? {
+        let certificate = try settings.text(.tlsCertificate, "a file", default: "")
+        let key = try settings.text(.tlsKey, "a file", default: "")
+        guard certificate.isEmpty == key.isEmpty else {
+            throw Failure(
+                Exit.configuration,
+                "\(certificate.isEmpty ? "tlsKey" : "tlsCertificate") is set alone; TLS needs "
+                    + "both tlsCertificate and tlsKey"
+            )
+        }
+        return certificate.isEmpty ? nil : (certificate, key)
+    }
+
+    /// The logger of the service.
+    func makeLogger() -> Logger {
+        let (level, format) = (logLevel, logFormat)
+        return Logger(label: "subledger") { label in
+            switch format {
+            case .json: JSONLogHandler(label: label, level: level) { Terminal.write($0) }
+            case .text: TextLogHandler(level: level) { Terminal.write($0) }
+            }
+        }
+    }
+}
+
+extension ServeSettings {
+    fileprivate mutating func text(
+        _ setting: ServeSetting,
+        _ expected: String,
+        default fallback: String
+    ) throws -> String {
+        try value(setting, [.string], expecting: expected, default: fallback) { content in
+            if case .string(let text) = content, !text.isEmpty { text } else { nil }
+        }
+    }
+
+    fileprivate mutating func texts(
+        _ setting: ServeSetting,
+        _ expected: String,
+        _ isValid: (String) -> Bool = { !$0.isEmpty }
+    ) throws -> [String] {
+        try value(setting, [.stringArray], expecting: "a list of " + expected, default: []) {
+            content in
+            if case .stringArray(let texts) = content, texts.allSatisfy(isValid) {
+                texts
+            } else {
+                nil
+            }
+        }
+    }
+
+    fileprivate mutating func seconds(
+        _ setting: ServeSetting,
+        _ range: ClosedRange<Double>,
+        default fallback: Double
+    ) throws -> Double {
+        let expected = "seconds from \(Int(range.lowerBound)) to \(Int(range.upperBound))"
+        return try value(setting, [.double, .int], expecting: expected, default: fallback) {
+            content in
+            switch content {
+            case .double(let seconds) where range.contains(seconds): seconds
+            case .int(let seconds) where range.contains(Double(seconds)): Double(seconds)
+            default: nil
+            }
+        }
+    }
+
+    fileprivate mutating func word<Word: CaseIterable & RawRepresentable<String>>(
+        _ setting: ServeSetting,
+        default fallback: Word
+    ) throws -> Word {
+        let expected = Word.allCases.map(\.rawValue).joined(separator: ", ")
+        return try value(setting, [.string], expecting: expected, default: fallback) { content in
+            if case .string(let text) = content { Word(rawValue: text) } else { nil }
+        }
+    }
+}
+
+extension ServeCommand {
+    /// What was typed.
+    fileprivate var flags: [ServeSetting: ConfigContent] {
+        var flags: [ServeSetting: ConfigContent] = [:]
+        flags[.host] = host.map(ConfigContent.string)
+        flags[.port] = port.map(ConfigContent.int)
+        flags[.appendSeconds] = appendSeconds.map(ConfigContent.double)
+        flags[.drainSeconds] = drainSeconds.map(ConfigContent.double)
+        flags[.follow] = follow.map(ConfigContent.bool)
+        flags[.logFormat] = logFormat.map(ConfigContent.string)
+        flags[.logLevel] = logLevel.map(ConfigContent.string)
+        flags[.tlsCertificate] = tlsCertificate.map(ConfigContent.string)
+        flags[.tlsKey] = tlsKey.map(ConfigContent.string)
+        flags[.databaseUrl] = database.databaseUrl.map(ConfigContent.string)
+        if !trust.bundleId.isEmpty { flags[.bundleId] = .stringArray(trust.bundleId) }
+        if !trust.environments.isEmpty { flags[.environment] = .stringArray(trust.environments) }
+        return flags
+    }
+}

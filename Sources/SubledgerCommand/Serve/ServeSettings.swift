@@ -1,0 +1,226 @@
+import ArgumentParser
+import CommandSupport
+import Configuration
+import Foundation
+import SystemPackage
+
+/// A setting of `serve`: each is a flag, an environment variable and a member of the file.
+enum ServeSetting: String, CaseIterable {
+    case host, port, appendSeconds, drainSeconds, follow, logFormat, logLevel, tlsCertificate
+    case tlsKey, bundleId, environment, databaseUrl
+
+    /// The words of its name: `logFormat` is `log`, `format`.
+    private var words: [String] {
+        rawValue.split(separator: /(?=[A-Z])/).map { $0.lowercased() }
+    }
+
+    /// The flag: `--log-format`.
+    var flag: String { "--" + words.joined(separator: "-") }
+
+    /// The environment variable: `SUBLEDGER_SERVE_LOG_FORMAT`.
+    var variable: String {
+        ServeSettings.variablePrefix + words.joined(separator: "_").uppercased()
+    }
+
+    /// Whether its value is masked.
+    var isSecret: Bool { self == .databaseUrl }
+}
+
+/// The settings of `serve`, from flags, then the environment, then a file.
+struct ServeSettings {
+    /// What the names of environment variables start with.
+    static let variablePrefix = "SUBLEDGER_SERVE_"
+
+    private let sources: [Source]
+    private(set) var effective: [Effective] = []
+
+    private struct Source {
+        let provider: any ConfigProvider
+        let name: (ServeSetting) -> String
+    }
+
+    /// A setting that has a value, and where it is from.
+    struct Effective {
+        let setting: ServeSetting
+        let value: String
+        let origin: String
+    }
+
+    /// The sources of settings.
+    ///
+    /// - Parameters:
+    ///   - flags: What was typed.
+    ///   - environment: The variables of the process.
+    ///   - file: The path of a JSON object; nil for none.
+    /// - Throws: `Failure` for a file that cannot be read, and for settings that `serve` does not
+    ///   have.
+    init(
+        flags: [ServeSetting: ConfigContent],
+        environment: [String: String],
+        file: String?
+    ) async throws {
+        let ours = environment.filter { $0.key.hasPrefix(ServeSettings.variablePrefix) }
+        for variable in ours.keys.sorted()
+        where !ServeSetting.allCases.contains(where: { $0.variable == variable }) {
+            throw ServeSettings.unknown(variable, ServeSetting.allCases.map(\.variable))
+        }
+        var sources = [
+            Source(
+                provider: InMemoryProvider(
+                    values: Dictionary(
+                        uniqueKeysWithValues: flags.map { setting, content in
+                            (
+                                AbsoluteConfigKey([setting.rawValue]),
+                                ConfigValue(content, isSecret: false)
+                            )
+                        }
+                    )
+                ),
+                name: { $0.flag }
+            ),
+            Source(
+                provider: EnvironmentVariablesProvider(environmentVariables: ours)
+                    .prefixKeys(with: "subledger.serve"),
+                name: { $0.variable }
+            ),
+        ]
+        if let file {
+            try ServeSettings.check(file)
+            do {
+                let provider = try await FileProvider<JSONSnapshot>(filePath: FilePath(file))
+                sources.append(Source(provider: provider, name: { "\($0.rawValue) in \(file)" }))
+            } catch {
+                throw ServeSettings.unreadable(file)
+            }
+        }
+        self.sources = sources
+    }
+
+    // Only members that are known, so that a misspelt one is not left out unnoticed.
+    private static func check(_ file: String) throws {
+        guard let data = FileManager.default.contents(atPath: file) else {
+            throw Failure(Exit.inputMissing, "the settings \(file) cannot be read")
+        }
+        let object: Any
+        do {
+            object = try JSONSerialization.jsonObject(with: data)
+        } catch {
+            throw unreadable(file)
+        }
+        guard let members = object as? [String: Any] else { throw unreadable(file) }
+        for name in members.keys.sorted() where ServeSetting(rawValue: name) == nil {
+            throw unknown("\(name) in \(file)", ServeSetting.allCases.map(\.rawValue))
+        }
+    }
+
+    private static func unreadable(_ file: String) -> Failure {
+        Failure(
+            Exit.configuration,
+            "\(file) does not hold settings; expected one JSON object, such as {\"port\": 8080}"
+        )
+    }
+
+    private static func unknown(_ name: String, _ known: [String]) -> Failure {
+        Failure(
+            Exit.configuration,
+            "there is no setting \(name); expected one of \(known.joined(separator: ", "))"
+        )
+    }
+}
+
+extension ServeSettings {
+    /// The value of a setting.
+    ///
+    /// - Parameters:
+    ///   - setting: Which.
+    ///   - types: The forms that it may have, the first one as a variable has it.
+    ///   - expected: What is expected, for the error.
+    ///   - fallback: The value where no source has one; nil for none.
+    ///   - convert: Reads it; nil for what is wrong.
+    /// - Returns: The value.
+    /// - Throws: `Failure` that names the setting where it was found.
+    mutating func value<Value>(
+        _ setting: ServeSetting,
+        _ types: [ConfigType],
+        expecting expected: String,
+        default fallback: Value,
+        _ convert: (ConfigContent) -> Value?
+    ) throws -> Value {
+        for source in sources {
+            guard let content = try content(of: setting, types, in: source, expected) else {
+                continue
+            }
+            let text = ServeSettings.text(content)
+            guard let value = convert(content) else {
+                throw ServeSettings.wrong(source.name(setting), isText(setting, text), expected)
+            }
+            note(setting, text, source.name(setting))
+            return value
+        }
+        note(setting, ServeSettings.text(fallback), "default")
+        return fallback
+    }
+
+    private func isText(_ setting: ServeSetting, _ text: String) -> String {
+        setting.isSecret ? "not usable" : "'\(text.prefix(64))'"
+    }
+
+    private func content(
+        of setting: ServeSetting,
+        _ types: [ConfigType],
+        in source: Source,
+        _ expected: String
+    ) throws -> ConfigContent? {
+        var isThere = false
+        for type in types {
+            do {
+                let key = AbsoluteConfigKey([setting.rawValue])
+                guard let found = try source.provider.value(forKey: key, type: type).value else {
+                    continue
+                }
+                return found.content
+            } catch {
+                // It is there, in another form: perhaps in the next one.
+                isThere = true
+            }
+        }
+        guard isThere else { return nil }
+        throw ServeSettings.wrong(source.name(setting), "of another type", expected)
+    }
+
+    private mutating func note(_ setting: ServeSetting, _ text: String, _ origin: String) {
+        let isMasked = setting.isSecret && !text.isEmpty
+        effective.append(
+            Effective(setting: setting, value: isMasked ? "********" : text, origin: origin)
+        )
+    }
+
+    private static func wrong(_ name: String, _ found: String, _ expected: String) -> Failure {
+        Failure(Exit.configuration, "\(name) is \(found); expected \(expected)")
+    }
+
+    private static func text(_ value: Any) -> String {
+        switch value {
+        case let content as ConfigContent:
+            switch content {
+            case .string(let text): text
+            case .int(let number): "\(number)"
+            case .double(let number): number.formatted(.number.grouping(.never))
+            case .bool(let flag): "\(flag)"
+            case .stringArray(let texts): texts.joined(separator: ",")
+            default: "\(content)"
+            }
+        case let texts as [String]: texts.joined(separator: ",")
+        case let text as String: text
+        case let number as Double: text(ConfigContent.double(number))
+        default: "\(value)"
+        }
+    }
+
+    /// The settings in force, each with where it is from.
+    var table: String {
+        var table = TextTable(["setting", "value", "from"])
+        for one in effective { table.add([one.setting.rawValue, one.value, one.origin]) }
+        return table.text
+    }
+}

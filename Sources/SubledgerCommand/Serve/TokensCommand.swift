@@ -1,0 +1,149 @@
+public import ArgumentParser
+import CommandSupport
+public import EventLog
+import Events
+import Subledger
+
+struct TokensCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "tokens",
+        abstract: "Who may ask the HTTP service: create, list and revoke tokens.",
+        discussion: """
+            A program that asks `subledger serve` sends a token: `Authorization: Bearer TOKEN`. \
+            Each token has one or more roles: `ingest` brings transactions and receipts, `support` \
+            asks about customers and subscriptions, `finance` reads reports, `admin` may do all of \
+            it. Apple's notifications need no token, because they are signed.
+            """,
+        subcommands: [Create.self, List.self, Revoke.self],
+        defaultSubcommand: List.self
+    )
+}
+
+extension TokensCommand {
+    struct Create: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Create a token and print it: this once, for only its digest is kept."
+        )
+
+        @Argument(help: "Its name, as the logs will show it: letters, digits, - and .")
+        var name: String
+
+        @Option(help: "What it may do: ingest, support, finance or admin; repeat for more.")
+        var role: [TokenRole]
+
+        @OptionGroup var database: DatabaseOptions
+        @OptionGroup var output: OutputOptions
+
+        func validate() throws {
+            guard AccessToken.isName(name) else {
+                throw ValidationError(
+                    "'\(name)' cannot be the name of a token; expected 1 to "
+                        + "\(AccessToken.nameByteCountMax) letters, digits, - and ."
+                )
+            }
+            guard !role.isEmpty else {
+                throw ValidationError("a token needs a --role: ingest, support, finance or admin")
+            }
+        }
+
+        func run() async throws {
+            let log = try await database.openLog()
+            let token = AccessToken.random(named: name)
+            let isNew = try await log.add(token, Set(role))
+            await log.close()
+            guard isNew else {
+                throw Failure(
+                    .validationFailure,
+                    "there is a token \(name), or there was one; a name is given once"
+                )
+            }
+            if output.json {
+                try Terminal.print(json: ["name": name, "token": token.text])
+            } else {
+                Terminal.print(token.text)
+                Terminal.write("keep it safe: it cannot be shown again")
+            }
+        }
+    }
+
+    struct List: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "List the tokens with their roles, and when each was used last."
+        )
+
+        @OptionGroup var database: DatabaseOptions
+        @OptionGroup var output: OutputOptions
+
+        func run() async throws {
+            let log = try await database.openLog()
+            let tokens = try await log.tokens()
+            await log.close()
+            if output.json {
+                try Terminal.print(json: tokens.map(TokenDocument.init))
+                return
+            }
+            guard !tokens.isEmpty else {
+                Terminal.write(
+                    "there are no tokens yet; `subledger tokens create NAME --role ROLE` makes one"
+                )
+                return
+            }
+            var table = TextTable(["name", "roles", "created", "last used", "revoked"])
+            for token in tokens {
+                table.add([
+                    token.name, token.roles.words, "\(token.createdAt)",
+                    token.lastUsedAt.map { "\($0)" } ?? "never",
+                    token.revokedAt.map { "\($0)" } ?? "",
+                ])
+            }
+            Terminal.print(table.text)
+        }
+    }
+
+    struct Revoke: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Revoke a token for ever: the service refuses it from now on."
+        )
+
+        @Argument(help: "Its name.")
+        var name: String
+
+        @OptionGroup var database: DatabaseOptions
+
+        func run() async throws {
+            let log = try await database.openLog()
+            let isThere = try await log.revokeToken(named: name)
+            await log.close()
+            guard isThere else {
+                throw Failure(
+                    Exit.notFound,
+                    "there is no token \(name); `subledger tokens` lists them"
+                )
+            }
+            Terminal.print("revoked \(name)")
+        }
+    }
+}
+
+extension TokenRole: ExpressibleByArgument {}
+
+extension Set<TokenRole> {
+    fileprivate var words: String { map(\.rawValue).sorted().joined(separator: ", ") }
+}
+
+/// A token as `tokens list --json` prints it.
+private struct TokenDocument: Encodable {
+    let name: String
+    let roles: [TokenRole]
+    let createdAt: Instant
+    let lastUsedAt: Instant?
+    let revokedAt: Instant?
+
+    init(_ token: TokenRecord) {
+        name = token.name
+        roles = token.roles.sorted { $0.rawValue < $1.rawValue }
+        createdAt = token.createdAt
+        lastUsedAt = token.lastUsedAt
+        revokedAt = token.revokedAt
+    }
+}

@@ -1,0 +1,68 @@
+import AppStoreSimulator
+import Foundation
+import HTTPTypes
+import HummingbirdTesting
+import NIOCore
+import Postgres
+import TestSupport
+import Testing
+
+/// `subledger serve` as a process of its own.
+struct ServeProcess {
+    let program: RunningProgram
+    /// Where it listens.
+    let port: Int
+
+    /// Starts it and waits until it listens.
+    static func start(
+        _ settings: ConnectionSettings,
+        _ arguments: String...,
+        environment: [String: String] = [:]
+    ) async throws -> ServeProcess {
+        let root = FileManager.default.temporaryDirectory
+            .appendingPathComponent("root-\(UUID().uuidString).der")
+        try Data(TestService.simulator.store.pki.rootDER).write(to: root)
+        let program = try Program("subledger").start(
+            ["serve", "--port", "0", "--root-certificate", root.path] + arguments,
+            environment: ["DATABASE_URL": settings.fullConnectionString]
+                .merging(environment) { $1 }
+        )
+        for await line in program.errorLines {
+            guard let match = line.firstMatch(of: /listening at https?:\/\/.*:(\d+)$/) else {
+                continue
+            }
+            return ServeProcess(program: program, port: try #require(Int(match.1)))
+        }
+        let ending = await program.ending()
+        throw ServeProcessError(description: "serve ended: \(ending.code) \(ending.errors)")
+    }
+
+    /// Posts a body; nil where no answer came.
+    func post(_ body: [UInt8], to path: String) async -> Int? {
+        do {
+            return try await TestClient.withClient(host: "127.0.0.1", port: port) { client in
+                try await client.execute(
+                    TestClient.Request(path, method: .post, body: ByteBuffer(bytes: body))
+                ).status.code
+            }
+        } catch {
+            return nil
+        }
+    }
+
+    /// Asks it; nil where no answer came.
+    func get(_ path: String) async -> Int? {
+        do {
+            return try await TestClient.withClient(host: "127.0.0.1", port: port) { client in
+                try await client.get(path).status.code
+            }
+        } catch {
+            return nil
+        }
+    }
+}
+
+/// The service did not start.
+struct ServeProcessError: Error, CustomStringConvertible {
+    let description: String
+}

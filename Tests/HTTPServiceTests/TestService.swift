@@ -1,0 +1,125 @@
+import AppStoreSimulator
+import EventLog
+import Events
+import Foundation
+import HTTPService
+import HTTPTypes
+import Hummingbird
+import HummingbirdTesting
+import NIOCore
+import Postgres
+import Subledger
+import TestSupport
+
+/// A ledger behind HTTP on a port of this machine.
+struct TestService {
+    static let simulator = AppStoreSimulator(seed: 18)
+
+    let ledger: Ledger
+    let client: any TestClientProtocol
+
+    /// An answer.
+    struct Answer {
+        let status: Int
+        let headers: HTTPFields
+        let body: [UInt8]
+
+        /// The body as JSON.
+        var json: [String: Any] {
+            get throws {
+                try JSONSerialization.jsonObject(with: Data(body)) as? [String: Any] ?? [:]
+            }
+        }
+    }
+
+    static func run(
+        limits: ServiceLimits = ServiceLimits(),
+        clock: @escaping @Sendable () -> Instant = { .systemClock() },
+        _ body: @escaping @Sendable (TestService) async throws -> Void
+    ) async throws {
+        try await TestServer.shared.withDatabase(from: .served) { settings in
+            try await run(on: settings, limits: limits, clock: clock, body)
+        }
+    }
+
+    /// The same, on a database of one's own.
+    static func run(
+        on settings: ConnectionSettings,
+        _ options: EventLog.Options = EventLog.Options(),
+        limits: ServiceLimits = ServiceLimits(),
+        clock: @escaping @Sendable () -> Instant = { .systemClock() },
+        _ body: @escaping @Sendable (TestService) async throws -> Void
+    ) async throws {
+        var options = options
+        options.readersMax = 1
+        let ledger = Ledger(
+            log: try await EventLog.open(settings, options),
+            verifier: try simulator.verifier()
+        )
+        let routes = LedgerRoutes(ledger, limits: limits, clock: clock)
+        let router = Router()
+        routes.add(to: router)
+        let application = Application(
+            router: router,
+            server: try LedgerServer.http(limits: limits),
+            configuration: ApplicationConfiguration(address: .hostname("127.0.0.1", port: 0))
+        )
+        try await application.test(.live) { client in
+            try await body(TestService(ledger: ledger, client: client))
+        }
+        await ledger.close()
+    }
+
+    /// A token that may do what these roles may.
+    func token(_ roles: TokenRole..., named name: String = "test") async throws -> String {
+        let token = AccessToken.random(named: name)
+        _ = try await ledger.log.add(token, Set(roles))
+        return token.text
+    }
+
+    func get(_ path: String, token: String? = nil) async throws -> Answer {
+        try await send(.get, path, nil, token)
+    }
+
+    func post(_ path: String, _ body: [UInt8], token: String? = nil) async throws -> Answer {
+        try await send(.post, path, body, token)
+    }
+
+    func post(_ path: String, json: Any, token: String? = nil) async throws -> Answer {
+        let data = try JSONSerialization.data(withJSONObject: json)
+        return try await send(.post, path, [UInt8](data), token)
+    }
+
+    private func send(
+        _ method: HTTPRequest.Method,
+        _ path: String,
+        _ body: [UInt8]?,
+        _ token: String?
+    ) async throws -> Answer {
+        var headers = HTTPFields()
+        if let token { headers[.authorization] = "Bearer \(token)" }
+        let response = try await client.executeRequest(
+            uri: path,
+            method: method,
+            headers: headers,
+            body: body.map(ByteBuffer.init(bytes:))
+        )
+        return Answer(
+            status: response.status.code,
+            headers: response.headers,
+            body: Array(buffer: response.body)
+        )
+    }
+
+    /// What Apple posts about the first lives, as often as it does.
+    static func notifications(_ lives: Int) -> [[UInt8]] {
+        simulator.sampleHistory(count: lives).filter { $0.channel == .notification }.map(\.payload)
+    }
+}
+
+extension TestTemplate {
+    /// An empty ledger.
+    static let served = TestTemplate("served") { settings in
+        _ = try await Migrator.migrate(settings)
+    }
+}

@@ -1,0 +1,103 @@
+import AppStoreSimulator
+import EventLog
+import Events
+import Foundation
+import HTTPTypes
+import Subledger
+import TestSupport
+import Testing
+
+/// What the app's clients bring, and whose it is.
+@Suite(.enabled { await TestServer.isAvailable })
+struct UploadRouteTests {
+    // A JWS out of a page of the transaction history.
+    private static func signedTransactions() throws -> [String] {
+        let page = try #require(
+            TestService.simulator.life(1).history(asOf: .systemClock()).first
+        )
+        let json = try JSONSerialization.jsonObject(with: Data(page.payload)) as? [String: Any]
+        return try #require(json?["signedTransactions"] as? [String])
+    }
+
+    @Test func `an upload is a link, and who comes second learns whose it is`() async throws {
+        let transactions = try Self.signedTransactions()
+        try await TestService.run { service in
+            let token = try await service.token(.ingest, .support)
+            func upload(_ customer: String) async throws -> [[String: Any]] {
+                let answer = try await service.post(
+                    "/v1/transactions",
+                    json: ["signedTransactions": transactions, "customerId": customer],
+                    token: token
+                )
+                #expect(answer.status == 200)
+                return try #require(answer.json["subscriptions"] as? [[String: Any]])
+            }
+            let first = try await upload("anna")
+            #expect(first.allSatisfy { $0["customerId"] as? String == "anna" })
+            #expect(first.allSatisfy { $0["isOfAnother"] as? Bool == false })
+            let events = try await service.ledger.log.heads().values.map(\.offset)
+            let again = try await upload("anna")
+            #expect(again.count == first.count)
+            #expect(try await service.ledger.log.heads().values.map(\.offset) == events)
+            let second = try await upload("ben")
+            #expect(second.allSatisfy { $0["customerId"] as? String == "anna" })
+            #expect(second.allSatisfy { $0["isOfAnother"] as? Bool == true })
+            let asked = try await service.get("/v1/customers/anna/access", token: token)
+            #expect(asked.status == 200)
+            #expect(try await service.get("/v1/customers/ben/access", token: token).status == 404)
+        }
+    }
+
+    @Test(arguments: ["a\u{0}b", "", String(repeating: "a", count: 10_000)])
+    func `a customer id that no ledger takes is refused, and links nothing`(
+        id: String
+    )
+        async throws
+    {
+        let transactions = try Self.signedTransactions()
+        try await TestService.run { service in
+            let token = try await service.token(.ingest)
+            let answer = try await service.post(
+                "/v1/transactions",
+                json: ["signedTransactions": transactions, "customerId": id],
+                token: token
+            )
+            #expect(answer.status == 400)
+            #expect(try await service.ledger.log.heads().isEmpty)
+        }
+    }
+
+    @Test func `one forged transaction among good ones is named, and the others are in`()
+        async throws
+    {
+        let transactions = try Self.signedTransactions()
+        try await TestService.run { service in
+            let token = try await service.token(.ingest)
+            let answer = try await service.post(
+                "/v1/transactions",
+                json: ["signedTransactions": ["a.b.c"] + transactions],
+                token: token
+            )
+            #expect(answer.status == 200)
+            let refused = try #require(answer.json["rejections"] as? [[String: Any]])
+            #expect(refused.map { $0["index"] as? Int } == [0])
+            let taken = try #require(answer.json["taken"] as? [String: Any])
+            #expect(taken["appended"] as? Int ?? 0 > 0)
+        }
+    }
+
+    @Test(arguments: [
+        "", "[]", "{}", #"{"signedTransactions":[]}"#, #"{"signedTransactions":"x"}"#,
+    ])
+    func `a body of another form is refused with what was expected`(body: String) async throws {
+        try await TestService.run { service in
+            let token = try await service.token(.ingest)
+            let answer = try await service.post(
+                "/v1/transactions",
+                Array(body.utf8),
+                token: token
+            )
+            #expect(answer.status == 400)
+        }
+    }
+}
