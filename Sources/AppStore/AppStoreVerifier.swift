@@ -110,8 +110,8 @@ public struct AppStoreVerifier: Sendable {
         guard !envelope.parts.isEmpty else {
             throw Rejection(
                 .nothingSigned,
-                "The server response holds no signed transaction or notification: there is nothing"
-                    + " to verify and nothing to enter."
+                "The server response holds no signed transaction or notification: there is "
+                    + "nothing to verify or append."
             )
         }
         var groups: [Verified<[Fact]>] = []

@@ -89,7 +89,7 @@ public struct Rejection: Error, Sendable {
         case leafKeyUnsupported = "leaf-key-unsupported"
         /// The signature is not 64 raw bytes.
         case signatureMalformed = "signature-malformed"
-        /// The signature does not fit the signed bytes: the payload was changed.
+        /// The signature does not match the signed bytes: the payload was changed.
         case signatureInvalid = "signature-invalid"
         /// Signed by Xcode on somebody's machine, and this verifier was not told to trust it.
         case xcodeSigned = "xcode-signed"

@@ -34,7 +34,7 @@ struct AppStoreConnectReader {
         else {
             throw CatalogError(
                 .notACatalog,
-                "it is a response about something else; expected that of "
+                "it is another kind of response; expected that of "
                     + "/v1/apps/ID/subscriptionGroups?include=subscriptions"
             )
         }

@@ -86,7 +86,7 @@ struct CatalogBuilder {
             all.append(
                 CatalogContent.Warning(
                     code: .noSubscriptions,
-                    message: "it holds no subscription: no change of plan can be told by it"
+                    message: "it contains no subscription, so it cannot classify any plan change"
                 )
             )
         }

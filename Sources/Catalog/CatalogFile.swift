@@ -20,7 +20,7 @@ public enum CatalogFile {
         guard let shape = shape(of: data) else {
             throw CatalogError(
                 .notACatalog,
-                "it is no catalog; expected a .storekit file of Xcode (an object with "
+                "it is not a catalog; expected a .storekit file of Xcode (an object with "
                     + "subscriptionGroups or products) or a saved response of the App Store "
                     + "Connect API (an object with data, of subscriptionGroups or subscriptions)"
             )

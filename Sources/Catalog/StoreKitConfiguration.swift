@@ -158,7 +158,7 @@ extension StoreKitConfiguration {
         guard let duration = SubscriptionPeriod(read.recurringSubscriptionPeriod) else {
             throw CatalogError(
                 .malformed,
-                "\(place).recurringSubscriptionPeriod of \(id) is no period; expected P1W, P1M, "
+                "\(place).recurringSubscriptionPeriod of \(id) is not a period; expected P1W, P1M, "
                     + "P2M, P3M, P6M or P1Y"
             )
         }
@@ -166,7 +166,7 @@ extension StoreKitConfiguration {
         if let named = read.subscriptionGroupID?.text, named != group.id.text {
             builder.warn(
                 .groupMismatch,
-                "\(id) names the group \(named) but stands in \(group.id.text), which is taken"
+                "\(id) names the group \(named) but is listed under \(group.id.text), which is used"
             )
         }
         return ProductCatalog.Subscription(

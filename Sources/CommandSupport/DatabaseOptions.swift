@@ -11,7 +11,7 @@ package struct DatabaseOptions: ParsableArguments {
         name: .long,
         help: ArgumentHelp(
             "A libpq connection string or URI.",
-            discussion: "Else DATABASE_URL, else PG* variables, else the private server."
+            discussion: "Default: DATABASE_URL, else PG* variables, else the private server."
         )
     )
     package var databaseUrl: String?

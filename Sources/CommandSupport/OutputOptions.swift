@@ -5,7 +5,7 @@ package struct OutputOptions: ParsableArguments {
     @Flag(name: .long, help: "Print one JSON document.")
     package var json = false
 
-    @Flag(name: .shortAndLong, help: "Nothing but errors on stderr.")
+    @Flag(name: .shortAndLong, help: "Write only errors to stderr.")
     package var quiet = false
 
     /// Options that the parser fills.

@@ -32,8 +32,8 @@ package enum StandardStream {
         }
         writeErrors(
             Array(
-                ("subledger: stdout cannot be written: \(String(cString: strerror(number))); what "
-                    + "was done stays done, ask again where there is room for the answer\n").utf8
+                ("subledger: stdout cannot be written: \(String(cString: strerror(number))); "
+                    + "completed work is kept; run again with a writable stdout\n").utf8
             )
         )
         exit(Exit.internalError.rawValue)

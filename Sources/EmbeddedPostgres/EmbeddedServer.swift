@@ -98,9 +98,9 @@ public actor EmbeddedServer {
         if !makes, try existing() == nil {
             throw EmbeddedServerError(
                 .absent,
-                "There is no ledger here: no private server was made in \(home). `subledger "
-                    + "migrate` makes one with an empty ledger; DATABASE_URL or --database-url name "
-                    + "another database."
+                "There is no ledger here: no private server was created in \(home). `subledger "
+                    + "migrate` creates one with an empty ledger; DATABASE_URL or --database-url "
+                    + "selects another database."
             )
         }
         let user = try ServerUser()
@@ -228,7 +228,7 @@ extension EmbeddedServer {
             guard ContinuousClock.now < deadline else {
                 throw EmbeddedServerError(
                     .didNotStart,
-                    "The server did not start. Its log \(folders.log) says why.",
+                    "The server did not start. See its log: \(folders.log)",
                     output: Self.tail(folders.log, from: logStart) ?? ending.output
                 )
             }
@@ -249,7 +249,7 @@ extension EmbeddedServer {
             guard ContinuousClock.now < deadline else {
                 throw EmbeddedServerError(
                     .didNotStart,
-                    "The server runs but does not become ready. Its log \(folders.log) says why."
+                    "The server runs but does not become ready. See its log: \(folders.log)"
                 )
             }
             guard case .alive = ServerProcess(folders: folders) else { return false }

@@ -25,7 +25,7 @@ struct FileLock: ~Copyable {
                 throw EmbeddedServerError(
                     .busy,
                     "Another process starts or stops the server and did not finish within "
-                        + "\(timeoutSeconds) seconds. Look which process holds \(path)."
+                        + "\(timeoutSeconds) seconds. Check which process holds \(path)."
                 )
             }
             usleep(Self.pollMicroseconds)

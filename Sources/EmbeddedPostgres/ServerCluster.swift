@@ -87,7 +87,7 @@ struct ServerCluster {
             "\(name) = '\(value.replacing("'", with: "''"))'\n"
         }
         try ServerFolders.write(
-            "# Written anew at every start.\n" + lines.joined(),
+            "# Rewritten at every start.\n" + lines.joined(),
             to: path,
             mode: 0o600,
             owner: user
@@ -125,7 +125,7 @@ struct ServerCluster {
             throw EmbeddedServerError(
                 .programFailed,
                 "\(command[0]) failed with code \(ending.code) while making \(folders.data). "
-                    + "Check the free space and the rights of \(user.name) there.",
+                    + "Check the free space and the permissions of \(user.name) there.",
                 output: ending.output
             )
         }

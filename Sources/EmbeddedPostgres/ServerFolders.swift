@@ -67,7 +67,7 @@ struct ServerFolders: Sendable {
         } catch {
             throw EmbeddedServerError(
                 .fileSystem,
-                "The home folder \(path) cannot be made: \(error.localizedDescription)."
+                "The home folder \(path) cannot be created: \(error.localizedDescription)."
             )
         }
         return url.resolvingSymlinksInPath().path
@@ -81,7 +81,7 @@ struct ServerFolders: Sendable {
         try Self.write(
             """
             The data of this ledger is in \(data)
-            The user \(user.name), as whom the server runs, cannot get into this folder.
+            The server runs as the user \(user.name), who has no access to this folder.
 
             """,
             to: "\(home)/data-location.txt",
@@ -101,9 +101,9 @@ struct ServerFolders: Sendable {
             }
             return
         }
-        guard errno == EEXIST else { throw failed("cannot be made", path) }
+        guard errno == EEXIST else { throw failed("cannot be created", path) }
         var status = stat()
-        guard lstat(path, &status) == 0 else { throw failed("cannot be looked at", path) }
+        guard lstat(path, &status) == 0 else { throw failed("cannot be inspected", path) }
         let isFolder = status.st_mode & S_IFMT == S_IFDIR
         guard isFolder, status.st_uid == user.uid, status.st_mode & 0o077 == 0 else {
             throw EmbeddedServerError(

@@ -94,8 +94,8 @@ extension EventLogError {
         if let role = LedgerRole.missing(from: error) {
             self.init(
                 .roleMissing,
-                "\(action): this server has no role \(role.rawValue); `subledger migrate` makes the "
-                    + "roles of the ledger, and gives them what is theirs after a restore"
+                "\(action): this server has no role \(role.rawValue); `subledger migrate` "
+                    + "creates the ledger's roles, and restores their privileges after a restore"
             )
             return
         }
@@ -115,9 +115,9 @@ extension EventLogError {
         case "25006":
             self.init(
                 .databaseUnavailable,
-                "\(action): the server takes no writes: it is a standby, or a primary that was "
-                    + "demoted. Connect to the primary; with several hosts and "
-                    + "target_session_attrs=read-write in the connection it is found by itself"
+                "\(action): the server does not accept writes: it is a standby, or a demoted "
+                    + "primary. Connect to the primary; libpq finds it if the connection string "
+                    + "has several hosts and target_session_attrs=read-write"
             )
         default:
             self.init(

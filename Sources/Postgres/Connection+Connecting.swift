@@ -45,7 +45,7 @@ extension Connection {
         var error = PostgresError(
             .invalidSettings,
             "The connection string\(origin) "
-                + (foreignScheme(text).map { "is of another database (\($0)://)" }
+                + (foreignScheme(text).map { "is for another kind of database (\($0)://)" }
                     ?? "is not one libpq understands")
                 + ": expected key=value pairs or a postgresql:// URI. Percent-encode special "
                 + "characters in a URI's password."

@@ -18,7 +18,7 @@ enum ConnectionRefusal {
         let details = (place?.parts ?? []) + (source.map { ["from \($0)"] } ?? [])
         var error = PostgresError(
             .couldNotConnect,
-            "No session with the database could be opened: \(what)"
+            "Could not connect to the database: \(what)"
                 + (details.isEmpty ? "" : " (\(details.joined(separator: ", ")))") + ". \(next)."
         )
         error.primaryMessage = words
@@ -49,7 +49,7 @@ enum ConnectionRefusal {
             return ("could not translate host name", "Check the name of the host")
         }
         if words.contains("does not support SSL") {
-            return ("the server offers no TLS, which sslmode asks for", "Check sslmode")
+            return ("the server does not offer TLS, which sslmode requires", "Check sslmode")
         }
         if let phrase = ["certificate verify failed", "root certificate file", "SSL"]
             .first(where: { words.contains($0) })

@@ -42,8 +42,8 @@ final class FirstAnswer: Sendable {
             .failure(
                 PostgresError(
                     .deadlinePassed,
-                    "No session with the database could be opened in time. Check that the server "
-                        + "runs and answers."
+                    "Could not connect to the database in time. Check that the server runs and "
+                        + "answers."
                 )
             )
         )

@@ -71,7 +71,7 @@ struct ServerResult: ~Copyable {
     /// Data exceptions (class 22) and raised ones (P0) quote values, so only the others speak.
     private static func message(_ error: PostgresError) -> String {
         guard let state = error.sqlState, let primary = error.primaryMessage else {
-            return "The database refused the statement without saying why."
+            return "The database refused the statement without a reason."
         }
         if state.hasPrefix("22") {
             return "The database refused a value; its words quote it and are withheld here."

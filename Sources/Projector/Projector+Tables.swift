@@ -145,8 +145,8 @@ extension Projector {
         ProjectorError(
             .logForked,
             "\(table.name) holds more events than the log: an older copy of the log was restored. "
-                + "`subledger verify` tells whether it is whole; if it is the right one, "
-                + "`subledger rebuild` builds the tables again"
+                + "`subledger verify` reports whether it is intact; if it is the right one, "
+                + "`subledger rebuild` rebuilds the tables"
         )
     }
 
@@ -169,7 +169,7 @@ extension Projector {
                 guard !live.isEmpty else {
                     throw ProjectorError(
                         .nothingLive,
-                        "there are no tables to wait for yet; `subledger rebuild` makes them"
+                        "there are no tables to wait for yet; `subledger rebuild` creates them"
                     )
                 }
                 if let ahead = live.first(where: { $0.lag < 0 }) { throw Projector.restored(ahead) }

@@ -10,7 +10,7 @@ import Postgres
 package struct BenchCommand: AsyncParsableCommand {
     package static let configuration = CommandConfiguration(
         commandName: "bench",
-        abstract: "Measure the ledger against what the machine does at best without it.",
+        abstract: "Measure the ledger against the best that this machine does without it.",
         subcommands: [Append.self, Ingest.self, Read.self, Verify.self, Rebuild.self]
     )
 

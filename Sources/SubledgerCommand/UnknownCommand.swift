@@ -54,7 +54,7 @@ struct UnknownCommand {
             .validationFailure,
             "there is no command `\(program) \(word)`; "
                 + (suggestion.map { "did you mean `\(program) \($0)`? " } ?? "")
-                + "`\(program) --help` lists those there are"
+                + "`\(program) --help` lists all commands"
         )
     }
 

@@ -38,7 +38,7 @@ import Testing
         ),
         (
             "\"productID\":\"a\",\"groupNumber\":1,\"recurringSubscriptionPeriod\":\"month\"",
-            "recurringSubscriptionPeriod of a is no period; expected P1W"
+            "recurringSubscriptionPeriod of a is not a period; expected P1W"
         ),
     ])
     func `what is missing is told with its place`(members: String, words: String) throws {

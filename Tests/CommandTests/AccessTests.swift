@@ -160,8 +160,8 @@ struct AccessTests {
     }
 
     @Test(arguments: [
-        ("", "names no issue"), ("[", "no list of issues"), ("yesterday May", "line 1"),
-        ("2016-05-01", "line 1"), (#"[{"name":"May"}]"#, "no list of issues"),
+        ("", "contains no issue"), ("[", "not a list of issues"), ("yesterday May", "line 1"),
+        ("2016-05-01", "line 1"), (#"[{"name":"May"}]"#, "not a list of issues"),
         (#"[{"name":"May","publishedAt":"soon"}]"#, "element 1"), ("1999-01-01 May", "line 1"),
     ])
     func `a bad list of issues is 65 and says where`(text: String, words: String) async throws {

@@ -65,7 +65,7 @@ struct ConnectionTests {
             let ending = try await command.run(question)
             #expect(ending.code == 78 && ending.output.isEmpty, "\(question): \(ending.errors)")
             #expect(
-                ending.errors.contains("There is no ledger here: no private server was made in")
+                ending.errors.contains("There is no ledger here: no private server was created in")
             )
             #expect(ending.errors.contains("`subledger migrate`"), "\(ending.errors)")
             #expect(!FileManager.default.fileExists(atPath: home), "\(question)")

@@ -69,7 +69,7 @@ struct DifferenceReportTests {
             #expect(document.projections.map(\.name) == allProjections.map(\.name))
             let lines = DifferenceText(report, style: .ascii, width: 100).text
             #expect(lines.hasPrefix("\(document.streamsCompared) subscriptions compared, equal"))
-            #expect(DifferencePage(report).text.contains("Both say the same."))
+            #expect(DifferencePage(report).text.contains("No differences."))
         }
     }
 

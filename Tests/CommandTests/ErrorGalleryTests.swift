@@ -54,7 +54,7 @@ struct ErrorGalleryTests {
             exit: 78,
             meddling: "",
             arguments: ["migrate", "--lanes", "2"],
-            words: ["1 lane", "fixed for ever", "new ledger"]
+            words: ["1 lane", "never be changed", "new ledger"]
         ),
         Case(
             code: .malformedLog,

@@ -54,8 +54,8 @@ struct IngestPlanTests {
         for words in [
             "2 payloads, ", "2 payloads would be refused", "verify-receipt-response",
             "unrecognised",
-            "[environment-unknown]", "to take it: --assume-environment Production", "an estimate",
-            "nothing was written",
+            "[environment-unknown]", "to take it: --assume-environment Production",
+            "an ingest will take roughly", "nothing was written",
         ] {
             #expect(ending.output.contains(words), "\(words): \(ending.output)")
         }

@@ -176,7 +176,7 @@ struct JoinedCustomerTests {
                 }
             }
             let help = try await command.expect(0, "access", "--help")
-            #expect(help.contains("counts to the commit's end"))
+            #expect(help.contains("means the end of that commit"))
         }
     }
 

@@ -119,7 +119,7 @@ struct OutputTests {
                     inputFile: doubled
                 )
                 #expect(refused.code == 65 && refused.output.isEmpty, "\(refused.errors)")
-                #expect(refused.errors.contains("a second time"), "\(refused.errors)")
+                #expect(refused.errors.contains("a member twice"), "\(refused.errors)")
             }
             let missing = try await command.run("rebuild", "--quiet", "--with", folder.path)
             #expect(missing.code == 66, "\(missing.errors)")

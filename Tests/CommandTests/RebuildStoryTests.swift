@@ -85,7 +85,7 @@ struct RebuildStoryTests {
             (["rebuild", "--to", "17"], "--to is for --into"),
             (
                 ["rebuild", "--into", "next", "--to", "17", "--with", "p.json"],
-                "--to does not go with --with"
+                "--to cannot be combined with --with"
             ),
             (["rebuild", "--html", "page.html"], "are for --with"),
             (["tables", "diff", "--samples=-1"], "from 0 to"),

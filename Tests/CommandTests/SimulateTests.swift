@@ -183,7 +183,7 @@ struct PrivateServerTests {
         try await session.execute("COMMENT ON DATABASE subledger_demo IS 'mine'")
         let refused = try await command.run("demo", "--subscriptions", "5")
         #expect(refused.code == 78, "\(refused.errors)")
-        #expect(refused.errors.contains("there is a database subledger_demo that this command did"))
+        #expect(refused.errors.contains("this command needs the database name subledger_demo, but"))
         try await session.execute("DROP DATABASE subledger_demo WITH (FORCE)")
         await session.close()
         let again = try await command.run("demo", "--subscriptions", "40", "--quiet")

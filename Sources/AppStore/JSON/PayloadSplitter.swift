@@ -165,9 +165,9 @@ extension Rejection {
         let place = column.map { " in the column \($0)" } ?? ""
         return Rejection(
             .unsupportedFormat,
-            "The file holds no payload: none was found in \(lines) lines\(place). Expected were"
-                + " notifications, JWS, app receipts or verifyReceipt responses, also behind a"
-                + " prefix, inside of JSON or in the cells of a table."
+            "The file contains no payload: none was found in \(lines) lines\(place). Expected "
+                + "notifications, JWS, app receipts or verifyReceipt responses, also after a "
+                + "prefix, inside JSON or in the cells of a table."
         )
     }
 }

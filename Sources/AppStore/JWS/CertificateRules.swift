@@ -52,14 +52,14 @@ enum CertificateRules {
         guard case .isCertificateAuthority(let pathLength) = constraints else {
             throw Rejection(
                 .issuerNotCA,
-                "The \(role) certificate is no certification authority."
+                "The \(role) certificate is not a certification authority."
             )
         }
         if let pathLength, pathLength < certificatesBelow {
             throw Rejection(
                 .issuerNotCA,
-                "The \(role) certificate allows \(pathLength) authorities below it;"
-                    + " \(certificatesBelow) is there."
+                "The \(role) certificate allows \(pathLength) authorities below it; there is "
+                    + "\(certificatesBelow)."
             )
         }
         let usage = try parsed(role) { try issuer.extensions.keyUsage }

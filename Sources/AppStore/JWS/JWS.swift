@@ -92,7 +92,7 @@ struct JWS {
         guard key.isValidSignature(signature, for: hash.finalize()) else {
             throw Rejection(
                 .signatureInvalid,
-                "The signature does not fit the signed bytes: the payload was changed after it"
+                "The signature does not match the signed bytes: the payload was changed after it"
                     + " was signed. Fetch it again from Apple."
             )
         }
@@ -183,7 +183,7 @@ extension Rejection {
             }
         self.init(
             code,
-            "\(place) is no JSON: \(failure.reason.rawValue) at byte \(failure.offset)."
+            "\(place) is not valid JSON: \(failure.reason.rawValue) at byte \(failure.offset)."
         )
     }
 }

@@ -85,7 +85,7 @@ struct SigningChain: Sendable {
         guard let leaf = certificates.first, let key = P256.Signing.PublicKey(leaf.publicKey) else {
             throw Rejection(
                 .leafKeyUnsupported,
-                "The leaf certificate's key is not on P-256, which ES256 is."
+                "The leaf certificate's key is not on P-256, which ES256 requires."
             )
         }
         self.key = key

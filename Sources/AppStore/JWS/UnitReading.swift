@@ -254,7 +254,7 @@ extension UnitReading {
             throw Rejection(
                 .dateMissing,
                 "The payload holds \(statement.kind.rawValue) without signedDate or any other date"
-                    + " of Apple's, so that it has no place on Apple's clock."
+                    + " of Apple's, so it cannot be placed on Apple's clock."
             )
         }
         return asOf

@@ -153,8 +153,8 @@ struct PayloadFinder {
             .failure(
                 Rejection(
                     .unsupportedFormat,
-                    "The line has too many objects that do not end to look for payloads in it."
-                        + " Take the payloads out of it and give those."
+                    "The line has too many unclosed objects to search it for payloads. Extract "
+                        + "the payloads and ingest those."
                 )
             )
         )

@@ -155,7 +155,7 @@ struct RecordSplitter: Sendable {
 
     private static let misquoted = Rejection(
         .unsupportedFormat,
-        "The table's row has text behind a closing quote; a quote inside of quotes is written twice"
+        "The table's row has text after a closing quote; a quote inside quotes is written twice"
             + " (RFC 4180)."
     )
 }
@@ -163,6 +163,6 @@ struct RecordSplitter: Sendable {
 extension Rejection {
     /// The same with the line that it is about.
     func at(line: Int) -> Rejection {
-        Rejection(code, "Line \(line): \(message) The lines after it are read.")
+        Rejection(code, "Line \(line): \(message) The lines after it were read.")
     }
 }

@@ -68,7 +68,7 @@ extension AppReceipt {
         guard !bundleId.isEmpty else {
             throw Rejection(
                 .receiptBundleMissing,
-                "The app receipt names no bundle id (type 2), so that it is of no app."
+                "The app receipt has no bundle id (type 2), so it belongs to no app."
             )
         }
     }

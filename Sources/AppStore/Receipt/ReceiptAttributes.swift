@@ -153,8 +153,8 @@ extension ReceiptAttributes.Attribute {
         guard instant.isPlausible else {
             throw Rejection(
                 .dateImplausible,
-                "The app receipt's attribute \(type) lies outside of the years 2008 to 2199: it is"
-                    + " no date of the App Store."
+                "The app receipt's attribute \(type) lies outside of the years 2008 to 2199: it "
+                    + "is not a date of the App Store."
             )
         }
         return instant

@@ -33,7 +33,7 @@ final class ReceiptOpener: Sendable {
         try chain.checkValidity(at: content.creationDate ?? receivedAt)
         if chain.isLocal, content.receiptType != AppReceipt.xcodeType {
             throw Rejection.xcodeSigned(
-                "It says to be a receipt of the App Store, for which only Apple signs."
+                "It claims to be a receipt of the App Store, which only Apple signs."
             )
         }
         if known == nil { cache.remember(chain, of: signers) }
@@ -111,7 +111,7 @@ extension SignedData {
         else {
             throw Rejection(
                 .signatureInvalid,
-                "The signature does not fit the app receipt: it was changed after it was signed."
+                "The signature does not match the app receipt: it was changed after it was signed."
                     + " Get it again from the device."
             )
         }

@@ -35,7 +35,7 @@ struct ReceiptReading {
         guard let asOf = receipt.creationDate else {
             throw Rejection(
                 .dateMissing,
-                "The app receipt has no creation date, so that it has no place on Apple's clock."
+                "The app receipt has no creation date, so it cannot be placed on Apple's clock."
             )
         }
         let provenance = Provenance(
@@ -110,14 +110,13 @@ extension Translation {
             throw Rejection(
                 .dateMissing,
                 "The transaction \(purchase.transactionId ?? "without id") of an app receipt has no"
-                    + " purchase date, so that no period can be told from it."
+                    + " purchase date, so its period is unknown."
             )
         }
         guard let id = purchase.originalTransactionId ?? purchase.transactionId else {
             throw Rejection(
                 .idMissing,
-                "A transaction of an app receipt has no id, so that it belongs to no"
-                    + " subscription."
+                "A transaction of an app receipt has no id, so it belongs to no subscription."
             )
         }
         var content = ContentBuilder(format: .receiptTransaction)

@@ -66,7 +66,7 @@ struct SignedAttributes {
     private static func unfit(_ why: String) -> Rejection {
         Rejection(
             .receiptSignedAttributes,
-            "The app receipt's signed attributes do not speak for its content. \(why)"
+            "The app receipt's signed attributes do not cover its content. \(why)"
         )
     }
 }

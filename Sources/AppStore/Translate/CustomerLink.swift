@@ -71,7 +71,7 @@ extension CustomerLink {
         guard body["subledger"]?.equals("customer-link/1") == true else {
             throw Rejection(
                 .unsupportedFormat,
-                "The payload is a statement of the operator of a form that is not known; expected"
+                "The payload is an operator's statement of an unknown form; expected"
                     + " \"subledger\":\"\(CustomerLink.form)\"."
             )
         }
@@ -211,8 +211,8 @@ extension CustomerLink {
         guard SecretFreeBody.ofAccepted(payload, secret: secret) == payload else {
             throw Rejection(
                 .secretMisplaced,
-                "The customer link holds the app's shared secret, which is never stored; take it"
-                    + " out and give the link again."
+                "The customer link holds the app's shared secret, which is never stored; remove "
+                    + "it and state the link again."
             )
         }
         try intake.policy.checkAccepted(stream.environment)

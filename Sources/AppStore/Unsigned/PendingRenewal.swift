@@ -7,7 +7,7 @@ enum PendingRenewal {
         guard let id = element["original_transaction_id"], !id.isBlank else {
             throw Rejection(
                 .claimMalformed,
-                "It names no original_transaction_id, so that it is about no known subscription."
+                "It names no original_transaction_id, so its subscription is unknown."
             )
         }
         var reader = Reader(format: .pendingRenewalInfo)

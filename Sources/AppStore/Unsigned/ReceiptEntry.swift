@@ -109,7 +109,7 @@ struct ReceiptEntry {
             throw Rejection(
                 .dateMissing,
                 "The transaction \(transactionId ?? "without id") of a receipt has no purchase"
-                    + " date, so that no period can be told from it."
+                    + " date, so its period is unknown."
             )
         }
         return purchaseDate
@@ -139,7 +139,7 @@ struct ReceiptEntry {
             throw Rejection(
                 .idMissing,
                 "A transaction of a receipt has neither original_transaction_id nor transaction_id,"
-                    + " so that it belongs to no subscription."
+                    + " so it belongs to no subscription."
             )
         }
         func isOnlyPacific(_ date: Instant?, _ name: StaticString) -> Bool {

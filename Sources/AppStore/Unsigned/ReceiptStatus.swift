@@ -24,15 +24,23 @@ enum ReceiptStatus {
     private static func refusal(of status: Int64, isRetryable: Bool?) -> Rejection {
         switch status {
         case 21_000:
-            failure(.receiptStatusRequest, status, "the request was no HTTP POST. Fix the caller.")
+            failure(
+                .receiptStatusRequest,
+                status,
+                "the request was not an HTTP POST. Fix the caller."
+            )
         case 21_001:
-            failure(.receiptStatusRequest, status, "a status no longer sent. Ask Apple again.")
+            failure(
+                .receiptStatusRequest,
+                status,
+                "a status that Apple no longer uses. Ask Apple again."
+            )
         case 21_002:
             failure(
                 .receiptStatusRetry,
                 status,
-                "receipt-data was malformed or missing, or Apple had a passing problem. Ask again a"
-                    + " few times, then give the receipt up."
+                "receipt-data was malformed or missing, or Apple had a temporary problem. Ask "
+                    + "again a few times, then give up."
             )
         case 21_003:
             failure(.receiptStatusForged, status, "Apple could not authenticate the receipt.")
@@ -67,7 +75,7 @@ enum ReceiptStatus {
                 ? failure(.receiptStatusGaveUp, status, "Apple's data access failed for good.")
                 : failure(.receiptStatusRetry, status, "Apple's data access failed. Ask again.")
         default:
-            failure(.receiptStatusGaveUp, status, "a status that is not known here.")
+            failure(.receiptStatusGaveUp, status, "an unknown status.")
         }
     }
 

@@ -188,8 +188,8 @@ extension UnsignedBody {
         guard let latest = dates.max() else {
             throw Rejection(
                 .dateMissing,
-                "The payload holds no date of anything that had happened, so that it has no place"
-                    + " on Apple's clock."
+                "The payload holds no date of anything that had happened, so it cannot be placed "
+                    + "on Apple's clock."
             )
         }
         return latest
@@ -271,8 +271,8 @@ extension UnsignedBody {
             if let named, named != environment {
                 throw Rejection(
                     .nestedMismatch,
-                    "The payload names two environments that differ: one of them is not true, so"
-                        + " nothing of it is taken."
+                    "The payload names two environments that differ: they cannot both be true, "
+                        + "so nothing of it is taken."
                 )
             }
             named = environment

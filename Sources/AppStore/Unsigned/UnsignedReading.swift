@@ -79,8 +79,8 @@ struct UnsignedReading {
         guard UnsignedReading.isSame(secret, password) else {
             throw Rejection(
                 .sharedSecretMismatch,
-                "The version 1 notification carries another password than the app's shared"
-                    + " secret: it is not from Apple, or the secret was changed."
+                "The version 1 notification has a password other than the app's shared secret: "
+                    + "it is not from Apple, or the secret was changed."
             )
         }
         return true
@@ -95,7 +95,7 @@ struct UnsignedReading {
             throw Rejection(
                 .secretMisplaced,
                 "The payload holds a password under another name as well, and a secret is never"
-                    + " stored; take it out and give the payload again."
+                    + " stored; remove it and ingest the payload again."
             )
         }
         guard !ByteScan.areEqual(clean[...], payload[...]),
@@ -256,14 +256,14 @@ extension UnsignedReading {
                 + " the original."
         }
         guard body.environment == nil else { return "" }
-        return " It names no environment either: name the one to be assumed as well."
+        return " It does not name its environment either: also give the environment to assume."
     }
 
     private static func unverified(_ error: Rejection) -> VerifiedPayload.Notice {
         VerifiedPayload.Notice(
             code: .receiptUnverified,
             message: "The receipt that the payload embeds could not be verified"
-                + " (\(error.code.rawValue)); its statements are taken on trust alone.",
+                + " (\(error.code.rawValue)); its statements are taken without proof.",
             leftOut: 0
         )
     }

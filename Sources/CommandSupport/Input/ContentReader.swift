@@ -76,12 +76,12 @@ final class ContentReader {
         }
         guard file.isSeekable else {
             return fail(
-                "It is compressed by zstd and no file. Unpack it first:"
+                "It is compressed with zstd and is not a file. Unpack it first:"
                     + " zstd -dc FILE | subledger ingest -"
             )
         }
         guard let program = ZstdProgram(file) else {
-            return fail("It is compressed by zstd. To read it, \(ZstdProgram.advice)")
+            return fail("It is compressed with zstd. To read it, \(ZstdProgram.advice)")
         }
         packing = .zstd(program)
         return try read(program)
@@ -93,8 +93,8 @@ final class ContentReader {
             case .bytes(let bytes): return bytes
             case .damaged:
                 return fail(
-                    "It is compressed by gzip and damaged, or something else stands behind the"
-                        + " compressed part. What stands before the damage was read."
+                    "It is compressed with gzip and is damaged, or other data follows the "
+                        + "compressed part. What precedes the damage was read."
                 )
             case .needsInput:
                 let more = try file.read()
@@ -104,8 +104,8 @@ final class ContentReader {
                 }
                 guard !reader.isAtEndOfMember else { return [] }
                 return fail(
-                    "It is compressed by gzip and was cut off: its end is missing. What stands"
-                        + " before was read; copy the file again and ingest it once more."
+                    "It is compressed with gzip and is cut off: its end is missing. What "
+                        + "precedes was read; copy the file again and ingest it again."
                 )
             }
         }
@@ -116,8 +116,8 @@ final class ContentReader {
         guard bytes.isEmpty, !Interrupt.isRequested else { return bytes }
         guard let complaint = program.complaint() else { return [] }
         return fail(
-            "It is compressed by zstd, and damaged or cut off: \(complaint). What stands before the"
-                + " damage was read."
+            "It is compressed with zstd, and is damaged or cut off: \(complaint). What precedes "
+                + "the damage was read."
         )
     }
 }

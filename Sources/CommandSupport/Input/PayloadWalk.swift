@@ -6,7 +6,7 @@ package import Subledger
 ///
 /// Holds one payload and the names of the folders it is in, whatever the number of files.
 package struct PayloadWalk {
-    /// What was passed over.
+    /// What was skipped.
     package private(set) var passedOver = PassedOver()
 
     private var bytesDone: Int64 = 0
@@ -41,7 +41,7 @@ package struct PayloadWalk {
         let raw = paths.map(RawPath.init(argument:))
         for path in raw where path.text != "-" {
             guard path.kind != nil else {
-                throw Failure(Exit.inputMissing, "there is no file or folder \(path.text)")
+                throw Failure(Exit.inputMissing, "no such file or folder: \(path.text)")
             }
         }
         self.column = column
@@ -102,7 +102,7 @@ package struct PayloadWalk {
         isNamed: Bool
     ) throws -> LocatedPayload? {
         guard let kind = path.kind else {
-            return unreadable(path, "it vanished, or is a link that leads nowhere")
+            return unreadable(path, "it no longer exists, or is a symbolic link without a target")
         }
         if kind == .folder { return enterFolder(path, depth: depth, isNamed: isNamed) }
         if kind != .file, !isNamed {
@@ -228,7 +228,7 @@ extension PayloadWalk.OpenFile {
 
 /// What a walk did not read, or read without finding a payload.
 package struct PassedOver: Sendable {
-    /// Files of a folder that were passed over because they plainly are something else.
+    /// Files of a folder that were skipped because they plainly are something else.
     ///
     /// Certificates, Xcode's `.storekit` files, Markdown, hidden files, links to folders, pipes,
     /// sockets and devices; only inside folders: a file that is named is always read.
@@ -245,7 +245,7 @@ package struct PassedOver: Sendable {
         files += 1
         specialCount += 1
         guard special.count < PassedOver.namesMax else { return }
-        special.append("passed over \(path): it is \(kind.word); name it to read it")
+        special.append("skipped \(path): it is \(kind.word); to read it, name it as a path")
     }
 
     /// What the operator should see of it, a sentence each.
@@ -255,7 +255,7 @@ package struct PassedOver: Sendable {
             sentences.append("… and \(specialCount - special.count) more pipes, sockets or devices")
         }
         if lines > 0 {
-            sentences.append("passed over \(lines) lines or rows without a payload")
+            sentences.append("skipped \(lines) lines or rows without a payload")
         }
         return sentences
     }

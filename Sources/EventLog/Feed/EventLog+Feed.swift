@@ -39,7 +39,7 @@ extension FeedCursor {
     /// What to do with a cursor that the log does not know.
     static let wayOut = """
         Connect to the log the cursor came from, or drop what was read from it and start without \
-        a cursor; `subledger verify --against` tells two copies of a log apart
+        a cursor; `subledger verify --against` distinguishes two copies of a log
         """
 }
 
@@ -51,7 +51,7 @@ extension EventLogError {
             .cursorNotOfLog,
             "the cursor was made from another log: in lane \(mark.lane), event \(mark.offset) "
                 + "belongs to commit \(found.commit.number) with digest \(other.digestWord)…, "
-                + "where the cursor says \(mark.digestWord)…; the log was forked, or restored from "
+                + "but the cursor has \(mark.digestWord)…; the log was forked, or restored from "
                 + "an older copy and written on. \(FeedCursor.wayOut)"
         )
     }
@@ -60,7 +60,7 @@ extension EventLogError {
     static func cursorBeyondLog(_ mark: FeedCursor.Mark, end: CommitMark?) -> EventLogError {
         EventLogError(
             .cursorBeyondLog,
-            "the cursor is ahead of the log: it says that event \(mark.offset) of lane "
+            "the cursor is ahead of the log: according to it, event \(mark.offset) of lane "
                 + "\(mark.lane) was read, under digest \(mark.digestWord)…, but that lane "
                 + FeedCursor.end(end)
                 + "; an older copy was restored, or it is another log. \(FeedCursor.wayOut)"

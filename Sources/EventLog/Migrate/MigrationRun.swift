@@ -105,8 +105,9 @@ struct MigrationRun: Sendable {
         throw EventLogError(
             .laneCountFixed,
             "this ledger has \(lanes.value) lane\(lanes.value == 1 ? "" : "s"), but "
-                + "\(wanted.value) were requested. The number is fixed for ever, because positions "
-                + "depend on it. For another number, create a new ledger and ingest into it"
+                + "\(wanted.value) were requested. The number can never be changed, because "
+                + "positions depend on it. For another number, create a new ledger and ingest "
+                + "into it"
         )
     }
 

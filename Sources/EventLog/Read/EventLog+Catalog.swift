@@ -80,7 +80,7 @@ extension EventLog {
             throw EventLogError(
                 .malformedLog,
                 "version \(version) of the catalog is not what was imported: its body does not "
-                    + "have the digest beside it; import it again as a new version"
+                    + "match its digest; import it again as a new version"
             )
         }
         return CatalogVersion(

@@ -305,7 +305,7 @@ extension EventLogError {
         EventLogError(
             .tooManyStreams,
             "the \(name) \(key) leads to more than \(EventLog.customerStreamsMax) subscriptions, "
-                + "which is more than one answer takes; ask about one of them alone by its "
+                + "more than one answer can cover; ask about one of them by its "
                 + "originalTransactionId (`periods`, `state`, `explain --alone`)"
         )
     }

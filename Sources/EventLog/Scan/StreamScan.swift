@@ -274,7 +274,7 @@ enum ScannedRow {
         _ bundleId: inout RepeatedText
     ) throws(Unreadable) -> Event {
         guard let kind = parts.kind else {
-            throw Unreadable(position, "This program does not know its kind.")
+            throw Unreadable(position, "Its kind is unknown to this program.")
         }
         guard let content = Content(canonicalBytes: [UInt8](parts.content)) else {
             throw Unreadable(

@@ -197,7 +197,7 @@ private struct Pages {
         guard let start, start != MAP_FAILED else {
             throw EventLogError(
                 .temporaryFile,
-                "\(byteCount) bytes of memory for a part of the log are not to be had"
+                "\(byteCount) bytes of memory for a part of the log are not available"
             )
         }
         memory = UnsafeMutableRawBufferPointer(start: start, count: max(1, byteCount))

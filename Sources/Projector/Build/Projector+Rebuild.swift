@@ -313,8 +313,8 @@ extension Projector {
                 "schema \(schema) exists already; choose another name"
                     + (isKept
                         ? ", or drop its tables with `subledger tables discard --schema \(schema)`"
-                        : "; it is not listed among those that rebuilds have kept, so that only "
-                            + "its owner can say whether it may be dropped")
+                        : "; no rebuild is listed as having kept it, so only its owner can "
+                            + "decide whether it may be dropped")
             )
         }
     }

@@ -47,7 +47,7 @@ extension LiveAlteration {
         for projection in projections {
             guard let part = live.first(where: { $0.name == projection.name }) else { continue }
             let name = "\(part.schema).\(part.name)"
-            let repair = "`subledger rebuild \(part.name)` builds it again"
+            let repair = "`subledger rebuild \(part.name)` rebuilds it"
             let columns = try TableColumns(of: part.table, in: session)
             let rebuilt = try TableColumns(
                 of: ProjectionSchema.table(part.name, in: schema),

@@ -134,7 +134,7 @@ extension Projector {
         guard !live.isEmpty else {
             throw ProjectorError(
                 .nothingLive,
-                "there are no live tables to compare with yet; `subledger rebuild` makes them"
+                "there are no live tables to compare with yet; `subledger rebuild` creates them"
             )
         }
         for part in live { try await check(part.head, lane: part.lane) }

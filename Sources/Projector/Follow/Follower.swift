@@ -85,8 +85,8 @@ struct Follower {
         } catch let error as PostgresError where Follower.meansGone(error) {
             throw ProjectorError(
                 .nothingLive,
-                "follow: a live table is gone: \(error); `subledger tables` tells which, and "
-                    + "`subledger rebuild` makes it anew"
+                "follow: a live table is gone: \(error); `subledger tables` shows which, and "
+                    + "`subledger rebuild` rebuilds it"
             )
         }
     }
@@ -121,18 +121,18 @@ struct Follower {
         _ state: ProjectionPart.State?
     ) -> String {
         let way = "`subledger tables discard" + (state == .ready ? "`" : " --schema \(schema)`")
-        let what = "the tables of schema \(schema) are not brought on, the live ones are: "
+        let what = "the tables of schema \(schema) are not updated, the live ones are: "
         if meansLocked(error) {
-            return what + "somebody holds one locked; they follow when it is let go of"
+            return what + "another session has locked one; they follow when the lock is released"
         }
         if let error = error as? PostgresError, meansGone(error) {
-            return what + "one is gone (\(error)); \(way) gives the others up"
+            return what + "one is gone (\(error)); \(way) drops the others"
         }
         if problem.code == .logForked {
-            return what + "they are of another log, which was restored or forked since; \(way) "
-                + "gives them up"
+            return what + "they were made from another log: it was restored or forked since; "
+                + "\(way) drops them"
         }
-        return what + "\(problem); \(way) gives them up"
+        return what + "\(problem); \(way) drops them"
     }
 
     // A table, its schema or one of its columns.
@@ -206,7 +206,7 @@ struct Follower {
         guard !live.isEmpty else {
             throw ProjectorError(
                 .nothingLive,
-                "there are no tables to follow yet; `subledger rebuild` makes them"
+                "there are no tables to follow yet; `subledger rebuild` creates them"
             )
         }
         let old = live.filter { !$0.isCurrent }

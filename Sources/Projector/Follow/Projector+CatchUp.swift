@@ -96,8 +96,8 @@ extension Projector {
             .logForked,
             "lane \(lane): the tables hold the log up to commit \(head.commit) with digest "
                 + "\(head.digest), and in this log that commit \(found). The log was restored or "
-                + "forked since. `subledger verify` tells whether the log is whole; if it is the "
-                + "right one, `subledger rebuild` makes the tables anew"
+                + "forked since. `subledger verify` reports whether the log is intact; if it is "
+                + "the right one, `subledger rebuild` rebuilds the tables"
         )
     }
 }

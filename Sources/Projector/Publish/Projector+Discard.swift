@@ -52,8 +52,8 @@ extension Projector {
             guard found.count == 1 else {
                 throw ProjectorError(
                     .schemaTaken,
-                    "schema \(schema) holds no tables that a rebuild has kept; "
-                        + "`subledger tables` lists those there are"
+                    "schema \(schema) contains no tables kept by a rebuild; "
+                        + "`subledger tables` lists all tables"
                 )
             }
             guard try await LeftOvers.drop(schema, options, .ofHousekeeping, in: session) else {
@@ -104,7 +104,7 @@ extension Projector {
             [.textArray(tables)]
         ).map { try $0.text(0) }
         for table in left {
-            options.notice("\(table) is given up, but still used; the next rebuild drops it")
+            options.notice("\(table) is discarded but still in use; the next rebuild drops it")
         }
         return tables.filter { !left.contains($0) }
     }

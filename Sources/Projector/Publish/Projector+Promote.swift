@@ -86,7 +86,7 @@ extension Projector {
             throw ProjectorError(
                 .nothingReady,
                 "the table \(old.name) that waits in schema \(old.schema) was made by another "
-                    + "version of this program; `subledger tables diff` makes it anew"
+                    + "version of this program; `subledger tables diff` builds it again"
             )
         }
         // Tables of several comparisons may wait.
@@ -181,8 +181,8 @@ extension Projector {
         }
         if !versions.isEmpty {
             options.notice(
-                "the live tables that are replaced are of newer folds, so that this may be an old "
-                    + "program: \(versions.joined(separator: ", "))"
+                "the replaced live tables were made by newer folds; this program may be "
+                    + "outdated: \(versions.joined(separator: ", "))"
             )
         }
     }

@@ -43,8 +43,8 @@ struct ExplanationSummary {
     private var refundsAfterEnd: [String] {
         explanation.refundsAfterEnd.map { refund in
             let date = refund.refunded.map { " on \(words.date($0))" } ?? ""
-            return "\(refund.productId) was refunded\(date), after its end, which takes no access "
-                + "back."
+            return "\(refund.productId) was refunded\(date), after its end; the refund does not "
+                + "change the access."
         }
     }
 
@@ -73,7 +73,7 @@ struct ExplanationSummary {
     private var answerThen: String {
         let served = answers.last { $0.knownFrom <= explanation.at }
         guard let served, served.answer.reason != .notKnownYet else {
-            return "at the time it knew nothing of this"
+            return "at the time it knew nothing about this"
         }
         let reason = words.reason(served, knownAt: served.knownFrom)
         guard served.answer.hasAccess == explanation.entitled.hasAccess else {

@@ -163,7 +163,7 @@ extension Ledger {
             throw line.refused(
                 "held",
                 "\(line.originalTransactionId) belongs to customer \(hold.customer) "
-                    + "\(hold.from.sinceWords); to change hands, state it with `subledger customers "
+                    + "\(hold.from.sinceWords); to move it, use `subledger customers "
                     + "link --transfer`"
             )
         }
@@ -189,8 +189,7 @@ extension LinkImportDocument {
             refuse(
                 line.refused(
                     "erased",
-                    "\(line.originalTransactionId) was erased after that time; state the link as of "
-                        + "a later one"
+                    "\(line.originalTransactionId) was erased after that time; state a later one"
                 )
             )
             return

@@ -46,7 +46,7 @@ public struct LocatedPayload: Sendable {
             payload = .failure(
                 Rejection(
                     .bodyNotKept,
-                    "The payload \(rejection.original.digest) was refused before, and of its"
+                    "The payload \(rejection.original.digest) was refused earlier, and of its"
                         + " \(rejection.original.byteCount) bytes \(kept) were kept: ingest the"
                         + " original again."
                 )

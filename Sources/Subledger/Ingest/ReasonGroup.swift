@@ -107,7 +107,8 @@ extension Rejection.Code {
         case .sharedSecretMismatch:
             "--shared-secret-file FILE with the secret that the app had then"
         case .chainUntrusted: "--root-certificate FILE, if you trust who signed them"
-        case .xcodeSigned: "--root-certificate FILE --environment Xcode, if you want tests of Xcode"
+        case .xcodeSigned:
+            "--root-certificate FILE --environment Xcode, if you want to ingest Xcode tests"
         case .bundleIdMismatch: "--bundle-id ID for each app that is yours"
         case .appAppleIdMismatch: "--app-apple-id ID of your app"
         case .environmentNotAccepted: "--environment WORD for each environment that you accept"

@@ -169,7 +169,7 @@ package struct ExplainedSample {
 
     private static func silence(on history: RecordedHistory?) -> String? {
         guard let history else {
-            return "an event of it cannot be read, and nothing is certain without it"
+            return "an event of it cannot be read, so nothing is certain about it"
         }
         guard history.events.count > eventsMax else { return nil }
         return "too many events to explain; see `subledger history`"

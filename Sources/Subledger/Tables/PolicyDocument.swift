@@ -55,8 +55,8 @@ public struct PolicyDocument: Codable, Hashable, Sendable {
             if error.reason == .duplicateName {
                 throw PolicyError(
                     .duplicateMember,
-                    "the policy names a member a second time at byte \(error.offset): which one was "
-                        + "meant cannot be known; name each once"
+                    "the policy contains a member twice (at byte \(error.offset)); give each "
+                        + "member once"
                 )
             }
         }
@@ -67,7 +67,7 @@ public struct PolicyDocument: Codable, Hashable, Sendable {
         } catch {
             throw PolicyError(
                 .notAPolicy,
-                "this is no policy: expected one JSON object, such as {\"graceCounts\":false}"
+                "not a policy: expected one JSON object, such as {\"graceCounts\":false}"
             )
         }
     }
@@ -167,7 +167,7 @@ extension PolicyDocument {
                 .unknownCatalog,
                 "the policy names version \(version) of the catalog; "
                     + (newest == 0
-                        ? "none was imported, so that it can only be 0, for none"
+                        ? "none was imported, so it can only be 0, for none"
                         : "the newest is \(newest), and 0 stands for none")
                     + "; see `subledger catalog list`"
             )

@@ -9,29 +9,29 @@ struct AccessCommand: AsyncParsableCommand {
         commandName: "access",
         abstract: "Whether a customer has access, and to what; exit 0 yes, 1 no, 4 unknown.",
         discussion: """
-            Over all the customer's subscriptions, in all apps: one that ends takes nothing from \
-            another one. Where access rests on a link, or on what Apple says of the account, the \
-            answer names it. Of \
-            a group the highest level of the catalog counts, else what began last. What the \
-            family shares is access; a sandbox purchase is none in production. A non-consumable \
-            that was bought and not revoked is owned, which is access without end. Consumables and \
-            non-renewing subscriptions are listed and not judged: what they still give, only the \
-            app knows. What Apple took back gives nothing, whatever its type. The \
-            type is Apple's; where a receipt does not name it, the catalog's.
+            Considers all the customer's subscriptions, in all apps: the end of one takes no \
+            access from another. If access rests on a link, or on what Apple states about the \
+            account, the answer names it. Within a group, the highest level of the catalog counts, \
+            else the period that began last. Family sharing gives access; a sandbox purchase gives \
+            none in production. A non-consumable that was bought and not revoked is owned, which \
+            is access without end. Consumables and non-renewing subscriptions are listed but not \
+            judged: only the app knows what is left of them. What Apple refunded or revoked gives \
+            no access, whatever its type. The type is Apple's or, if a receipt does not name it, \
+            the catalog's.
 
-            --content answers by the magazine rule which issues are unlocked: the newest one when \
-            a run of periods began, and each that came out while it lasted. The file holds a JSON \
-            array of {"name","publishedAt"}, where publishedAt is a date or milliseconds, or lines \
-            DATE NAME. Exit 0 if any issue is unlocked. A refunded purchase unlocks nothing, as if \
-            it had never been bought; with --with and {"refundIsRetroactive":false} what it \
-            unlocked before the refund stays unlocked.
+            --content lists which issues of a magazine are unlocked: the newest one when an \
+            unbroken run of periods began, and each one published during the run. The file \
+            contains a JSON array of {"name","publishedAt"}, where publishedAt is a date or \
+            milliseconds, or lines of the form DATE NAME. Exit 0 if any issue is unlocked. A \
+            refunded purchase unlocks nothing, as if it had never been bought; with --with and \
+            {"refundIsRetroactive":false} what it unlocked before the refund stays unlocked.
             """
     )
 
     @OptionGroup var question: SubjectOptions
 
     @Option(
-        help: Clock.help("The instant that is asked about. Default: now."),
+        help: Clock.help("The instant to answer for. Default: now."),
         transform: Clock.time
     )
     var at: AskedTime?
@@ -44,12 +44,14 @@ struct AccessCommand: AsyncParsableCommand {
     @Option(help: "Access to this subscription group only.")
     var group: String?
 
-    @Option(help: ArgumentHelp("Which of these issues are unlocked.", valueName: "file"))
+    @Option(
+        help: ArgumentHelp("List which of the issues in this file are unlocked.", valueName: "file")
+    )
     var content: String?
 
     @Option(
         help: ArgumentHelp(
-            "Answer by this policy: a JSON object as for `rebuild --with`.",
+            "Answer by the policy in this file, as for `rebuild --with`.",
             valueName: "file"
         )
     )
@@ -66,7 +68,7 @@ struct AccessCommand: AsyncParsableCommand {
     func validate() throws {
         guard product == nil || group == nil else {
             throw ValidationError(
-                "--product and --group exclude each other: a product is of a group"
+                "--product and --group cannot be combined: a product belongs to one group"
             )
         }
     }

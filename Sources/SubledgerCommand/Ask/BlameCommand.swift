@@ -8,15 +8,15 @@ struct BlameCommand: AsyncParsableCommand {
         commandName: "blame",
         abstract: "Which event is responsible for each part of a subscription's state.",
         discussion: """
-            Of the purchases the one that decides the access at --at counts; of the next renewal \
-            what Apple had said up to then.
+            Covers the purchase that decides the access at --at, and the next renewal as Apple had \
+            stated it by then.
             """
     )
 
     @OptionGroup var question: SubjectOptions
     @OptionGroup var scope: AloneOption
 
-    @Option(help: Clock.help("The instant asked about. Default: now."), transform: Clock.time)
+    @Option(help: Clock.help("The instant to answer for. Default: now."), transform: Clock.time)
     var at: AskedTime?
 
     @OptionGroup var knowledge: KnowledgeOptions

@@ -6,10 +6,10 @@ import Subledger
 struct ChangesCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "changes",
-        abstract: "Which product or billing plan a subscription moved to, and was to move to.",
+        abstract: "Changes of product or billing plan: requested, withdrawn and in effect.",
         discussion: """
-            Folded from the log at once; no table stands between. The catalog (`subledger catalog`) \
-            says which change is an upgrade; without one a change is a plan_change.
+            Computed from the log, not read from a table. The catalog (`subledger catalog`) \
+            decides which change is an upgrade; without one, every change is a plan_change.
             """
     )
 
@@ -17,7 +17,7 @@ struct ChangesCommand: AsyncParsableCommand {
 
     @Option(
         help: Clock.help(
-            "Only wishes that were open at this instant, and the change in effect by then."
+            "Only requests that were open at this instant, and the change in effect by then."
         ),
         transform: Clock.time
     )

@@ -7,7 +7,7 @@ import Subledger
 struct DiffCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "diff",
-        abstract: "What changed in the knowledge of a customer between two positions or instants.",
+        abstract: "What the log learnt about a customer between two positions or instants.",
         discussion: """
             Lines with − held by the first and do not hold by the second; lines with + are new in \
             the second: first the access, then the periods, then money, refunds, one-time purchases, \
@@ -30,7 +30,7 @@ struct DiffCommand: AsyncParsableCommand {
 
     @Option(
         help: Clock.help(
-            "Whose subscriptions, and which eligibility: at this instant. Default: now."
+            "The instant for the customer's subscriptions and eligibility. Default: now."
         ),
         transform: Clock.time
     )

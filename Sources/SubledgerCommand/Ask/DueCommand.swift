@@ -7,13 +7,14 @@ import Synchronization
 struct DueCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "due",
-        abstract: "Which subscriptions to ask Apple about: charges that wait, or failed.",
+        abstract: "Which subscriptions to ask Apple about: charges pending, failed or overdue.",
         discussion: """
-            ends_soon: the charge waits, and the period ends within the time. failed: billing \
-            grace or retry. overdue: the period has ended and Apple has not spoken since. Both for \
-            sixty days, as long as Apple may charge. unreadable: an event of the subscription \
-            cannot be read, so that nothing is certain of it. Reads the whole log once; the lines come as \
-            it goes. Access until is the end of the access that was there last, with its grace.
+            ends_soon: a charge is pending, and the period ends within --within. failed: billing \
+            grace period or billing retry. overdue: the period has ended and Apple has not \
+            reported since. failed and overdue are listed for sixty days, as long as Apple may \
+            charge. unreadable: an event of the subscription cannot be read, so its state is \
+            uncertain. "access until" is the end of the last access, including its grace period. \
+            Reads the whole log once and prints lines as it goes.
             """
     )
 
@@ -24,7 +25,7 @@ struct DueCommand: AsyncParsableCommand {
     var within: Int64 = 86_400_000
 
     @Option(
-        help: Clock.help("As things stand at this instant. Default: now."),
+        help: Clock.help("The instant to answer for. Default: now."),
         transform: Clock.time
     )
     var at: AskedTime?
@@ -84,7 +85,7 @@ extension Clock {
             (0...lengthMax / unit).contains(count)
         else {
             throw ValidationError(
-                "'\(text)' is no length of time; expected 24h, 90m, 7d, or 30s"
+                "invalid duration '\(text)'; expected 24h, 90m, 7d, or 30s"
             )
         }
         return count * unit

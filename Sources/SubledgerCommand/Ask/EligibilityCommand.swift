@@ -6,20 +6,20 @@ import Subledger
 struct EligibilityCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "eligibility",
-        abstract: "Which offers a customer may be made, and what stands in the way.",
+        abstract: "Which offers a customer is eligible for, and what stands in the way.",
         discussion: """
-            By subscription group: an introductory offer used for one product is used for all of \
-            its group. The first rule that says something is named, with the purchase it is about. \
-            Apple decides when the customer buys; a refund blocks here, which is more careful. Of a \
-            customer never seen the answer is that nothing was bought, and they are eligible. \
-            --product asks about a product by its group, which the catalog names.
+            Answers per subscription group: an introductory offer used for one product is used for \
+            its whole group. Each answer names the first rule that applies, and the purchase that \
+            it applies to. Apple decides at the time of purchase; here a refund blocks offers, to \
+            be on the safe side. A customer never seen before is eligible, as one who has bought \
+            nothing. --product selects the group of a product, according to the catalog.
             """
     )
 
     @OptionGroup var question: SubjectOptions
 
     @Option(
-        help: Clock.help("The instant that is asked about. Default: now."),
+        help: Clock.help("The instant to answer for. Default: now."),
         transform: Clock.time
     )
     var at: AskedTime?
@@ -68,8 +68,8 @@ extension EligibilityDocument {
             guard isKnown else { return [title] + nothing + linkLines }
             return [
                 title,
-                "no subscription is known of this customer, and only subscriptions have offers; "
-                    + "--group asks about a group that is not known",
+                "no subscription of this customer is known, and only subscriptions have offers; "
+                    + "to ask about a group that is not known, use --group",
             ]
         }
         var table = TextTable(["group", "offer", "eligible", "rule", "because of"])
@@ -92,7 +92,7 @@ extension EligibilityDocument {
     private var linkLines: [String] {
         linksNotInForce.map { link in
             link.isLater
-                ? link.line : link.line + "; it counts all the same, for an offer is used once"
+                ? link.line : link.line + "; it still counts: an offer can be used only once"
         }
     }
 }

@@ -10,20 +10,20 @@ struct EventCommand: AsyncParsableCommand {
         abstract:
             "One event of the log: what it says, the bytes that prove it, its place in the chain.",
         discussion: """
-            --raw writes what proves the event to stdout, byte for byte as it is kept: the smallest \
-            piece that proves itself. That is a JWS (a notification with those nested in it), the DER \
-            of an app receipt, the element of a statuses response, an unsigned body with its \
-            passwords blanked, or the statement that Subledger wrote for a link or a version of the \
-            catalog. Not kept are an envelope around it, a byte order mark, and white space before \
-            and after it. \
-            `subledger verify` proves the chain up to the commit that --proof prints.
+            --raw writes the evidence of the event to stdout, byte for byte: the smallest piece of \
+            the payload that proves itself. That is a JWS (a notification with those nested in \
+            it), the DER of an app receipt, the element of a statuses response, an unsigned body \
+            with its passwords blanked, or the statement that Subledger wrote for a link or a \
+            version of the catalog. An envelope around it, a byte order mark, and surrounding \
+            white space are not kept. `subledger verify` proves the chain up to the commit that \
+            --proof prints.
             """
     )
 
     @Argument(help: "An offset, or lane:offset.", transform: EventCommand.position)
     var position: Position
 
-    @Flag(help: "The payload's bytes, and nothing else.")
+    @Flag(help: "Only the bytes of the evidence.")
     var raw = false
 
     @Flag(help: "Every field (the default).")

@@ -7,7 +7,7 @@ struct ExplainCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "explain",
         abstract:
-            "Why a customer had access at an instant, or had none, and what was answered then.",
+            "Why a customer had access at an instant or not, and what the ledger answered then.",
         discussion: """
             Starts with a summary that can be pasted into a ticket. ENTITLED is the answer as known \
             now, SERVED the answer that the ledger gave then. Where they differ, the next line shows \
@@ -19,15 +19,15 @@ struct ExplainCommand: AsyncParsableCommand {
     @OptionGroup var question: SubjectOptions
     @OptionGroup var scope: AloneOption
 
-    @Option(help: Clock.help("The instant asked about. Default: now."), transform: Clock.time)
+    @Option(help: Clock.help("The instant to answer for. Default: now."), transform: Clock.time)
     var at: AskedTime?
 
     @OptionGroup var knowledge: KnowledgeOptions
 
-    @Option(help: "Only access by this product.")
+    @Option(help: "Only access through this product.")
     var product: String?
 
-    @Flag(help: "The picture in letters; so also without UTF-8 or a terminal.")
+    @Flag(help: "Draw in ASCII. Default where the locale is not UTF-8 or stdout is not a terminal.")
     var ascii = false
 
     @OptionGroup var database: DatabaseOptions

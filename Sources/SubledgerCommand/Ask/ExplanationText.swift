@@ -82,9 +82,9 @@ struct ExplanationText {
         case .owned(let purchase): "owned: \(span(purchase))\(app(of: purchase.stream))"
         case .notOwned(let reason, let purchase): "\(reason.words): \(span(purchase))"
         case .none(_, nil) where answer.customer.erasures.contains(where: \.tookEverything):
-            "erased: what was known was removed"
+            "erased: what was known has been removed"
         case .none(.notKnownYet, nil) where answer.customer.histories.isEmpty:
-            "no subscription was theirs at that instant"
+            "the customer had no subscription at that instant"
         case .none(let reason, nil): reason.words
         case .none(.expired, let row?) where row.kind == .grace:
             "grace ended: \(span(row))\(app(of: row.stream))"
@@ -111,19 +111,19 @@ struct ExplanationText {
     private var notAsked: String? {
         switch explanation.notAsked {
         case .beforeLedger?:
-            "its first commit is of \(answer.firstCommit?.clock ?? "later")"
-        case .imported?: "an import brought what it knows of that time"
+            "its first commit was at \(answer.firstCommit?.clock ?? "a later time")"
+        case .imported?: "what it knows of that time was imported later"
         case nil: nil
         }
     }
 
     private var difference: String {
-        if notAsked != nil { return "  \(arrow) there is no answer of then to compare with" }
+        if notAsked != nil { return "  \(arrow) there was no answer then to compare with" }
         if answer.customer.histories.isEmpty {
-            return "  \(arrow) not compared: no subscription was theirs at that instant"
+            return "  \(arrow) not compared: the customer had no subscription at that instant"
         }
         guard let stretch = explanation.difference else {
-            return "  \(arrow) the answer then was right"
+            return "  \(arrow) the answer given then was right"
         }
         let kind = stretch.kind == .wronglyDenied ? "wrongly denied" : "wrongly granted"
         return "  \(arrow) \(kind) for \(Duration.words(stretch.seconds)) "

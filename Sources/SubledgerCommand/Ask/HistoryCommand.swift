@@ -7,31 +7,31 @@ import Subledger
 struct HistoryCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "history",
-        abstract: "Every event of a subscription, in the order in which the log learnt of it.",
+        abstract: "Every event of a subscription, in the order in which it was recorded.",
         discussion: """
             An event carries the trust of the payload that brought it first: signed by Apple, \
             fetched from Apple by our client, proven by the shared secret, or vouched for by the \
             operator. A later payload that repeated it is counted with its own trust: "vouched, \
-            then signed" is a fact that Apple's signature confirmed. With --trust an event counts \
-            where its own payload has that trust, or with those fields that such a payload confirmed.
+            then signed" is a fact that Apple's signature confirmed. With --trust, an event counts \
+            if its own payload has that trust; otherwise only the fields that such a payload \
+            confirmed count.
             The effect is what the event changed in the active periods, or in a one-time purchase: \
-            + opened or bought, = renewed, \
-            ~ grace, − ended, ↩ restored, > extended, * corrected (another end, or free where it was \
-            paid for), · nothing; and the wishes: → asked for another product or billing plan, \
-            ← withdrew it; with --trust it is still that of the whole history. Effective is \
-            when: valid time. As of is when Apple said it; ≥ stands before a lower bound, where the \
-            format has no date of its own.
+            + opened or bought, = renewed, ~ grace, − ended, ↩ restored, > extended, * corrected \
+            (another end, or free where it was paid for), · nothing; and requests: → asked for \
+            another product or billing plan, ← withdrew it. With --trust it is still the effect in \
+            the whole history. "effective" is the valid time. "as of" is when Apple stated it; ≥ \
+            marks a lower bound, where the format has no date of its own.
             """
     )
 
     @OptionGroup var question: SubjectOptions
 
-    @Option(help: Clock.help("Only what Apple had said by this instant."), transform: Clock.time)
+    @Option(help: Clock.help("Only what Apple had stated by this instant."), transform: Clock.time)
     var at: AskedTime?
 
     @Option(
         help: ArgumentHelp(
-            "Only what payloads of this trust said; repeat for more.",
+            "Only what payloads of this trust stated; repeat for more.",
             discussion: "One of \(HistoryCommand.trustWords). Default: all.",
             valueName: "level"
         ),
@@ -63,7 +63,7 @@ extension HistoryCommand {
 
     private static func trust(_ word: String) throws -> Verification.Trust {
         guard let trust = Verification.Trust(rawValue: word) else {
-            throw ValidationError("'\(word)' is no level of trust; the words are \(trustWords)")
+            throw ValidationError("invalid trust level '\(word)'; expected one of \(trustWords)")
         }
         return trust
     }

@@ -15,7 +15,7 @@ enum IssueFile {
         guard bytes.count <= byteCountMax else {
             throw Failure(
                 Exit.badInput,
-                "\(place) is longer than \(byteCountMax) bytes; no list of issues is"
+                "\(place) is longer than \(byteCountMax) bytes, the limit for a list of issues"
             )
         }
         guard let text = String(validating: bytes, as: UTF8.self) else {
@@ -24,7 +24,7 @@ enum IssueFile {
         let isJSON = text.first { !$0.isWhitespace } == "["
         let issues = isJSON ? try parse(json: bytes, place) : try parse(lines: text, place)
         guard !issues.isEmpty else {
-            throw Failure(Exit.badInput, "\(place) names no issue; \(expected)")
+            throw Failure(Exit.badInput, "\(place) contains no issue; \(expected)")
         }
         return issues
     }
@@ -70,7 +70,7 @@ enum IssueFile {
         do {
             entries = try JSONDecoder().decode([Entry].self, from: json)
         } catch {
-            throw Failure(Exit.badInput, "\(place) is no list of issues; \(expected)")
+            throw Failure(Exit.badInput, "\(place) is not a list of issues; \(expected)")
         }
         return try entries.enumerated().map { index, entry in
             let instant: Instant? =
@@ -98,7 +98,7 @@ enum IssueFile {
         guard let date, date.isPlausible else {
             throw Failure(
                 Exit.badInput,
-                "\(place) has no date of publication between 2008 and 2199; \(expected)"
+                "\(place) has no publication date between 2008 and 2199; \(expected)"
             )
         }
         guard !name.isEmpty else {

@@ -9,7 +9,7 @@ struct ZoneOption: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "The time zone of dates and of times without one. Default: UTC.",
-            discussion: "Europe/Berlin, +05:30, or local for that of this machine.",
+            discussion: "Europe/Berlin, +05:30, or local for this machine's time zone.",
             valueName: "zone"
         ),
         transform: ZoneOption.zone
@@ -19,7 +19,7 @@ struct ZoneOption: ParsableArguments {
     private static func zone(_ name: String) throws -> QuestionZone {
         guard let zone = QuestionZone(name) else {
             throw ValidationError(
-                "no time zone is named '\(name)'; expected UTC, Europe/Berlin, +05:30 or local"
+                "unknown time zone '\(name)'; expected UTC, Europe/Berlin, +05:30 or local"
             )
         }
         return zone

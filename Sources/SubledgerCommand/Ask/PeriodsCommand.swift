@@ -8,16 +8,16 @@ struct PeriodsCommand: AsyncParsableCommand {
         commandName: "periods",
         abstract: "When a subscription gave access, and why it stopped.",
         discussion: """
-            Folded from the log at once; no table stands between. Open is a period that had not \
-            ended when Apple last spoke. Where its end has passed since, the text prints "ended \
-            2015-07-09, no renewal known"; the JSON keeps open, as the table active_periods does, \
-            which knows no clock.
+            Computed from the log, not read from a table. A period is open if it had not ended \
+            when Apple last reported on the subscription. If its end has passed since then, the \
+            text output shows "ended 2015-07-09, no renewal known"; --json and the table \
+            active_periods, which do not depend on the current time, still show open.
             """
     )
 
     @OptionGroup var question: SubjectOptions
 
-    @Option(help: Clock.help("Only the periods that hold this instant."), transform: Clock.time)
+    @Option(help: Clock.help("Only the periods that contain this instant."), transform: Clock.time)
     var at: AskedTime?
 
     @OptionGroup var knowledge: KnowledgeOptions

@@ -6,10 +6,10 @@ import Subledger
 struct RefundsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "refunds",
-        abstract: "What was asked back, given back and taken again, purchase by purchase.",
+        abstract: "Refunds requested, declined, granted and reversed, purchase by purchase.",
         discussion: """
-            Every case, then how each purchase stands. Folded from the log at once; no table \
-            stands between.
+            Lists every refund case, then the state of each purchase. Computed from the log, not \
+            read from a table.
             """
     )
 
@@ -17,7 +17,7 @@ struct RefundsCommand: AsyncParsableCommand {
 
     @Option(
         help: Clock.help(
-            "Cases, states and money as they stood at this instant, by all that is known now."
+            "Cases, states and money at this instant, by everything known now."
         ),
         transform: Clock.time
     )
@@ -47,14 +47,14 @@ extension RefundsDocument {
         guard isKnown else { return lines + [NothingKnown.words] }
         if !withoutPurchase.isEmpty {
             lines.append(
-                "of no known purchase, so that no amount is known: \(withoutPurchase.text); "
-                    + "`subledger event` shows each"
+                "refunds of unknown purchases, so their amounts are unknown: "
+                    + "\(withoutPurchase.text); `subledger event` shows each"
             )
         }
         if !refunds.isEmpty {
             lines.append(cases)
         } else if withoutPurchase.isEmpty {
-            lines.append("no refund was asked for or given")
+            lines.append("no refund was requested or granted")
         }
         var table = TextTable(["purchase", "product", "stands", "paid", "kept"])
         for purchase in purchases {

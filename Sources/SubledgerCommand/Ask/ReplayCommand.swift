@@ -7,10 +7,11 @@ import Subledger
 struct ReplayCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "replay",
-        abstract: "A subscription event by event, with the state that each left.",
+        abstract: "Replay a subscription event by event, with the state after each.",
         discussion: """
-            In the order in which the log learnt of them. Fields that changed are marked with *. \
-            The state is that at the latest instant of which Apple had spoken by then, or at --at.
+            Events are in the order in which they were recorded; fields that changed are marked \
+            with *. The state is that at --at, else at the latest instant that Apple had reported \
+            on by then.
             """
     )
 
@@ -22,7 +23,7 @@ struct ReplayCommand: AsyncParsableCommand {
     )
     var at: AskedTime?
 
-    @Flag(help: "Wait for Return after each event, where stdin is a terminal.")
+    @Flag(help: "Wait for Return after each event, if stdin is a terminal.")
     var step = false
 
     @OptionGroup var knowledge: KnowledgeOptions

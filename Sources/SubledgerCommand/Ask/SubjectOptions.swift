@@ -20,9 +20,9 @@ struct SubjectOptions: ParsableArguments {
         help: ArgumentHelp(
             "Where the purchases were made: Production, Sandbox, Xcode or LocalTesting.",
             discussion: """
-                Default: the environment in which ID is known; it has to be named where there are \
-                several. `access` and `eligibility` mean Production unless another one is named, so \
-                that no test purchase counts by accident.
+                Default: the environment in which ID is known; required if there are several. \
+                `access` and `eligibility` default to Production, so that no test purchase counts \
+                by accident.
                 """,
             valueName: "word"
         ),
@@ -52,6 +52,6 @@ struct SubjectOptions: ParsableArguments {
 
 /// Whether a question about a customer is about one subscription alone.
 struct AloneOption: ParsableArguments {
-    @Flag(help: "Only the one subscription that has ID, not the customer's others.")
+    @Flag(help: "Only the subscription that ID belongs to, not the customer's others.")
     var alone = false
 }

@@ -11,7 +11,7 @@ import Subledger
 struct TrustOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "Trust this root certificate too (DER or PEM); repeat for more.",
+            "Also trust this root certificate (DER or PEM); repeat for more.",
             discussion: "Apple's roots are built in.",
             valueName: "file"
         )
@@ -32,14 +32,14 @@ struct TrustOptions: ParsableArguments {
 
     @Option(
         help:
-            "Take payloads that name no environment (iOS 6, JWS before 2022-02-24) as made in this."
+            "The environment of payloads that name none (iOS 6, JWS before 2022-02-24)."
     )
     var assumeEnvironment: String?
 
     @Option(
         help: ArgumentHelp(
             "File with the app's shared secret, which proves version 1 notifications.",
-            discussion: "Else the environment variable SUBLEDGER_SHARED_SECRET is used, if set.",
+            discussion: "Default: the environment variable SUBLEDGER_SHARED_SECRET, if set.",
             valueName: "file"
         )
     )
@@ -94,7 +94,7 @@ struct TrustOptions: ParsableArguments {
     static func environment(_ word: String) throws -> Environment {
         guard let found = knownEnvironment(word) else {
             throw ValidationError(
-                "'\(word)' is no environment; expected "
+                "invalid environment '\(word)'; expected "
                     + knownEnvironments.map(\.word).joined(separator: ", ")
             )
         }
@@ -121,7 +121,7 @@ struct TrustOptions: ParsableArguments {
         let secret = String(decoding: bytes, as: UTF8.self)
             .trimmingCharacters(in: .whitespacesAndNewlines)
         guard !secret.isEmpty else {
-            throw Failure(Exit.configuration, "\(path) holds no shared secret: the file is empty")
+            throw Failure(Exit.configuration, "the shared secret's file \(path) is empty")
         }
         return secret
     }

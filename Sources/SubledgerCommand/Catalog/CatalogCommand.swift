@@ -3,12 +3,12 @@ import ArgumentParser
 struct CatalogCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "catalog",
-        abstract: "What the app sells, in versions: levels tell an upgrade from a downgrade.",
+        abstract: "What the app sells, in versions; decides which plan change is an upgrade.",
         discussion: """
-            Apple's payloads name products, but not which one is the higher level. With a \
-            catalog a change of plan is an upgrade, a downgrade or a crossgrade; without one it \
-            is only a change. A version is never overwritten and holds from the instant you name; \
-            before the first one, the first holds.
+            Apple's payloads name products, but not their levels. With a catalog, a plan change is \
+            an upgrade, a downgrade or a crossgrade; without one, it is only a change. A version \
+            is never overwritten, and is effective from the instant that you name; the first \
+            version also applies before its instant.
             """,
         subcommands: [
             CatalogImportCommand.self, CatalogListCommand.self, CatalogShowCommand.self,

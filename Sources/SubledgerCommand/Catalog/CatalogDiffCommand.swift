@@ -9,8 +9,8 @@ import Subledger
 struct CatalogDiffCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "diff",
-        abstract: "What one version says otherwise than another.",
-        discussion: "Without numbers: the newest version against the one imported before it."
+        abstract: "The differences between two versions.",
+        discussion: "Default: the newest version and the one imported before it."
     )
 
     @Argument(help: ArgumentHelp("Two versions, the older first.", valueName: "version"))
@@ -56,8 +56,8 @@ struct CatalogDiffCommand: AsyncParsableCommand {
         guard versions.count >= 2 else {
             throw Failure(
                 Exit.notFound,
-                "there are no two versions of the catalog to compare, but \(versions.count); "
-                    + "`subledger catalog import` adds one"
+                "a comparison needs two versions of the catalog, and there are "
+                    + "\(versions.count); `subledger catalog import` adds one"
             )
         }
         return (versions[versions.count - 2], versions[versions.count - 1])

@@ -10,12 +10,12 @@ import Subledger
 struct CatalogImportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "import",
-        abstract: "Add what a file says as the next version of the catalog.",
+        abstract: "Import a file as the next version of the catalog.",
         discussion: """
             Takes a .storekit file of Xcode, or a saved response of the App Store Connect API \
             (/v1/apps/ID/subscriptionGroups?include=subscriptions), several of them in one JSON \
-            array. Prints what is said otherwise than in the version before, and what each change \
-            of plan is now. What equals the newest version adds nothing.
+            array. Prints what differs from the previous version, and what each plan change is \
+            now. A file that equals the newest version adds nothing.
             """
     )
 
@@ -24,8 +24,8 @@ struct CatalogImportCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "The first instant it holds for; may be long ago. (default: now)",
-            discussion: "Named, it also adds a version that only holds from another instant.",
+            "The first instant that it applies to; may be in the past. (default: now)",
+            discussion: "If given, a version that differs only in this instant is added, too.",
             valueName: "instant"
         ),
         transform: Clock.time
@@ -34,7 +34,7 @@ struct CatalogImportCommand: AsyncParsableCommand {
 
     @OptionGroup var zone: ZoneOption
 
-    @Flag(help: "Say what would happen, and add nothing.")
+    @Flag(help: "Print what would happen, and add nothing.")
     var dryRun = false
 
     @OptionGroup var database: DatabaseOptions
@@ -76,8 +76,8 @@ struct CatalogImportCommand: AsyncParsableCommand {
         let record = result.version.record
         guard result.isAdded else {
             Terminal.print(
-                "version \(record.version), effective from \(record.effectiveFrom.clock), says the "
-                    + "same: nothing was added"
+                "version \(record.version), effective from \(record.effectiveFrom.clock), has "
+                    + "the same content: nothing was added"
             )
             return
         }
@@ -104,7 +104,10 @@ struct CatalogImportCommand: AsyncParsableCommand {
             // One byte more than is allowed tells that there is more.
             data = try handle.read(upToCount: CatalogFile.byteCountMax + 1)
         } catch {
-            throw Failure(Exit.inputMissing, "the catalog \(path) cannot be read: is it a file?")
+            throw Failure(
+                Exit.inputMissing,
+                "the catalog \(path) cannot be read; check that it is a file"
+            )
         }
         do throws(CatalogError) {
             return try CatalogFile.read([UInt8](data ?? Data()))

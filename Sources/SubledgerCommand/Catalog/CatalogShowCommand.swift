@@ -9,7 +9,7 @@ import Subledger
 struct CatalogShowCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "show",
-        abstract: "What one version says, and what each change of plan is by it."
+        abstract: "The content of one version, and what each plan change is by it."
     )
 
     @Option(help: "The version's number. (default: the newest)")

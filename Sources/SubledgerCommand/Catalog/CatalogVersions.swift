@@ -23,7 +23,7 @@ enum CatalogVersions {
         guard let newest = versions.last else {
             throw Failure(
                 Exit.notFound,
-                "no catalog was imported; `subledger catalog import FILE` does it"
+                "no catalog was imported; `subledger catalog import FILE` imports one"
             )
         }
         guard let number else { return newest }

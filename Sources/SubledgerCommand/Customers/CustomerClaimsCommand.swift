@@ -7,11 +7,11 @@ struct CustomerClaimsCommand: AsyncParsableCommand {
         commandName: "claims",
         abstract: "Who claims which subscription: every link, and every token that changed.",
         discussion: """
-            With --contested only what waits for a decision: links to a customer while another one \
-            had the subscription, which moved nothing and wait for an unlink or a transfer; and \
-            app account tokens that Apple's account (a receipt, an appTransactionId) joins to \
-            another token, which count as one customer until a link says otherwise. For these it \
-            looks up the customer of every subscription that has a token.
+            --contested lists only what needs a decision: links that had no effect because another \
+            customer had the subscription, until an unlink or a transfer; and app account tokens \
+            that an Apple account (a receipt, an appTransactionId) joins to another token, which \
+            count as one customer until a link overrules it. To find these, it looks up the \
+            customer of every subscription that has a token.
             """
     )
 
@@ -49,7 +49,7 @@ extension ClaimDocument {
         if !joinedTokens.isEmpty {
             words.append(
                 "JOINED by Apple's account to token " + joinedTokens.joined(separator: ", ")
-                    + "; link each subscription to its customer to part them"
+                    + "; to separate them, link each subscription to its customer"
             )
         }
         return words.joined(separator: "  ")

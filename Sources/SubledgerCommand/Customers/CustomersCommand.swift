@@ -9,13 +9,13 @@ import Subledger
 struct CustomersCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "customers",
-        abstract: "Whose a subscription is: state it, undo it, and ask who had it when.",
+        abstract: "Link subscriptions to customers, and show who had which subscription when.",
         discussion: """
-            A link is the operator's statement, an event in the log like Apple's; it holds until an \
-            unlink. A second customer who claims a subscription meanwhile moves nothing: the claim \
-            is contested, and `customers claims --contested` lists it. What no link gives to \
-            anybody is joined by what Apple says: the subscriptions of one app account token, \
-            appTransactionId or app receipt are one customer's. Where Apple's account joins two \
+            A link is a statement by the operator, recorded as an event like Apple's; it holds \
+            until an unlink. If another customer claims the subscription meanwhile, nothing moves: \
+            the claim is contested, and `customers claims --contested` lists it. Subscriptions \
+            without a link are joined by what Apple states: those with one app account token, \
+            appTransactionId or app receipt belong to one customer. If an Apple account joins two \
             app account tokens, they count as one customer until a link overrules it.
             """,
         subcommands: [
@@ -34,7 +34,7 @@ struct StatementOptions: ParsableArguments {
     var originalTransactionId: String
 
     @Option(
-        help: "Production, Sandbox, Xcode …; needed where the id is known in several.",
+        help: "Production, Sandbox, Xcode …; required if the id is known in several.",
         transform: SubjectOptions.environment
     )
     var environment: Environment?
@@ -47,10 +47,10 @@ struct StatementOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Since when it holds; may lie in the past.",
+            "When it takes effect; may be in the past.",
             discussion: """
-                Default of link: from the first purchase on, where nobody had the subscription \
-                before; else now. Default of unlink: now. As \(AskedTime.forms).
+                Default for link: from the first purchase on, if no customer had the subscription \
+                before; else now. Default for unlink: now. Accepts \(AskedTime.forms).
                 """,
             valueName: "time"
         ),
@@ -126,11 +126,10 @@ struct LinkCustomerCommand: AsyncParsableCommand {
         commandName: "link",
         abstract: "State that a subscription belongs to a customer.",
         discussion: """
-            Where another customer has the subscription this is refused with exit 65, unless \
-            --transfer ends that link at the same instant. The same link again changes nothing. \
-            Without --at it holds from the first purchase on, where nobody had the subscription \
-            before; else from now on. \
-            Exit 4 where the subscription has no event.
+            If another customer has the subscription, the link is refused with exit 65, unless \
+            --transfer ends the other link at the same instant. Repeating a link changes nothing. \
+            Without --at, a link holds from the first purchase on if no customer had the \
+            subscription before, else from now on. Exit 4 if the subscription has no event.
             """
     )
 
@@ -156,7 +155,7 @@ struct UnlinkCustomerCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "unlink",
         abstract: "State that a subscription no longer belongs to a customer.",
-        discussion: "Exit 4 where the customer does not have the subscription at that instant."
+        discussion: "Exit 4 if the customer does not have the subscription at that instant."
     )
 
     @OptionGroup var statement: StatementOptions
@@ -182,13 +181,13 @@ extension LinkOutcome {
         case .erased(let position):
             return Failure(
                 Exit.badInput,
-                "event \(position.mark(lanes: lanes)) erased what was stated of \(id) before it; "
-                    + "nothing was appended. State the link as of a later --at"
+                "event \(position.mark(lanes: lanes)) erased what was stated about \(id) before "
+                    + "it; nothing was appended. Use a later --at"
             )
         case .unknownStream:
             return Failure(
                 Exit.notFound,
-                "\(id) has no event of Apple's in \(link.stream.environment); ingest its payloads "
+                "\(id) has no event from Apple in \(link.stream.environment); ingest its payloads "
                     + "first"
             )
         case .notLinked:
@@ -204,8 +203,8 @@ extension LinkOutcome {
             return Failure(
                 Exit.badInput,
                 hold.since < link.statedAt
-                    ? fact + "If it is to change hands, say --transfer, which ends that link first"
-                    : fact + "That is not before \(link.statedAt): say it as of a later --at"
+                    ? fact + "To move it, use --transfer, which ends that link first"
+                    : fact + "That link does not begin before \(link.statedAt): use a later --at"
             )
         }
     }

@@ -11,12 +11,12 @@ struct ImportCustomersCommand: AsyncParsableCommand {
         commandName: "import",
         abstract: "Link many subscriptions to their customers from a CSV file.",
         discussion: """
-            The columns are customer, id (Apple's originalTransactionId) and from, in this order, \
-            or as a header names them (RFC 4180). Without from a link holds from the first \
-            purchase on, where no link named the subscription before; else from now on. A line \
-            that is refused is named, and the others are in; the exit code is then 65. The same \
-            file again changes nothing. A subscription that another customer has is refused: \
-            `customers link --transfer` moves it.
+            The columns are customer, id (Apple's originalTransactionId) and from, in this order \
+            or as named by a header (RFC 4180). Without from, a link holds from the first purchase \
+            on if no link named the subscription before, else from now on. Refused lines are \
+            listed, all others are appended, and the exit code is 65. Importing the same file \
+            again changes nothing. A subscription that another customer has is refused; use \
+            `customers link --transfer` to move it.
             """
     )
 
@@ -24,7 +24,7 @@ struct ImportCustomersCommand: AsyncParsableCommand {
     var file: String
 
     @Option(
-        help: "Production, Sandbox, Xcode …; needed where an id is known in several.",
+        help: "Production, Sandbox, Xcode …; required if an id is known in several.",
         transform: SubjectOptions.environment
     )
     var environment: Environment?
@@ -35,7 +35,7 @@ struct ImportCustomersCommand: AsyncParsableCommand {
     @Option(help: "Who states it. Default: the user of this machine.")
     var by: String?
 
-    @Flag(help: "Judge each line against the ledger and write nothing.")
+    @Flag(help: "Check each line against the ledger, and write nothing.")
     var dryRun = false
 
     @OptionGroup var database: DatabaseOptions

@@ -107,8 +107,8 @@ struct LinkFile {
         else {
             throw Failure(
                 Exit.badInput,
-                "the header of \(place) is \(fields.joined(separator: ",")); expected customer, id "
-                    + "and, if you like, from"
+                "the header of \(place) is \(fields.joined(separator: ",")); expected customer, "
+                    + "id and, optionally, from"
             )
         }
         return words

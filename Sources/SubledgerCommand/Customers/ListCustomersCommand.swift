@@ -9,13 +9,13 @@ import Subledger
 struct ListCustomersCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
-        abstract: "The customers whom links name, in the order of their bytes."
+        abstract: "The customers that links name, in byte order."
     )
 
-    @Option(help: "Most lines.")
+    @Option(help: "Maximum number of lines.")
     var limit = 1000
 
-    @Option(help: "Only customers after this one, to go on from the last line of a list.")
+    @Option(help: "Only customers after this one: continue from the last line of a list.")
     var after = ""
 
     @OptionGroup var database: DatabaseOptions
@@ -54,7 +54,7 @@ struct ListCustomersCommand: AsyncParsableCommand {
         }
         Terminal.print(table.text)
         if answer.customers.count == limit {
-            Terminal.write("there may be more; go on with --after \(last.customer)")
+            Terminal.write("there may be more; continue with --after \(last.customer)")
         }
     }
 }

@@ -7,19 +7,23 @@ import Subledger
 struct ShowCustomerCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "show",
-        abstract: "The subscriptions of a customer, and whose each was when.",
+        abstract: "The subscriptions of a customer, and who had each of them when.",
         discussion: """
-            ID is a customer's name, an app account token, an appTransactionId, a transaction id or \
-            an original transaction id. Folded from the log at once; no table stands between. What \
-            no link gives to anybody is joined by what Apple says: an app account token, an \
+            ID is a customer's name, an app account token, an appTransactionId, a transaction id \
+            or an original transaction id. Computed from the log, not read from a table. \
+            Subscriptions without a link are joined by what Apple states: an app account token, an \
             appTransactionId, an app receipt, a migration, a transaction or a web order line item \
-            that two subscriptions share. A link to somebody else wins for its subscription.
+            that two subscriptions share. A link to another customer takes precedence for its \
+            subscription.
             """
     )
 
     @OptionGroup var question: SubjectOptions
 
-    @Option(help: Clock.help("Also say what was theirs at this instant."), transform: Clock.time)
+    @Option(
+        help: Clock.help("Also list what the customer had at this instant."),
+        transform: Clock.time
+    )
     var at: AskedTime?
 
     @OptionGroup var knowledge: KnowledgeOptions
@@ -57,7 +61,7 @@ extension CustomerDocument {
         let grounds = AnswerGrounds(customer, customer.streams).timedLines
         if !grounds.isEmpty { lines.append("\n" + grounds.joined(separator: "\n")) }
         if !related.isEmpty {
-            lines.append("\nof others now, once theirs or claimed by them in vain:")
+            lines.append("\nnow other customers', but earlier linked to or claimed by this one:")
         }
         lines += related.flatMap(\.text)
         let others = AnswerGrounds(customer, customer.related).timedLines

@@ -9,59 +9,62 @@ import Subledger
 struct IngestCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "ingest",
-        abstract: "Verify payloads and append what is news in them.",
+        abstract: "Verify payloads and append the new facts in them.",
         discussion: """
-            Takes files, folders and - (stdin): notifications of both versions, bare JWS, app \
-            receipts (DER or base64), responses of the App Store Server API and of verifyReceipt, \
-            and verifyReceipt requests, of which only the receipt is kept. JSON arrays, NDJSON, \
-            logs with text around the payloads, CSV, TSV, PostgreSQL's COPY and pg_dump, records \
-            with a payload in them (as an object, as text, in base64; exports of MongoDB, DynamoDB \
-            and Firestore) are taken apart, also compressed by gzip or zstd. Each is recognised by \
-            its content. Lines of a log without a payload are passed over and counted. A payload that cannot be verified is \
-            refused whole with its reason; the others are in, and the exit code is 65. Taking in \
-            the same payloads again, in any order, appends nothing. The positions that it prints \
-            are those for `follow --wait-for`: up to there the log holds what the payloads say.
+            Reads files, folders and - (stdin). Payloads are notifications of both versions, bare \
+            JWS, app receipts (DER or base64), responses of the App Store Server API and of \
+            verifyReceipt, and verifyReceipt requests, of which only the receipt is kept. They are \
+            found in JSON arrays, NDJSON, logs with text around them, CSV, TSV, PostgreSQL's COPY \
+            and pg_dump, and in records that hold a payload as an object, as text or in base64 \
+            (exports of MongoDB, DynamoDB and Firestore), also if compressed with gzip or zstd. \
+            Every format is recognised by its content. Log lines without a payload are skipped and \
+            counted.
 
-            verifyReceipt responses and version 1 notifications are not signed: of them only what \
-            the app receipt inside proves is taken, unless the shared secret proves the \
-            notification, or you vouch for the payloads with --vouch. What is left out and refused \
-            is summed up by reason, with the option that would take it. No environment is guessed: \
-            payloads that name none (iOS 6, JWS before 2022-02-24) are refused without \
+            A payload that cannot be verified is refused as a whole, with the reason; all others \
+            are appended, and the exit code is 65. Ingesting the same payloads again, in any \
+            order, appends nothing. Pass the positions that it prints to `follow --wait-for`: up \
+            to there, the log contains what the payloads state.
+
+            verifyReceipt responses and version 1 notifications are not signed: only what the app \
+            receipt inside them proves is taken, unless the shared secret proves the notification, \
+            or you vouch for the payloads with --vouch. A summary lists what was left out or \
+            refused, by reason, with the option that would take it. The environment is never \
+            guessed: payloads that name none (iOS 6, JWS before 2022-02-24) are refused without \
             --assume-environment.
 
             --plan reads and verifies the same payloads, needs no database and writes nothing: it \
-            prints what they are, what would be left out or refused, and about how long the ingest \
-            will take.
+            prints what they contain, what would be left out or refused, and roughly how long the \
+            ingest will take.
             """
     )
 
     @Argument(help: "Files, folders, or - for stdin.")
     var paths: [String]
 
-    @Option(help: "The channel the payloads came by; kept with the evidence.")
+    @Option(help: "The channel that the payloads came from; kept with the evidence.")
     var source = "file"
 
     @Flag(
         help: """
-            How the payloads arrived; kept with the evidence. Without it stdin alone is live, and \
-            files are an import.
+            How the payloads arrived; kept with the evidence. Default: --live if the only path is \
+            -, else --import.
             """
     )
     var arrival: ArrivalFlag?
 
-    @Flag(help: "Stand behind what is not signed: you know that these payloads came from Apple.")
+    @Flag(help: "Also take what is not signed: you know that these payloads came from Apple.")
     var vouch = false
 
     @Flag(help: "Only read and verify: print what an ingest would do, without a database.")
     var plan = false
 
-    @Flag(help: "Exit with 65 also where facts were left out of payloads that were taken.")
+    @Flag(help: "Also exit with 65 if facts were left out of payloads that were taken.")
     var strict = false
 
     @Flag(name: .shortAndLong, help: "List each payload that was refused or taken in part.")
     var verbose = false
 
-    @Option(help: "The column of CSV, TSV and COPY files that holds payloads; else it is found.")
+    @Option(help: "The column of CSV, TSV and COPY files that holds payloads. Default: detected.")
     var column: String?
 
     @OptionGroup var trust: TrustOptions

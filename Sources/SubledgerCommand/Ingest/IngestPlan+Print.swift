@@ -10,7 +10,7 @@ extension IngestPlan {
                 + "\(counted(facts, "fact")) of \(counted(streams, "stream"))"
                 + (leftOut > 0 ? "; \(leftOut) more would be left out" : "")
                 + (rejected > 0 ? "; \(counted(rejected, "payload")) would be refused" : "")
-                + (skipped > 0 ? "; \(counted(skipped, "other file")) passed over" : "")
+                + (skipped > 0 ? "; \(counted(skipped, "other file")) skipped" : "")
         )
         if let from = from.value, let to = to.value {
             Terminal.print("from \(from.clock) to \(to.clock) UTC")
@@ -24,8 +24,8 @@ extension IngestPlan {
             Terminal.print(line)
         }
         Terminal.print(
-            "ingest will take about \(durationWords(estimatedSeconds)): an estimate, because reading "
-                + "and verifying took \(durationWords(readingSeconds)) and writing depends on the "
+            "an ingest will take roughly \(durationWords(estimatedSeconds)): reading and "
+                + "verifying took \(durationWords(readingSeconds)) and writing depends on the "
                 + "database"
         )
         Terminal.print(

@@ -25,7 +25,7 @@ struct IngestSummary {
             + (report.leftOut > 0 ? "; \(counted(report.leftOut, "fact")) left out" : "")
             + (report.unchanged > 0
                 ? "; \(counted(report.unchanged, "payload")) without news" : "")
-            + (skipped > 0 ? "; \(counted(skipped, "other file")) passed over" : "")
+            + (skipped > 0 ? "; \(counted(skipped, "other file")) skipped" : "")
             + (place.isEmpty ? "" : "; in the log up to \(place)")
     }
 
@@ -38,13 +38,14 @@ struct IngestSummary {
         if report.bodiesNotKept > 0 {
             lines.append(
                 "the bytes of \(counted(report.bodiesNotKept, "refused payload")) are not kept, "
-                    + "because those that are have reached the limit: keep the originals, or delete "
-                    + "old rows of ledger.rejection"
+                    + "because the limit for kept payloads is reached: keep the originals, or "
+                    + "delete old rows of ledger.rejection"
             )
         }
         lines.append(
             "`ingest --verbose` lists each payload"
-                + (report.rejected > 0 ? ", `subledger rejections` those that were refused" : "")
+                + (report.rejected > 0
+                    ? ", `subledger rejections` lists those that were refused" : "")
         )
         return lines
     }
@@ -111,7 +112,9 @@ struct IngestSummary {
         if !output.quiet, !output.json {
             for line in (isVerbose ? single : []) + groups { Terminal.write(line) }
             if report.wasStopped {
-                Terminal.write("stopped; everything counted is in, run it again for the rest")
+                Terminal.write(
+                    "interrupted; everything counted is committed; run again to continue"
+                )
             }
         }
         if report.wasStopped { throw Exit.interrupted }

@@ -59,7 +59,7 @@ struct IngestWork {
             (Interrupt.isRequested ? "stopped; " : "")
                 + "\(counted(done, "payload")) \(done == 1 ? "is" : "are") finished, \(underWay) "
                 + "\(underWay == 1 ? "was" : "were") read and \(underWay == 1 ? "is" : "are") "
-                + "not: run it again, nothing is written twice. \(error)"
+                + "not: run again; nothing is written twice. \(error)"
         )
     }
 }

@@ -6,7 +6,7 @@ import Events
 struct MigrateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "migrate",
-        abstract: "Bring the database schema to the version of this program.",
+        abstract: "Create the database schema, or update it to this program's version.",
         discussion: discussion,
         subcommands: [Apply.self, Status.self],
         defaultSubcommand: Apply.self

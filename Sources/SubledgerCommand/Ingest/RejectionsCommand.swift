@@ -9,24 +9,24 @@ import Subledger
 struct RejectionsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "rejections",
-        abstract: "What was refused and why; with --retry, take it in after all.",
+        abstract: "What was refused and why; --retry ingests it again.",
         discussion: """
-            A payload is listed once for each reason, with where it was found the first time: the \
-            newest run first, and of each run in the order of its input. Of each the first MiB is \
-            kept, every password blanked; nothing where a secret could not be told from the rest, \
-            or where all that is kept has reached 1 GiB.
+            A payload is listed once for each reason, with the place where it was first found: the \
+            newest run first, and within a run in the order of the input. The first MiB of each \
+            payload is kept, with every password blanked. Nothing is kept if a secret could not be \
+            separated from the rest, or once all kept payloads together reach 1 GiB.
 
-            --retry takes in again what was refused and not taken in since, with the options of \
-            `ingest` given here: what is taken now is marked as such, as it is when `ingest` takes \
-            the original again. --open lists only the others. A version 1 notification is kept \
-            without its password: ingest the original again to prove it by the shared secret.
+            A rejection is open until its payload is taken, by --retry or by an `ingest` of the \
+            original; --open lists only open ones. --retry ingests them again, with the options of \
+            `ingest` that you give here. A version 1 notification is kept without its password: to \
+            prove it by the shared secret, ingest the original again.
             """
     )
 
-    @Option(help: "Only those refused for this reason, a machine word as `ingest --json` prints.")
+    @Option(help: "Only those refused for this reason, as `ingest --json` prints it.")
     var reason: String?
 
-    @Option(help: "Only those that came by this channel.")
+    @Option(help: "Only those that came from this channel.")
     var source: String?
 
     @Option(
@@ -37,24 +37,24 @@ struct RejectionsCommand: AsyncParsableCommand {
 
     @OptionGroup var zone: ZoneOption
 
-    @Option(help: "Most lines.")
+    @Option(help: "Maximum number of lines.")
     var limit = 100
 
     @Option(
         help: ArgumentHelp(
-            "Write what is kept of this payload to stdout, as it is.",
+            "Write the kept bytes of this payload to stdout, unchanged.",
             valueName: "digest"
         )
     )
     var body: String?
 
-    @Flag(help: "Only those that were not taken in later.")
+    @Flag(help: "Only those that were not taken later.")
     var open = false
 
-    @Flag(help: "Take those that are open in again, with the options of `ingest`.")
+    @Flag(help: "Ingest the open ones again, with the options of `ingest`.")
     var retry = false
 
-    @Flag(help: "With --retry: stand behind what is not signed.")
+    @Flag(help: "With --retry: also take what is not signed.")
     var vouch = false
 
     @OptionGroup(title: "With --retry") var trust: TrustOptions
@@ -73,7 +73,7 @@ struct RejectionsCommand: AsyncParsableCommand {
         if let reason, Rejection.Code(rawValue: reason) == nil {
             let words = Rejection.Code.allCases.map(\.rawValue).sorted()
             throw ValidationError(
-                "'\(reason)' is not a reason of a refusal; the words are "
+                "invalid reason '\(reason)'; expected one of "
                     + words.joined(separator: ", ")
             )
         }
@@ -87,7 +87,9 @@ struct RejectionsCommand: AsyncParsableCommand {
             )
         }
         if output.json || reason != nil || source != nil || since != nil || open || retry {
-            throw ValidationError("--body writes the bytes of one payload; give nothing else")
+            throw ValidationError(
+                "--body writes the bytes of one payload; use it without other options"
+            )
         }
     }
 
@@ -148,8 +150,9 @@ struct RejectionsCommand: AsyncParsableCommand {
         guard let bytes = kept else {
             throw Failure(
                 Exit.notFound,
-                "nothing is kept of \(digest): it mentions a password that could not be told from "
-                    + "the rest, or what is kept had reached its limit; look at the original"
+                "nothing is kept of \(digest): it contains a password that could not be "
+                    + "separated from the rest, or the limit for kept payloads was reached; see "
+                    + "the original"
             )
         }
         Terminal.put(bytes: Array(bytes))
@@ -160,7 +163,8 @@ struct RejectionsCommand: AsyncParsableCommand {
         guard !rejections.isEmpty else {
             Terminal.print(
                 open
-                    ? "nothing is open: all that was refused was taken in, or nothing was"
+                    ? "nothing is open: everything that was refused was taken later, or nothing "
+                        + "was refused"
                     : "nothing was refused"
             )
             return

@@ -6,16 +6,14 @@ import Subledger
 struct AnomaliesReport: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "anomalies",
-        abstract: "Subscriptions that a person should look at, the worst first.",
+        abstract: "Subscriptions that need attention, worst first.",
         discussion: """
             refund_loop: --loop-changes or more immediate changes within --loop-days days to a \
             product of the same level and duration (without a catalog: immediate changes to any \
             product), each of which gives the rest of the old period back. refunded_again: a \
             purchase refunded --refunds or more times. everything_refunded: all of --purchases or \
-            more purchases. \
-            empty_period: periods that give no access, because the purchase is not before the \
-            expiry. \
-            Reads the whole log once; memory does not grow with it.
+            more purchases. empty_period: periods that give no access, because the purchase date \
+            is not before the expiry date. Reads the whole log once; memory does not grow with it.
             """
     )
 

@@ -5,12 +5,12 @@ import Subledger
 struct DriftReportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "drift",
-        abstract: "Whether the fold agrees with what Apple says in its own payloads.",
+        abstract: "Whether the fold agrees with the statuses and renewal info that Apple signed.",
         discussion: """
             Each status in a version 2 notification, and each signed renewal info, is compared \
-            with what is folded from all that was signed by then. A signed status revoked is also \
-            listed where Apple later signed a later date of that revocation: the last date stands. \
-            Exit 3 where they differ.
+            with the fold of everything that was signed by then. A signed status "revoked" is also \
+            listed if Apple later signed a later date for that revocation: the last date counts. \
+            Exit 3 if any differ.
             """
     )
 

@@ -6,24 +6,24 @@ import Events
 struct FeedCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "feed",
-        abstract: "The events of the log as NDJSON, each with the cursor to go on after.",
+        abstract: "The events of the log as NDJSON, each with a cursor to resume after.",
         discussion: """
-            One line an event: Apple's properties under Apple's names, instants in milliseconds, \
+            One line per event: Apple's properties under Apple's names, instants in milliseconds, \
             and a cursor. Keep the cursor of the last complete line you stored, and give it to \
-            --after: the feed goes on with the next event, none twice and none left out, however \
-            it ended. Within a lane events come in the order of the log, lanes take turns.
+            --after: the feed resumes with the next event, without repeating or losing one, \
+            however it ended. Within a lane, events are in the order of the log; lanes take turns.
 
-            A cursor holds the digest of the commit it stands in. Of a log that was restored from \
-            an older copy, or forked, it is refused with exit 3 instead of going on with other \
-            events under the same offsets.
+            A cursor contains the digest of its commit. If the log was restored from an older \
+            copy, or forked, the cursor is refused with exit 3: the same offsets may now be other \
+            events.
 
-            What Apple only repeated is no event (`history` counts it): it moves no cursor.
+            What Apple only repeated is not an event (`history` counts it) and moves no cursor.
             """
     )
 
     @Option(
         help: ArgumentHelp(
-            "Go on after this cursor. Default: from the beginning.",
+            "Resume after this cursor. Default: from the beginning.",
             discussion: "`cursor` of the last line that was stored.",
             valueName: "cursor"
         ),
@@ -35,11 +35,11 @@ struct FeedCommand: AsyncParsableCommand {
     var follow = false
 
     @Option(
-        help: ArgumentHelp("With --follow, look for new events so often.", valueName: "seconds")
+        help: ArgumentHelp("Polling interval of --follow.", valueName: "seconds")
     )
     var pollInterval: Double?
 
-    @Option(help: "End after so many events.")
+    @Option(help: "End after this many events.")
     var limit: Int?
 
     @OptionGroup var database: DatabaseOptions
@@ -92,9 +92,9 @@ struct FeedCommand: AsyncParsableCommand {
     private static func cursor(_ text: String) throws -> FeedCursor {
         guard let cursor = FeedCursor(text) else {
             throw ValidationError(
-                "'\(text.prefix(80))' is no cursor; expected what a line of `subledger feed` has "
-                    + "as `cursor`: lane:offset:digest, joined by commas, or nothing for the "
-                    + "beginning"
+                "'\(text.prefix(80))' is not a cursor; expected the `cursor` of a line of "
+                    + "`subledger feed` (lane:offset:digest, joined by commas), or nothing for "
+                    + "the beginning"
             )
         }
         return cursor

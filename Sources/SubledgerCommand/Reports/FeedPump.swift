@@ -60,7 +60,7 @@ struct FeedPump {
             isReachable = true
             return end
         } catch let error as EventLogError where isPatient && error.isRetryable {
-            if isReachable { Terminal.write("subledger: \(error); trying on") }
+            if isReachable { Terminal.write("subledger: \(error); retrying") }
             isReachable = false
             return nil
         }

@@ -6,13 +6,13 @@ import Subledger
 struct IngestQualityReport: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "ingest-quality",
-        abstract: "How much of what came in was refused, known already, or restored.",
+        abstract: "How much of what was ingested was refused, known already, or restored.",
         discussion: """
-            Adds up the ingest runs; one that is killed leaves no count. A restored id is a \
-            transaction id that was new for a purchase that was known. Several runs may bring the \
-            same subscription, so subscriptions are not added up: the most of one run is shown. \
-            The second table is of the whole log, whatever runs brought it: how many purchases \
-            have a transaction id, and how many further ids they have.
+            Adds up the ingest runs, without any that was killed. A restored id is a new \
+            transaction id of a purchase that was already known. Several runs may contain the same \
+            subscription, so subscriptions are not added up; the largest number in one run is \
+            shown. The second table covers the whole log, whatever run it came from: how many \
+            purchases have a transaction id, and how many further ids they have.
             """
     )
 

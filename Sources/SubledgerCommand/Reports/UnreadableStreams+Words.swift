@@ -10,10 +10,11 @@ extension UnreadableStreams {
         guard let first = named.first, let position = first.positions.first else { return }
         let subscriptions = count == 1 ? "1 subscription" : "\(count) subscriptions"
         Terminal.write(
-            "\(command): \(subscriptions) could not be read, and nothing is certain of "
+            "\(command): \(subscriptions) could not be read, so nothing is certain about "
                 + (count == 1 ? "it" : "them") + "; the first is \(first.originalTransactionId) "
-                + "(\(first.environment)), event #\(position): \(first.reason) `subledger verify` "
-                + "tells whether the log is whole; a newer subledger may read what it wrote"
+                + "(\(first.environment)), event #\(position): \(first.reason) `subledger "
+                + "verify` reports whether the log is intact; if a newer subledger wrote the "
+                + "event, that version can read it"
         )
     }
 }

@@ -6,13 +6,13 @@ import Subledger
 struct WrongAnswersReport: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "wrong-answers",
-        abstract: "For how long the ledger denied or granted wrongly, because it learnt late.",
+        abstract: "How long late events made access answers wrong.",
         discussion: """
-            Compares, for every subscription and every instant, what was answered then with what is \
-            known now. Reads the log once and holds one subscription in memory, with one fold for \
-            each time something became known of it. What this ledger cannot have been asked is \
-            left out and counted apart: the time before its first commit, and what an import \
-            brought; --all counts it too.
+            Compares, for every subscription and every instant, what was answered then with what \
+            is known now. Reads the log once and holds one subscription in memory, with one fold \
+            for each time something became known about it. Times that this ledger cannot have been \
+            asked about are left out and counted separately: those before its first commit, and \
+            what was imported; --all includes them.
             """
     )
 
@@ -29,7 +29,7 @@ struct WrongAnswersReport: AsyncParsableCommand {
     )
     var without: [WrongAnswers.Cause] = []
 
-    @Flag(help: "Count also what this ledger cannot have been asked.")
+    @Flag(help: "Also count times that this ledger cannot have been asked about.")
     var all = false
 
     @OptionGroup var database: DatabaseOptions
@@ -43,7 +43,7 @@ struct WrongAnswersReport: AsyncParsableCommand {
 
     private static func cause(_ word: String) throws -> WrongAnswers.Cause {
         guard let cause = WrongAnswers.Cause(rawValue: word) else {
-            throw ValidationError("'\(word)' is no cause; the words are \(causeWords)")
+            throw ValidationError("invalid cause '\(word)'; expected one of \(causeWords)")
         }
         return cause
     }

@@ -13,9 +13,9 @@ struct AwaitedPositions {
     init(_ text: String) throws {
         guard case .offsets(let offsets)? = KnownAt(text) else {
             throw ValidationError(
-                "'\(text.prefix(80))' is no position; expected what `ingest` and `feed` print: an "
-                    + "offset (1391877), or lane:offset pairs (0:17,1:4) where there are several "
-                    + "lanes"
+                "'\(text.prefix(80))' is not a position; expected what `ingest` and `feed` "
+                    + "print: an offset (1391877), or lane:offset pairs (0:17,1:4) where there "
+                    + "are several lanes"
             )
         }
         vector = PositionVector(offsets)

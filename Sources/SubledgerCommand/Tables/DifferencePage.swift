@@ -49,8 +49,8 @@ struct DifferencePage {
 
     private var verdict: String {
         difference.isEqual
-            ? "Both say the same."
-            : "The live tables are “old”, the ones beside them “new”. Instants are UTC."
+            ? "No differences."
+            : "The live tables are “old”, the compared ones “new”. Instants are UTC."
     }
 
     private var subject: [HTML] {

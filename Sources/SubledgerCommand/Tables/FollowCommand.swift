@@ -13,43 +13,44 @@ struct FollowCommand: AsyncParsableCommand {
         commandName: "follow",
         abstract: "Keep the tables of projections up to date with the log.",
         discussion: """
-            Brings every commit into the tables until SIGINT or SIGTERM; after each step they are \
-            those of a rebuild, byte for byte. Any number of processes may follow: each lane is \
-            one process's at a time, and is taken over when that one is gone. Rows and the place \
-            up to which they go are written by one transaction, so nothing enters twice.
+            Applies every commit to the tables until SIGINT or SIGTERM; after each step they equal \
+            those of a rebuild, byte for byte. Any number of processes may follow: each lane \
+            belongs to one of them at a time, and another takes over when that one is gone. Rows \
+            and their position are written in one transaction, so nothing is applied twice.
 
-            Exit 3 where a fold refused a subscription: it has no row, and \
-            projection.refused_stream says why; all others are followed. Exit 3 too where --once \
-            leaves live tables behind that other folds have made. Exit 130 where --once was \
-            interrupted before everything was in.
+            Exit 3 if a fold refused a subscription: it has no row, and projection.refused_stream \
+            records why; all others are followed. Exit 3 also if --once could not update live \
+            tables, because other folds made them. Exit 130 if --once was interrupted before the \
+            tables were up to date.
 
-            --wait-for follows nothing: it waits until the live tables hold what you have \
-            written, and ends with 75 where that takes longer than --timeout. `ingest` and `feed` \
-            print the positions that it takes.
+            --wait-for only waits until the live tables contain what you have written; exit 75 if \
+            that takes longer than --timeout. It accepts the positions that `ingest` and `feed` \
+            print.
             """
     )
 
-    @Flag(help: "End when all that is in the log now is in the tables.")
+    @Flag(help: "End when the tables contain everything that is in the log now.")
     var once = false
 
     @Option(
         help: ArgumentHelp(
-            "Only wait until the live tables hold these events: an offset, or lane:offset pairs.",
+            "Only wait until the live tables contain these events: an offset, or lane:offset "
+                + "pairs.",
             valueName: "position"
         ),
         transform: AwaitedPositions.init
     )
     var waitFor: AwaitedPositions?
 
-    @Option(help: "With --wait-for, for how many seconds. Default: 30.")
+    @Option(help: "How many seconds --wait-for waits. Default: 30.")
     var timeout: Double?
 
-    @Option(help: ArgumentHelp("Look for new commits so often.", valueName: "seconds"))
+    @Option(help: ArgumentHelp("Polling interval. Default: 0.5.", valueName: "seconds"))
     var pollInterval: Double?
 
     @Option(
         help: ArgumentHelp(
-            "Leave a lane so long to a process that does not answer. Default: 15.",
+            "Take over a lane after its process is silent for this long. Default: 15.",
             valueName: "seconds"
         )
     )
@@ -140,7 +141,7 @@ struct FollowCommand: AsyncParsableCommand {
         )
         if once, !progress.isThere {
             let left = lag == 1 ? "1 event is left" : "\(lag) events are left"
-            Terminal.write("follow: interrupted; \(left), run it again for the rest")
+            Terminal.write("follow: interrupted; \(left): run it again to continue")
             return Exit.interrupted
         }
         return done.refused > 0 || lag > 0 && once ? Exit.mismatch : .success
@@ -214,11 +215,11 @@ struct FollowCommand: AsyncParsableCommand {
         }.map(\.name)
         throw Failure(
             Exit.tryAgain,
-            "the live tables do not hold \(position) after \(seconds) s; `subledger tables` "
-                + "shows how far they are, and `subledger follow` brings them on"
+            "the live tables do not contain \(position) after \(seconds) s; `subledger tables` "
+                + "shows how far they are, and `subledger follow` updates them"
                 + (others.isEmpty
                     ? ""
-                    : ", but for \(others.joined(separator: ", ")), which other folds have made: "
+                    : ", except \(others.joined(separator: ", ")), which other folds made: "
                         + "`subledger tables diff` shows what a rebuild would change")
         )
     }

@@ -33,7 +33,8 @@ enum PolicyFile {
         } catch {
             throw Failure(
                 Exit.inputMissing,
-                "the policy \(path) cannot be read: is it a file, and yours to read?"
+                "the policy \(path) cannot be read; check that it is a file and that you may "
+                    + "read it"
             )
         }
     }

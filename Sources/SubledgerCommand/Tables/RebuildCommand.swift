@@ -7,16 +7,16 @@ import Subledger
 struct RebuildCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "rebuild",
-        abstract: "Build the tables of projections again from the log.",
+        abstract: "Rebuild the tables of projections from the log.",
         discussion: """
-            New tables are filled beside the live ones and put in their place in one short \
-            transaction: readers of the views in schema `projection` never see half of them. \
-            Killed at any moment it leaves the live tables as they were; start it again.
+            Fills new tables next to the live ones, and replaces these in one short transaction: \
+            readers of the views in schema `projection` never see a partial result. If it is \
+            killed, the live tables stay as they were; run it again.
 
-            After a fold was mended, `tables diff` shows first what a rebuild would change.
+            After you change a fold, `tables diff` shows what a rebuild would change.
 
-            `--with` judges another policy before it is adopted, and makes nothing live (`explain` \
-            and the other questions answer by the adopted one all the same):
+            `--with` shows what another policy would change, and makes nothing live (`explain` and \
+            the other questions keep to the adopted policy):
 
               {"graceCounts":false,"familyCounts":true,"refundIsRetroactive":true,
                "reversalIsRetroactive":true,"catalogVersion":1}
@@ -28,10 +28,10 @@ struct RebuildCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Keep the tables in this schema, beside.",
+            "Keep the new tables in this schema, apart from the live ones.",
             discussion: """
-                `follow` brings them on with the live ones, but for those of --to and --with; \
-                `tables` shows which is which.
+                `follow` keeps them up to date, except those of --to and --with; `tables` lists \
+                which is which.
                 """,
             valueName: "schema"
         ),
@@ -42,7 +42,7 @@ struct RebuildCommand: AsyncParsableCommand {
     @Option(
         help: ArgumentHelp(
             "With --into, fold the commits that begin up to this position or time (UTC).",
-            discussion: "`follow` leaves such tables where they are.",
+            discussion: "`follow` does not update such tables.",
             valueName: "position"
         ),
         transform: Clock.knowledge
@@ -52,7 +52,8 @@ struct RebuildCommand: AsyncParsableCommand {
     @Option(
         help: ArgumentHelp(
             "Show what another policy changes: a file, or - for stdin.",
-            discussion: "The tables are dropped, or kept with --into; `follow` leaves them there.",
+            discussion: "The tables are dropped, or kept with --into; `follow` does not update "
+                + "them.",
             valueName: "policy.json"
         )
     )
@@ -65,8 +66,8 @@ struct RebuildCommand: AsyncParsableCommand {
     func validate() throws {
         guard to == nil || with == nil else {
             throw ValidationError(
-                "--to does not go with --with, which compares where the live tables stand: leave "
-                    + "it out, or build tables as of --to with --into alone"
+                "--to cannot be combined with --with, which compares up to where the live tables "
+                    + "are: leave it out, or build tables as of --to with --into alone"
             )
         }
         guard to == nil || into != nil else {

@@ -54,14 +54,14 @@ extension RebuildRun {
         }
         for name in comparison.misstated {
             Terminal.write(
-                "\(work.name): \(name) has the rows of a rebuild, but ledger_projection says another "
-                    + "digest; `subledger rebuild \(name)` sets it right"
+                "\(work.name): \(name) has the rows of a rebuild, but ledger_projection contains "
+                    + "another digest; `subledger rebuild \(name)` corrects it"
             )
         }
         for name in comparison.miscited {
             Terminal.write(
                 "\(work.name): \(name) has the rows of a rebuild, but cites other events for some; "
-                    + "`subledger rebuild \(name)` sets it right"
+                    + "`subledger rebuild \(name)` corrects it"
             )
         }
         for line in RefusalWording.lines(comparison.refusals, lanes: log.identity.lanes) {
@@ -70,7 +70,7 @@ extension RebuildRun {
         guard !work.output.quiet else { return }
         if comparison.lag > 0 {
             Terminal.write(
-                "\(work.name): compared where the live tables stand, "
+                "\(work.name): compared up to where the live tables are, "
                     + "\(counted(comparison.lag, "event")) before the end of the log"
             )
         }

@@ -5,7 +5,7 @@ import Projections
 
 /// Which tables.
 struct TableOptions: ParsableArguments {
-    @Argument(help: "Names of projections; all where none is named.")
+    @Argument(help: "Names of projections. Default: all.")
     var projections: [String] = []
 
     @OptionGroup var database: DatabaseOptions
@@ -17,7 +17,7 @@ struct BuildOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "Connections that read and fold at the same time, from 1 to \(jobsMax).",
-            discussion: "Default: one a processor."
+            discussion: "Default: one per processor, at most 16."
         )
     )
     var jobs: Int?
@@ -40,10 +40,15 @@ struct BuildOptions: ParsableArguments {
 
 /// How a difference is shown.
 struct ComparisonOptions: ParsableArguments {
-    @Option(help: "Most subscriptions to show as samples. Default: 10.")
+    @Option(help: "Maximum number of subscriptions to show as samples. Default: 10.")
     var samples: Int?
 
-    @Option(help: ArgumentHelp("Write what differs as a page with pictures.", valueName: "file"))
+    @Option(
+        help: ArgumentHelp(
+            "Write the differences as an HTML page with pictures.",
+            valueName: "file"
+        )
+    )
     var html: String?
 
     /// Whether nothing was asked for.
@@ -69,8 +74,7 @@ enum SchemaName {
             !name.unicodeScalars.contains(where: { $0.properties.generalCategory == .control })
         else {
             throw ValidationError(
-                "that names no schema: it takes letters, digits and signs, no control characters "
-                    + "and more than spaces"
+                "a schema name must not be blank or contain control characters"
             )
         }
         return name

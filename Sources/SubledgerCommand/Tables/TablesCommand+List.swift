@@ -9,7 +9,7 @@ import Subledger
 extension TablesCommand {
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Every table of a projection: which fold made it, and how far it goes.",
+            abstract: "List the tables of projections, with their folds and how far they are.",
             discussion: """
                 The states are:
 
@@ -17,11 +17,10 @@ extension TablesCommand {
                   ready    made by `tables diff`, waiting for `tables promote`
                   beside   kept by `rebuild --into`
                   fixed    kept by `rebuild --into` as of --to
-                  filling  being rebuilt; where no rebuild runs, one was killed, and the next drops \
-                it
+                  filling  being rebuilt, or left by a killed rebuild; the next one drops it
 
-                `follow` brings live, ready and beside on, but none that another policy made \
-                (what-if, kept by `rebuild --with --into`), and none of another fold.
+                `follow` updates live, ready and beside tables, except those of another policy \
+                (what-if, kept by `rebuild --with --into`) or of another fold.
                 """
         )
 
@@ -41,7 +40,7 @@ extension TablesCommand {
                 return
             }
             guard !tables.isEmpty else {
-                Terminal.write("there are no tables yet; `subledger rebuild` makes them")
+                Terminal.write("there are no tables yet; `subledger rebuild` creates them")
                 return
             }
             var text = TextTable([
@@ -58,15 +57,16 @@ extension TablesCommand {
             let retired = tables.filter { $0.state == .live && !$0.isKnown }.map(\.name)
             if !retired.isEmpty {
                 Terminal.write(
-                    "this program does not keep up what it does not have; where no other does either, "
-                        + "`subledger tables discard \(retired.joined(separator: " "))` drops it"
+                    "this program does not update tables of projections that it does not have; "
+                        + "if no other program does either, drop them: `subledger tables discard "
+                        + "\(retired.joined(separator: " "))`"
                 )
             }
             if tables.contains(where: {
                 $0.state == .live && $0.isKnown && !$0.isCurrent && $0.policy == nil
             }) {
                 Terminal.write(
-                    "other folds than those of this program made some live tables; "
+                    "some live tables were made by other folds than this program's; "
                         + "`subledger tables diff` shows what a rebuild would change"
                 )
             }

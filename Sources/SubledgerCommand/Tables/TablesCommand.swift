@@ -7,9 +7,9 @@ struct TablesCommand: AsyncParsableCommand {
         commandName: "tables",
         abstract: "The tables of projections: list them, compare, check, promote, discard.",
         discussion: """
-            After a fold was mended: `tables diff` builds new tables up to where the live ones \
-            stand and shows what is otherwise, for whom and by which events; they wait, and \
-            `tables promote` brings them up to date and puts them live.
+            After you change a fold, `tables diff` builds new tables up to where the live ones \
+            are, and shows what differs, for which customers and because of which events. The new \
+            tables wait until `tables promote` brings them up to date and makes them live.
             """,
         subcommands: [List.self, Diff.self, Check.self, Promote.self, Discard.self],
         defaultSubcommand: List.self
@@ -21,19 +21,19 @@ extension TablesCommand {
         static let configuration = CommandConfiguration(
             abstract: "Show what a rebuild would change in the live tables; the new ones wait.",
             discussion: """
-                Money is told of one table, so that no sum counts twice: of `movements` where \
-                amounts differ there, else of the first other table in which they do. What further \
-                tables say of it stands beside, and is not to be added.
+                Totals of money use one table, so that no amount counts twice: `movements` if \
+                amounts differ there, else the first other table in which they differ. Amounts \
+                from further tables are shown, not added.
                 """
         )
 
-        @Flag(help: "Put the new tables live at once.")
+        @Flag(help: "Make the new tables live immediately.")
         var promote = false
 
         @Option(
             help: ArgumentHelp(
-                "Keep the new tables in this schema, beside.",
-                discussion: "They do not wait for `tables promote` then.",
+                "Keep the new tables in this schema, apart from the live ones.",
+                discussion: "`tables promote` then does not apply to them.",
                 valueName: "schema"
             ),
             transform: SchemaName.checked
@@ -47,7 +47,7 @@ extension TablesCommand {
         func validate() throws {
             guard into == nil || !promote else {
                 throw ValidationError(
-                    "--into keeps tables beside the live ones: they are not promoted"
+                    "--into keeps the new tables apart from the live ones: they are not promoted"
                 )
             }
         }
@@ -66,7 +66,8 @@ extension TablesCommand {
             abstract: "Compare the live tables with a rebuild of them; exit 3 on any difference.",
             discussion: """
                 Proves that the live tables and their views are what a rebuild makes. Exit 3 also \
-                where the live tables refuse other subscriptions, or for other reasons.
+                if the live tables refuse other subscriptions than a rebuild, or for other \
+                reasons.
                 """
         )
 
@@ -84,7 +85,7 @@ extension TablesCommand {
 
     struct Promote: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Bring the tables that wait up to date, and put them live."
+            abstract: "Bring the waiting tables up to date, and make them live."
         )
 
         @OptionGroup var tables: TableOptions
@@ -94,9 +95,9 @@ extension TablesCommand {
 
     struct Discard: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Drop the tables that wait, or those named.",
+            abstract: "Drop the waiting tables, all or those named.",
             discussion: """
-                Of a projection that this program does not have any more, the live table.
+                Also drops the live table of a named projection that this program no longer has.
                 """
         )
 

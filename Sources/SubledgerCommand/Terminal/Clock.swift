@@ -9,16 +9,16 @@ enum Clock {
     static let knownAtHelp = ArgumentHelp(
         "Use only what the log knew then: a position or a time.",
         discussion: """
-            An offset, lane:offset pairs (0:17,1:4), or a time as of --at. A number of twelve digits \
-            or more is milliseconds, a shorter one an offset. A position inside a commit counts to \
-            the commit's end: no answer was ever made from a part of one.
+            An offset, lane:offset pairs (0:17,1:4), or a time as of --at. A number of twelve \
+            digits or more is milliseconds, a shorter one an offset. A position inside a commit \
+            means the end of that commit: no answer was ever made from part of a commit.
             """,
         valueName: "position-or-time"
     )
 
     /// The help of an option that takes a time.
     static func help(_ abstract: String) -> ArgumentHelp {
-        ArgumentHelp(abstract, discussion: "As \(AskedTime.forms).", valueName: "time")
+        ArgumentHelp(abstract, discussion: "Accepts \(AskedTime.forms).", valueName: "time")
     }
 
     /// Reads a time, which the question's clock and time zone make an instant.

@@ -68,8 +68,8 @@ struct LineOutput {
         default:
             throw Failure(
                 Exit.internalError,
-                "stdout cannot be written: \(String(cString: strerror(number))); go on after the "
-                    + "cursor of the last complete line that arrived"
+                "stdout cannot be written: \(String(cString: strerror(number))); resume after "
+                    + "the cursor of the last complete line that arrived"
             )
         }
     }

@@ -18,7 +18,7 @@ struct DatabaseCommand: AsyncParsableCommand {
 
     struct Start: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Start it, make it where there is none, and print how to connect."
+            abstract: "Start it, creating it if there is none, and print its URL."
         )
 
         func run() async throws {
@@ -30,7 +30,7 @@ struct DatabaseCommand: AsyncParsableCommand {
 
     struct Status: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Whether it runs, and where its data is; exit 4 where it does not."
+            abstract: "Print whether it runs, and where its data is; exit 4 if it does not run."
         )
 
         func run() async throws {
@@ -43,7 +43,7 @@ struct DatabaseCommand: AsyncParsableCommand {
                 try await printPlace()
                 throw Exit.notFound
             case .absent:
-                Terminal.print("absent; `subledger migrate` or `database start` makes it")
+                Terminal.print("absent; `subledger migrate` or `database start` creates it")
                 throw Exit.notFound
             }
         }
@@ -71,8 +71,9 @@ struct DatabaseCommand: AsyncParsableCommand {
             commandName: "url",
             abstract: "Print the URL of the database that commands use here.",
             discussion: """
-                psql "$(subledger database url)" opens it. Starts the private server where that is \
-                used and does not run; makes none. Prints the password where the setting holds one.
+                psql "$(subledger database url)" opens it. Starts the private server if that is \
+                used and does not run, but never creates one. Prints the password if the setting \
+                contains one.
                 """
         )
 

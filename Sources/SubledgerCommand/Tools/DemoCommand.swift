@@ -18,8 +18,8 @@ struct DemoCommand: AsyncParsableCommand {
         abstract: "Fill a ledger with a synthetic App Store and explain three customers.",
         discussion: """
             Works in a database of its own, `subledger_demo`, on the configured server, which it \
-            creates again each time; no other database is touched, and one of that name that the \
-            demo did not make is refused.
+            recreates each time. No other database is touched; if one of that name exists that the \
+            demo did not create, the demo refuses to run.
             """
     )
 
@@ -44,7 +44,7 @@ struct DemoCommand: AsyncParsableCommand {
             server: try await database.settings(makes: true),
             name: DemoCommand.databaseName
         )
-        Terminal.write("2/5  making and migrating database \(scratch.name)")
+        Terminal.write("2/5  creating and migrating database \(scratch.name)")
         try await scratch.make()
         let settings = scratch.settings
         let simulator = AppStoreSimulator(seed: seed)
@@ -110,7 +110,7 @@ struct DemoCommand: AsyncParsableCommand {
     private func show(_ simulator: AppStoreSimulator, in ledger: Ledger) async throws {
         let wanted: [(kind: LifeKind, story: String)] = [
             (.recoveredInGrace, "a renewal recovered in grace: no gap, and no grace left over"),
-            (.upgraded, "an upgrade ended a period before its time"),
+            (.upgraded, "an upgrade ended a period early"),
             (.refundReversed, "a refund was undone"),
         ]
         var shown: Set<String> = []

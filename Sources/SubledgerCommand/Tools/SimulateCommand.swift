@@ -9,26 +9,26 @@ struct SimulateCommand: ParsableCommand {
         commandName: "simulate",
         abstract: "Write the signed payloads of a synthetic App Store.",
         discussion: """
-            Everything follows from the seed, byte for byte. The payloads are signed by a test \
-            root, written beside them as root.der: ingest them with --root-certificate. What is \
-            sold lies beside it as catalog.storekit, for `subledger catalog import`. Use --truth \
-            to have what the periods of each subscription must come out as.
+            The same seed gives the same output, byte for byte. The payloads are signed by a test \
+            root, written next to them as root.der: ingest them with --root-certificate. The \
+            catalog is written as catalog.storekit, for `subledger catalog import`. --truth writes \
+            the periods that each subscription must fold to.
 
-            The same lives can be had in every format Apple has used (--format):
+            The same subscriptions are available in every format that Apple has used (--format):
               v2              App Store Server Notifications V2, and what restores send:
                               notification.ndjson, history.ndjson
-              history         the App Store Server API, asked after every change:
+              history         App Store Server API responses, requested after every change:
                               history.ndjson, statuses.ndjson
-              verify-receipt  verifyReceipt's answers, asked after every change:
+              verify-receipt  verifyReceipt responses, requested after every change:
                               verify-receipt.ndjson
               app-receipt     the signed receipts of a device, after every purchase:
                               app-receipt/SUBSCRIPTION-NUMBER.der
               v1              App Store Server Notifications V1:
                               v1-notification.ndjson
 
-            Only v2 and history tell everything. An app receipt knows no grace period and nothing \
-            that happened after it was made; verifyReceipt and V1 know no prices, and of what they \
-            say only the receipt inside is signed.
+            Only v2 and history are complete. An app receipt contains no grace periods and nothing \
+            that happened after it was made; verifyReceipt and V1 contain no prices, and only the \
+            receipt inside them is signed.
             """
     )
 
@@ -38,7 +38,7 @@ struct SimulateCommand: ParsableCommand {
     @Option(help: "The seed; the same seed gives the same bytes.")
     var seed: UInt64 = 1
 
-    @Option(help: "The folder to write to; made where it is missing.")
+    @Option(help: "The folder to write to; created if missing.")
     var out: String
 
     @Option(help: "Production or Sandbox.")
@@ -47,7 +47,7 @@ struct SimulateCommand: ParsableCommand {
     @Option(
         name: .customLong("format"),
         help: ArgumentHelp(
-            "What to write: one format, several with commas between, or all. (default: v2)",
+            "What to write: one format, several separated by commas, or all. (default: v2)",
             valueName: "format"
         )
     )
@@ -56,10 +56,10 @@ struct SimulateCommand: ParsableCommand {
     @Option(help: "The shared secret in V1 notifications.")
     var sharedSecret = SubscriptionLife.sharedSecret
 
-    @Option(help: "Write the true periods to this file, one JSON object a subscription.")
+    @Option(help: "Write the true periods to this file, one JSON object per subscription.")
     var truth: String?
 
-    @Flag(help: "Write one file a payload instead of NDJSON; app receipts always are.")
+    @Flag(help: "Write one file per payload instead of NDJSON; app receipts always are.")
     var files = false
 
     @Flag(
@@ -82,7 +82,7 @@ struct SimulateCommand: ParsableCommand {
             )
         }
         guard !files || !asLogs else {
-            throw ValidationError("--files and --as-logs exclude each other: choose one")
+            throw ValidationError("--files and --as-logs cannot be combined")
         }
     }
 
@@ -130,7 +130,8 @@ struct SimulateCommand: ParsableCommand {
         }
         Terminal.print(
             "\(counted(writer.payloads, "payload")) of "
-                + "\(counted(subscriptions, "subscription")) in \(out); their root is \(out)/root.der, what is sold \(out)/catalog.storekit"
+                + "\(counted(subscriptions, "subscription")) in \(out); the root certificate is "
+                + "\(out)/root.der, the catalog \(out)/catalog.storekit"
         )
         for place in writer.places { Terminal.print("  \(place.path): \(place.payloads)") }
     }
