@@ -25,6 +25,13 @@ package enum ProcessArguments {
         }
     }
 
+    /// The text with the passwords of connection URLs and settings starred out: an error of the
+    /// command line repeats the argument.
+    package static func withoutPasswords(_ text: String) -> String {
+        text.replacing(#/:\/\/[^\s\/@']*:[^\s']*@/#, with: "://***@")
+            .replacing(#/password=[^\s&']+/#, with: "password=***")
+    }
+
     private static func holdsPassword(_ text: String) -> Bool {
         text.contains("password") || (text.contains("://") && text.contains("@"))
     }

@@ -2,14 +2,14 @@ import Foundation
 
 /// What goes to the screen: results on stdout, all else on stderr.
 package enum Terminal {
-    /// Writes a line to stderr.
+    /// Writes a line to stderr, harmless to a terminal.
     package static func write(_ line: String) {
-        StandardStream.writeErrors(Array((line + "\n").utf8))
+        StandardStream.writeErrors(Array((line.harmless + "\n").utf8))
     }
 
-    /// Writes a line to stdout.
+    /// Writes a line to stdout, harmless to a terminal.
     package static func print(_ line: String) {
-        put(line + "\n")
+        put(line.harmless + "\n")
     }
 
     /// Writes text to stdout as it is.
@@ -24,7 +24,7 @@ package enum Terminal {
 
     /// Prints a value as one JSON document.
     package static func print(json value: some Encodable) throws {
-        print(try text(json: value))
+        put(try text(json: value) + "\n")
     }
 
     /// A value as JSON, keys sorted, so that scripts can compare outputs.

@@ -9,7 +9,7 @@ package struct TextTable {
 
     /// Adds a line, with a cell for each column.
     package mutating func add(_ row: [String]) {
-        rows.append(row)
+        rows.append(row.map { $0.harmless.replacing("\n", with: " ") })
     }
 
     /// The table, indented by one space, without a line break at its end.

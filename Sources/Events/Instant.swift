@@ -73,7 +73,7 @@ extension Instant: CustomStringConvertible {
         var scanner = DigitScanner(text)
         guard let year = scanner.digits(4), scanner.skip("-"), let month = scanner.digits(2),
             scanner.skip("-"), let day = scanner.digits(2),
-            (1...12).contains(month), (1...31).contains(day)
+            year >= 1, (1...12).contains(month), (1...31).contains(day)
         else { return nil }
         let date = CivilDate(year: year, month: month, day: day)
         guard CivilDate(daysSinceEpoch: date.daysSinceEpoch) == date else { return nil }

@@ -30,8 +30,20 @@ extension Failure {
             )
         case let error as PostgresError:
             end(exitCode(of: error), error.description)
-        default: command.exit(withError: error)
+        default: end(command.exitCode(for: error), usage: command.fullMessage(for: error))
         }
+    }
+
+    // What the parser says: the help that was asked for, or what is wrong with the arguments.
+    private static func end(_ code: ExitCode, usage message: String) -> Never {
+        if !message.isEmpty {
+            if code.isSuccess {
+                Terminal.put(message + "\n")
+            } else {
+                Terminal.write(ProcessArguments.withoutPasswords(message))
+            }
+        }
+        Foundation.exit(code.rawValue)
     }
 
     private static func end(_ code: ExitCode, _ message: String) -> Never {

@@ -233,9 +233,9 @@ struct PlainDifference {
         var sums: [String: Int64] = [:]
         for (rows, sign) in [(sides.new, Int64(1)), (sides.old, -1)] {
             for row in rows {
-                guard case .integer(let amount) = row.values[7] else { continue }
+                guard case .integer(let amount) = row.values[10] else { continue }
                 var currency = "?"
-                if case .text(let word) = row.values[8] { currency = word }
+                if case .text(let word) = row.values[11] { currency = word }
                 sums[currency, default: 0] += sign * amount
             }
         }
@@ -257,9 +257,10 @@ struct PlainDifference {
 
     private static func holds(_ rows: [ProjectionRow], _ instant: Int64) -> Bool {
         rows.contains { row in
-            guard case .integer(let from) = row.values[3], case .integer(let to) = row.values[4]
+            guard case .timestamp(let from) = row.values[3],
+                case .timestamp(let to) = row.values[4]
             else { return false }
-            return from <= instant && instant < to
+            return from.milliseconds <= instant && instant < to.milliseconds
         }
     }
 

@@ -67,8 +67,8 @@ struct ExplanationSummaryTests {
             told,
             "2024-11-01",
             "No access on 1 November 2024: the first purchase began only on 1 December 2024. The "
-                + "ledger learnt of it only on 1 December 2024; at the time it knew nothing about "
-                + "this."
+                + "ledger learnt of it only on 1 December 2024; it was not asked at the time: its "
+                + "first commit is of 1 December 2024."
         )
     }
 

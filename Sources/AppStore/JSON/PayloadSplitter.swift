@@ -144,6 +144,16 @@ extension PayloadSplitter {
 
     private static let byteOrderMark: [UInt8] = [0xef, 0xbb, 0xbf]
 
+    /// What is given of a value that holds no payload.
+    ///
+    /// The text of a string is given only where it cannot be an object: a statement of the operator
+    /// stands by itself, and in a string it may be anybody's.
+    static func unrecognised(_ value: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+        let content = content(of: value)
+        let first = Envelope.trimmed(content).first
+        return first == UInt8(ascii: "{") || first == UInt8(ascii: "[") ? value : content
+    }
+
     /// A payload without the quotes of a string, which are not its own.
     static func content(of payload: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
         let quote = UInt8(ascii: "\"")

@@ -5,6 +5,39 @@ enum CopyText {
         line.split(separator: UInt8(ascii: "\t"), omittingEmptySubsequences: false).map(content)
     }
 
+    /// The payloads in the cells of a line that COPY has escaped; empty for any other line.
+    ///
+    /// COPY doubles each backslash of the data. A line with a backslash before a quote, a slash or
+    /// a `u` is JSON as it is: to read it as COPY would change what it says. Where both may be, it
+    /// is COPY if JSON comes of it.
+    static func payloads(inEscaped line: ArraySlice<UInt8>) -> [PayloadSplitter.Piece] {
+        guard isEscaped(line) else { return [] }
+        let found = TableReader.payloads(in: cells(of: line), column: nil)
+        let areSound = found.allSatisfy { piece in
+            guard case .success(let bytes) = piece else { return false }
+            guard bytes.first == UInt8(ascii: "{") else { return true }
+            if case .malformed = PayloadFinder.search(json: bytes) { return false }
+            return true
+        }
+        return areSound ? found : []
+    }
+
+    private static func isEscaped(_ line: ArraySlice<UInt8>) -> Bool {
+        guard line.contains(UInt8(ascii: "\t")) else { return false }
+        var isDoubled = false
+        var rest = line
+        while let start = rest.firstIndex(of: UInt8(ascii: "\\")) {
+            guard start + 1 < rest.endIndex else { return false }
+            let letter = rest[start + 1]
+            guard letter == UInt8(ascii: "\\") || "bfnrtvN".utf8.contains(letter) else {
+                return false
+            }
+            isDoubled = isDoubled || letter == UInt8(ascii: "\\")
+            rest = rest[(start + 2)...]
+        }
+        return isDoubled
+    }
+
     private static func content(of cell: ArraySlice<UInt8>) -> [UInt8]? {
         if cell.elementsEqual("\\N".utf8) { return nil }
         guard cell.contains(UInt8(ascii: "\\")) else { return Array(cell) }

@@ -53,7 +53,7 @@ struct ElementReader: Sendable {
         if case .inside(let found) = PayloadFinder.search(json: Array(text)) {
             pieces += found
         } else {
-            pieces.append(.success(Array(content)))
+            pieces.append(.success(Array(PayloadSplitter.unrecognised(text))))
         }
     }
 }

@@ -95,8 +95,7 @@ struct HeadReader: Sendable {
         if first == UInt8(ascii: "{") || PayloadSplitter.isCompactJWS(line) { return true }
         if ReceiptEncoding.looksLikeReceipt(line), EncodedForm.isBase64(line) { return true }
         if CopyText.columns(ofStatement: line) != nil { return true }
-        let cells = line.contains(UInt8(ascii: "\t")) ? CopyText.cells(of: line) : []
-        if !TableReader.payloads(in: cells, column: nil).isEmpty { return true }
+        if !CopyText.payloads(inEscaped: line).isEmpty { return true }
         var finder = PayloadFinder(isLine: true)
         finder.search(line)
         return !finder.finished.isEmpty

@@ -96,17 +96,26 @@ struct LineReader: Sendable {
         }
     }
 
-    // A line, or what is left of it behind a value.
+    // A line, or what is left of it behind a value: value by value, however many there are.
     private mutating func begin(_ line: ArraySlice<UInt8>, isRest: Bool = false) {
+        var next = take(startOf: line, isRest: isRest)
+        while let rest = next { next = take(startOf: rest, isRest: true) }
+    }
+
+    // Gives what is left behind a value; nil where the line is done.
+    private mutating func take(
+        startOf line: ArraySlice<UInt8>,
+        isRest: Bool
+    ) -> ArraySlice<UInt8>? {
         let text = Envelope.trimmed(PayloadSplitter.withoutByteOrderMark(line))
-        guard let first = text.first else { return }
+        guard let first = text.first else { return nil }
         // What goes on with the next line keeps the white space before its line break.
         let open = line[text.startIndex...]
         switch first {
-        case UInt8(ascii: "{"): take(value: open, isRest: isRest)
+        case UInt8(ascii: "{"): return take(value: open, isRest: isRest)
         case UInt8(ascii: "[") where LineReader.startsArray(text), UInt8(ascii: "\""):
-            take(value: open, isRest: isRest)
-        case UInt8(ascii: ",") where isRest: begin(text.dropFirst(), isRest: true)
+            return take(value: open, isRest: isRest)
+        case UInt8(ascii: ",") where isRest: return text.dropFirst()
         default:
             if PayloadSplitter.isCompactJWS(text) {
                 pieces.append(.success(Array(text)))
@@ -119,6 +128,7 @@ struct LineReader: Sendable {
             } else {
                 search(open, isRest: isRest)
             }
+            return nil
         }
     }
 
@@ -132,13 +142,15 @@ struct LineReader: Sendable {
 
     // MARK: Values
 
-    private mutating func take(value text: ArraySlice<UInt8>, isRest: Bool) {
+    // Gives what is behind the value.
+    private mutating func take(value text: ArraySlice<UInt8>, isRest: Bool) -> ArraySlice<UInt8>? {
         var scanner = ValueScanner(isArray: false)
         let (count, mark) = scanner.takeRun(of: text)
         if mark == .end {
             take(whole: text.prefix(count))
-            if count < text.count { begin(text.dropFirst(count), isRest: true) }
-        } else if text.first == UInt8(ascii: "\"") {
+            return text.dropFirst(count)
+        }
+        if text.first == UInt8(ascii: "\"") {
             search(text, isRest: isRest)
         } else if scanner.isInsideString {
             // No string goes on behind a line break: it was cut off.
@@ -147,6 +159,7 @@ struct LineReader: Sendable {
             open = .object(scanner, isBehindPrefix: false)
             keep(record: text)
         }
+        return nil
     }
 
     private mutating func take(whole text: ArraySlice<UInt8>) {
@@ -161,7 +174,7 @@ struct LineReader: Sendable {
             if isLog || isLogRecord {
                 passedOver += 1
             } else {
-                pieces.append(.success(Array(PayloadSplitter.content(of: text))))
+                pieces.append(.success(Array(PayloadSplitter.unrecognised(text))))
             }
         }
     }
@@ -255,11 +268,8 @@ extension LineReader {
         mayGoOn: Bool = true
     ) {
         var finder = PayloadFinder(isLine: mayGoOn)
-        // Cells that COPY has escaped are looked at before the line as a whole.
-        if text.contains(UInt8(ascii: "\t")) {
-            let found = TableReader.payloads(in: CopyText.cells(of: text), column: nil)
-            if !found.isEmpty { return take(found: found) }
-        }
+        let escaped = CopyText.payloads(inEscaped: text)
+        if !escaped.isEmpty { return take(found: escaped) }
         finder.search(text)
         if let start = finder.unfinishedObject {
             var scanner = ValueScanner(isArray: false)

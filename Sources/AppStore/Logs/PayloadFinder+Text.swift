@@ -9,8 +9,12 @@ extension PayloadFinder {
         while position < text.endIndex {
             guard let next = PayloadFinder.candidate(in: text, from: position) else { return }
             switch text[next] {
+            case UInt8(ascii: "{") where isEscaped(next, in: text):
+                position = scan(escapedAt: next, in: text, textDepth: textDepth)
             case UInt8(ascii: "{"):
                 position = scan(objectAt: next, in: text, textDepth: textDepth)
+            case UInt8(ascii: "%"):
+                position = scan(percentEncodedAt: next, in: text, textDepth: textDepth)
             case UInt8(ascii: "\""):
                 position = scan(quotedAt: next, in: text, textDepth: textDepth)
             default:
@@ -30,7 +34,11 @@ extension PayloadFinder {
             while index < bytes.count {
                 let byte = bytes[index]
                 switch byte {
-                case UInt8(ascii: "{") where mayOpen(bytes, index): return text.startIndex + index
+                case UInt8(ascii: "{")
+                where mayOpen(bytes, index) || EscapedText.mayOpen(bytes, index):
+                    return text.startIndex + index
+                case UInt8(ascii: "%") where EscapedText.mayOpenEncoded(bytes, index):
+                    return text.startIndex + index
                 case UInt8(ascii: "\"")
                 where index + 2 < bytes.count
                     && bytes[index + 1] == UInt8(ascii: "{")
@@ -51,6 +59,10 @@ extension PayloadFinder {
             }
             return nil
         }
+    }
+
+    private func isEscaped(_ index: Int, in text: ArraySlice<UInt8>) -> Bool {
+        text.withUnsafeBufferPointer { EscapedText.mayOpen($0, index - text.startIndex) }
     }
 
     // The brace of a JSON object has a name behind it, perhaps on the next line.

@@ -88,11 +88,13 @@ struct PayloadFinder {
         let rank = PayloadMarks.rank(object, isTop: isTop)
         if rank == .payload { return take(object) }
         // A verifyReceipt request: its receipt proves itself, and its password is never kept.
-        if let receipt = object["receipt-data"]?.utf8 {
-            return take(Envelope.trimmed(receipt))
-        }
+        let receipt = object["receipt-data"]?.utf8
+        if let receipt { take(Envelope.trimmed(receipt)) }
         let count = pieces.count
-        for (_, value) in object.members { visit(value, textDepth: textDepth) }
+        for (name, value) in object.members
+        where receipt == nil || !(name.utf8?.elementsEqual("receipt-data".utf8) ?? false) {
+            visit(value, textDepth: textDepth)
+        }
         if rank == .lesser, pieces.count == count, lesser == nil { lesser = text(of: object) }
     }
 

@@ -13,8 +13,8 @@ struct RecordSplitter: Sendable {
 
     private enum Place {
         case cellStart, plain, quoted, quoteInQuoted
-        // To the end of the line, which is refused.
-        case refused(Rejection)
+        // To the end of the line, which is refused with the lines before it.
+        case refused(Rejection, lineCount: Int)
     }
 
     let delimiter: UInt8
@@ -22,6 +22,14 @@ struct RecordSplitter: Sendable {
     private var record: [UInt8] = []
     private var firstLine = 1
     private var records: [Record] = []
+    // Bytes of the records that ended, the furthest byte seen, and bytes looked at once more.
+    private var ended = 0
+    private var furthest = 0
+    private var repeated = 0
+
+    /// Bytes that are looked at once more where quotes are wrong, as a multiple of the input, and
+    /// at least: beyond that, lines are not tried one by one.
+    private static let repetitions = (factor: 8, byteCountMin: 1 << 16)
 
     /// Longest record, in bytes.
     static let recordByteCountMax = AppStoreVerifier.payloadByteCountMax
@@ -122,12 +130,22 @@ struct RecordSplitter: Sendable {
 
     // Refuses the record's first line; gives the lines behind it.
     private mutating func giveUp(_ reason: Rejection) -> [UInt8]? {
+        furthest = max(furthest, ended + record.count)
         guard let lineEnd = record.firstIndex(of: UInt8(ascii: "\n")) else {
-            place = .refused(reason)
+            place = .refused(reason.at(line: firstLine), lineCount: 1)
             record = []
             return nil
         }
         let again = Array(record[(lineEnd + 1)...])
+        repeated += again.count
+        let (factor, byteCountMin) = RecordSplitter.repetitions
+        guard repeated <= factor * furthest + byteCountMin else {
+            let lineCount = 1 + record.count { $0 == UInt8(ascii: "\n") }
+            place = .refused(.tangled(line: firstLine, count: lineCount), lineCount: lineCount)
+            record = []
+            return nil
+        }
+        ended += lineEnd + 1
         records.append(Record(line: firstLine, content: .failure(reason.at(line: firstLine))))
         firstLine += 1
         (record, place) = ([], .cellStart)
@@ -136,12 +154,14 @@ struct RecordSplitter: Sendable {
 
     private mutating func end() {
         let line = firstLine
-        firstLine += 1
         defer { (record, place) = ([], .cellStart) }
-        if case .refused(let reason) = place {
-            records.append(Record(line: line, content: .failure(reason.at(line: line))))
+        if case .refused(let reason, let lineCount) = place {
+            firstLine += lineCount
+            records.append(Record(line: line, content: .failure(reason)))
             return
         }
+        firstLine += 1
+        ended += record.count + 1
         if record.last == UInt8(ascii: "\r") { record.removeLast() }
         guard !record.isEmpty else { return }
         firstLine += record.count { $0 == UInt8(ascii: "\n") }
@@ -161,6 +181,16 @@ struct RecordSplitter: Sendable {
 }
 
 extension Rejection {
+    /// Rows whose quotes are wrong, over and over.
+    fileprivate static func tangled(line: Int, count: Int) -> Rejection {
+        Rejection(
+            .unsupportedFormat,
+            "Lines \(line) to \(line + count - 1): the quotes of the table's rows do not match, so"
+                + " that no row can be told from the next. A quote inside quotes is written twice"
+                + " (RFC 4180). The lines after them were read."
+        )
+    }
+
     /// The same with the line that it is about.
     func at(line: Int) -> Rejection {
         Rejection(code, "Line \(line): \(message) The lines after it were read.")

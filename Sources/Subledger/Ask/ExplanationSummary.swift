@@ -25,15 +25,27 @@ struct ExplanationSummary {
     }
 
     private var verdict: String {
-        let at = words.date(explanation.at)
+        let date = words.date(explanation.at)
+        let at = changesThatDay ? "at the start of \(date) (UTC)" : "on \(date)"
         let lead =
             switch explanation.entitled {
-            case .access, .owned: "Access on \(at)"
+            case .access, .owned: "Access \(at)"
             case .none(.notKnownYet, _), .none(.neverBought, _), .notOwned(.notJudged, _):
-                "No access is known on \(at)"
-            case .none, .notOwned: "No access on \(at)"
+                "No access is known \(at)"
+            case .none, .notOwned: "No access \(at)"
             }
         return "\(lead): \(reasonInTheEnd)."
+    }
+
+    // A date alone reads like the whole day: said where the answer changes within it.
+    private var changesThatDay: Bool {
+        let (start, day) = (explanation.at, Int64(86_400_000))
+        let rows = explanation.rowsNow + explanation.rowsThen
+        guard start.milliseconds % day == 0 else { return false }
+        return rows.flatMap { [$0.validFrom, $0.validTo] }.contains { instant in
+            let elapsed = instant.milliseconds - start.milliseconds
+            return elapsed > 0 && elapsed < day
+        }
     }
 
     private var reasonInTheEnd: String {
@@ -55,8 +67,22 @@ struct ExplanationSummary {
         guard learnt > explanation.at else {
             return [isConnected ? "The ledger knew this at the time." : notConnected]
         }
+        if let notAsked {
+            return ["The ledger learnt of it only on \(words.date(learnt)); \(notAsked)."]
+        }
         return ["The ledger learnt of it only on \(words.date(learnt)); \(answerThen)."]
             + (isConnected || explanation.served.reason == .notKnownYet ? [] : [notConnected])
+    }
+
+    // Why nobody can have asked it at the time.
+    private var notAsked: String? {
+        switch explanation.notAsked {
+        case .beforeLedger?:
+            "it was not asked at the time: its first commit"
+                + (answer.firstCommit.map { " is of \(words.date($0))" } ?? " came later")
+        case .imported?: "it was not asked at the time: an import brought this later"
+        case nil: nil
+        }
     }
 
     // The first instant of knowledge from which on the reason never changes any more.

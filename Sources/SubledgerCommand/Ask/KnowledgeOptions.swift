@@ -88,6 +88,11 @@ struct KnowledgeOptions: ParsableArguments {
     func clocks(at: AskedTime? = nil, isQuiet: Bool = false) -> QuestionClocks {
         let now = Instant.systemClock()
         let instant = zone.instant(at, "--at", now: now, isQuiet: isQuiet)
+        if let instant, instant > now, !isQuiet {
+            Terminal.write(
+                "\(instant.clock) UTC is in the future: this is what is known now, and may change"
+            )
+        }
         return QuestionClocks(
             now: now,
             at: instant,

@@ -25,7 +25,13 @@ struct LinkFile {
                 ? FileHandle.standardInput
                 : try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
         } catch {
-            throw Failure(Exit.inputMissing, "the list \(path) cannot be read: \(error)")
+            let isThere = FileManager.default.fileExists(atPath: path)
+            throw Failure(
+                Exit.inputMissing,
+                isThere
+                    ? "the list \(path) cannot be read: it is a folder, or you may not read it"
+                    : "there is no file \(path)"
+            )
         }
     }
 
@@ -36,7 +42,10 @@ struct LinkFile {
         do {
             bytes = [UInt8](try handle.read(upToCount: LinkFile.chunkByteCount) ?? Data())
         } catch {
-            throw Failure(Exit.inputMissing, "the list \(place) cannot be read: \(error)")
+            throw Failure(
+                Exit.inputMissing,
+                "the list \(place) cannot be read: \(error.localizedDescription)"
+            )
         }
         isAtEnd = bytes.isEmpty
         let records = isAtEnd ? [parser.finish()].compactMap { $0 } : parser.append(bytes)

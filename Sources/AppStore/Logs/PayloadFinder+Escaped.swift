@@ -1,0 +1,133 @@
+/// Payloads whose quotes the text around them escapes: SQL, a log's own quoting, URLs.
+extension PayloadFinder {
+    // An object behind a backslash before each quote; the place to go on at.
+    mutating func scan(
+        escapedAt start: Int,
+        in text: ArraySlice<UInt8>,
+        textDepth: Int
+    ) -> Int {
+        guard spend(text.endIndex - start) else { return text.endIndex }
+        let content = EscapedText.content(of: text[start...])
+        var scanner = ValueScanner(isArray: false)
+        let (count, mark) = scanner.takeRun(of: content[...])
+        let object = content.prefix(count)
+        let end =
+            mark == .end ? EscapedText.end(of: count, in: text[start...]) : text.endIndex
+        if mark == .end, let root = json(object) {
+            visit(root, textDepth: textDepth + 1)
+            return end
+        }
+        // Damaged or cut off: refused as what it is, for to pass it over would lose it.
+        guard PayloadMarks.areMentioned(in: object) else { return start + 1 }
+        take(object)
+        return end
+    }
+
+    // An object of which a URL or a form has encoded the braces; the place to go on at.
+    mutating func scan(
+        percentEncodedAt start: Int,
+        in text: ArraySlice<UInt8>,
+        textDepth: Int
+    ) -> Int {
+        let token = text[start...].prefix {
+            !Envelope.isWhitespace($0) && !"\"'&<>".utf8.contains($0)
+        }
+        guard spend(token.count) else { return text.endIndex }
+        search(EscapedText.percentDecoded(token)[...], textDepth: textDepth + 1)
+        return token.endIndex
+    }
+}
+
+/// Text that another text has escaped.
+enum EscapedText {
+    /// Whether an object begins at a brace behind which the first quote has a backslash.
+    static func mayOpen(_ bytes: UnsafeBufferPointer<UInt8>, _ index: Int) -> Bool {
+        var next = index + 1
+        while next < bytes.count {
+            if Envelope.isWhitespace(bytes[next]) {
+                next += 1
+            } else if bytes[next] == UInt8(ascii: "\\"), next + 1 < bytes.count,
+                "nrt".utf8.contains(bytes[next + 1])
+            {
+                next += 2
+            } else {
+                break
+            }
+        }
+        return next + 1 < bytes.count && bytes[next] == UInt8(ascii: "\\")
+            && bytes[next + 1] == UInt8(ascii: "\"")
+    }
+
+    /// Whether an encoded brace stands there: `%7B`.
+    static func mayOpenEncoded(_ bytes: UnsafeBufferPointer<UInt8>, _ index: Int) -> Bool {
+        index + 2 < bytes.count && bytes[index + 1] == UInt8(ascii: "7")
+            && (bytes[index + 2] | 0x20) == UInt8(ascii: "b")
+    }
+
+    /// The text with one level of backslashes taken away; a `\u` stays, which JSON knows itself.
+    static func content(of text: ArraySlice<UInt8>) -> [UInt8] {
+        var output: [UInt8] = []
+        output.reserveCapacity(text.count)
+        var position = text.startIndex
+        while position < text.endIndex {
+            let (byte, second) = next(in: text, &position)
+            output.append(byte)
+            if let second { output.append(second) }
+        }
+        return output
+    }
+
+    /// Where in the text so many bytes of its content end.
+    static func end(of count: Int, in text: ArraySlice<UInt8>) -> Int {
+        var (position, left) = (text.startIndex, count)
+        while left > 0, position < text.endIndex {
+            left -= next(in: text, &position).second == nil ? 1 : 2
+        }
+        return position
+    }
+
+    // The next byte of the content, and another one where the text has not escaped it.
+    private static func next(
+        in text: ArraySlice<UInt8>,
+        _ position: inout Int
+    ) -> (byte: UInt8, second: UInt8?) {
+        let first = text[position]
+        position += 1
+        guard first == UInt8(ascii: "\\"), position < text.endIndex else { return (first, nil) }
+        let letter = text[position]
+        position += 1
+        switch letter {
+        case UInt8(ascii: "n"): return (0x0a, nil)
+        case UInt8(ascii: "r"): return (0x0d, nil)
+        case UInt8(ascii: "t"): return (0x09, nil)
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"), UInt8(ascii: "'"):
+            return (letter, nil)
+        default: return (first, letter)
+        }
+    }
+
+    /// The text without percent encoding.
+    ///
+    /// A plus is a space in a form, which encodes colons; where a colon stands as it is, a plus
+    /// does, too.
+    static func percentDecoded(_ text: ArraySlice<UInt8>) -> [UInt8] {
+        let isForm = !text.contains(UInt8(ascii: ":"))
+        var output: [UInt8] = []
+        output.reserveCapacity(text.count)
+        var position = text.startIndex
+        while position < text.endIndex {
+            let byte = text[position]
+            position += 1
+            if byte == UInt8(ascii: "%"), position + 1 < text.endIndex,
+                let high = JSON.hexadecimalDigit(text[position]),
+                let low = JSON.hexadecimalDigit(text[position + 1])
+            {
+                output.append(high << 4 | low)
+                position += 2
+            } else {
+                output.append(byte == UInt8(ascii: "+") && isForm ? 0x20 : byte)
+            }
+        }
+        return output
+    }
+}
