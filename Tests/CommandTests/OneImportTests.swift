@@ -41,13 +41,13 @@ struct OneImportTests {
         }
     }
 
-    // What stands between the fences below "In an app of yours".
+    // What stands between the fences below "In your own app".
     private static func example() throws -> String {
         let readme = try String(
             contentsOf: root.appendingPathComponent("README.md"),
             encoding: .utf8
         )
-        let after = try #require(readme.components(separatedBy: "In an app of yours").last)
+        let after = try #require(readme.components(separatedBy: "In your own app").last)
         let parts = after.components(separatedBy: "```")
         let code = try #require(parts.count > 2 ? parts[1] : nil)
         return String(try #require(code.hasPrefix("swift\n") ? code.dropFirst(6) : nil))
