@@ -270,7 +270,7 @@ struct VerifyReceiptTests {
             ("21199,\"is-retryable\":true", .receiptStatusRetry, "again"),
             ("21150,\"is-retryable\":\"0\"", .receiptStatusGaveUp, "for good"),
             ("21150,\"is_retryable\":false", .receiptStatusGaveUp, "for good"),
-            ("42", .receiptStatusGaveUp, "not known"),
+            ("42", .receiptStatusGaveUp, "unknown status"),
             ("\"21007\"", .receiptStatusEnvironment, "to the sandbox"),
             ("{}", .claimMalformed, "status"),
         ] as [(String, Rejection.Code, String)]
