@@ -42,13 +42,14 @@ extension Connection {
         }
         guard options == nil else { return }
         let origin = settings.source.map { " from \($0)" } ?? ""
+        let foreign = foreignScheme(text)
         var error = PostgresError(
             .invalidSettings,
             "The connection string\(origin) "
-                + (foreignScheme(text).map { "is for another kind of database (\($0)://)" }
+                + (foreign.map { "is for another kind of database (\($0)://)" }
                     ?? "is not one libpq understands")
-                + ": expected key=value pairs or a postgresql:// URI. Percent-encode special "
-                + "characters in a URI's password."
+                + ": expected key=value pairs or a postgresql:// URI."
+                + (foreign == nil ? " Percent-encode special characters in a URI's password." : "")
         )
         error.detail = reason.map { String(cString: $0) }
         throw error
