@@ -37,11 +37,11 @@ struct VerifySinceTests {
             #expect(since.signatures?.payloads == payloadsSince)
             let text = try await command.expect(0, "verify", "--since", file)
             let time = AgainstTests.time(head.takenAt)
+            let counts =
+                "\(since.events) event\(since.events == 1 ? "" : "s") in "
+                + "\(since.commits) commit\(since.commits == 1 ? "" : "s")"
             #expect(
-                text.hasPrefix(
-                    "ok: \(since.events) events in \(since.commits) commits after the checkpoint of "
-                        + "\(time)\n"
-                ),
+                text.hasPrefix("ok: \(counts) after the checkpoint of \(time)\n"),
                 "\(text)"
             )
             #expect(!text.contains("as it was"))

@@ -73,7 +73,7 @@ struct VerifyText {
         }
         if report.storedCheckpoints > 0 {
             lines.append(
-                "ledger.checkpoint: \(report.storedCheckpoints) rows compared"
+                "ledger.checkpoint: \(counted(report.storedCheckpoints, "row")) compared"
                     + (isPinned
                         ? ", \(report.storedCheckpointsOfKnownKeys) signed with a given key" : "")
             )
