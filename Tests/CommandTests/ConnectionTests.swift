@@ -31,7 +31,10 @@ struct ConnectionTests {
         ("postgresql://me:SECRET@127.0.0.1:1/x", 69, "Connection refused", "host 127.0.0.1"),
         ("host=nowhere.invalid user=me password=SECRET", 69, "host name", "host nowhere.invalid"),
         ("host=/nowhere user=me dbname=x password=SECRET", 69, "No such file", "user me"),
-        ("mysql://me:SECRET@localhost/x", 78, "another kind of database (mysql://)", "from DATABASE_URL"),
+        (
+            "mysql://me:SECRET@localhost/x", 78, "another kind of database (mysql://)",
+            "from DATABASE_URL"
+        ),
         ("mysql://me:SECRET@localhost/x?a=b", 78, "postgresql://", "from DATABASE_URL"),
         ("postgresql://me:1SECRET/x@localhost/db", 69, "no server", "from DATABASE_URL"),
     ])
