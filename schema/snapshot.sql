@@ -7,7 +7,7 @@ COMMENT ON SCHEMA ledger IS 'The log of App Store subscriptions: append-only, ne
 
 CREATE SCHEMA operation;
 
-COMMENT ON SCHEMA operation IS 'What running programs write for themselves: not part of the log, and safe to empty while none runs.';
+COMMENT ON SCHEMA operation IS 'What running programs write for themselves, and the tokens of the HTTP service: not part of the log.';
 
 CREATE FUNCTION ledger.content_fields(content bytea) RETURNS jsonb
     LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE

@@ -62,7 +62,7 @@ BEGIN
     IF to_regnamespace('operation') IS NULL THEN
         CREATE SCHEMA operation AUTHORIZATION ledger_owner;
         COMMENT ON SCHEMA operation IS
-            'What running programs write for themselves: not part of the log, and safe to empty while none runs.';
+            'What running programs write for themselves, and the tokens of the HTTP service: not part of the log.';
     END IF;
     IF to_regclass('ledger.migration') IS NULL THEN
         CREATE TABLE ledger.migration (
