@@ -62,6 +62,9 @@ struct ExplanationSummary {
 
     // When the ledger learnt what the first sentence states.
     private var knowledge: [String] {
+        if explanation.notAsked == .inFuture {
+            return ["That is still to come: this is what is known now, and it may change."]
+        }
         guard let learnt else { return [] }
         let isConnected = answer.knewItsCustomerThen
         guard learnt > explanation.at else {
@@ -81,7 +84,7 @@ struct ExplanationSummary {
             "it was not asked at the time: its first commit"
                 + (answer.firstCommit.map { " is of \(words.date($0))" } ?? " came later")
         case .imported?: "it was not asked at the time: an import brought this later"
-        case nil: nil
+        case .inFuture?, nil: nil
         }
     }
 
