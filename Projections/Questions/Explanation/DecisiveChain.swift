@@ -83,6 +83,9 @@ struct DecisiveChain {
             return .ended
         case (.none(let reason, _), .access) where known != nil && reason != .expired:
             return .restored
+        case (.none(.refunded, _), .none), (.none(.revoked, _), .none):
+            if known != nil { return .restored }
+            return openingRole(of: turn.row, stated: turn.stated)
         case (_, .access(let row)) where row.isGrace:
             return .grace
         case (_, .access(let row)):

@@ -93,7 +93,10 @@ struct ExplanationSummary {
         let reason = reasonInTheEnd
         var learnt: Instant?
         for known in answers.reversed() {
-            guard words.reason(known, knownAt: known.knownFrom) == reason else { break }
+            let isSame =
+                known.answer.isOfSamePeriod(as: explanation.entitled)
+                || words.reason(known, knownAt: known.knownFrom) == reason
+            guard isSame else { break }
             learnt = known.knownFrom
         }
         return learnt
@@ -132,6 +135,16 @@ struct ExplanationSummary {
                     + "\(answer.now.text(lanes: answer.customer.lanes))."
             ]
         }
+    }
+}
+
+extension AccessAnswer {
+    // Whether both are access by one period: that its end moved meanwhile is another matter.
+    fileprivate func isOfSamePeriod(as other: AccessAnswer) -> Bool {
+        guard case .access(let mine) = self, case .access(let theirs) = other else { return false }
+        return mine.stream == theirs.stream && mine.purchaseDate == theirs.purchaseDate
+            && mine.kind == theirs.kind
+            && mine.productId.utf8.elementsEqual(theirs.productId.utf8)
     }
 }
 
