@@ -1,4 +1,16 @@
-import ArgumentParser
+package import ArgumentParser
+
+/// Whether tables fit the terminal.
+package struct TableWidthOption: ParsableArguments {
+    @Flag(help: "On a terminal: leave tables as wide as they are.")
+    package var wide = false
+
+    /// An option that the parser fills.
+    package init() {}
+
+    /// Tells `Terminal`, which prints tables of every command.
+    package func validate() { Terminal.leaveTablesWide(wide) }
+}
 
 /// How results are printed.
 package struct OutputOptions: ParsableArguments {
@@ -7,6 +19,8 @@ package struct OutputOptions: ParsableArguments {
 
     @Flag(name: .shortAndLong, help: "Write only errors to stderr.")
     package var quiet = false
+
+    @OptionGroup package var table: TableWidthOption
 
     /// Options that the parser fills.
     package init() {}

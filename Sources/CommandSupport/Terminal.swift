@@ -1,4 +1,5 @@
 import Foundation
+internal import Synchronization
 
 /// What goes to the screen: results on stdout, all else on stderr.
 package enum Terminal {
@@ -21,6 +22,18 @@ package enum Terminal {
     package static func put(bytes: [UInt8]) {
         StandardStream.writeOutput(bytes)
     }
+
+    /// How many columns a table may have; nil where stdout is no terminal, or was told `--wide`.
+    static var tableWidth: Int? {
+        guard !isWide.load(ordering: .relaxed), isatty(1) == 1 else { return nil }
+        var size = winsize()
+        guard ioctl(1, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return nil }
+        return Int(size.ws_col)
+    }
+
+    static func leaveTablesWide(_ isWide: Bool) { self.isWide.store(isWide, ordering: .relaxed) }
+
+    private static let isWide = Atomic(false)
 
     /// Prints a value as one JSON document.
     package static func print(json value: some Encodable) throws {

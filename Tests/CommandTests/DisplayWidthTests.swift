@@ -22,4 +22,27 @@ struct DisplayWidthTests {
             ]
         )
     }
+
+    @Test func `a table that is wider than the terminal goes on in lines below`() {
+        var table = TextTable(["from", "product", "because of"])
+        table.add(["2025-09-18 12:34:19", "example.subledger.atlas.studio.team.monthly", "#1"])
+        table.add(["2025-10-01 00:32:59", "安息日".description, "#2 #3"])
+        #expect(table.text(width: nil) == table.text(width: 200))
+        #expect(
+            table.text(width: 50) == """
+                 from               product             because of
+                 2025-09-18         example.subledger.  #1
+                 12:34:19           atlas.studio.team.
+                                    monthly
+                 2025-10-01         安息日              #2 #3
+                 00:32:59
+                """
+        )
+        for width in 35...120 {
+            let lines = table.text(width: width).split(separator: "\n")
+            #expect(lines.allSatisfy { String($0).displayWidth <= width }, "\(width)")
+        }
+        // Narrower than that each column keeps what a word needs.
+        #expect(table.text(width: 5) == table.text(width: 20))
+    }
 }

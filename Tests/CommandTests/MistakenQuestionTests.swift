@@ -71,6 +71,37 @@ struct MistakenQuestionTests {
         }
     }
 
+    @Test func `what is cut off in a table or a log is refused, and not passed over`() async throws
+    {
+        let simulation = try await Simulation.shared
+        let folder = try TestFolder()
+        let whole = try simulation.allPayloads().compactMap { payload in
+            String(decoding: payload, as: UTF8.self).split(separator: "\"")
+                .first { $0.hasPrefix("eyJ") }.map(String.init)
+        }.prefix(6)
+        try #require(whole.count == 6)
+        var rows = ["id,payload"]
+        var lines: [String] = []
+        for (number, jws) in whole.enumerated() {
+            let kept = number.isMultiple(of: 2) ? jws : String(jws.prefix(1000))
+            rows.append("\(number),\(kept)")
+            lines.append("2026-01-01T00:00:00Z INFO received jws=\(kept) from apple")
+        }
+        try folder.write("rows.csv", Array(rows.joined(separator: "\n").utf8))
+        try folder.write("app.log", Array(lines.joined(separator: "\n").utf8))
+        try await withLedger { command, _ in
+            let report = try await command.ingest(
+                exit: 65,
+                "--root-certificate",
+                simulation.root,
+                folder.path
+            )
+            #expect(report.payloads == 12 && report.rejected == 6)
+            let kept = try await command.json(RejectionsDocument.self, "rejections")
+            #expect(kept.count == 3, "the same bytes are one rejection")
+        }
+    }
+
     @Test func `arguments of a link the wrong way round are named`() async throws {
         try await FirstDayTests.withLedger(FirstDayTests.one) { command, _ in
             let ending = try await command.run("customers", "link", "1000", "anna")
@@ -79,6 +110,83 @@ struct MistakenQuestionTests {
                 ending.errors.contains("one has the id 1000: name the customer first, then the id"),
                 "\(ending.errors)"
             )
+        }
+    }
+
+    @Test func `what no link of the time gives is not said to be given by one`() async throws {
+        let token = ",\"app_account_token\":\"7e3fb204-2fd2-4f2c-9a5e-000000000001\""
+        let row = FirstDayTests.row("1000", "2015-06-09", "2015-07-09", token)
+        try await FirstDayTests.withLedger([row]) { command, _ in
+            try await command.expect(0, "customers", "link", "anna", "1000", "--at", "2030-01-01")
+            let access = try await command.expect(0, "access", "anna", "--at", "2015-06-20")
+            #expect(
+                access.contains(
+                    "1000 counts because its Apple account is that of customer anna, by a link that "
+                        + "holds at another time"
+                ),
+                "\(access)"
+            )
+            #expect(!access.contains("a link gives it"), "\(access)")
+        }
+    }
+
+    @Test func `an earlier link is proposed only where it can be made`() async throws {
+        try await FirstDayTests.withLedger(FirstDayTests.one) { command, _ in
+            try await command.expect(0, "customers", "link", "bob", "1000", "--at", "2016-01-01")
+            let transfer = ["customers", "link", "alice", "1000", "--at", "2017-01-01"]
+            try await command.expect(0, transfer + ["--transfer"])
+            try await command.expect(
+                0,
+                "customers",
+                "unlink",
+                "alice",
+                "1000",
+                "--at",
+                "2018-01-01"
+            )
+            let answer = try await command.expect(1, "access", "bob", "--at", "2015-06-20")
+            #expect(
+                answer.contains("1000: not linked to bob before 2016-01-01 00:00:00; an earlier")
+            )
+            #expect(!answer.contains("subledger customers link"), "\(answer)")
+            let early = try await command.run(
+                "customers",
+                "link",
+                "bob",
+                "1000",
+                "--at",
+                "2015-06-20"
+            )
+            #expect(early.code == 65)
+            #expect(
+                early.errors.contains(
+                    "1000 belonged to customer alice since 2017-01-01T00:00:00Z until "
+                        + "2018-01-01T00:00:00Z"
+                ),
+                "\(early.errors)"
+            )
+        }
+    }
+
+    @Test func `names of time zones that stand for others are known`() async throws {
+        try await FirstDayTests.withLedger(FirstDayTests.one) { command, _ in
+            for (zone, instant) in [
+                ("Asia/Kolkata", "2015-06-19 18:30:00"), ("US/Pacific", "2015-06-20 07:00:00"),
+                ("Etc/UTC", "2015-06-20 00:00:00"), ("europe/berlin", "2015-06-19 22:00:00"),
+            ] {
+                let ending = try await command.run(
+                    "access",
+                    "1000",
+                    "--at",
+                    "2015-06-20",
+                    "--tz",
+                    zone
+                )
+                #expect(ending.code == 0, "\(zone): \(ending.errors)")
+                #expect(ending.errors.contains("is \(instant) UTC"), "\(ending.errors)")
+            }
+            let wrong = try await command.run("access", "1000", "--tz", "Nowhere/Town")
+            #expect(wrong.code == 64, "\(wrong.output)")
         }
     }
 
@@ -123,7 +231,7 @@ struct MistakenQuestionTests {
             let early = try await command.run("customers", "link", "cleo", "1000")
             #expect(early.code == 65)
             #expect(
-                early.errors.contains("use --transfer with an --at after 2099-01-01T00:00:00Z"),
+                early.errors.contains("use an --at after 2099-01-01T00:00:00Z, with --transfer"),
                 "\(early.errors)"
             )
         }

@@ -286,6 +286,8 @@ extension LineReader {
         if isWord, !isLog, text.count > LineReader.wordByteCountMax {
             // What is left of a payload, rather than a line of a log.
             pieces.append(.success(Array(Envelope.trimmed(text))))
+        } else if let cut = CutPayload.find(in: text) {
+            pieces.append(.success(cut))
         } else {
             passedOver += 1
         }
@@ -328,7 +330,9 @@ extension LineReader {
         if row.elementsEqual("\\.".utf8) { return open = .nothing }
         let found =
             isRead ? TableReader.payloads(in: CopyText.cells(of: row), column: column) : []
-        if found.isEmpty {
+        if found.isEmpty, let cut = isRead ? CutPayload.find(in: row) : nil {
+            pieces.append(.success(cut))
+        } else if found.isEmpty {
             passedOver += 1
         } else {
             take(found: found)

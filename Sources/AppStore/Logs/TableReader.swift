@@ -46,8 +46,13 @@ struct TableReader: Sendable {
             case .success(let bytes):
                 let cells = QuotedCell.cells(of: bytes[...], delimiter: splitter.delimiter)
                 let found = TableReader.payloads(in: cells.map(\.content), column: column)
-                if found.isEmpty { passedOver += 1 }
                 pieces += found
+                guard found.isEmpty else { continue }
+                if let cut = CutPayload.find(in: bytes[...]) {
+                    pieces.append(.success(cut))
+                } else {
+                    passedOver += 1
+                }
             }
         }
         return pieces

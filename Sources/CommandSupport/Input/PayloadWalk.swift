@@ -89,6 +89,7 @@ package struct PayloadWalk {
     }
 
     private mutating func begin(_ path: RawPath, _ file: InputFile) {
+        passedOver.filesRead += 1
         open = OpenFile(
             path: path.text,
             content: ContentReader(file),
@@ -235,6 +236,7 @@ package struct PassedOver: Sendable {
     package fileprivate(set) var files = 0
     /// Lines of logs and rows of tables that hold no payload.
     package fileprivate(set) var lines = 0
+    fileprivate var filesRead = 0
     private var special: [String] = []
     private var specialCount = 0
 
@@ -255,7 +257,11 @@ package struct PassedOver: Sendable {
             sentences.append("… and \(specialCount - special.count) more pipes, sockets or devices")
         }
         if lines > 0 {
-            sentences.append("skipped \(lines) lines or rows without a payload")
+            let noun = lines == 1 ? "line or row" : "lines or rows"
+            sentences.append("skipped \(lines) \(noun) without a payload")
+        }
+        if filesRead == 0 {
+            sentences.append("no file was read: the folder is empty, or holds other files alone")
         }
         return sentences
     }

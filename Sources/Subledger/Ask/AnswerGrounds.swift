@@ -27,16 +27,23 @@ package struct AnswerGrounds: Sendable {
     ///   - customer: Whose.
     ///   - streams: The subscriptions that count.
     ///   - linksNotInForce: Links that did not hold at the instant asked about.
+    ///   - instant: The instant asked about; nil for all of time.
     package init(
         _ customer: Customer,
         _ streams: [CustomerStream],
-        linksNotInForce: [LinkNotInForce] = []
+        linksNotInForce: [LinkNotInForce] = [],
+        at instant: Instant? = nil
     ) {
         self.streams = streams.map(\.stream)
         let grounds = streams.map { customer.ground(of: $0.stream) ?? .named }
         self.grounds = grounds
         subscriptions = zip(streams, grounds).map { stream, ground in
-            SubscriptionGround(stream.stream, bundleId: stream.bundleId, ground)
+            SubscriptionGround(
+                stream.stream,
+                bundleId: stream.bundleId,
+                ground,
+                isOfOtherTime: instant.map { !stream.isLinked(at: $0) } ?? false
+            )
         }
         tenures = Dictionary(
             streams.map { ($0.stream, customer.tenures(of: $0.stream)) },
@@ -67,6 +74,15 @@ package struct AnswerGrounds: Sendable {
             guard let words = ground.words, !tenures.isEmpty else { return nil }
             guard let times = tenures.words else { return ground.line }
             return "\(id) counts \(times) because \(words)"
+        }
+    }
+}
+
+extension CustomerStream {
+    /// Whether any link to it holds at an instant.
+    fileprivate func isLinked(at instant: Instant) -> Bool {
+        claims.links.contains { link in
+            !link.isContested && link.from <= instant && (link.to.map { instant < $0 } ?? true)
         }
     }
 }

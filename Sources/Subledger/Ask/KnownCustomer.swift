@@ -95,7 +95,8 @@ extension Ledger {
             everGrounds: AnswerGrounds(
                 asked.customer,
                 counted,
-                linksNotInForce: asked.linksNotInForce
+                linksNotInForce: asked.linksNotInForce,
+                at: instant
             ),
             environment: environment,
             catalogs: try await catalogs(knownAt: knownAt),
@@ -172,7 +173,7 @@ struct AskedSubscriptions {
 
     /// Why each counts.
     var grounds: AnswerGrounds {
-        AnswerGrounds(customer, streams, linksNotInForce: linksNotInForce)
+        AnswerGrounds(customer, streams, linksNotInForce: linksNotInForce, at: instant)
     }
 
     /// Links that give the customer at another time what is not among `streams`.

@@ -15,22 +15,32 @@ public struct LinkNotInForce: Codable, Hashable, Sendable {
     public let from: Instant
     /// Its end, which is not part of it; nil where it has none.
     public let to: Instant?
+    /// Whether a link to another customer stands in the way of one that begins at the instant.
+    public let isBlocked: Bool
 }
 
 extension LinkNotInForce {
-    init(_ stream: StreamID, _ link: LinkClaim, at instant: Instant) {
+    init(_ stream: StreamID, _ link: LinkClaim, at instant: Instant, isBlocked: Bool) {
         originalTransactionId = stream.originalTransactionId
         environment = stream.environment
         customer = link.customer
         at = instant
         from = link.from
         to = link.to
+        self.isBlocked = isBlocked
     }
 
     /// All of a customer's links that do not hold at an instant, though they name a subscription.
     package static func all(of customer: Customer, at instant: Instant) -> [LinkNotInForce] {
-        customer.linksNotInForce(at: instant).map {
-            LinkNotInForce($0.stream, $0.link, at: instant)
+        customer.linksNotInForce(at: instant).map { stream, link in
+            let all = customer.streams + customer.related
+            let claims = all.first { $0.stream == stream }?.claims
+            return LinkNotInForce(
+                stream,
+                link,
+                at: instant,
+                isBlocked: claims?.hold(against: link.customer, from: instant) != nil
+            )
         }
     }
 
@@ -43,8 +53,13 @@ extension LinkNotInForce {
             return "\(originalTransactionId): linked to \(customer) until "
                 + "\(to?.clock ?? "further notice"), and not at the instant asked about"
         }
+        let start = "\(originalTransactionId): not linked to \(customer) before \(from.clock); "
+        guard !isBlocked else {
+            return start + "an earlier link cannot be made, because one of another customer stands "
+                + "in the way"
+        }
         return
-            "\(originalTransactionId): not linked to \(customer) before \(from.clock); if it was "
+            start + "if it was "
             + "theirs earlier: subledger customers link \(customer.shellWord) "
             + "\(originalTransactionId) --environment \(environment.word) --at \(at)"
     }

@@ -29,13 +29,12 @@ public struct QuestionZone: Hashable, Sendable {
             )
         {
             self.init(name: name, zone: zone)
-        } else if let known = TimeZone.knownTimeZoneIdentifiers
-            .first(where: { $0.lowercased() == name.lowercased() }),
-            let zone = TimeZone(identifier: known)
-        {
-            self.init(name: known, zone: zone)
         } else {
-            return nil
+            // The list lacks the names that link to others, such as Asia/Kolkata.
+            let known = TimeZone.knownTimeZoneIdentifiers
+                .first { $0.lowercased() == name.lowercased() }
+            guard let zone = TimeZone(identifier: known ?? name) else { return nil }
+            self.init(name: known ?? name, zone: zone)
         }
     }
 

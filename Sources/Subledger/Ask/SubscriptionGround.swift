@@ -7,7 +7,8 @@ public struct SubscriptionGround: Codable, Hashable, Sendable {
     public let originalTransactionId: String
     /// The app it is of; nil where nothing names it.
     public let bundleId: String?
-    /// What makes it the customer's: `named`, `link`, or what it shares with another subscription
+    /// What makes it the customer's: `named`, `link`, `linkAtOtherTime` (Apple joins it to what a
+    /// link gives the customer at another time), or what it shares with another subscription
     /// (`appAccountToken`, `appTransactionId`, `appReceipt`, `transactionId`,
     /// `webOrderLineItemId`, `previousOriginalTransactionId`).
     public let because: String
@@ -16,12 +17,18 @@ public struct SubscriptionGround: Codable, Hashable, Sendable {
     /// The other subscription that shares it; nil for `named` and `link`.
     public let with: String?
 
-    init(_ stream: StreamID, bundleId: String?, _ ground: CustomerGround) {
+    init(
+        _ stream: StreamID,
+        bundleId: String?,
+        _ ground: CustomerGround,
+        isOfOtherTime: Bool = false
+    ) {
         originalTransactionId = stream.originalTransactionId
         self.bundleId = bundleId
         switch ground {
         case .named: (because, value, with) = ("named", nil, nil)
-        case .link(let customer): (because, value, with) = ("link", customer, nil)
+        case .link(let customer):
+            (because, value, with) = (isOfOtherTime ? "linkAtOtherTime" : "link", customer, nil)
         case .bond(let bond, let other):
             (because, value, with) = (bond.kind, bond.value, other.originalTransactionId)
         }
@@ -35,6 +42,11 @@ extension SubscriptionGround {
     /// The reason for people; nil where there is nothing to explain.
     var words: String? {
         guard let value else { return nil }
+        if because == "linkAtOtherTime" {
+            return
+                "its Apple account is that of customer \(value), by a link that holds at another "
+                + "time"
+        }
         guard let with else { return "a link gives it to customer \(value)" }
         switch because {
         case "appReceipt":

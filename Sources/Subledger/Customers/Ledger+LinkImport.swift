@@ -160,6 +160,13 @@ extension Ledger {
         _ claims: (StreamID) -> StreamClaims?
     ) throws -> CustomerLink {
         let known = named.filter(\.isKnownByApple).map(\.stream.environment)
+        guard !known.isEmpty else {
+            throw line.refused(
+                QuestionError.Code.unknownId.rawValue,
+                "no subscription has the originalTransactionId \(line.originalTransactionId); a list "
+                    + "takes no other ids, and `subledger customers link` does"
+            )
+        }
         let subject = SubjectID(line.originalTransactionId, in: list.environment, alone: true)
         let stream = StreamID(
             environment: try subject.environment(among: known.sorted { $0.word < $1.word }),

@@ -27,6 +27,8 @@ public enum LinkOutcome: Sendable {
         public let customer: String
         /// Since when, as the link states it.
         public let since: Instant
+        /// Its end, which is not part of it; nil where it has none.
+        public let until: Instant?
         /// The event that states it.
         public let position: Position
     }
@@ -75,6 +77,7 @@ extension Ledger {
                     LinkOutcome.Hold(
                         customer: begun.customer,
                         since: begun.from,
+                        until: begun.to,
                         position: Position(lane: claims.lane, offset: begun.offset)
                     )
                 )
@@ -90,6 +93,7 @@ extension Ledger {
                 LinkOutcome.Hold(
                     customer: hold.customer,
                     since: hold.from,
+                    until: hold.to,
                     position: Position(lane: claims.lane, offset: hold.offset)
                 )
             )

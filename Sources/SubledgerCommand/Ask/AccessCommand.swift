@@ -59,6 +59,8 @@ struct AccessCommand: AsyncParsableCommand {
 
     @OptionGroup var database: DatabaseOptions
 
+    @OptionGroup var table: TableWidthOption
+
     @Flag(name: .long, help: "Print one JSON document.")
     var json = false
 

@@ -206,7 +206,8 @@ struct ExplanationText {
         guard !explanation.changesIf.isEmpty else {
             return explanation.because.isEmpty
                 ? "  decisive  no event"
-                : "  decisive  no single event: without any one of them the answer would be the same"
+                : "  decisive  no single event: without any one of these, others still give the same "
+                    + "answer"
         }
         let positions = explanation.changesIf.marks(lanes: lanes, separator: ", ")
         let each = explanation.changesIf.count == 1 ? "" : "any one of "

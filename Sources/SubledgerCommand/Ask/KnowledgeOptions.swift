@@ -93,13 +93,14 @@ struct KnowledgeOptions: ParsableArguments {
                 "\(instant.clock) UTC is in the future: this is what is known now, and may change"
             )
         }
-        return QuestionClocks(
-            now: now,
-            at: instant,
-            knownAt: knownAt.map {
-                zone.knownAt($0, "--known-at", now: now, isQuiet: isQuiet)
-            } ?? .latest
-        )
+        let known = knownAt.map { zone.knownAt($0, "--known-at", now: now, isQuiet: isQuiet) }
+        if case .time(let bound)? = known, bound > now, !isQuiet {
+            Terminal.write(
+                "--known-at \(bound.clock) UTC is in the future: what the ledger learns until then "
+                    + "will change this answer"
+            )
+        }
+        return QuestionClocks(now: now, at: instant, knownAt: known ?? .latest)
     }
 }
 

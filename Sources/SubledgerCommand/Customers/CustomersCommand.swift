@@ -223,15 +223,17 @@ extension LinkOutcome {
             )
         case .held(let hold):
             let fact =
-                "\(id) belongs to customer \(hold.customer) \(hold.since.sinceWords) (event "
-                + "\(hold.position.mark(lanes: lanes))); nothing was appended. "
+                "\(id) \(hold.until == nil ? "belongs" : "belonged") to customer "
+                + "\(hold.customer) \(hold.since.sinceWords)"
+                + (hold.until.map { " until \($0)" } ?? "")
+                + " (event \(hold.position.mark(lanes: lanes))); nothing was appended. "
             return Failure(
                 Exit.badInput,
                 hold.since < link.statedAt
                     ? fact + "To move it, use --transfer, which ends that link first"
-                    : fact + "A link cannot begin before one that is there, and a subscription has "
-                        + "one customer at a time: use --transfer with an --at after "
-                        + "\(hold.since)"
+                    : fact
+                        + "A link cannot begin before that of another customer: use an --at after "
+                        + (hold.until.map { "\($0)" } ?? "\(hold.since), with --transfer")
             )
         }
     }

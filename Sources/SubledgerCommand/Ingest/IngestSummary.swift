@@ -49,11 +49,14 @@ struct IngestSummary {
             "`ingest --verbose` lists each payload"
                 + (report.rejected > report.rejectedUnkept
                     ? ", `subledger rejections` lists those that were refused" : "")
-                + (report.rejectedUnkept > 0
-                    ? "; \(report.rejectedUnkept) of the refused could not be read as a payload and "
-                        + "\(report.rejectedUnkept == 1 ? "is" : "are") not in that list: mend the "
-                        + "input and ingest it again" : "")
         )
+        let (unkept, isOne) = (report.rejectedUnkept, report.rejectedUnkept == 1)
+        if unkept > 0 {
+            lines.append(
+                "\(unkept) of the refused \(isOne ? "is" : "are") not kept, because no payload can be "
+                    + "read in \(isOne ? "it" : "them"): mend the input and ingest it again"
+            )
+        }
         return lines
     }
 

@@ -32,6 +32,12 @@ struct RebuildRun {
         }
         progress.finish()
         try print(rebuilt)
+        if case .time(let bound)? = work.to, rebuilt.allSatisfy({ $0.events == 0 }) {
+            Terminal.write(
+                "rebuild: the tables are empty, because nothing was recorded by \(bound.clock) UTC; "
+                    + "--to is about what the ledger knew, not about Apple's dates"
+            )
+        }
         return end(rebuilt)
     }
 

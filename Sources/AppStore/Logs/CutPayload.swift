@@ -1,0 +1,34 @@
+internal import Events
+
+/// Finds what is left of a JWS of Apple's that was cut off, as columns and logs of a fixed length
+/// cut: it is no payload any more, and passing it over in silence would lose it unnoticed.
+enum CutPayload {
+    /// The first such piece of a line or a row in which no payload was found.
+    static func find(in text: ArraySlice<UInt8>) -> [UInt8]? {
+        var rest = text
+        while let start = rest.firstRange(of: "eyJ".utf8)?.lowerBound {
+            let run = rest[start...].prefix { Base64.isURLCharacter($0) || $0 == UInt8(ascii: ".") }
+            let isWord = start == text.startIndex || !Base64.isURLCharacter(text[start - 1])
+            if isWord, run.count >= byteCountMin, isOfApple(run) { return Array(run) }
+            rest = rest[run.endIndex...]
+        }
+        return nil
+    }
+
+    /// Shorter ones tell too little, in bytes.
+    private static let byteCountMin = 64
+
+    // Apple's headers name their algorithm or their certificates first; other tokens have none.
+    private static func isOfApple(_ run: ArraySlice<UInt8>) -> Bool {
+        let head = run.prefix(headByteCount)
+        guard !head.contains(UInt8(ascii: ".")), let json = Base64.decodeURLUnpadded(head) else {
+            return false
+        }
+        return ["\"ES256\"", "\"x5c\"", "Apple_Xcode_Key"].contains { name in
+            json.firstRange(of: name.utf8) != nil
+        }
+    }
+
+    // A multiple of four, which decodes to whole bytes.
+    private static let headByteCount = 48
+}
