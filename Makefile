@@ -1,7 +1,9 @@
 # Two commands for a newcomer: `make demo` and `make test`. Everything CI does, a laptop can do.
-.PHONY: help demo test laws kills fuzz lint docs build release snapshot format dependencies clean-database
+.PHONY: help demo test laws kills fuzz lint docs build release install snapshot format dependencies clean-database
 
 SUBLEDGER = .build/debug/subledger
+PREFIX ?= /usr/local
+SHARE = $(DESTDIR)$(PREFIX)/share
 SOURCES = Sources Tests Projections schema Package.swift
 
 # Homebrew keeps libpq and zlib out of the default paths.
@@ -43,6 +45,20 @@ build: ## Build the command line, debug.
 
 release: dependencies ## Build the command line, optimised.
 	swift build -c release --product subledger
+
+# Swift's runtime is linked in, so that the machine that runs it needs libpq and zlib alone.
+install: dependencies ## Install the optimised program, its manual and completions below PREFIX (/usr/local).
+	swift build -c release --product subledger --static-swift-stdlib
+	install -d "$(DESTDIR)$(PREFIX)/bin" "$(SHARE)/man/man1" "$(SHARE)/zsh/site-functions" \
+	    "$(SHARE)/bash-completion/completions" "$(SHARE)/fish/vendor_completions.d"
+	install -s -m 755 .build/release/subledger "$(DESTDIR)$(PREFIX)/bin/subledger"
+	@complete="$(DESTDIR)$(PREFIX)/bin/subledger --generate-completion-script"; \
+	$$complete bash > "$(SHARE)/bash-completion/completions/subledger" && \
+	$$complete zsh > "$(SHARE)/zsh/site-functions/_subledger" && \
+	$$complete fish > "$(SHARE)/fish/vendor_completions.d/subledger.fish"
+	swift package --allow-writing-to-package-directory generate-manual --multi-page \
+	    --configuration debug
+	install -m 644 .build/plugins/GenerateManual/outputs/*/*.1 "$(SHARE)/man/man1"
 
 snapshot: dependencies ## Write anew what is kept beside the sources: the schema, what the folds give.
 	SNAPSHOT_UPDATE=1 swift test --disable-xctest --skip LawTests \

@@ -139,6 +139,12 @@ public enum Schema {
                 )
             ]
         ),
+        Migration(
+            version: 6,
+            name: "v006-rejection-arrival",
+            sql: text(PackageResources.v006_rejection_arrival_sql),
+            check: text(PackageResources.check_v006_rejection_arrival_sql)
+        ),
     ]
 
     private static func text(_ bytes: [UInt8]) -> String {

@@ -736,6 +736,7 @@ CREATE TABLE ledger.rejection (
     body bytea,
     run_started_at timestamp with time zone NOT NULL,
     input_no bigint NOT NULL,
+    is_imported boolean NOT NULL,
     CONSTRAINT rejection_body_capped CHECK ((octet_length(body) <= 1048576)),
     CONSTRAINT rejection_byte_count_from_zero CHECK ((byte_count >= 0)),
     CONSTRAINT rejection_input_no_from_one CHECK ((input_no >= 1)),
@@ -767,6 +768,8 @@ COMMENT ON COLUMN ledger.rejection.body IS 'Its first MiB, every password blanke
 COMMENT ON COLUMN ledger.rejection.run_started_at IS 'Our clock: when the run began that refused it for this reason the first time; of a payload that came alone, when it arrived.';
 
 COMMENT ON COLUMN ledger.rejection.input_no IS 'Its place in the input of that run, from 1: many are verified at once, so received_at does not order them.';
+
+COMMENT ON COLUMN ledger.rejection.is_imported IS 'Whether it came by an import of files, and not live, the first time; its evidence says the same when it is taken in.';
 
 CREATE TABLE ledger.rejection_taken (
     lane integer NOT NULL,

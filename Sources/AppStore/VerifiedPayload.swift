@@ -19,6 +19,9 @@ public struct VerifiedPayload: Sendable {
         self.notices = notices + EmptyPeriods.notices(groups.flatMap(\.value))
     }
 
+    /// Whether something was left out that a voucher or a secret would have taken.
+    public var leavesOutUnproven: Bool { notices.contains { $0.code == .unprovenLeftOut } }
+
     /// A part of a payload that was not taken, or taken with a reservation.
     public struct Notice: Hashable, Sendable {
         /// What scripts switch on.

@@ -117,10 +117,10 @@ extension Problem {
     private static func status(of code: QuestionError.Code) -> HTTPResponse.Status {
         switch code {
         case .unknownId, .emptyLedger, .otherEnvironment, .nothingKnownThen, .unknownProduct,
-            .unknownReport:
+            .unknownGroup, .unknownReport:
             .notFound
         case .tablesNotReady: .serviceUnavailable
-        case .severalEnvironments, .severalSubscriptions: .conflict
+        case .severalEnvironments, .severalSubscriptions, .ambiguousId: .conflict
         case .unknownPosition: .badRequest
         case .tooManyEvents: .unprocessableContent
         }
@@ -138,9 +138,11 @@ extension Problem {
         case .severalSubscriptions:
             error.message + "; ask about one of them at /v1/subscriptions"
         case .nothingKnownThen: error.message + "; leave out knownAt for what is known now"
-        case .unknownProduct:
-            error.message + "; import a catalog that holds it (`subledger catalog import`), or "
-                + "name its group with group"
+        case .unknownProduct, .unknownGroup:
+            error.message + ", or import a catalog that holds it (`subledger catalog import`)"
+        case .ambiguousId:
+            error.message + "; ask by another id of the purchase that you mean, for example a "
+                + "transactionId"
         case .tooManyEvents: error.message + ": bound it with knownAt"
         }
     }

@@ -13,6 +13,16 @@ enum ConnectionRefusal {
     /// - Returns: The error.
     static func error(_ handle: OpaquePointer, from source: String?) -> PostgresError {
         let words = PQerrorMessage(handle).map { String(cString: $0) } ?? ""
+        let origin = source.map { " from \($0)" } ?? ""
+        if let option = invalidOption(in: words) {
+            var error = PostgresError(
+                .invalidSettings,
+                "The connection settings\(origin) have a value of \(option) that libpq does not "
+                    + "accept. In a URI, percent-encode special characters of the password."
+            )
+            error.primaryMessage = words
+            return error
+        }
         let place = Place(handle)
         let (what, next) = refusal(in: words, at: place)
         let details = (place?.parts ?? []) + (source.map { ["from \($0)"] } ?? [])
@@ -23,6 +33,19 @@ enum ConnectionRefusal {
         )
         error.primaryMessage = words
         return error
+    }
+
+    // Which option has a value that libpq refuses before it connects; its value may be a password.
+    private static func invalidOption(in words: String) -> String? {
+        if words.contains("invalid port number") { return "port" }
+        if words.contains("invalid integer value"),
+            let name = words.split(separator: "for connection option \"").last
+        {
+            return name.split(separator: "\"").first.map(String.init)
+        }
+        return ["sslmode", "target_session_attrs", "gssencmode", "channel_binding"].first {
+            words.contains("invalid \($0) value: ")
+        }
     }
 
     private static func refusal(

@@ -67,12 +67,21 @@ public struct Ledger: Sendable {
             )
         } catch {
             try await log.keep([
-                rejected(payload, error, source: source, at: location, receivedAt)
+                rejected(
+                    payload,
+                    error,
+                    source: source,
+                    at: location,
+                    arrival: arrival,
+                    receivedAt
+                )
             ])
             throw error
         }
         let ingestion = try await appendTogether([verified])[0]
-        try await log.markTaken([Digest.of(payload)], at: receivedAt)
+        if !verified.leavesOutUnproven {
+            try await log.markTaken([Digest.of(payload)], at: receivedAt)
+        }
         return ingestion
     }
 
@@ -85,6 +94,7 @@ public struct Ledger: Sendable {
         _ rejection: Rejection,
         source: String,
         at location: String,
+        arrival: Arrival,
         place: RejectedPayload.Place? = nil,
         _ receivedAt: Instant
     ) -> RejectedPayload {
@@ -95,6 +105,7 @@ public struct Ledger: Sendable {
             message: rejection.message,
             source: source,
             location: location,
+            arrival: arrival,
             place: place,
             receivedAt: receivedAt
         )

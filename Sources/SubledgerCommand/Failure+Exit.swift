@@ -74,9 +74,11 @@ extension Failure {
 
     private static func exitCode(of code: QuestionError.Code) -> ExitCode {
         switch code {
-        case .unknownId, .emptyLedger, .otherEnvironment, .nothingKnownThen, .unknownProduct:
+        case .unknownId, .emptyLedger, .otherEnvironment, .nothingKnownThen, .unknownProduct,
+            .unknownGroup:
             Exit.notFound
-        case .severalEnvironments, .severalSubscriptions, .unknownPosition, .unknownReport:
+        case .severalEnvironments, .severalSubscriptions, .unknownPosition, .unknownReport,
+            .ambiguousId:
             .validationFailure
         case .tooManyEvents: Exit.badInput
         case .tablesNotReady: Exit.tryAgain
@@ -95,9 +97,11 @@ extension Failure {
         case .severalSubscriptions:
             error.message + "; ask about one of them by its originalTransactionId"
         case .nothingKnownThen: error.message + "; leave out --known-at for what is known now"
-        case .unknownProduct:
-            error.message + "; import a catalog that holds it (`subledger catalog import`), or "
-                + "name its group with --group"
+        case .unknownProduct, .unknownGroup:
+            error.message + ", or import a catalog that holds it (`subledger catalog import`)"
+        case .ambiguousId:
+            error.message + "; ask by another id of the purchase that you mean, for example a "
+                + "transactionId"
         case .unknownPosition: error.message.replacing(/^knownAt/, with: "--known-at")
         case .tooManyEvents: error.message + ": bound it with --known-at"
         case .tablesNotReady, .unknownReport: error.message

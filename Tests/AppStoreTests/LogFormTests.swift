@@ -140,6 +140,16 @@ struct LogFormTests {
         expect(file, [other], column: "b")
         expect(file + "2,x,broken\n", [other, "broken"], column: "B")
         expect("id,a\n1,x\n", ["! unsupported-format"], column: "b", passedOver: 2)
+        expect(file, ["! unsupported-format"], column: "c")
+        let refused = PayloadSplitter.split(Array(file.utf8), column: "c").first
+        guard case .failure(let reason)? = refused else {
+            Issue.record("it was taken")
+            return
+        }
+        #expect(
+            reason.message
+                == "The table has no column c, so nothing of it was read; its columns are id, a, b."
+        )
     }
 
     @Test func `COPY gives the rows of a dump and of a file without a header`() {

@@ -6,7 +6,7 @@ import Testing
 /// told something false.
 @Suite(.enabled { await TestServer.isAvailable })
 struct FirstDayTests {
-    private static func row(
+    static func row(
         _ id: String,
         _ from: String,
         _ to: String,
@@ -19,7 +19,7 @@ struct FirstDayTests {
         """
     }
 
-    private static func response(of row: String, _ number: Int) -> String {
+    static func response(of row: String, _ number: Int) -> String {
         """
         {"status":0,"environment":"Production","receipt":{\
         "receipt_type":"Production","bundle_id":"com.x",\
@@ -30,7 +30,7 @@ struct FirstDayTests {
     }
 
     /// A ledger that imported a verifyReceipt response for each row.
-    private static func withLedger(
+    static func withLedger(
         _ rows: [String],
         _ body: (Command, TestFolder) async throws -> Void
     ) async throws {
@@ -49,7 +49,7 @@ struct FirstDayTests {
         }
     }
 
-    private static let one = [row("1000", "2015-06-09", "2015-07-09")]
+    static let one = [row("1000", "2015-06-09", "2015-07-09")]
 
     @Test func `a link holds from the first purchase on, where nobody had the subscription`()
         async throws
@@ -217,8 +217,8 @@ struct FirstDayTests {
             #expect(
                 product.errors.contains(
                     "no catalog was imported, so the subscription group of plan is not known; "
-                        + "import a catalog that holds it (`subledger catalog import`), or name "
-                        + "its group with --group"
+                        + "name the group instead, or import a catalog that holds it "
+                        + "(`subledger catalog import`)"
                 ),
                 "\(product.errors)"
             )

@@ -6,7 +6,7 @@ import Testing
 @Suite(.enabled { await TestServer.isAvailable })
 struct LeftOutTests {
     /// Responses of verifyReceipt and version 1 notifications, whose receipts do not prove all.
-    private static let unsigned = Task {
+    static let unsigned = Task {
         let folder = try TestFolder()
         try await Command(environment: [:]).expect(
             0,

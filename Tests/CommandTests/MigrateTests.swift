@@ -111,6 +111,7 @@ struct MigrateTests {
                 applied == [
                     "v001-ledger", "v002-checkpoint", "v003-erasure", "v004-continuation",
                     "v005-rejection",
+                    "v006-rejection-arrival",
                 ]
             )
         }

@@ -154,6 +154,64 @@ struct RetryTests {
         }
     }
 
+    @Test func `what came live is live when it is taken in later, what was imported is not`()
+        async throws
+    {
+        let simulation = try await Simulation.shared
+        let payloads = Array(try simulation.allPayloads().prefix(40))
+        let folder = try TestFolder()
+        let files = try [payloads.prefix(20), payloads.suffix(20)].enumerated().map {
+            try folder.write("\($0.offset).ndjson", $0.element.joined(separator: [0x0a]))
+        }
+        try await withLedger { command, settings in
+            _ = try await command.ingest(exit: 65, "--source", "live", "--live", files[0])
+            _ = try await command.ingest(exit: 65, "--source", "old", files[1])
+            // Refused again for another reason, it is still what it was.
+            try await command.expect(
+                65,
+                ["rejections", "--retry", "--root-certificate", simulation.root]
+                    + ["--bundle-id", "com.example.other"]
+            )
+            try await command.expect(
+                0,
+                "rejections",
+                "--retry",
+                "--root-certificate",
+                simulation.root
+            )
+            let arrivals = """
+                SELECT string_agg(DISTINCT source || ' ' || is_imported::text, ', ')
+                FROM ledger.evidence
+                """
+            #expect(try await settings.text(arrivals) == "live false, old true")
+        }
+    }
+
+    @Test func `what is left out for want of a proof stays open`() async throws {
+        let folder = try await LeftOutTests.unsigned.value
+        let root = folder.path(of: "root.der")
+        try await withLedger { command, _ in
+            // Without the root certificate that is what is missing, before any voucher.
+            let refused = try await command.ingest(exit: 65, folder.path)
+            #expect(refused.rejectedByReason.map(\.reason) == ["chain-untrusted"])
+            #expect(
+                refused.rejectedByReason.first?.advice?.hasPrefix("--root-certificate FILE") == true
+            )
+            let retry = ["rejections", "--retry", "--json", "--root-certificate", root]
+            let first = try await command.expect(0, retry)
+            let report = try JSONDecoder().decode(IngestDocument.self, from: Data(first.utf8))
+            #expect(report.appended > 0 && report.leftOut > 0)
+            let open = try await command.json(RejectionsDocument.self, "rejections", "--open")
+            #expect(open.count == Int64(report.notices.count))
+            let second = try await command.expect(0, retry + ["--vouch"])
+            let rest = try JSONDecoder().decode(IngestDocument.self, from: Data(second.utf8))
+            #expect(rest.appended > 0 && rest.leftOut == 0)
+            #expect(
+                try await command.json(RejectionsDocument.self, "rejections", "--open").count == 0
+            )
+        }
+    }
+
     @Test func `options of ingest without --retry are a mistake`() async throws {
         let command = Command(environment: ["DATABASE_URL": "host=/nowhere"])
         for arguments in [["--vouch"], ["--bundle-id", "a"], ["--assume-environment", "sandbox"]] {

@@ -73,6 +73,28 @@ struct ErrorGalleryTests {
         }
     }
 
+    @Test(arguments: [
+        ("postgresql://me:s3cret-value@localhost:99999/x", "port"),
+        ("postgresql://me:s3cret-value@localhost:abc/x", "port"),
+        ("postgresql://me:s3cret/value@localhost/x", "port"),
+        ("host=localhost connect_timeout=s3cret-value", "connect_timeout"),
+        ("host=localhost sslmode=s3cret-value", "sslmode"),
+    ])
+    func `a value that libpq does not accept is a mistake in the settings`(
+        text: String,
+        option: String
+    ) async throws {
+        let error = await #expect(throws: PostgresError.self) {
+            try await PostgresSession.connect(ConnectionSettings(text))
+        }
+        let failure = try #require(error)
+        #expect(failure.code == .invalidSettings)
+        #expect(
+            failure.description.contains("have a value of \(option) that libpq does not accept")
+        )
+        #expect(!failure.description.contains("s3cret"))
+    }
+
     @Test func `a place without a server is named without its password`() async throws {
         let settings = ConnectionSettings(
             "postgresql://me:\(Self.secret)@/x?host=/nonexistent-folder"

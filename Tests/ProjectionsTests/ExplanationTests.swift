@@ -170,7 +170,7 @@ import Testing
             entitled no expired
             served no expired
             because #1 opened - 03-01 lag 5s
-            because #2 ended DID_CHANGE_RENEWAL_STATUS/AUTO_RENEW_DISABLED 04-01 lag 0s
+            because #2 notRenewed DID_CHANGE_RENEWAL_STATUS/AUTO_RENEW_DISABLED 04-01 lag 0s
             """
         )
     }

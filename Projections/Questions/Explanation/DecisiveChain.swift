@@ -83,6 +83,9 @@ struct DecisiveChain {
             return .ended
         case (.none(let reason, _), .access) where known != nil && reason != .expired:
             return .restored
+        case (.none(.refunded, _), .none), (.none(.revoked, _), .none):
+            if known != nil { return .restored }
+            return openingRole(of: turn.row, stated: turn.stated)
         case (_, .access(let row)) where row.isGrace:
             return .grace
         case (_, .access(let row)):
@@ -141,7 +144,7 @@ struct DecisiveChain {
             let entry = told.first(where: { $0.event.position.offset == offset }),
             entry.asOf >= row.purchaseDate, !has(entry)
         else { return }
-        append(entry, .ended, row)
+        append(entry, .notRenewed, row)
     }
 
     private func has(_ entry: KnownEntry) -> Bool {
@@ -162,7 +165,7 @@ struct DecisiveChain {
             switch role {
             case .opened, .renewed: row.purchaseDate
             case .grace: row.validFrom
-            case .ended: row.validTo
+            case .ended, .notRenewed: row.validTo
             case .extended, .restored, .corrected: before?.validTo ?? row.validFrom
             }
         append(entry, role, row.stream, occurredAt, period: row, oneTimePurchase: nil)
@@ -229,7 +232,7 @@ extension DecisiveEvent {
         switch role {
         case .opened, .renewed: 0
         case .grace, .extended, .corrected: 1
-        case .ended: 2
+        case .ended, .notRenewed: 2
         case .restored: 3
         }
     }

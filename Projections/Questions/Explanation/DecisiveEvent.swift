@@ -37,8 +37,10 @@ public struct DecisiveEvent: Hashable, Sendable {
         case grace
         /// The end of the period was moved.
         case extended
-        /// The access ended, or was not renewed.
+        /// The access ended.
         case ended
+        /// Apple said that no renewal follows, and why: auto-renewal is off, or an expiration intent.
+        case notRenewed
         /// What had been taken back was given back.
         case restored
         /// Something else that is known about a period changed.

@@ -51,6 +51,7 @@ public struct Explanation: Sendable {
     ///   - tenures: The time around the instant in which a subscription was the customer's; none for
     ///     one that counts for all of time.
     ///   - firstCommit: When the ledger made its first commit; nil where that does not matter.
+    ///   - now: Our clock; nil where no instant is still to come.
     public init(
         _ histories: [RecordedHistory],
         at instant: Instant,
@@ -59,7 +60,8 @@ public struct Explanation: Sendable {
         under policy: AccessPolicy = .current,
         _ catalogs: CatalogHistory = .none,
         tenures: [StreamID: Range<Instant>] = [:],
-        firstCommit: Instant? = nil
+        firstCommit: Instant? = nil,
+        now: Instant? = nil
     ) {
         (at, self.policy) = (instant, policy)
         let accesses = histories.map {
@@ -79,12 +81,11 @@ public struct Explanation: Sendable {
         )
         let wrong = WrongAnswers(accesses, firstCommit: firstCommit).stretch(holding: instant)
         difference = wrong
-        notAsked = accesses.notAsked(
-            at: instant,
-            served: served,
-            wrong,
-            firstCommit: firstCommit
-        )
+        let isInFuture = now.map { $0 < instant } ?? false
+        notAsked =
+            isInFuture
+            ? .inFuture
+            : accesses.notAsked(at: instant, served: served, wrong, firstCommit: firstCommit)
         because =
             DecisiveChain(
                 histories.map {

@@ -43,6 +43,7 @@ struct KnownEntry {
             return isAbout(row) && event.fact.expiresDate == row.expiresDate
         case .grace:
             return event.fact.kind == .renewal && content[.gracePeriodExpiresDate] != nil
+        case .notRenewed: return event.fact.kind == .renewal
         case .ended:
             switch row.endReason {
             case .refunded, .revoked: return isAbout(row) && content[.revocationDate] != nil

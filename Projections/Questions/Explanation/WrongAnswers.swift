@@ -39,6 +39,8 @@ public struct WrongAnswers: Sendable {
         case beforeLedger
         /// What it learnt too late was brought by an import of files, and did not arrive live.
         case imported
+        /// The instant is still to come.
+        case inFuture
     }
 
     /// The wrong answers of one subscription, or of all of one customer.

@@ -16,6 +16,8 @@ public struct PayloadSplitter: Sendable {
     private var table: TableReader?
     private var elements: ElementReader?
     private var isDecided = false
+    // Of a table without the column that is named: nothing more of it is read.
+    private var isRefused = false
 
     private var piece: [UInt8] = []
     private var pieceByteCount = 0
@@ -94,12 +96,16 @@ public struct PayloadSplitter: Sendable {
         case .array: elements = ElementReader()
         case .lines: lines = LineReader(column: column)
         case .table(let shape): table = TableReader(shape)
+        case .otherTable(let names):
+            isRefused = true
+            return pieces.append(.failure(.noColumn(column ?? "", among: names)))
         case .whole: return take(seen[...])
         }
         take(PayloadSplitter.withoutByteOrderMark(seen[...]))
     }
 
     private mutating func take(_ bytes: ArraySlice<UInt8>) {
+        if isRefused { return }
         if lines != nil {
             lines?.append(bytes)
             pieces += lines?.drained() ?? []
@@ -171,6 +177,14 @@ extension PayloadSplitter {
 }
 
 extension Rejection {
+    fileprivate static func noColumn(_ column: String, among names: [String]) -> Rejection {
+        Rejection(
+            .unsupportedFormat,
+            "The table has no column \(column), so nothing of it was read; its columns are "
+                + names.joined(separator: ", ") + "."
+        )
+    }
+
     fileprivate static func noPayload(lines: Int, column: String?) -> Rejection {
         let place = column.map { " in the column \($0)" } ?? ""
         return Rejection(

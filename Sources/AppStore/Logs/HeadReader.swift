@@ -7,6 +7,8 @@ struct HeadReader: Sendable {
         case array
         case lines
         case table(TableReader.Shape)
+        /// A table without the column that is named.
+        case otherTable(names: [String])
         case whole
     }
 
@@ -59,7 +61,7 @@ struct HeadReader: Sendable {
             switch TableReader.look(at: text[..<end], column: column, isLast: isAll) {
             case .table(let shape): return .table(shape)
             case .unfinished: nextLook = end + (end - text.startIndex) / HeadReader.lookShare
-            case .other: if isFound { return .lines }
+            case .other: if isFound { return HeadReader.kind(ofFound: text[..<end], column) }
             }
         }
         guard isLast else { return nil }
@@ -73,6 +75,15 @@ struct HeadReader: Sendable {
             || text.count >= PayloadSplitter.lookAheadByteCountMax - 3
         let isText = hasLines && !text.contains(0)
         return isText ? .lines : .whole
+    }
+
+    // What holds a payload, and not in the column that is named.
+    private static func kind(ofFound text: ArraySlice<UInt8>, _ column: String?) -> Kind {
+        guard column != nil,
+            case .table(let shape) = TableReader.look(at: text, column: nil, isLast: true),
+            shape.hasHeader
+        else { return .lines }
+        return .otherTable(names: shape.names)
     }
 
     // A row over many lines is looked at once more after a quarter of it.

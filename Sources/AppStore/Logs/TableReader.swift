@@ -15,6 +15,8 @@ struct TableReader: Sendable {
         let hasHeader: Bool
         /// The only column that is read; nil for all.
         let column: Int?
+        /// The names of the columns; none without a header.
+        let names: [String]
     }
 
     /// A reader at the beginning of a table.
@@ -122,7 +124,9 @@ extension TableReader {
             guard hasHeader, first.count > 1, let index = index(of: column, in: first) else {
                 return .other
             }
-            return .table(Shape(delimiter: delimiter, hasHeader: true, column: index))
+            return .table(
+                Shape(delimiter: delimiter, hasHeader: true, column: index, names: names(in: first))
+            )
         }
         let isTable = rows.dropFirst(hasHeader ? 1 : 0).contains { row in
             row.count == first.count
@@ -132,7 +136,14 @@ extension TableReader {
                 }
         }
         if isTable {
-            return .table(Shape(delimiter: delimiter, hasHeader: hasHeader, column: nil))
+            return .table(
+                Shape(
+                    delimiter: delimiter,
+                    hasHeader: hasHeader,
+                    column: nil,
+                    names: hasHeader ? names(in: first) : []
+                )
+            )
         }
         return isOpen && hasHeader ? .unfinished : .other
     }
@@ -143,13 +154,13 @@ extension TableReader {
     }
 
     private static func index(of column: String, in header: [QuotedCell.Cell]) -> Int? {
-        let names = header.map { name(of: $0.content) }
+        let names = names(in: header)
         return names.firstIndex(of: column)
             ?? names.firstIndex { $0.lowercased() == column.lowercased() }
     }
 
-    private static func name(of cell: [UInt8]) -> String {
-        String(decoding: Envelope.trimmed(cell[...]), as: UTF8.self)
+    private static func names(in header: [QuotedCell.Cell]) -> [String] {
+        header.map { String(decoding: Envelope.trimmed($0.content[...]), as: UTF8.self) }
     }
 
     private static func isName(_ cell: QuotedCell.Cell) -> Bool {

@@ -154,6 +154,32 @@ extension CustomerLink {
     /// - Throws: `claimMalformed`.
     public static func check(customer: String) throws(Rejection) {
         try check(customer, "customer", customerByteCountMax, mayBeEmpty: false)
+        let scalars = customer.unicodeScalars
+        if let unseen = scalars.first(where: { isUnseen($0) }) {
+            throw Rejection(
+                .claimMalformed,
+                "The name of a customer holds the character U+"
+                    + String(unseen.value, radix: 16, uppercase: true)
+                    + ", which cannot be seen, so that two names could look the same; leave it out."
+            )
+        }
+        guard let first = scalars.first, let last = scalars.last,
+            !first.properties.isWhitespace, !last.properties.isWhitespace
+        else {
+            throw Rejection(
+                .claimMalformed,
+                "The name of a customer begins or ends with white space; leave it out."
+            )
+        }
+    }
+
+    // Characters that only direct or join what is written; those that scripts need for their
+    // letters (U+200C, U+200D) may stand.
+    private static func isUnseen(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.value {
+        case 0xAD, 0x61C, 0x200B, 0x200E, 0x200F, 0x2028...0x202E, 0x2060...0x206F, 0xFEFF: true
+        default: false
+        }
     }
 
     private static func check(

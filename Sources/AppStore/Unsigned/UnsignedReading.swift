@@ -238,6 +238,14 @@ extension UnsignedReading {
 
     private static func unproven(_ body: UnsignedBody, because error: Rejection?) -> Rejection {
         if let error, !isDamage(error), error.code != .ios6Receipt { return error }
+        // A root that is not trusted is the first thing to settle: it may prove all.
+        if let error, error.code == .chainUntrusted {
+            return Rejection(
+                .chainUntrusted,
+                "The payload is \(body.kind.title), which is not signed, and of the receipt it"
+                    + " embeds: \(error.message)"
+            )
+        }
         let receipt =
             error.map { "the receipt it embeds proves nothing (\($0.code.rawValue))" }
             ?? "embeds no receipt that proves anything"
@@ -252,8 +260,8 @@ extension UnsignedReading {
     private static func hint(_ body: UnsignedBody) -> String {
         if let password = body.password, password.isEmpty {
             return
-                " Its password is blank, as in all that is kept: the shared secret can only prove"
-                + " the original."
+                " Its password is blank, as in every payload that is kept after a refusal: the"
+                + " shared secret can only prove the original."
         }
         guard body.environment == nil else { return "" }
         return " It does not name its environment either: also give the environment to assume."

@@ -84,6 +84,7 @@ extension EventLog {
                     ),
                     source: try row.text(2),
                     location: try row.text(3),
+                    arrival: try row.bool(8) ? .imported : .live,
                     receivedAt: Instant(microseconds: try row.timestamptz(4)),
                     place: RejectedPayload.Place(
                         runStartedAt: Instant(microseconds: try row.timestamptz(5)),
@@ -112,8 +113,10 @@ extension EventLog {
         """
 
     private static let openPage = """
-        SELECT r.payload_digest, r.byte_count, r.source, r.location, r.received_at,
-            r.run_started_at, r.input_no, r.body
+        SELECT r.payload_digest, r.byte_count, r.source, r.location,
+            (SELECT min(f.received_at) FROM ledger.rejection f
+                WHERE f.lane = r.lane AND f.payload_digest = r.payload_digest),
+            r.run_started_at, r.input_no, r.body, r.is_imported
         \(matchingRejections)
             AND r.run_started_at <> $5
             AND ($6::timestamptz IS NULL

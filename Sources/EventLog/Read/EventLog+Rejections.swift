@@ -51,6 +51,7 @@ extension EventLog {
                 .byteaArray(sorted.map(\.digest.bytes)), .textArray(sorted.map(\.reason)),
                 .textArray(sorted.map(\.source)), .textArray(sorted.map(\.location)),
                 .textArray(sorted.map(\.message)), .byteaArray(sorted.map(\.body)),
+                .boolArray(sorted.map { $0.arrival == .imported }),
             ]
         )
     }
@@ -167,14 +168,15 @@ extension EventLog {
 
     private static let insertRejections = """
         INSERT INTO ledger.rejection (lane, byte_count, run_started_at, input_no, received_at,
-            payload_digest, reason, source, location, message, body)
+            payload_digest, reason, source, location, message, body, is_imported)
         SELECT r.lane, r.byte_count,
             timestamptz 'epoch' + r.started_ms * interval '1 millisecond', r.input_no,
             timestamptz 'epoch' + r.received_ms * interval '1 millisecond', r.digest, r.reason,
-            r.source, r.location, r.message, r.body
+            r.source, r.location, r.message, r.body, r.is_imported
         FROM unnest($1::int[], $2::int[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bytea[],
-            $7::text[], $8::text[], $9::text[], $10::text[], $11::bytea[]) AS r (lane, byte_count,
-            started_ms, input_no, received_ms, digest, reason, source, location, message, body)
+            $7::text[], $8::text[], $9::text[], $10::text[], $11::bytea[], $12::boolean[]) AS r (lane,
+            byte_count, started_ms, input_no, received_ms, digest, reason, source, location,
+            message, body, is_imported)
         ON CONFLICT DO NOTHING
         """
 

@@ -30,6 +30,8 @@ public struct OpenRejection: Hashable, Sendable {
     public let source: String
     /// Where they were found; empty if that is not known.
     public let location: String
+    /// Whether they arrived live or by an import.
+    public let arrival: Arrival
     /// When they arrived, on our clock.
     public let receivedAt: Instant
     /// Its place in the list.

@@ -21,6 +21,8 @@ public struct RejectedPayload: Sendable {
     public let byteCount: Int
     /// What may be kept of it, at most `bodyByteCountMax` bytes; nil for nothing.
     public let body: [UInt8]?
+    /// Whether it arrived live or by an import, the first time.
+    public let arrival: Arrival
     /// Its place in the input.
     public let place: Place
     /// When it reached us, on our clock.
@@ -84,6 +86,7 @@ public struct RejectedPayload: Sendable {
     ///   - message: The reason for people.
     ///   - source: The channel.
     ///   - location: Where it was found; empty where nobody said.
+    ///   - arrival: Whether it arrived live or by an import.
     ///   - place: Its place in the input; nil for a payload that came alone.
     ///   - receivedAt: Our clock.
     public init(
@@ -93,6 +96,7 @@ public struct RejectedPayload: Sendable {
         message: String,
         source: String,
         location: String,
+        arrival: Arrival = .live,
         place: Place? = nil,
         receivedAt: Instant
     ) {
@@ -111,6 +115,7 @@ public struct RejectedPayload: Sendable {
             decoding: path.suffix(RejectedPayload.locationByteCountMax),
             as: UTF8.self
         )
+        self.arrival = arrival
         self.place = place ?? Place(runStartedAt: receivedAt, inputNumber: 1)
         self.receivedAt = receivedAt
     }
@@ -125,6 +130,7 @@ public struct RejectedPayload: Sendable {
                 + " limit of \(limit) bytes. Ingest the original again.",
             source: source,
             location: location,
+            arrival: arrival,
             place: place,
             receivedAt: receivedAt
         )

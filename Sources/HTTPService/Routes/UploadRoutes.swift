@@ -189,7 +189,7 @@ extension LedgerRoutes {
             switch outcome {
             case .held(let hold): hold.customer
             case .appended, .duplicate: customer
-            case .unknownStream, .notLinked, .erased: nil
+            case .unknownStream, .notLinked, .erased, .nameIsId: nil
             }
         return UploadDocument.Owned(
             originalTransactionId: stream.originalTransactionId,

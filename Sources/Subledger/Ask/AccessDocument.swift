@@ -85,12 +85,12 @@ extension Ledger {
     /// - Parameters:
     ///   - subject: The customer; without an environment production is meant.
     ///   - instant: The instant asked about.
-    ///   - scope: Access to what.
+    ///   - scope: Access to what; a group by its identifier or the catalog's name for it.
     ///   - knownAt: How much of the log is used.
     ///   - policy: What counts as access, and which versions of the catalog count.
     /// - Returns: The answer.
-    /// - Throws: `QuestionError` where nothing is known of the customer; `PolicyError`;
-    ///   `EventLogError`; `CatalogError`.
+    /// - Throws: `QuestionError` where nothing is known of the customer, or no catalog knows the
+    ///   product or the group; `PolicyError`; `EventLogError`; `CatalogError`.
     public func access(
         of subject: SubjectID,
         at instant: Instant,
@@ -98,11 +98,8 @@ extension Ledger {
         knownAt: KnownAt = .latest,
         under policy: PolicyDocument = PolicyDocument()
     ) async throws -> AccessDocument {
-        AccessDocument(
-            try await known(of: subject, at: instant, knownAt: knownAt).under(policy),
-            at: instant,
-            to: scope
-        )
+        let known = try await known(of: subject, at: instant, knownAt: knownAt).under(policy)
+        return AccessDocument(known, at: instant, to: try KnownProducts(known).known(scope))
     }
 }
 

@@ -57,7 +57,7 @@ extension Ledger {
         let known = try await known(of: subject, at: instant, knownAt: knownAt).under(policy)
         let access = ContentAccess(
             known.entitlement,
-            to: scope,
+            to: try KnownProducts(known).known(scope),
             issues: issues,
             at: instant,
             refundIsRetroactive: policy.refundIsRetroactive ?? true

@@ -95,13 +95,14 @@ extension Ledger {
     /// - Parameters:
     ///   - subject: The customer; without an environment production is meant.
     ///   - instant: The instant asked about.
-    ///   - group: Only this subscription group, known or not; nil for all that are known.
+    ///   - group: Only this subscription group, by its identifier or the catalog's name for it; nil
+    ///     for all that are known.
     ///   - products: Only the groups of these products, by the catalog of the instant, else by what
     ///     the customer bought; empty for all groups.
     ///   - knownAt: How much of the log is used.
     /// - Returns: The answer; of a customer of whom nothing is known, that nothing was bought.
     /// - Throws: As `access`, but for `unknownId`; `unknownProduct` where the group of a product is
-    ///   not known.
+    ///   not known, `unknownGroup` where the catalog does not hold the group.
     public func eligibility(
         of subject: SubjectID,
         at instant: Instant,
@@ -121,8 +122,9 @@ extension Ledger {
                     .unknownProduct,
                     known.catalogs.versions.isEmpty
                         ? "no catalog was imported, so the subscription group of \(productId) is not "
-                            + "known"
-                        : "the catalog of \(instant) does not hold the subscription \(productId)"
+                            + "known; name the group instead"
+                        : "the catalog of \(instant) does not hold the subscription \(productId); "
+                            + "name the group instead"
                 )
             }
             return EligibilityDocument.Product(
@@ -130,11 +132,11 @@ extension Ledger {
                 subscriptionGroupIdentifier: found
             )
         }
-        let named = Set(
-            ([group].compactMap { $0 } + asked.map(\.subscriptionGroupIdentifier)).map(
-                SubscriptionGroup.identified
-            )
-        )
+        var named = Set(asked.map { SubscriptionGroup.identified($0.subscriptionGroupIdentifier) })
+        if let group {
+            let scope = try KnownProducts(known).known(.group(.identified(group)))
+            if case .group(let found) = scope { named.insert(found) }
+        }
         let groups =
             named.isEmpty
             ? offers.groups(at: instant)

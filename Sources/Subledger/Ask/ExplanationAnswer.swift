@@ -78,7 +78,8 @@ extension Ledger {
     ///   - streamsThen: The subscriptions that were known at the instant to be the customer's.
     ///   - policy: What counts as access.
     /// - Returns: The answer.
-    /// - Throws: `EventLogError`; `CatalogError` where the catalog cannot be read back.
+    /// - Throws: `EventLogError`; `CatalogError` where the catalog cannot be read back;
+    ///   `QuestionError` where no catalog knows the product.
     package func explanation(
         of asked: AskedCustomer,
         product: String? = nil,
@@ -90,6 +91,10 @@ extension Ledger {
     ) async throws -> ExplanationAnswer {
         let now = try await KnowledgeMarks(of: asked, knownAt: knownAt, in: log)
         let catalogs = try await catalogs(knownAt: knownAt)
+        if let product {
+            let timelines = asked.histories.map { Timeline($0.latest) }
+            _ = try KnownProducts(timelines, asked.environment, catalogs).known(.product(product))
+        }
         let firstCommit = try await log.firstCommittedAt()
         return ExplanationAnswer(
             customer: asked,
@@ -102,7 +107,8 @@ extension Ledger {
                 under: policy,
                 catalogs,
                 tenures: asked.tenures,
-                firstCommit: firstCommit
+                firstCommit: firstCommit,
+                now: .systemClock()
             ),
             askedKnownAt: askedKnownAt ?? knownAt,
             now: now,

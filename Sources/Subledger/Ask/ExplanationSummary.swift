@@ -62,6 +62,9 @@ struct ExplanationSummary {
 
     // When the ledger learnt what the first sentence states.
     private var knowledge: [String] {
+        if explanation.notAsked == .inFuture {
+            return ["That is still to come: this is what is known now, and it may change."]
+        }
         guard let learnt else { return [] }
         let isConnected = answer.knewItsCustomerThen
         guard learnt > explanation.at else {
@@ -81,7 +84,7 @@ struct ExplanationSummary {
             "it was not asked at the time: its first commit"
                 + (answer.firstCommit.map { " is of \(words.date($0))" } ?? " came later")
         case .imported?: "it was not asked at the time: an import brought this later"
-        case nil: nil
+        case .inFuture?, nil: nil
         }
     }
 
@@ -90,7 +93,10 @@ struct ExplanationSummary {
         let reason = reasonInTheEnd
         var learnt: Instant?
         for known in answers.reversed() {
-            guard words.reason(known, knownAt: known.knownFrom) == reason else { break }
+            let isSame =
+                known.answer.isOfSamePeriod(as: explanation.entitled)
+                || words.reason(known, knownAt: known.knownFrom) == reason
+            guard isSame else { break }
             learnt = known.knownFrom
         }
         return learnt
@@ -129,6 +135,16 @@ struct ExplanationSummary {
                     + "\(answer.now.text(lanes: answer.customer.lanes))."
             ]
         }
+    }
+}
+
+extension AccessAnswer {
+    // Whether both are access by one period: that its end moved meanwhile is another matter.
+    fileprivate func isOfSamePeriod(as other: AccessAnswer) -> Bool {
+        guard case .access(let mine) = self, case .access(let theirs) = other else { return false }
+        return mine.stream == theirs.stream && mine.purchaseDate == theirs.purchaseDate
+            && mine.kind == theirs.kind
+            && mine.productId.utf8.elementsEqual(theirs.productId.utf8)
     }
 }
 

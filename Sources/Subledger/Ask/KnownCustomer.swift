@@ -116,10 +116,17 @@ extension Ledger {
     ) async throws -> AskedSubscriptions {
         let customer = try await customer(subject.id, in: environment, knownAt: knownAt)
         var streams = customer.streams(ownedAt: instant)
+        let isOfLink = customer.customerId.map { FieldValue.text($0) == .text(subject.id) } ?? false
+        let theirs = Set((customer.streams + customer.related).map(\.stream))
         for named in try await self.streams(named: subject.id, in: environment).sorted()
         where !streams.contains(where: { $0.stream == named }) {
             let history = try await log.history(of: named, knownAt: knownAt)
-            if !history.events.isEmpty { streams.append(CustomerStream(history, receipts: [])) }
+            guard !history.events.isEmpty else { continue }
+            // Two customers, and an answer about either would be wrong for who meant the other.
+            if isOfLink, !subject.isAlone, !theirs.contains(named) {
+                throw subject.ambiguous(with: named, customer)
+            }
+            streams.append(CustomerStream(history, receipts: []))
         }
         if subject.isAlone {
             streams.removeAll { $0.stream.originalTransactionId != subject.id }

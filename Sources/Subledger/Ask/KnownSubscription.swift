@@ -76,7 +76,9 @@ extension Ledger {
                 in: stream.environment,
                 knownAt: knownAt
             )
-            let others = customer.streams.count { $0.stream != stream }
+            // A link may have given the name to another customer.
+            let isTheirs = customer.streams.contains { $0.stream == stream }
+            let others = isTheirs ? customer.streams.count - 1 : 0
             return SubscriptionNotes(erasures: erasures, others: others)
         } catch {
             guard error.code == .tooManyStreams else { throw error }

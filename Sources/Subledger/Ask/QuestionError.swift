@@ -19,8 +19,12 @@ public struct QuestionError: Error, Hashable, Sendable {
         case severalSubscriptions = "several-subscriptions"
         /// Nothing was known of the id by then.
         case nothingKnownThen = "nothing-known-then"
-        /// The subscription group of a product is not known.
+        /// No catalog holds the product, or its subscription group is not known.
         case unknownProduct = "unknown-product"
+        /// No catalog holds the subscription group, or several have the name.
+        case unknownGroup = "unknown-group"
+        /// The id is the name of a customer and an id of a subscription that is not theirs.
+        case ambiguousId = "ambiguous-id"
         /// A position is named that this ledger does not have.
         case unknownPosition = "unknown-position"
         /// The subscription has more events than a question of this kind takes.

@@ -139,6 +139,17 @@ extension SubjectID {
         )
     }
 
+    /// The error where a link gives the customer the name that Apple gave to somebody else's
+    /// purchase.
+    func ambiguous(with named: StreamID, _ customer: Customer) -> QuestionError {
+        let theirs = customer.streams.first?.stream.originalTransactionId ?? ""
+        return QuestionError(
+            .ambiguousId,
+            "\(id) is both the name of the customer who is linked to \(theirs) and an id of the "
+                + "subscription \(named.originalTransactionId), which is not linked to them"
+        )
+    }
+
     fileprivate func several(_ ids: [String]) -> QuestionError {
         let named = ids.prefix(SubjectID.namedMax).joined(separator: ", ")
         return QuestionError(

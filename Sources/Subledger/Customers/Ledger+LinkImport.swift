@@ -11,10 +11,7 @@ public struct LinkImport: Sendable {
     public var statedBy: String
     /// Why; empty for no reason given.
     public var reason: String
-    /// Whether lines are judged and nothing is written.
-    ///
-    /// Each line is judged against the ledger, and
-    /// not against the lines before it.
+    /// Whether lines are judged and nothing is written; memory then grows with their number.
     public var isDryRun: Bool
 
     /// Most lines that are looked up and appended together.
@@ -56,6 +53,7 @@ extension Ledger {
         progress: (Int) -> Void = { _ in }
     ) async throws -> LinkImportDocument {
         var document = LinkImportDocument(isDryRun: list.isDryRun)
+        var planned: [StreamID: LinkLine] = [:]
         while let found = try await next() {
             var batch: [String: LinkLine] = [:]
             for result in found {
@@ -67,12 +65,12 @@ extension Ledger {
                     if batch[line.originalTransactionId] != nil
                         || batch.count >= LinkImport.batchLinesMax
                     {
-                        try await take(&batch, list, clock(), &document)
+                        try await take(&batch, list, clock(), &planned, &document)
                     }
                     batch[line.originalTransactionId] = line
                 }
             }
-            try await take(&batch, list, clock(), &document)
+            try await take(&batch, list, clock(), &planned, &document)
             progress(document.lines)
         }
         document.rejections.sort { $0.line < $1.line }
@@ -83,6 +81,7 @@ extension Ledger {
         _ batch: inout [String: LinkLine],
         _ list: LinkImport,
         _ now: Instant,
+        _ planned: inout [StreamID: LinkLine],
         _ document: inout LinkImportDocument
     ) async throws {
         let lines = batch.values.sorted { $0.number < $1.number }
@@ -93,6 +92,12 @@ extension Ledger {
         )
         let named = Dictionary(grouping: found, by: \.stream.originalTransactionId)
         let claims = try await claims(of: found.filter(\.isLinked).map(\.stream))
+        let taken = Set(
+            try await streams(
+                calledLike: lines.map(\.customer),
+                besides: Set(found.map(\.stream))
+            ).map(\.originalTransactionId)
+        )
         var links: [(line: LinkLine, payload: VerifiedPayload)] = []
         for line in lines {
             do {
@@ -104,8 +109,13 @@ extension Ledger {
                     document.note(
                         Position(lane: claims[link.stream]?.lane ?? 0, offset: known.offset)
                     )
+                } else if list.isDryRun, let earlier = planned[link.stream] {
+                    try line.judge(after: earlier)
+                    document.known += 1
                 } else {
+                    if taken.contains(line.customer) { throw line.nameIsId }
                     links.append((line, try verify(link, receivedAt: now)))
+                    if list.isDryRun { planned[link.stream] = line }
                 }
             } catch let refusal as RefusedLine {
                 document.refuse(refusal)
@@ -178,6 +188,25 @@ extension Ledger {
 }
 
 extension LinkLine {
+    // What a dry run would have appended for an earlier line of the same subscription.
+    fileprivate func judge(after earlier: LinkLine) throws(RefusedLine) {
+        guard FieldValue.text(earlier.customer) != .text(customer) else { return }
+        throw refused(
+            "held",
+            "line \(earlier.number) gives \(originalTransactionId) to customer "
+                + "\(earlier.customer), and a list moves nothing"
+        )
+    }
+
+    fileprivate var nameIsId: RefusedLine {
+        refused(
+            "name-is-id",
+            "\(customer) is also the id of a subscription that is not linked to them, so that a "
+                + "question by this name would be about two customers; put a line that links that "
+                + "subscription first, or use another name"
+        )
+    }
+
     fileprivate func refused(_ reason: String, _ message: String) -> RefusedLine {
         RefusedLine(line: number, reason: reason, message: message)
     }

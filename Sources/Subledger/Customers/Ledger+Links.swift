@@ -13,8 +13,11 @@ public enum LinkOutcome: Sendable {
     case notLinked
     /// It is in the log now, at these positions: of a transfer the unlink, then the link.
     case appended([Position])
-    /// The log knew it, by the event at that position.
-    case duplicate(Position)
+    /// The log knew it, by the event at that position, as of that instant.
+    case duplicate(Position, statedAt: Instant)
+    /// The customer's name is the id of another subscription, which is not theirs: nothing was
+    /// appended.
+    case nameIsId(of: StreamID)
     /// It is as of a time before the erasure at that position: nothing was appended.
     case erased(Position)
 
@@ -58,6 +61,11 @@ extension Ledger {
             return .unknownStream
         }
         let claims = StreamClaims(Timeline(history))
+        if let customer = link.customer,
+            let other = try await streams(calledLike: [customer], besides: [link.stream]).first
+        {
+            return .nameIsId(of: other)
+        }
         guard let customer = link.customer else {
             guard claims.mayUnlink(expected, at: link.statedAt) else { return .notLinked }
             // Of one instant an unlink goes first, so it would end nothing.
@@ -71,10 +79,10 @@ extension Ledger {
                     )
                 )
             }
-            return try await append([verified])
+            return try await append([verified], to: history)
         }
         guard let hold = claims.hold(against: customer, from: link.statedAt) else {
-            return try await append([verified])
+            return try await append([verified], to: history)
         }
         // What does not begin before cannot be taken from anybody as of now.
         guard isTransfer, hold.from < link.statedAt else {
@@ -93,7 +101,8 @@ extension Ledger {
             reason: link.reason,
             statedAt: link.statedAt
         )
-        return try await append([try verify(unlink, receivedAt: receivedAt), verified])
+        let pair = [try verify(unlink, receivedAt: receivedAt), verified]
+        return try await append(pair, to: history)
     }
 
     /// Since when a link holds for which nobody names an instant.
@@ -139,11 +148,43 @@ extension Ledger {
         }
     }
 
+    /// Subscriptions whose id is the name of one of these customers and which are not theirs, by
+    /// `StreamID`: a question by such a name would be about two customers.
+    ///
+    /// - Parameters:
+    ///   - customers: Names of customers.
+    ///   - streams: What is to be linked to them now.
+    /// - Returns: The subscriptions, in the environments of `streams`.
+    /// - Throws: `EventLogError`.
+    func streams(
+        calledLike customers: [String],
+        besides streams: Set<StreamID>
+    ) async throws(EventLogError) -> [StreamID] {
+        let environments = Set(streams.map(\.environment))
+        let named = try await log.streams(withOriginalTransactionIds: customers).filter {
+            $0.isKnownByApple && environments.contains($0.stream.environment)
+                && !streams.contains($0.stream)
+        }.map(\.stream)
+        var others: [StreamID] = []
+        for stream in named.sorted() {
+            let id = stream.originalTransactionId
+            let theirs = try await customer(id, in: stream.environment)
+            let all = Set(theirs.streams.map(\.stream))
+            let isLinked = theirs.customerId.map { FieldValue.text($0) == .text(id) } ?? false
+            guard all.contains(stream), isLinked || !all.isDisjoint(with: streams) else {
+                others.append(stream)
+                continue
+            }
+        }
+        return others
+    }
+
     // The operator's own statement is of whatever environment the subscription is of.
     func verify(
         _ link: CustomerLink,
         receivedAt: Instant
     ) throws(Rejection) -> VerifiedPayload {
+        if let customer = link.customer { try CustomerLink.check(customer: customer) }
         var policy = verifier.policy
         policy.environments = [link.stream.environment]
         return try AppStoreVerifier(policy: policy).verify(
@@ -154,13 +195,17 @@ extension Ledger {
         )
     }
 
-    private func append(_ payloads: [VerifiedPayload]) async throws -> LinkOutcome {
+    private func append(
+        _ payloads: [VerifiedPayload],
+        to history: StreamHistory
+    ) async throws -> LinkOutcome {
         var outcomes: [AppendOutcome] = []
         for payload in payloads { outcomes += try await appendTogether([payload])[0].outcomes }
         let appended = outcomes.filter(\.isNew).map(\.position)
         if let refused = outcomes.first(where: \.isErased) { return .erased(refused.position) }
         guard appended.isEmpty, let known = outcomes.last else { return .appended(appended) }
-        return .duplicate(known.position)
+        let event = history.events.first { $0.position == known.position }
+        return .duplicate(known.position, statedAt: event?.fact.asOf ?? .epoch)
     }
 }
 

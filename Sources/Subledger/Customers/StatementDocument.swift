@@ -11,7 +11,7 @@ public struct StatementDocument: Codable, Hashable, Sendable {
     public let customer: String
     /// `link` or `unlink`.
     public let statement: String
-    /// Since when it holds.
+    /// Since when it holds; of a duplicate, as the log has it.
     public let statedAt: Instant
     /// `appended`, or `duplicate` where the log says it already.
     public let outcome: String
@@ -24,15 +24,16 @@ public struct StatementDocument: Codable, Hashable, Sendable {
         environment = link.stream.environment
         self.customer = customer
         statement = link.customer == nil ? "unlink" : "link"
-        statedAt = link.statedAt
         switch result {
         case .appended(let found):
+            statedAt = link.statedAt
             outcome = "appended"
             positions = found.values(lanes: lanes)
-        case .duplicate(let position):
+        case .duplicate(let position, let known):
+            statedAt = known
             outcome = "duplicate"
             positions = [position].values(lanes: lanes)
-        case .erased, .unknownStream, .notLinked, .held: return nil
+        case .erased, .unknownStream, .notLinked, .held, .nameIsId: return nil
         }
     }
 }

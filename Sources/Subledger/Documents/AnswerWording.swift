@@ -77,6 +77,7 @@ extension PeriodChange {
         case .renewed: "= renewed \(product) → \(end)"
         case .grace: "~ grace → \(end)"
         case .ended: "− ended at \(end) (\(after?.endWords ?? "gone"))"
+        case .notRenewed: "− not renewed at \(end)"
         case .restored: "↩ restored \(product) → \(end)"
         case .extended: "> extended → \(end)"
         case .corrected: "* corrected \(product) → \(end)"
@@ -89,7 +90,8 @@ extension PeriodChange {
             "− \((purchase.isFamilyShared ? NoAccessReason.revoked : .refunded).words)"
                 + (purchase.revocationDate.map { " at \($0.clock)" } ?? "")
         case .restored: "↩ restored \(purchase.productId)"
-        case .opened, .renewed, .grace, .extended, .corrected: "+ bought \(purchase.productId)"
+        case .opened, .renewed, .grace, .extended, .corrected, .notRenewed:
+            "+ bought \(purchase.productId)"
         }
     }
 }

@@ -18,6 +18,9 @@ public struct IngestReport: Sendable {
     public private(set) var unchanged = 0
     /// Payloads that were refused whole.
     public private(set) var rejected = 0
+    /// Those of them that have no bytes of their own, such as damaged rows of a table: they are not
+    /// kept among the rejections.
+    public private(set) var rejectedUnkept = 0
     /// The same by reason.
     public private(set) var rejectedByReason: [Rejection.Code: Int] = [:]
     /// The same with an example of each reason, the most frequent first.
@@ -114,9 +117,11 @@ public struct IngestReport: Sendable {
         _ rejection: Rejection,
         at place: InputPlace,
         facts: Int,
-        byteCount: Int
+        byteCount: Int,
+        isKept: Bool
     ) {
         payloads += 1
+        if !isKept { rejectedUnkept += 1 }
         self.byteCount += Int64(byteCount)
         rejected += 1
         rejectedByReason[rejection.code, default: 0] += 1

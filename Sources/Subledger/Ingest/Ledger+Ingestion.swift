@@ -175,7 +175,7 @@ extension Ledger {
                 let payload = try verifier.verify(
                     try recognised.get(),
                     source: located.refused?.source ?? channel.source,
-                    arrival: channel.arrival,
+                    arrival: located.refused?.arrival ?? channel.arrival,
                     receivedAt: located.refused?.receivedAt ?? now,
                     voucher: channel.voucher,
                     known: { known[$0] }
@@ -194,7 +194,9 @@ extension Ledger {
         }
         let appended = try await appendChunk(verified.map(\.1), known: Set(known.keys))
         if channel.mayHaveRefused {
-            try await log.markTaken(verified.compactMap(\.0.located.digest), at: channel.clock())
+            // What was left out for want of a proof is not in: such a payload stays open.
+            let taken = verified.filter { !$0.1.leavesOutUnproven }.compactMap(\.0.located.digest)
+            try await log.markTaken(taken, at: channel.clock())
         }
         for ((numbered, _), ingestion) in zip(verified, appended) {
             ingested.append(Ingested(numbered, .success(ingestion)))
@@ -217,6 +219,7 @@ extension Ledger {
             rejection,
             source: located.refused?.source ?? channel.source,
             at: located.refused?.location ?? located.path,
+            arrival: located.refused?.arrival ?? channel.arrival,
             place: RejectedPayload.Place(
                 runStartedAt: channel.startedAt,
                 inputNumber: numbered.number

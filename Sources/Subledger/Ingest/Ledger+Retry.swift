@@ -9,8 +9,9 @@ extension Ledger {
     /// Takes in again what was refused and not taken in since, in the order in which it came.
     ///
     /// What is taken now is marked as such. What is refused again stays open, under the new reason
-    /// too where that is another. The facts keep the channel by which, and the time at which the
-    /// payload first came. A payload that is not kept whole is refused with `body-not-kept`.
+    /// too where that is another; so does a payload of which something is left out because nothing
+    /// proves it. The facts keep the channel by which, the time at which and the way in which (live
+    /// or by an import) the payload first came. A payload that is not kept whole is refused with `body-not-kept`.
     ///
     /// - Parameters:
     ///   - filter: Which rejections.

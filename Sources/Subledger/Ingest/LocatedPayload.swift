@@ -19,6 +19,8 @@ public struct LocatedPayload: Sendable {
         let source: String
         /// Where they were found; empty where nobody said.
         let location: String
+        /// Whether they arrived live or by an import.
+        let arrival: Arrival
         /// When they arrived.
         let receivedAt: Instant
     }
@@ -37,6 +39,7 @@ public struct LocatedPayload: Sendable {
             original: rejection.original,
             source: rejection.source,
             location: rejection.location,
+            arrival: rejection.arrival,
             receivedAt: rejection.receivedAt
         )
         if let body = rejection.wholeBody {

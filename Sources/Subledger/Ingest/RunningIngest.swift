@@ -102,6 +102,8 @@ struct Ingested: Sendable {
     let facts: Int
     /// What is to be kept of it; nil where it was taken, or had no bytes.
     let rejected: RejectedPayload?
+    /// Whether it is among the rejections now, or was before.
+    let isKept: Bool
 
     init(
         _ numbered: NumberedPayload,
@@ -115,6 +117,7 @@ struct Ingested: Sendable {
         self.outcome = outcome
         self.facts = facts
         self.rejected = rejected
+        isKept = rejected != nil || numbered.located.refused != nil
     }
 
     /// Whether it was verified and brought nothing.
@@ -127,7 +130,13 @@ struct Ingested: Sendable {
         switch outcome {
         case .success(let ingestion): report.take(ingestion, at: place, byteCount: byteCount)
         case .failure(let rejection):
-            report.refuse(rejection, at: place, facts: facts, byteCount: byteCount)
+            report.refuse(
+                rejection,
+                at: place,
+                facts: facts,
+                byteCount: byteCount,
+                isKept: isKept
+            )
         }
     }
 }

@@ -46,15 +46,24 @@ struct ExplanationText {
             + reason(explanation.entitled)
         if let notAsked {
             let dash = style == .unicode ? "–" : "-"
-            return [entitled, "  SERVED    \(dash)    not asked of this ledger: \(notAsked)"]
+            return [entitled] + others + [
+                "  SERVED    \(dash)    not asked of this ledger: \(notAsked)"
+            ]
         }
-        return [
-            entitled,
+        return [entitled] + others + [
             "  SERVED    \(word(explanation.served))  as known then  "
                 + (answer.customer.histories.isEmpty
                     ? "" : "(position \(answer.then.text(lanes: lanes))\(time))  ")
-                + reason(explanation.served),
+                + reason(explanation.served)
         ]
+    }
+
+    // `access` lists all that give access, and of each group the one that counts first.
+    private var others: [String] {
+        guard case .access(let deciding) = explanation.entitled else { return [] }
+        return explanation.rowsNow.filter { row in
+            row.validFrom <= explanation.at && explanation.at < row.validTo && row != deciding
+        }.map { "            also by \(span($0))\(app(of: $0.stream))" }
     }
 
     // Which knowledge was used, where another one than the newest was asked for.
@@ -113,14 +122,21 @@ struct ExplanationText {
         case .beforeLedger?:
             "its first commit was at \(answer.firstCommit?.clock ?? "a later time")"
         case .imported?: "what it knows of that time was imported later"
+        case .inFuture?: "that instant is in the future"
         case nil: nil
         }
     }
 
     private var difference: String {
+        if explanation.notAsked == .inFuture {
+            return "  \(arrow) there is no answer yet to compare with"
+        }
         if notAsked != nil { return "  \(arrow) there was no answer then to compare with" }
         if answer.customer.histories.isEmpty {
             return "  \(arrow) not compared: the customer had no subscription at that instant"
+        }
+        if explanation.answers.isEmpty {
+            return "  \(arrow) not compared: nothing was known of the subscription"
         }
         guard let stretch = explanation.difference else {
             return "  \(arrow) the answer given then was right"
@@ -162,7 +178,10 @@ struct ExplanationText {
     private var lanes: LaneCount { answer.customer.lanes }
 
     private var because: [String] {
-        guard !explanation.because.isEmpty else { return ["   \(NothingKnown.words)"] }
+        guard !explanation.because.isEmpty else {
+            let isEmpty = explanation.answers.isEmpty
+            return ["   " + (isEmpty ? NothingKnown.words : "no purchase had begun then")]
+        }
         var table = TextTable([
             "", "position", "effective", "notification", "effect", "period", "recorded",
         ])
@@ -185,7 +204,9 @@ struct ExplanationText {
     private var changesIf: String {
         let opposite = explanation.entitled.hasAccess ? "no access" : "access"
         guard !explanation.changesIf.isEmpty else {
-            return "  decisive  no single event: without any one of these the answer is the same"
+            return explanation.because.isEmpty
+                ? "  decisive  no event"
+                : "  decisive  no single event: without any one of them the answer would be the same"
         }
         let positions = explanation.changesIf.marks(lanes: lanes, separator: ", ")
         let each = explanation.changesIf.count == 1 ? "" : "any one of "
@@ -216,6 +237,6 @@ struct ExplanationText {
                     + "--at \(explanation.at) --known-at \(answer.then.text(lanes: lanes))"
             )
         }
-        return "  next    " + commands.joined(separator: " \(dot) ")
+        return "  next    " + commands.joined(separator: "\n          ")
     }
 }

@@ -88,14 +88,31 @@ struct StatementOptions: ParsableArguments {
         return document
     }
 
+    private func stream(in ledger: Ledger) async throws -> StreamID {
+        do {
+            return try await ledger.stream(
+                of: SubjectID(originalTransactionId, in: environment, alone: true)
+            )
+        } catch let error as QuestionError where error.code == .unknownId {
+            do {
+                _ = try await ledger.stream(of: SubjectID(customer, in: environment, alone: true))
+            } catch is QuestionError {
+                throw error
+            }
+            throw Failure(
+                Exit.notFound,
+                "no subscription has the id \(originalTransactionId), but one has the id "
+                    + "\(customer): name the customer first, then the id"
+            )
+        }
+    }
+
     private func state(
         isLink: Bool,
         isTransfer: Bool,
         in ledger: Ledger
     ) async throws -> StatementDocument {
-        let stream = try await ledger.stream(
-            of: SubjectID(originalTransactionId, in: environment, alone: true)
-        )
+        let stream = try await stream(in: ledger)
         let now = Instant.systemClock()
         let start = isLink ? try await ledger.linkStart(of: stream, for: customer, now: now) : now
         let link = CustomerLink(
@@ -184,6 +201,14 @@ extension LinkOutcome {
                 "event \(position.mark(lanes: lanes)) erased what was stated about \(id) before "
                     + "it; nothing was appended. Use a later --at"
             )
+        case .nameIsId(let other):
+            return Failure(
+                Exit.badInput,
+                "\(customer) is also the id of the subscription \(other.originalTransactionId), "
+                    + "which is not theirs, so that a question by this name would be about two "
+                    + "customers; nothing was appended. If it is theirs, link that one first; "
+                    + "else use another name"
+            )
         case .unknownStream:
             return Failure(
                 Exit.notFound,
@@ -204,7 +229,9 @@ extension LinkOutcome {
                 Exit.badInput,
                 hold.since < link.statedAt
                     ? fact + "To move it, use --transfer, which ends that link first"
-                    : fact + "That link does not begin before \(link.statedAt): use a later --at"
+                    : fact + "A link cannot begin before one that is there, and a subscription has "
+                        + "one customer at a time: use --transfer with an --at after "
+                        + "\(hold.since)"
             )
         }
     }

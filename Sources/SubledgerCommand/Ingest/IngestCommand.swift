@@ -86,6 +86,16 @@ struct IngestCommand: AsyncParsableCommand {
                 "--source must have 1 to \(IngestCommand.sourceByteCountMax) bytes"
             )
         }
+        try validatePlan()
+    }
+
+    private func validatePlan() throws {
+        guard !plan || !verbose else {
+            throw ValidationError(
+                "--plan prints what would be refused by reason, with an example of each, and has "
+                    + "no list of payloads; use it without --verbose"
+            )
+        }
     }
 
     func run() async throws {

@@ -9,6 +9,8 @@ struct IngestSummary {
     let report: IngestReport
     let skipped: Int
     let lanes: LaneCount
+    /// Whether it was of payloads that had been refused before.
+    var isRetry = false
 
     /// The line for stdout.
     var result: String {
@@ -42,10 +44,15 @@ struct IngestSummary {
                     + "delete old rows of ledger.rejection"
             )
         }
+        guard !isRetry else { return lines + ["`subledger rejections --open` lists them"] }
         lines.append(
             "`ingest --verbose` lists each payload"
-                + (report.rejected > 0
+                + (report.rejected > report.rejectedUnkept
                     ? ", `subledger rejections` lists those that were refused" : "")
+                + (report.rejectedUnkept > 0
+                    ? "; \(report.rejectedUnkept) of the refused could not be read as a payload and "
+                        + "\(report.rejectedUnkept == 1 ? "is" : "are") not in that list: mend the "
+                        + "input and ingest it again" : "")
         )
         return lines
     }

@@ -37,8 +37,8 @@ struct RejectionsCommand: AsyncParsableCommand {
 
     @OptionGroup var zone: ZoneOption
 
-    @Option(help: "Maximum number of lines.")
-    var limit = 100
+    @Option(help: "Maximum number of lines. Default: 100.")
+    var limit: Int?
 
     @Option(
         help: ArgumentHelp(
@@ -64,10 +64,18 @@ struct RejectionsCommand: AsyncParsableCommand {
     /// Most lines of one answer: the list is held in memory.
     static let limitMax = 100_000
 
+    private static let limitDefault = 100
+
     func validate() throws {
-        guard (1...RejectionsCommand.limitMax).contains(limit) else {
+        guard limit.map((1...RejectionsCommand.limitMax).contains) ?? true else {
             throw ValidationError(
-                "--limit must be from 1 to \(RejectionsCommand.limitMax), not \(limit)"
+                "--limit must be from 1 to \(RejectionsCommand.limitMax), not \(limit ?? 0)"
+            )
+        }
+        guard !retry || limit == nil else {
+            throw ValidationError(
+                "--limit limits the list, and --retry takes all; choose with --reason, --source or "
+                    + "--since"
             )
         }
         if let reason, Rejection.Code(rawValue: reason) == nil {
@@ -104,7 +112,7 @@ struct RejectionsCommand: AsyncParsableCommand {
         }
         let answer = try await ledger.rejections(
             filter,
-            limit: limit
+            limit: limit ?? RejectionsCommand.limitDefault
         )
         await ledger.close()
         if output.json { try Terminal.print(json: answer) } else { printTable(answer) }
@@ -136,8 +144,12 @@ struct RejectionsCommand: AsyncParsableCommand {
             )
         }
         await ledger.log.close()
-        try IngestSummary(report: report, skipped: 0, lanes: ledger.log.identity.lanes)
-            .finish(output, isVerbose: false, isStrict: false)
+        try IngestSummary(
+            report: report,
+            skipped: 0,
+            lanes: ledger.log.identity.lanes,
+            isRetry: true
+        ).finish(output, isVerbose: false, isStrict: false)
     }
 
     private func writeBody(_ found: [UInt8]??, of digest: Digest) throws {

@@ -66,7 +66,8 @@ struct TableWork {
         guard end == .success else { throw end }
     }
 
-    private func run(_ settings: ConnectionSettings, _ log: EventLog) async throws -> ExitCode {
+    /// The same in a log that is open.
+    func run(_ settings: ConnectionSettings, _ log: EventLog) async throws -> ExitCode {
         let projector = Projector(log: log, settings: settings) {
             FoldContext(catalogs: try await CatalogStore(log: log).history())
         }

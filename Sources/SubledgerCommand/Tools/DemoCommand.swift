@@ -15,8 +15,13 @@ import Synchronization
 struct DemoCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "demo",
-        abstract: "Fill a ledger with a synthetic App Store and explain three customers.",
+        abstract: "Fill a ledger with a synthetic App Store, explain customers, repair a mistake.",
         discussion: """
+            The payloads of a synthetic App Store reach the ledger at the times at which they would \
+            have come: most at once, some hours or days late. So the ledger can say what it \
+            answered when, and why that was wrong. Its tables are built with a mistake in one fold; \
+            the last step shows what the right fold changes, and for whom, and makes it live.
+
             Works in a database of its own, `subledger_demo`, on the configured server, which it \
             recreates each time. No other database is touched; if one of that name exists that the \
             demo did not create, the demo refuses to run.
@@ -24,7 +29,7 @@ struct DemoCommand: AsyncParsableCommand {
     )
 
     @Option(help: "Number of subscriptions.")
-    var subscriptions = 240
+    var subscriptions = 120
 
     @Option(help: "The seed; the same seed gives the same ledger.")
     var seed: UInt64 = 1
@@ -35,81 +40,120 @@ struct DemoCommand: AsyncParsableCommand {
 
     private static let databaseName = "subledger_demo"
 
+    /// The projection that is built with a mistake first.
+    private static let mistakenName = "active_periods"
+
     /// Before the first purchase of any simulated life.
     private static let catalogStart = Instant(milliseconds: 1_230_768_000_000)
 
     func run() async throws {
-        Terminal.write("1/5  starting PostgreSQL")
+        Terminal.write("1/6  starting PostgreSQL")
         let scratch = ScratchDatabase(
             server: try await database.settings(makes: true),
             name: DemoCommand.databaseName
         )
-        Terminal.write("2/5  creating and migrating database \(scratch.name)")
+        Terminal.write("2/6  creating and migrating database \(scratch.name)")
         try await scratch.make()
-        let settings = scratch.settings
         let simulator = AppStoreSimulator(seed: seed)
-        let ledger = try await Ledger.open(
-            settings,
-            policy: VerificationPolicy(
-                roots: [try RootCertificate(der: simulator.store.pki.rootDER)]
-            )
+        let clock = DemoClock()
+        let ledger = try await open(scratch.settings, simulator, clock)
+        let deliveries = DemoDeliveries(of: simulator, subscriptions: subscriptions, clock: clock)
+
+        clock.set(deliveries.start)
+        try await importCatalog(into: ledger, at: deliveries.start)
+        let late = deliveries.count(of: [.hourLate, .daysLate, .lostThenFetched])
+        Terminal.write(
+            "3/6  receiving \(counted(subscriptions, "subscription")) as Apple delivers them: "
+                + "\(late) payloads late, some twice"
         )
-        Terminal.write("3/5  ingesting \(subscriptions) subscriptions, shuffled, some twice")
-        try await ingest(simulator, into: ledger)
-        Terminal.write("4/5  importing the catalog, rebuilding the projections")
-        try await importCatalog(into: ledger)
-        let projector = Projector(log: ledger.log, settings: settings) {
-            FoldContext(catalogs: try await ledger.catalogs())
-        }
-        for projection in try await projector.rebuild() {
-            Terminal.print(
-                "\(projection.name): \(projection.rows) rows from \(projection.events) events"
-            )
-        }
-        Terminal.write("5/5  verifying the log")
+        let counts = try await deliveries.ingest(into: ledger, isQuiet: quiet)
+        clock.set(.systemClock())
+        Terminal.print(
+            "\(counted(counts.payloads, "payload")): \(counted(counts.appended, "fact")) appended, "
+                + "\(counts.known) known already"
+        )
+
+        Terminal.write("4/6  building the tables, with a mistake in one fold")
+        try await rebuildWithMistake(ledger)
+        Terminal.write("5/6  verifying the log, asking it")
         let report = try await ledger.log.verify()
         Terminal.print("verify: \(report.isOK ? "ok" : "MISMATCH"), \(report.events) events")
+        try await showWrongAnswer(in: ledger)
         try await show(simulator, in: ledger)
+        Terminal.write("6/6  repairing the mistake: what changes, and for whom")
+        try await repair(ledger, scratch.settings)
         await ledger.log.close()
-        printNextSteps(settings)
+        printNextSteps(scratch.settings)
         if !report.isOK { throw Exit.mismatch }
     }
 
-    private func importCatalog(into ledger: Ledger) async throws {
+    private func open(
+        _ settings: ConnectionSettings,
+        _ simulator: AppStoreSimulator,
+        _ clock: DemoClock
+    ) async throws -> Ledger {
+        var options = EventLog.Options()
+        options.clock = { clock.now }
+        return try await Ledger.open(
+            settings,
+            policy: VerificationPolicy(
+                roots: [try RootCertificate(der: simulator.store.pki.rootDER)]
+            ),
+            options: options
+        )
+    }
+
+    private func importCatalog(into ledger: Ledger, at instant: Instant) async throws {
         _ = try await CatalogStore(log: ledger.log).add(
             try CatalogFile.read(SimulatedCatalog.storekit),
             effectiveFrom: DemoCommand.catalogStart,
             source: "the synthetic App Store",
-            recordedAt: .systemClock()
+            recordedAt: instant
         )
     }
 
-    private func ingest(_ simulator: AppStoreSimulator, into ledger: Ledger) async throws {
-        let deliveries = Array(simulator.sampleHistory(count: subscriptions))
-            .disordered(seed: seed)
-        let rest = Mutex(deliveries.enumerated().makeIterator())
-        var progress = Progress("ingest", isQuiet: quiet)
-        let report = try await ledger.ingest(
-            next: {
-                rest.withLock { $0.next() }.map { index, delivery in
-                    [LocatedPayload(path: "#\(index + 1)", payload: .success(delivery.payload))]
-                }
-            },
-            source: "demo",
-            progress: { progress.report($0.payloads, "payload") }
-        )
-        progress.finish()
+    private func rebuildWithMistake(_ ledger: Ledger) async throws {
+        let folds = allProjections.map { projection -> any Projection in
+            projection.name == DemoCommand.mistakenName
+                ? DemoMistake(in: projection) : projection
+        }
+        for table in try await ledger.projector(folds).rebuild() {
+            Terminal.print(
+                "\(table.name): \(counted(table.rows, "row")) from "
+                    + "\(counted(table.events, "event"))"
+            )
+        }
+    }
+
+    /// A customer who was denied access for some hours because a payload came late.
+    private func showWrongAnswer(in ledger: Ledger) async throws {
+        let report = try await ledger.wrongAnswers(limit: subscriptions)
+        let denied = report.worst.flatMap { subscription in
+            subscription.stretches.map { (subscription: subscription, stretch: $0) }
+        }.filter { $0.stretch.kind == "wronglyDenied" && $0.stretch.seconds >= 3600 }
+        // Who was a customer before shows more than who was not known yet.
+        let known = denied.filter { $0.stretch.cause != "notYetKnown" }
+        let shortest = (known.isEmpty ? denied : known)
+            .min { $0.stretch.seconds < $1.stretch.seconds }
+        guard let found = shortest else { return }
         Terminal.print(
-            "\(counted(report.payloads, "payload")): \(counted(report.appended, "fact")) appended, "
-                + "\(report.duplicates) known already, \(report.rejected) refused; "
-                + counted(report.streams, "stream")
+            "\n── a customer had no access for \(Duration.words(found.stretch.seconds)), and asks why"
+        )
+        let middle = (found.stretch.from.milliseconds + found.stretch.to.milliseconds) / 2
+        try await explain(
+            SubjectID(
+                found.subscription.originalTransactionId,
+                in: found.subscription.environment,
+                alone: true
+            ),
+            at: Instant(milliseconds: middle / 1000 * 1000),
+            in: ledger
         )
     }
 
     /// The shortest life of each kind that shows something, and what the ledger makes of it.
     private func show(_ simulator: AppStoreSimulator, in ledger: Ledger) async throws {
         let wanted: [(kind: LifeKind, story: String)] = [
-            (.recoveredInGrace, "a renewal recovered in grace: no gap, and no grace left over"),
             (.upgraded, "an upgrade ended a period early"),
             (.refundReversed, "a refund was undone"),
         ]
@@ -129,15 +173,32 @@ struct DemoCommand: AsyncParsableCommand {
             Terminal.print("\n── \(story)")
             try await ledger.periods(of: subject).text(at: .systemClock()).forEach(Terminal.print)
             Terminal.print("")
-            let answer = try await ledger.explanation(
-                of: subject,
-                at: life.horizon ?? .systemClock(),
-                product: nil,
-                knownAt: .latest
-            )
-            let style = Terminal.pictureStyle(isASCII: false)
-            Terminal.print(ExplanationText(answer, style: style, width: Terminal.width).text)
+            try await explain(subject, at: life.horizon ?? .systemClock(), in: ledger)
         }
+    }
+
+    private func explain(
+        _ subject: SubjectID,
+        at instant: Instant,
+        in ledger: Ledger
+    ) async throws {
+        let answer = try await ledger.explanation(
+            of: subject,
+            at: instant,
+            product: nil,
+            knownAt: .latest
+        )
+        let style = Terminal.pictureStyle(isASCII: false)
+        Terminal.print(ExplanationText(answer, style: style, width: Terminal.width).text)
+    }
+
+    /// Compares the tables with those of the right fold, and puts these live.
+    private func repair(_ ledger: Ledger, _ settings: ConnectionSettings) async throws {
+        Terminal.print("")
+        var work = TableWork(.diff(isPromoted: true), try TableOptions.parse(["--quiet"]))
+        work.comparison = try ComparisonOptions.parse(["--samples", "1"])
+        let end = try await work.run(settings, ledger.log)
+        guard end == .success else { throw end }
     }
 
     private func printNextSteps(_ settings: ConnectionSettings) {
@@ -148,8 +209,8 @@ struct DemoCommand: AsyncParsableCommand {
             Try next (the demo's database: export DATABASE_URL="\(settings.fullConnectionString)"):
               subledger streams
               subledger explain \(some) --at 2025-01-01
-              subledger history \(some)
-              subledger verify --json
+              subledger report wrong-answers
+              subledger report mrr
               subledger ingest --help
             """
         )

@@ -1,0 +1,86 @@
+internal import Events
+internal import Projections
+
+/// The products and subscription groups that a question about one customer may name.
+///
+/// "No access" to a product that does not exist would be read as an answer about the customer, and
+/// is one about a slip of the pen. Without a catalog nobody knows which products exist, so that any
+/// may be named.
+struct KnownProducts {
+    private let products: Set<[UInt8]>
+    private let groups: Set<SubscriptionGroup>
+    private let identifiers: [String: Set<SubscriptionGroup>]
+    private let names: [String]
+    private let isComplete: Bool
+
+    /// Most products or groups that an error names.
+    private static let namedMax = 10
+
+    /// Those of a customer.
+    init(_ known: KnownCustomer) {
+        self.init(known.everTimelines, known.environment, known.catalogs)
+    }
+
+    /// Those of every version of the catalog, and what was ever bought with these subscriptions.
+    init(_ timelines: [Timeline], _ environment: Environment, _ catalogs: CatalogHistory) {
+        let bought = Entitlement(timelines, environment: environment, catalogs: catalogs)
+        let subscriptions = catalogs.versions.flatMap(\.subscriptions)
+        let sold =
+            subscriptions.map(\.productId)
+            + catalogs.versions.flatMap(\.otherProducts).map(\.productId)
+        let all =
+            sold + bought.periods.map(\.period.productId)
+            + bought.oneTimePurchases.map(\.productId)
+        products = Set(all.map { Array($0.utf8) })
+        names = Set(all).sorted()
+        groups = Set(
+            subscriptions.map { .identified($0.subscriptionGroupIdentifier) }
+                + bought.periods.map(\.group)
+        )
+        identifiers = Dictionary(
+            subscriptions.compactMap { product in
+                product.groupName.map {
+                    ($0.lowercased(), [.identified(product.subscriptionGroupIdentifier)])
+                }
+            },
+            uniquingKeysWith: { $0.union($1) }
+        )
+        isComplete = !catalogs.versions.isEmpty
+    }
+
+    /// What is asked about, a group by its identifier.
+    ///
+    /// - Throws: `unknownProduct`, `unknownGroup`.
+    func known(_ scope: AccessScope) throws(QuestionError) -> AccessScope {
+        switch scope {
+        case .anything: return scope
+        case .product(let productId):
+            guard isComplete, !products.contains(Array(productId.utf8)) else { return scope }
+            throw QuestionError(
+                .unknownProduct,
+                "\(productId) is in no version of the catalog, and the customer never bought it; "
+                    + "known are " + KnownProducts.list(names) + "; ask about one of these"
+            )
+        case .group(let group):
+            if groups.contains(group) || !isComplete { return scope }
+            let meant = group.identifier.flatMap { identifiers[$0.lowercased()] } ?? []
+            if let only = meant.first, meant.count == 1 { return .group(only) }
+            throw QuestionError(
+                .unknownGroup,
+                meant.isEmpty
+                    ? "no subscription group \(group) is in the catalog, and the customer never "
+                        + "bought from one; known are "
+                        + KnownProducts.list(groups.compactMap(\.identifier).sorted())
+                        + "; ask about one of these"
+                    : "\(meant.count) subscription groups of the catalog are named \(group): "
+                        + KnownProducts.list(meant.compactMap(\.identifier).sorted())
+                        + "; ask about one of these"
+            )
+        }
+    }
+
+    private static func list(_ names: [String]) -> String {
+        names.prefix(namedMax).joined(separator: ", ")
+            + (names.count > namedMax ? " and \(names.count - namedMax) more" : "")
+    }
+}

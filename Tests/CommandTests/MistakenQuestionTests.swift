@@ -1,0 +1,227 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// What is asked or stated by mistake is called a mistake, and gets no answer that is true of
+/// something else.
+@Suite(.enabled { await TestServer.isAvailable })
+struct MistakenQuestionTests {
+    private static let two = [
+        FirstDayTests.row("1000", "2015-06-09", "2015-07-09"),
+        FirstDayTests.row("2000", "2015-06-10", "2015-08-10"),
+    ]
+
+    @Test func `a name that is also an id of somebody else's subscription is refused`() async throws
+    {
+        try await FirstDayTests.withLedger(Self.two) { command, folder in
+            let refused = try await command.run("customers", "link", "2000", "1000")
+            #expect(refused.code == 65)
+            #expect(
+                refused.errors.contains(
+                    "2000 is also the id of the subscription 2000, which is"
+                ),
+                "\(refused.errors)"
+            )
+            let list = try folder.write("list.csv", Array("2000,1000\nanna,1000\n".utf8))
+            let first = try await command.run("customers", "import", list)
+            #expect(first.code == 65 && first.errors.contains("[name-is-id]"), "\(first.errors)")
+            #expect(first.output.contains("1 link appended"), "\(first.output)")
+            // The name of its own subscription may be that of a customer, and then of a second one.
+            try await command.expect(0, "customers", "link", "2000", "2000")
+            try await command.expect(0, "access", "2000", "--at", "2015-07-20")
+        }
+    }
+
+    @Test func `where the name came first, a question by it is refused and another id is answered`()
+        async throws
+    {
+        try await FirstDayTests.withLedger([Self.two[0]]) { command, folder in
+            try await command.expect(0, "customers", "link", "2000", "1000")
+            try await command.expect(0, "access", "2000", "--at", "2015-06-20")
+            let late = FirstDayTests.response(of: Self.two[1], 7)
+            let path = try folder.write("late.json", Array(late.utf8))
+            try await command.expect(0, "ingest", "--quiet", "--vouch", path)
+            for question in ["access", "explain", "eligibility"] {
+                let ending = try await command.run(question, "2000")
+                #expect(ending.code == 64, "\(question): \(ending.output)")
+                #expect(
+                    ending.errors.contains(
+                        "2000 is both the name of the customer who is linked to 1000 and an id of "
+                            + "the subscription 2000, which is not linked to them; ask by another id"
+                    ),
+                    "\(question): \(ending.errors)"
+                )
+            }
+            try await command.expect(1, "access", "1000", "--at", "2015-07-20")
+            let periods = try await command.run("periods", "2000")
+            #expect(periods.code == 0 && periods.errors.isEmpty, "\(periods.errors)")
+        }
+    }
+
+    @Test func `a name that cannot be read is refused`() async throws {
+        try await FirstDayTests.withLedger(FirstDayTests.one) { command, _ in
+            for (name, words) in [
+                (" ", "white space"), ("anna ", "white space"), ("an\u{200B}na", "U+200B"),
+                ("\u{202E}anna", "U+202E"),
+            ] {
+                let ending = try await command.run("customers", "link", name, "1000")
+                #expect(ending.code == 65 && ending.errors.contains(words), "\(ending.errors)")
+            }
+            try await command.expect(0, "customers", "link", "anna-\u{200D}é", "1000")
+        }
+    }
+
+    @Test func `arguments of a link the wrong way round are named`() async throws {
+        try await FirstDayTests.withLedger(FirstDayTests.one) { command, _ in
+            let ending = try await command.run("customers", "link", "1000", "anna")
+            #expect(ending.code == 4)
+            #expect(
+                ending.errors.contains("one has the id 1000: name the customer first, then the id"),
+                "\(ending.errors)"
+            )
+        }
+    }
+
+    @Test func `a statement that is repeated names the instant of the first one`() async throws {
+        try await FirstDayTests.withLedger(FirstDayTests.one) { command, _ in
+            try await command.expect(0, "customers", "link", "anna", "1000")
+            let unlink = ["customers", "unlink", "anna", "1000"]
+            try await command.expect(0, unlink + ["--at", "2016-01-01"])
+            let again = try await command.expect(0, unlink)
+            #expect(
+                again.contains("unlinked from anna as of 2016-01-01 00:00:00 UTC: known already"),
+                "\(again)"
+            )
+        }
+    }
+
+    @Test func `a dry run judges a line after those before it, and a link of the future is named`()
+        async throws
+    {
+        try await FirstDayTests.withLedger(FirstDayTests.one) { command, folder in
+            let list = try folder.write("list.csv", Array("anna,1000\nben,1000\nanna,1000\n".utf8))
+            for more in [["--dry-run"], []] {
+                let ending = try await command.run(["customers", "import", list] + more)
+                #expect(ending.code == 65, "\(more)")
+                #expect(ending.errors.contains("line 2: "), "\(ending.errors)")
+                #expect(
+                    ending.output.contains("3 lines: 1 link ")
+                        && ending.output.contains(", 1 known already, 1 line refused"),
+                    "\(ending.output)"
+                )
+            }
+            try await command.expect(0, "customers", "unlink", "anna", "1000")
+            try await command.expect(
+                0,
+                "customers",
+                "link",
+                "ben",
+                "1000",
+                "--at",
+                "2099-01-01"
+            )
+            let early = try await command.run("customers", "link", "cleo", "1000")
+            #expect(early.code == 65)
+            #expect(
+                early.errors.contains("use --transfer with an --at after 2099-01-01T00:00:00Z"),
+                "\(early.errors)"
+            )
+        }
+    }
+
+    @Test func `a product or a group that no catalog holds is no answer about the customer`()
+        async throws
+    {
+        try await FirstDayTests.withLedger(FirstDayTests.one) { command, folder in
+            let at = ["--at", "2015-06-20"]
+            // Without a catalog nobody knows which products there are.
+            try await command.expect(1, ["access", "1000", "--product", "pro"] + at)
+            let catalog = try folder.write("Products.storekit", Array(Self.catalog.utf8))
+            try await command.expect(0, "catalog", "import", catalog)
+            try await command.expect(1, ["access", "1000", "--product", "pro"] + at)
+            try await command.expect(0, ["access", "1000", "--product", "plan"] + at)
+            for question in ["access", "explain"] {
+                let ending = try await command.run([question, "1000", "--product", "prro"] + at)
+                #expect(ending.code == 4, "\(ending.output)")
+                #expect(
+                    ending.errors.contains(
+                        "prro is in no version of the catalog, and the customer never bought it; "
+                            + "known are plan, pro"
+                    ),
+                    "\(ending.errors)"
+                )
+            }
+            for group in ["Club", "club", "21500000"] {
+                try await command.expect(1, ["access", "1000", "--group", group] + at)
+                let offers = try await command.expect(0, "eligibility", "new", "--group", group)
+                #expect(offers.contains("21500000"), "\(offers)")
+            }
+            let ending = try await command.run(["access", "1000", "--group", "clubb"] + at)
+            #expect(ending.code == 4, "\(ending.output)")
+            #expect(ending.errors.contains("no subscription group clubb"), "\(ending.errors)")
+        }
+    }
+
+    // A product of a group that the customer's purchases do not name.
+    private static let catalog = """
+        {"version":{"major":4,"minor":0},"products":[],"subscriptionGroups":[{"id":"21500000",\
+        "name":"Club","subscriptions":[{"productID":"pro","groupNumber":1,"displayPrice":"4.99",\
+        "recurringSubscriptionPeriod":"P1M","type":"RecurringSubscription","internalID":"1",\
+        "localizations":[]}]}]}
+        """
+}
+
+/// `explain` at instants of which nobody can have been told anything.
+@Suite(.enabled { await TestServer.isAvailable })
+struct UnaskedInstantTests {
+    @Test func `an instant in the future was not served, and its answer may change`() async throws {
+        let row = FirstDayTests.row("1000", "2015-06-09", "2099-07-09")
+        try await FirstDayTests.withLedger([row]) { command, _ in
+            let text = try await command.expect(0, "explain", "1000", "--at", "2098-01-01")
+            #expect(text.contains("That is still to come: this is what is known now"), "\(text)")
+            #expect(text.contains("not asked of this ledger: that instant is in the future"))
+            #expect(text.contains("there is no answer yet to compare with"), "\(text)")
+            #expect(!text.contains("at the time") && !text.contains("was right"), "\(text)")
+        }
+    }
+
+    @Test func `with the knowledge of a time before the ledger nothing is called right`()
+        async throws
+    {
+        try await FirstDayTests.withLedger(FirstDayTests.one) { command, _ in
+            let now = "\(Int64(Date().timeIntervalSince1970 * 1000))"
+            let text = try await command.expect(
+                0,
+                "explain",
+                "1000",
+                "--at",
+                now,
+                "--known-at",
+                "2020-01-01"
+            )
+            #expect(!text.contains("was right"), "\(text)")
+            #expect(text.contains("nothing was known"), "\(text)")
+        }
+    }
+
+    @Test func `before the first purchase the reason is that none had begun`() async throws {
+        try await FirstDayTests.withLedger(FirstDayTests.one) { command, _ in
+            let text = try await command.expect(0, "explain", "1000", "--at", "2014-01-01")
+            #expect(text.contains("   no purchase had begun then\n"), "\(text)")
+        }
+    }
+
+    @Test func `what also gives access is listed beside what decides`() async throws {
+        let rows = [
+            FirstDayTests.row("1000", "2015-06-09", "2015-07-09"),
+            FirstDayTests.row("2000", "2015-06-10", "2015-08-10"),
+        ]
+        try await FirstDayTests.withLedger(rows) { command, _ in
+            for id in ["1000", "2000"] {
+                try await command.expect(0, "customers", "link", "anna", id)
+            }
+            let text = try await command.expect(0, "explain", "anna", "--at", "2015-06-20")
+            #expect(text.contains("also by plan 2015-06-09 00:00:00"), "\(text)")
+        }
+    }
+}
