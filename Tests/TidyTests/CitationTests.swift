@@ -106,7 +106,7 @@ private struct Catalogue {
 /// What a text cites.
 private struct Citations {
     /// A heading of an article.
-    struct Heading: Hashable {
+    struct Heading: Hashable, CustomStringConvertible {
         let article: String
         /// In lower case: a citation stands inside a sentence.
         let name: String
@@ -115,24 +115,47 @@ private struct Citations {
             self.article = article
             self.name = name.lowercased()
         }
+
+        var description: String { "\(article): \(name)" }
     }
 
-    private let text: String
+    // A citation may go on in the next line of its comment, so a comment is one line here.
+    private let lines: [Substring]
 
     init(_ text: String) {
-        // A citation may go on in the next line of its comment.
-        self.text = text.replacing(#/\n[ \t]*(?:\/\/\/|\/\/|--)[ \t]?/#, with: " ")
+        guard Citations.marks.contains(where: { text.contains($0) }) else {
+            lines = []
+            return
+        }
+        let texts = text.split(separator: "\n", omittingEmptySubsequences: false)
+        let joined = texts.reduce(into: "") { joined, line in
+            let code = line.drop { $0 == " " || $0 == "\t" }
+            let marker = ["///", "//", "--"].first { code.hasPrefix($0) }
+            joined +=
+                marker.map { " " + code.dropFirst($0.count).drop { $0 == " " } } ?? "\n" + line
+        }
+        lines = joined.split(separator: "\n").filter { line in
+            Citations.marks.contains { line.contains($0) }
+        }
     }
+
+    // Texts without these cite nothing; regular expressions are slow.
+    private static let marks = [
+        "Apple's", "(Concepts: ", "(Decisions: ", "(Operating: ", "(Scaling", ".md", "§", "DESIGN",
+        "S00", "F-",
+    ]
 
     /// The headings it cites: `Apple's data: trap 9, traps 19 to 22, renewal info`; articles of
     /// other names in parentheses only.
     var headings: [Heading] {
-        let citations = text.matches(
-            of: #/(Apple's data|\((?:Concepts|Decisions|Operating|Scaling out)): ([^.:;)\n]+)/#
-        )
-        return citations.flatMap { citation in
-            let article = citation.1.drop { $0 == "(" }
-            return names(in: citation.2).map { Heading(article: String(article), name: $0) }
+        lines.flatMap { line in
+            let citations = line.matches(
+                of: #/(Apple's data|\((?:Concepts|Decisions|Operating|Scaling out)): ([^.:;)]+)/#
+            )
+            return citations.flatMap { citation in
+                let article = citation.1.drop { $0 == "(" }
+                return names(in: citation.2).map { Heading(article: String(article), name: $0) }
+            }
         }
     }
 
@@ -151,9 +174,11 @@ private struct Citations {
 
     /// What it cites besides: documents other than these, and sections of no numbered standard.
     func foreignDocuments(but documents: [String]) -> [String] {
-        let cited = text.matches(
-            of: #/[\w."\/-]+\.md\b|\bDESIGN\b|\bS00\d\b|\bF-\d{5,6}\b|(?:[\w.\/-]+,? )?§/#
-        )
+        let cited = lines.flatMap { line in
+            line.matches(
+                of: #/[\w."\/-]+\.md\b|\bDESIGN\b|\bS00\d\b|\bF-\d{5,6}\b|(?:[\w.\/-]+,? )?§/#
+            )
+        }
         return cited.map { String($0.0) }.filter { name in
             if name.hasSuffix("§") {
                 return !name.contains(#/^(?:\d+|X\.690),? §$/#)
