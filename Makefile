@@ -1,5 +1,5 @@
 # Two commands for a newcomer: `make demo` and `make test`. Everything CI does, a laptop can do.
-.PHONY: help demo test laws kills fuzz lint build release install snapshot format dependencies clean-database
+.PHONY: help demo test laws kills fuzz lint docs build release install snapshot format dependencies clean-database
 
 SUBLEDGER = .build/debug/subledger
 PREFIX ?= /usr/local
@@ -36,6 +36,9 @@ fuzz: ## Fuzz every decoder, optimised, for SUBLEDGER_FUZZ_SECONDS (60 unless to
 lint: ## Check layout and documentation of the sources, and that imports follow the arrows.
 	swift format lint --strict -r -p $(SOURCES)
 	swift build --explicit-target-dependency-import-check error
+
+docs: dependencies ## Build the documentation of the library; every link in it must lead somewhere.
+	swift package generate-documentation --target Subledger --warnings-as-errors
 
 build: ## Build the command line, debug.
 	swift build --product subledger

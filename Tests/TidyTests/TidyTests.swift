@@ -124,21 +124,6 @@ import Testing
         #expect(readme.contains("```swift\n\(example[code.upperBound...])```\n"))
     }
 
-    @Test func `every trap and every scenario of Apple's data is cited by a test`() throws {
-        let traps = (1...48).map { "G-\($0)" } + ["G.a", "G.b"] + (1...18).map { "I-\($0)" }
-        var cited: Set<String> = []
-        for (_, text) in try TidyTests.files(in: ["Tests"]) {
-            // A comment inside a test, not that of a suite.
-            for line in text.split(separator: "\n") where line.hasPrefix("        // app-store.md")
-            {
-                for name in line.matches(of: #/§([GI][-.][0-9a-z]+)/#) {
-                    cited.insert(String(name.1))
-                }
-            }
-        }
-        #expect(traps.filter { !cited.contains($0) } == [])
-    }
-
     @Test func `the README says only what is so`() throws {
         let readme = try String(
             contentsOf: TidyTests.root.appendingPathComponent("README.md"),
