@@ -98,7 +98,9 @@ struct AnalyticsReading {
         knownAt: KnownAt?,
         _ body: (AnalyticsGround) async throws -> Answer
     ) async throws -> Answer {
-        try await session.execute("SET TIME ZONE 'UTC'; SET DateStyle = ISO")
+        // Queries over these views have many small expressions: compiling them costs more time than
+        // it saves.
+        try await session.execute("SET TIME ZONE 'UTC'; SET DateStyle = ISO; SET jit = off")
         var known: AnalyticsGround?
         if let knownAt { known = try await fold(knownAt) }
         try await session.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
