@@ -148,15 +148,18 @@ struct ExportTests {
     {
         try await TestServer.shared.withDatabase(from: .migrated) { settings in
             let ledger = try await FilledLedger.open(settings)
-            let deliveries = Array(FilledLedger.simulator.sampleHistory(count: 12))
+            // From the back, so that what comes later was signed later, too.
+            let deliveries = Array(FilledLedger.simulator.sampleHistory(count: 12).reversed())
             let folder = try TestFolder()
             var then = ExportRequest(folder: folder.path(of: "then"))
             then.tables = ["transactions", "subscriptions", "retention", "daily_snapshot"]
             try await ledger.ingest(Array(deliveries.prefix(deliveries.count / 2)))
             _ = try await ledger.projector.rebuild()
             let positions = try await ledger.export(then).positions
+            let signed = try await ExportTests.lastSigned(settings)
             try await ledger.ingest(Array(deliveries.suffix(deliveries.count / 2)))
             _ = try await ledger.projector.rebuild()
+            #expect(try await ExportTests.lastSigned(settings) > signed)
             var known = then
             known.folder = folder.path(of: "known")
             known.knownAt = .offsets([0: try #require(positions["0"])])
@@ -203,6 +206,15 @@ extension ExportTests {
         var options = Projector.FollowOptions(holder: "test")
         options.isOnce = true
         _ = try await ledger.projector.follow(options)
+    }
+
+    private static func lastSigned(_ settings: ConnectionSettings) async throws -> Int64 {
+        let session = try await PostgresSession.connect(settings)
+        let signed = try await session.query(
+            "SELECT extract(epoch FROM analytics.last_signed_at())::bigint"
+        ).single().int8(0)
+        await session.close()
+        return signed
     }
 
     private static func schema(_ folder: String) throws -> ExportSchema {
