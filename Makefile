@@ -1,5 +1,5 @@
 # Two commands for a newcomer: `make demo` and `make test`. Everything CI does, a laptop can do.
-.PHONY: help demo test laws kills fuzz lint docs build release install snapshot format dependencies clean-database
+.PHONY: help demo test acceptance laws kills fuzz lint docs build release install snapshot format dependencies clean-database
 
 SUBLEDGER = .build/debug/subledger
 PREFIX ?= /usr/local
@@ -20,6 +20,13 @@ demo: dependencies build ## Fill a ledger with a synthetic App Store and ask it 
 test: dependencies ## Run all tests; a PostgreSQL of their own is started and stopped.
 	swift build --build-tests
 	swift test --skip-build --disable-xctest
+
+acceptance: dependencies ## Read an export with DuckDB, Polars and Spark (from PyPI; Spark needs Java) and compare.
+	python3 -m venv .build/engines
+	.build/engines/bin/pip install --quiet duckdb polars pyspark
+	swift build --build-tests
+	PATH="$$PWD/.build/engines/bin:$$PATH" SUBLEDGER_ENGINES=duckdb,polars,spark \
+	    swift test --skip-build --disable-xctest --filter 'ExportCommandTests.*engine'
 
 laws: dependencies ## Hold the laws and the truth against SUBLEDGER_HISTORIES random histories (200000), optimised.
 	SUBLEDGER_HISTORIES=$${SUBLEDGER_HISTORIES:-200000} swift test -c release \

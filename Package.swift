@@ -165,8 +165,8 @@ let package = Package(
         .target(
             name: "Subledger",
             dependencies: [
-                "AppStore", "Catalog", "EmbeddedPostgres", "EventLog", "Events", "Postgres",
-                "Projections", "Projector",
+                "AppStore", "CZlib", "Catalog", "EmbeddedPostgres", "EventLog", "Events",
+                "Postgres", "Projections", "Projector",
             ],
             swiftSettings: strict
         ),
@@ -294,6 +294,7 @@ let package = Package(
                 "Postgres", "Projections", "Projector", "Subledger", "SubledgerCommand",
                 "TestSupport",
             ],
+            exclude: ["read_export.py"],
             swiftSettings: strict
         ),
         // Not a product: mutated payloads against every decoder, for hours if asked.

@@ -11,9 +11,30 @@ package struct AnalyticsRelation: Sendable {
     /// How it is read.
     package enum Kind: Sendable {
         /// `SELECT … FROM analytics.<name>`.
-        case view
+        case view(Grain)
         /// `SELECT … FROM analytics.<name>(…)`.
         case function
+    }
+
+    /// What a row of a view is.
+    package struct Grain: Sendable {
+        /// The columns that tell rows apart.
+        package let key: [String]
+        /// The instant or day by which rows are put into months; nil where they are of no time.
+        package let time: String?
+    }
+
+    /// What a row is; nil for a function.
+    package var grain: Grain? {
+        guard case .view(let grain) = kind else { return nil }
+        return grain
+    }
+
+    /// Whether its rows follow from the log alone; those that count runs of ingest do not.
+    package var followsFromLog: Bool {
+        !AnalyticsRelation.needed(by: "analytics.\(name)").contains {
+            $0.sql.contains("ledger.ingestion")
+        }
     }
 
     /// The names of the projections that it reads itself, each once, ascending.
@@ -40,33 +61,79 @@ package struct AnalyticsRelation: Sendable {
 extension AnalyticsRelation {
     /// All of them; each comes after those that it reads.
     package static let all: [AnalyticsRelation] = [
-        AnalyticsRelation("metric_definition", PackageResources.analytics_metric_definition_sql),
         AnalyticsRelation(
-            "last_signed_at",
-            PackageResources.analytics_last_signed_at_sql,
-            .function
+            "metric_definition",
+            PackageResources.analytics_metric_definition_sql,
+            key: ["name", "version"]
         ),
-        AnalyticsRelation("recorded_at", PackageResources.analytics_recorded_at_sql, .function),
-        AnalyticsRelation("customers", PackageResources.analytics_customers_sql),
-        AnalyticsRelation("transactions", PackageResources.analytics_transactions_sql),
-        AnalyticsRelation("movements", PackageResources.analytics_movements_sql),
-        AnalyticsRelation("periods", PackageResources.analytics_periods_sql),
-        AnalyticsRelation("subscriptions", PackageResources.analytics_subscriptions_sql),
-        AnalyticsRelation("customer_value", PackageResources.analytics_customer_value_sql),
+        AnalyticsRelation("last_signed_at", PackageResources.analytics_last_signed_at_sql),
+        AnalyticsRelation("recorded_at", PackageResources.analytics_recorded_at_sql),
+        AnalyticsRelation(
+            "customers",
+            PackageResources.analytics_customers_sql,
+            key: ["original_transaction_id", "environment", "lane", "valid_from"]
+        ),
+        AnalyticsRelation(
+            "transactions",
+            PackageResources.analytics_transactions_sql,
+            key: ["original_transaction_id", "environment", "lane", "ordinal"],
+            time: "start_time"
+        ),
+        AnalyticsRelation(
+            "movements",
+            PackageResources.analytics_movements_sql,
+            key: ["original_transaction_id", "environment", "lane", "ordinal"],
+            time: "occurred_at"
+        ),
+        AnalyticsRelation(
+            "periods",
+            PackageResources.analytics_periods_sql,
+            key: [
+                "original_transaction_id", "environment", "lane", "valid_from", "valid_to", "kind",
+                "product_identifier", "purchase_date_ms", "expires_date_ms",
+            ],
+            time: "valid_from"
+        ),
+        AnalyticsRelation(
+            "subscriptions",
+            PackageResources.analytics_subscriptions_sql,
+            key: ["original_transaction_id", "environment", "lane"]
+        ),
+        AnalyticsRelation(
+            "customer_value",
+            PackageResources.analytics_customer_value_sql,
+            key: ["customer_id", "environment", "currency"]
+        ),
         AnalyticsRelation(
             "daily_snapshot_between",
-            PackageResources.analytics_daily_snapshot_between_sql,
-            .function
+            PackageResources.analytics_daily_snapshot_between_sql
         ),
-        AnalyticsRelation("daily_snapshot", PackageResources.analytics_daily_snapshot_sql),
-        AnalyticsRelation("retention_at", PackageResources.analytics_retention_at_sql, .function),
-        AnalyticsRelation("retention", PackageResources.analytics_retention_sql),
+        AnalyticsRelation(
+            "daily_snapshot",
+            PackageResources.analytics_daily_snapshot_sql,
+            key: [
+                "day", "environment", "product_identifier", "country", "currency", "offer_type",
+                "renewal_number",
+            ],
+            time: "day"
+        ),
+        AnalyticsRelation("retention_at", PackageResources.analytics_retention_at_sql),
+        AnalyticsRelation(
+            "retention",
+            PackageResources.analytics_retention_sql,
+            key: ["cohort", "environment", "product_identifier", "period_number"],
+            time: "cohort"
+        ),
         AnalyticsRelation(
             "ingest_quality_by_day",
-            PackageResources.analytics_ingest_quality_by_day_sql,
-            .function
+            PackageResources.analytics_ingest_quality_by_day_sql
         ),
-        AnalyticsRelation("ingest_quality", PackageResources.analytics_ingest_quality_sql),
+        AnalyticsRelation(
+            "ingest_quality",
+            PackageResources.analytics_ingest_quality_sql,
+            key: ["day", "source"],
+            time: "day"
+        ),
     ]
 
     /// Those that can be made where these projections have live views.
@@ -104,9 +171,15 @@ extension AnalyticsRelation {
             .replacing("projection.", with: "pg_temp.projection_")
     }
 
-    private init(_ name: String, _ sql: [UInt8], _ kind: Kind = .view) {
+    private init(_ name: String, _ sql: [UInt8]) {
         self.name = name
-        self.kind = kind
         self.sql = String(decoding: sql, as: UTF8.self)
+        kind = .function
+    }
+
+    private init(_ name: String, _ sql: [UInt8], key: [String], time: String? = nil) {
+        self.name = name
+        self.sql = String(decoding: sql, as: UTF8.self)
+        kind = .view(Grain(key: key, time: time))
     }
 }

@@ -31,10 +31,11 @@ WITH bound AS (
     ORDER BY b.day, t.lane, t.environment, t.original_transaction_id, t.start_time DESC,
         t.ordinal DESC
 ), paid AS (
-    SELECT * FROM standing WHERE is_paid
-), first_paid AS (
-    SELECT t.lane, t.environment, t.original_transaction_id, min(t.start_time) AS since
-    FROM analytics.transactions t WHERE t.is_paid GROUP BY 1, 2, 3
+    -- Windows, because a join of the days with themselves is planned as a nested loop.
+    SELECT s.*, lag(s.day) OVER stream AS day_before, lead(s.day) OVER stream AS day_after
+    FROM standing s WHERE s.is_paid
+    WINDOW stream AS (
+        PARTITION BY s.lane, s.environment, s.original_transaction_id ORDER BY s.day)
 ), retried AS (
     SELECT DISTINCT ON (b.day, t.lane, t.environment, t.original_transaction_id)
         b.day, t.environment, t.product_identifier, t.country, t.currency, t.offer_type,
@@ -88,17 +89,17 @@ WITH bound AS (
         p.renewal_number, 0, 0, 0, 0, 0, 0, (f.since >= p.since)::integer,
         (f.since < p.since)::integer, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0
     FROM paid p
-    JOIN first_paid f USING (lane, environment, original_transaction_id)
-    LEFT JOIN paid b ON b.day = p.day - 1 AND b.lane = p.lane AND b.environment = p.environment
-        AND b.original_transaction_id = p.original_transaction_id
-    WHERE b.day IS NULL
+    CROSS JOIN LATERAL (
+        SELECT min(t.start_time) AS since FROM analytics.transactions t
+        WHERE t.lane = p.lane AND t.environment = p.environment
+            AND t.original_transaction_id = p.original_transaction_id AND t.is_paid
+    ) f
+    WHERE p.day_before IS DISTINCT FROM p.day - 1
     UNION ALL
     SELECT p.day + 1, p.environment, p.product_identifier, p.country, p.currency, p.offer_type,
         p.renewal_number, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0
     FROM paid p
-    LEFT JOIN paid b ON b.day = p.day + 1 AND b.lane = p.lane AND b.environment = p.environment
-        AND b.original_transaction_id = p.original_transaction_id
-    WHERE b.day IS NULL
+    WHERE p.day_after IS DISTINCT FROM p.day + 1
     UNION ALL
     SELECT r.day, r.environment, r.product_identifier, r.country, r.currency, r.offer_type,
         r.renewal_number, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0

@@ -1,6 +1,14 @@
 -- One row a subscription, as it stood when Apple last signed anything.
 CREATE OR REPLACE VIEW analytics.subscriptions AS
-SELECT n.lane, n.environment, n.original_transaction_id, c.customer_id,
+-- Asked once, not for every row.
+WITH a AS MATERIALIZED (SELECT analytics.last_signed_at() AS last_signed_at)
+SELECT n.lane, n.environment, n.original_transaction_id,
+    (SELECT c.customer_id FROM analytics.customers c
+        WHERE c.lane = n.lane AND c.environment = n.environment
+            AND c.original_transaction_id = n.original_transaction_id
+            AND c.valid_from <= a.last_signed_at
+            AND (c.valid_to IS NULL OR a.last_signed_at < c.valid_to)
+        LIMIT 1) AS customer_id,
     n.product_identifier, n.subscription_group_identifier, n.country, n.offer_type,
     h.first_start_time, h.first_paid_time, n.start_time, n.end_time, n.effective_end_time,
     n.renewal_number, h.payments_count, n.is_paid, n.is_trial_period, n.is_sandbox,
@@ -20,13 +28,7 @@ JOIN (
     FROM analytics.transactions t WHERE t.is_auto_renewable
     GROUP BY t.lane, t.environment, t.original_transaction_id
 ) h USING (lane, environment, original_transaction_id)
--- OFFSET 0: asked once, not for every row.
-CROSS JOIN (SELECT analytics.last_signed_at() AS last_signed_at OFFSET 0) a
-LEFT JOIN analytics.customers c
-    ON c.lane = n.lane AND c.environment = n.environment
-        AND c.original_transaction_id = n.original_transaction_id
-        AND c.valid_from <= a.last_signed_at
-        AND (c.valid_to IS NULL OR a.last_signed_at < c.valid_to)
+CROSS JOIN a
 LEFT JOIN projection.renewal_states s
     ON s.lane = n.lane AND s.environment = n.environment
         AND s.original_transaction_id = n.original_transaction_id

@@ -95,3 +95,24 @@ public func hexadecimal(_ bytes: some Sequence<UInt8>) -> String {
     }
     return String(decoding: text, as: UTF8.self)
 }
+
+/// The SHA-256 of bytes that come one piece after the other.
+package struct RunningDigest {
+    private var hasher = SHA256()
+
+    /// That of no bytes.
+    package init() {}
+
+    /// Takes the next piece.
+    package mutating func update(_ bytes: UnsafeRawBufferPointer) {
+        hasher.update(bufferPointer: bytes)
+    }
+
+    /// The digest of all pieces so far.
+    package var digest: Digest {
+        guard let digest = hasher.finalize().withUnsafeBytes({ Digest(bytes: $0) }) else {
+            preconditionFailure("a SHA-256 digest has \(Digest.byteCount) bytes")
+        }
+        return digest
+    }
+}

@@ -45,8 +45,9 @@ extension PostgresSession {
 
     /// Folds over the bytes of a `COPY … TO STDOUT`.
     ///
-    /// The pieces are cut anywhere, and valid only during the call. What `fold` throws ends the
-    /// COPY and is thrown on; the session survives.
+    /// A piece is a whole row with its line break in the formats text and CSV, and cut anywhere in
+    /// the binary one; it is valid only during the call. What `fold` throws ends the COPY and is
+    /// thrown on; the session survives.
     public func copyOut<State: Sendable, E: PostgresErrorConvertible>(
         _ sql: String,
         into state: State,

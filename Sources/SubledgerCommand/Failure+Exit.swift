@@ -23,6 +23,7 @@ extension Failure {
         case let error as CatalogError: end(exitCode(of: error.code), error.description)
         case let error as PolicyError: end(Exit.badInput, error.description)
         case let error as QuestionError: end(exitCode(of: error.code), words(error))
+        case let error as ExportError: end(exitCode(of: error.code), error.description)
         case let error as EmbeddedServerError:
             end(
                 error.code == .absent ? Exit.configuration : Exit.unavailable,
@@ -82,6 +83,17 @@ extension Failure {
             .validationFailure
         case .tooManyEvents: Exit.badInput
         case .tablesNotReady: Exit.tryAgain
+        }
+    }
+
+    private static func exitCode(of code: ExportError.Code) -> ExitCode {
+        switch code {
+        case .unknownTable, .unknownPartition, .notKnownAt, .tooManyPartitions, .foreignFolder,
+            .otherLedger:
+            .validationFailure
+        case .damagedManifest: Exit.badInput
+        case .folderInUse: Exit.tryAgain
+        case .fileSystem: Exit.internalError
         }
     }
 

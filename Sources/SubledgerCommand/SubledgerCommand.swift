@@ -57,7 +57,7 @@ struct SubledgerCommand: AsyncParsableCommand {
             ),
             CommandGroup(
                 name: "Reports",
-                subcommands: [ReportCommand.self, FeedCommand.self]
+                subcommands: [ReportCommand.self, ExportCommand.self, FeedCommand.self]
             ),
             CommandGroup(
                 name: "Serve",

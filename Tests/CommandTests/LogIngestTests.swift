@@ -1,6 +1,7 @@
 import CommandSupport
 import Foundation
 import Postgres
+import Subledger
 import TestSupport
 import Testing
 

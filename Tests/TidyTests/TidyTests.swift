@@ -69,6 +69,7 @@ import Testing
             "CSpawn": ["Sources/EmbeddedPostgres/"],
             "CZlib": [
                 "Sources/CommandSupport/Input/Gzip", "Sources/EventLog/Evidence/Deflate.swift",
+                "Sources/Subledger/Export/GzipWriter.swift",
             ],
             "EmbeddedPostgres": [
                 "Sources/CommandSupport/", "Sources/Subledger/Ledger+Opening.swift",

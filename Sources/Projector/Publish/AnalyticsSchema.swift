@@ -139,7 +139,7 @@ enum AnalyticsSchema {
     }
 
     private static func grants(on relations: [AnalyticsRelation]) -> String {
-        let views = relations.filter { $0.kind == .view }.map { "analytics.\($0.name)" }
+        let views = relations.filter { $0.grain != nil }.map { "analytics.\($0.name)" }
         return "GRANT SELECT ON \(views.joined(separator: ", ")) TO ledger_writer, ledger_reader"
     }
 

@@ -2,7 +2,6 @@ internal import EventLog
 internal import Events
 internal import Postgres
 internal import Projections
-internal import Projector
 
 extension Ledger {
     /// Answers a report: over the live tables, or as was known at a place of the log.
@@ -21,15 +20,8 @@ extension Ledger {
         if case .offsets(let offsets) = question.knownAt {
             try await PositionVector(offsets).check("knownAt", in: log)
         }
-        let session = try await PostgresSession.connect(log.settings)
-        do {
-            let document = try await ReportRun(ledger: self, question: question, session: session)
-                .document()
-            await session.close()
-            return document
-        } catch {
-            await session.close()
-            throw error
+        return try await readingAnalytics("report \(question.report.name)") { session in
+            try await ReportRun(ledger: self, question: question, session: session).document()
         }
     }
 }
@@ -73,14 +65,6 @@ private struct ReportRun {
     let question: ReportQuestion
     let session: PostgresSession
 
-    /// What the tables hold that answer.
-    private struct Ground {
-        var offsets: [Int: Int64]
-        var catalogVersion: Int
-        var refused: Int
-        var isTemporary: Bool
-    }
-
     /// The days of an answer, and what of the log bounds it.
     private struct Bounds {
         let from: Instant
@@ -90,112 +74,19 @@ private struct ReportRun {
     }
 
     func document() async throws -> ReportDocument {
-        let relations = AnalyticsRelation.needed(by: question.report.sql + ReportRun.boundsSQL)
-        let names = AnalyticsRelation.projections(of: relations, and: question.report.sql)
-        let folds = ledger.projector.folds.filter { names.contains($0.key) }
-        try await session.execute("SET TIME ZONE 'UTC'")
-        var ground: Ground?
-        if let knownAt = question.knownAt {
-            ground = try await fold(relations, names, knownAt)
-        }
-        try await session.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
-        do {
-            let ground = if let ground { ground } else { try await live(folds) }
+        let query = question.report.sql + ReportRun.boundsSQL
+        let reading = AnalyticsReading(ledger: ledger, session: session, query: query)
+        return try await reading.answer(knownAt: question.knownAt) { ground in
             let bounds = try await bounds(ground)
             let rows = try await rows(ground, bounds)
-            try await session.execute("COMMIT")
-            return try await document(folds, ground, bounds, rows)
-        } catch let error as PostgresError
-            where ["42P01", "3F000", "42703", "42883"].contains(error.sqlState)
-        {
-            throw QuestionError(
-                .tablesNotReady,
-                "report \(question.report.name): the views of schema analytics are missing or those "
-                    + "of another version of this program (\(error.primaryMessage ?? "\(error)")); "
-                    + "`subledger rebuild` makes them"
-            )
+            return try await document(reading.folds, ground, bounds, rows)
         }
     }
 
-    // As the log knew then: nothing that others read changes.
-    private func fold(
-        _ relations: [AnalyticsRelation],
-        _ names: Set<String>,
-        _ knownAt: KnownAt
-    ) async throws -> Ground {
-        let heads = try await ledger.log.heads(knownAt: knownAt)
-        let offsets = heads.mapValues(\.offset)
-        var catalogsKnownAt = KnownAt.offsets(ledger.whole(offsets))
-        if case .time = knownAt { catalogsKnownAt = knownAt }
-        let catalogs = try await ledger.catalogs(knownAt: catalogsKnownAt)
-        let refused = try await ledger.projector.fillTemporary(
-            of: names,
-            for: relations,
-            knowing: FoldContext(catalogs: catalogs),
-            upTo: heads,
-            in: session
-        )
-        return Ground(
-            offsets: offsets,
-            catalogVersion: catalogs.newestVersion,
-            refused: refused,
-            isTemporary: true
-        )
-    }
-
-    // Tables of this program's folds, all at one place.
-    private func live(_ folds: [String: Int]) async throws -> Ground {
-        let rows = try await session.query(
-            """
-            SELECT p.name, p.lane, p.version, p.lane_offset, p.catalog_version, (
-                SELECT count(*) FROM projection.refused_stream r
-                WHERE r.build_schema = p.build_schema AND r.name = p.name)
-            FROM projection.ledger_projection p
-            WHERE p.state = 'live' AND p.name = ANY($1) ORDER BY p.name, p.lane
-            """,
-            [.textArray(folds.keys.sorted())]
-        )
-        var ground = Ground(offsets: [:], catalogVersion: 0, refused: 0, isTemporary: false)
-        var found: Set<String> = []
-        for row in rows {
-            let (name, lane) = (try row.text(0), Int(try row.int4(1)))
-            let (version, offset) = (Int(try row.int4(2)), try row.int8(3))
-            guard version == folds[name] else {
-                throw notReady(
-                    "the live table \(name) was made by version \(version) of its fold, and this "
-                        + "program has version \(folds[name] ?? 0); `subledger rebuild` makes it"
-                )
-            }
-            guard offset == ground.offsets[lane, default: offset] else {
-                throw notReady(
-                    "the live tables stand at different positions; `subledger follow --once` brings "
-                        + "them to one"
-                )
-            }
-            ground.offsets[lane] = offset
-            ground.catalogVersion = max(ground.catalogVersion, Int(try row.int4(4)))
-            ground.refused = max(ground.refused, Int(try row.int8(5)))
-            found.insert(name)
-        }
-        let missing = folds.keys.filter { !found.contains($0) }.sorted()
-        guard missing.isEmpty else {
-            throw notReady(
-                "there is no live table \(missing.joined(separator: ", ")); `subledger rebuild` "
-                    + "makes it"
-            )
-        }
-        ground.offsets = ground.offsets.filter { $0.value > 0 }
-        return ground
-    }
-
-    private func notReady(_ words: String) -> QuestionError {
-        QuestionError(.tablesNotReady, "report \(question.report.name): \(words)")
-    }
-
-    private func bounds(_ ground: Ground) async throws -> Bounds {
+    private func bounds(_ ground: AnalyticsGround) async throws -> Bounds {
         let lanes = ground.offsets.sorted { $0.key < $1.key }
         let found = try await session.query(
-            sql(ReportRun.boundsSQL, ground),
+            ground.sql(ReportRun.boundsSQL),
             [
                 .text(question.environment.word), .int4Array(lanes.map { Int32($0.key) }),
                 .int8Array(lanes.map(\.value)),
@@ -225,9 +116,9 @@ private struct ReportRun {
         )
     }
 
-    private func rows(_ ground: Ground, _ bounds: Bounds) async throws -> PostgresRows {
+    private func rows(_ ground: AnalyticsGround, _ bounds: Bounds) async throws -> PostgresRows {
         try await session.query(
-            sql(question.report.text(by: question.by, limit: question.limit + 1), ground),
+            ground.sql(question.report.text(by: question.by, limit: question.limit + 1)),
             [
                 .text(bounds.from.day), .text(bounds.to.day), .text(question.environment.word),
                 .timestamptz(microseconds: bounds.asOf.milliseconds * 1000),
@@ -235,13 +126,9 @@ private struct ReportRun {
         )
     }
 
-    private func sql(_ text: String, _ ground: Ground) -> String {
-        ground.isTemporary ? AnalyticsRelation.temporary(text) : text
-    }
-
     private func document(
         _ folds: [String: Int],
-        _ ground: Ground,
+        _ ground: AnalyticsGround,
         _ bounds: Bounds,
         _ rows: PostgresRows
     ) async throws -> ReportDocument {
@@ -275,7 +162,7 @@ private struct ReportRun {
 
     // The bound that gives the same events and the same catalog: the positions, or, where the
     // catalog was imported after them, that instant.
-    private func knownAt(_ ground: Ground) async throws -> String? {
+    private func knownAt(_ ground: AnalyticsGround) async throws -> String? {
         let offsets = KnownAt.offsets(ledger.whole(ground.offsets))
         let store = CatalogStore(log: ledger.log)
         if try await store.history(knownAt: offsets).newestVersion == ground.catalogVersion {
@@ -291,7 +178,7 @@ private struct ReportRun {
         return imported.description
     }
 
-    private func command(_ ground: Ground, _ bounds: Bounds, knownAt: String) -> String {
+    private func command(_ ground: AnalyticsGround, _ bounds: Bounds, knownAt: String) -> String {
         let by = question.by.isEmpty ? "none" : question.by.map(\.rawValue).joined(separator: ",")
         return "subledger report \(question.report.name) --from \(bounds.from.day) "
             + "--to \(bounds.to.day) --by \(by) --environment \(question.environment.word) "
@@ -314,15 +201,6 @@ private struct ReportRun {
         FROM ledger.event e
         LEFT JOIN unnest($2::int[], $3::bigint[]) AS h (lane, lane_offset) ON h.lane = e.lane
         """
-}
-
-extension Ledger {
-    // Every lane named: one that is not named would count whole.
-    fileprivate func whole(_ offsets: [Int: Int64]) -> [Int: Int64] {
-        Dictionary(
-            uniqueKeysWithValues: (0..<log.identity.lanes.value).map { ($0, offsets[$0] ?? 0) }
-        )
-    }
 }
 
 extension ReportValue {

@@ -12,11 +12,9 @@ struct ReportBars {
 
     private static let eighths = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"]
 
-    /// The bars of a report.
-    init(_ report: ReportDocument) {
-        column =
-            [Report.Column.Kind.percent, .money, .count].lazy
-            .compactMap { kind in report.columns.first { $0.kind == kind } }.first
+    /// The bars of a report, of that column.
+    init(_ report: ReportDocument, _ column: Report.Column?) {
+        self.column = column
         guard let column else { return }
         for row in report.rows {
             let currency = row["currency"] ?? .none
@@ -27,6 +25,18 @@ struct ReportBars {
                 greatest[currency] = max(greatest[currency] ?? 0, number)
             default: break
             }
+        }
+    }
+
+    /// How much of the longest bar a row has: 0 for nothing, and for less than nothing.
+    func share(of row: [String: ReportValue]) -> Double {
+        guard let column, let whole = greatest[row["currency"] ?? .none], whole > 0 else {
+            return 0
+        }
+        switch row[column.jsonName] {
+        case .hundredths(let number), .integer(let number):
+            return min(max(Double(number) / Double(whole), 0), 1)
+        default: return 0
         }
     }
 
@@ -44,5 +54,15 @@ struct ReportBars {
         let (high, low) = part.multipliedFullWidth(by: ReportBars.width * 8)
         let eighths = Int(whole.dividingFullWidth((high, low)).quotient)
         return String(repeating: "█", count: eighths / 8) + ReportBars.eighths[eighths % 8]
+    }
+}
+
+extension ReportDocument {
+    /// The numbers that a picture shows: shares, else money, else the first count that is no key.
+    var drawnColumn: Report.Column? {
+        [Report.Column.Kind.percent, .money, .count].lazy
+            .compactMap { kind in
+                columns.first { $0.kind == kind && !ReportChart.numberedAxes.contains($0.name) }
+            }.first
     }
 }

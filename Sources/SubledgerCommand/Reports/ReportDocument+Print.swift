@@ -5,23 +5,35 @@ import Subledger
 extension ReportDocument {
     /// The report for people.
     func printTable() {
-        let place = positions.sorted { Int($0.key) ?? 0 < Int($1.key) ?? 0 }
-        let shown = place.count == 1 && place[0].key == "0"
-        let position = place.map { shown ? "\($0.value)" : "\($0.key):\($0.value)" }
-        let folds = folds.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }
         Terminal.print("\(name), definition \(version): \(definition)")
         Terminal.print(
             "\(environment.word), \(from) to \(to) UTC, as of \(asOf.clock); known at "
-                + position.joined(separator: ",") + "; catalog \(catalogVersion), folds "
-                + folds.joined(separator: ", ") + (erasures > 0 ? "; erasures \(erasures)" : "")
+                + "\(positionWords); catalog \(catalogVersion), folds \(foldWords)"
+                + (erasures > 0 ? "; erasures \(erasures)" : "")
         )
-        let bars = ReportBars(self)
+        let bars = ReportBars(self, drawnColumn)
         var table = TextTable(columns.map(\.title) + [""])
         for row in rows {
             table.add(columns.map { text(of: $0, in: row) } + [bars.bar(of: row)])
         }
         Terminal.print(rows.isEmpty ? "nothing to report" : table.text)
+        if let chart = ReportChart(self), chart.isLong {
+            for line in chart.sparklines { Terminal.print(line) }
+        }
         if let command { Terminal.print("again: \(command)") }
+    }
+
+    /// The positions that are counted.
+    var positionWords: String {
+        let place = positions.sorted { Int($0.key) ?? 0 < Int($1.key) ?? 0 }
+        let shown = place.count == 1 && place[0].key == "0"
+        return place.map { shown ? "\($0.value)" : "\($0.key):\($0.value)" }
+            .joined(separator: ",")
+    }
+
+    /// The folds behind the numbers, each with its version.
+    var foldWords: String {
+        folds.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }.joined(separator: ", ")
     }
 
     /// The report as RFC 4180 has it: a header, lines that end with CR and LF.
@@ -54,18 +66,25 @@ extension ReportDocument {
         return notes
     }
 
-    private func text(of column: Report.Column, in row: [String: ReportValue]) -> String {
-        switch (column.kind, row[column.jsonName] ?? .none) {
+    /// A value for people.
+    func text(of column: Report.Column, in row: [String: ReportValue]) -> String {
+        text(of: column, row[column.jsonName] ?? .none, in: currency(of: row))
+    }
+
+    /// A value of a column for people, money in a currency.
+    func text(of column: Report.Column, _ value: ReportValue, in currency: String?) -> String {
+        switch (column.kind, value) {
         case (_, .none): "–"
         case (_, .text(let text)): text
-        case (.money, .integer(let amount)): Amount.text(amount, currency(of: row))
+        case (.money, .integer(let amount)): Amount.text(amount, currency)
         case (.instant, .integer(let time)): Instant(milliseconds: time).clock
         case (_, .integer(let number)): "\(number)"
         case (_, .hundredths(let number)): number.decimals + " %"
         }
     }
 
-    private func currency(of row: [String: ReportValue]) -> String? {
+    /// The currency of a row's money; nil where it has none.
+    func currency(of row: [String: ReportValue]) -> String? {
         guard case .text(let currency) = row["currency"] else { return nil }
         return currency
     }
@@ -84,7 +103,7 @@ extension ReportDocument {
 
 extension Report.Column {
     /// Its name for people.
-    fileprivate var title: String {
+    var title: String {
         name.replacing("_identifier", with: "").replacing("_milliunits", with: "")
             .replacing("_percent", with: " %").replacing("_", with: " ")
     }

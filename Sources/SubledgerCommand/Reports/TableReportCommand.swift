@@ -56,6 +56,15 @@ struct TableReportCommand: AsyncParsableCommand, TakingWord {
     @Flag(help: "Print CSV (RFC 4180): a header, UTC times, money in thousandths.")
     var csv = false
 
+    @Option(
+        help: ArgumentHelp(
+            "Write the report as one HTML file, with a picture, to read or to print.",
+            discussion: "It needs no other file and no script.",
+            valueName: "file"
+        )
+    )
+    var html: String?
+
     @OptionGroup var database: DatabaseOptions
     @OptionGroup var output: OutputOptions
 
@@ -95,9 +104,12 @@ struct TableReportCommand: AsyncParsableCommand, TakingWord {
         question.environment = environment
         question.knownAt = knownAt?.knownAt(now: now, in: .utc)
         question.limit = limit
+        let page = html.map(OutputFile.init)
+        try page?.check()
         let ledger = try await database.openLedger(isQuiet: output.quiet)
         let answer = try await ledger.report(question)
         await ledger.close()
+        try page?.write(ReportPage(answer).text)
         if output.json {
             try Terminal.print(json: answer)
         } else if csv {

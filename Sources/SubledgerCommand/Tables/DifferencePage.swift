@@ -27,10 +27,10 @@ struct DifferencePage {
         <meta http-equiv="Content-Security-Policy" \
         content="default-src 'none'; style-src 'unsafe-inline'"/>
         <title>Subledger: difference of two builds</title>
-        <style>\(DifferenceStyle.css)</style>
+        <style>\(PageStyle.css)</style>
         </head>
         <body>
-        \(DifferenceStyle.patterns)
+        \(PageStyle.patterns)
         <main>
         <h1>Difference of two builds</h1>
         <p class="verdict">\(verdict)</p>

@@ -1,6 +1,7 @@
 import AppStore
 import CommandSupport
 import Events
+import Subledger
 
 /// A way in which logs, tables and databases keep payloads.
 enum LogForm: String, CaseIterable {

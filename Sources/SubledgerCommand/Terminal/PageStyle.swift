@@ -1,13 +1,17 @@
-/// How the page of a difference looks: light, dark and on paper.
-enum DifferenceStyle {
-    /// The page's only style sheet.
+/// How pages look: light, dark and on paper.
+enum PageStyle {
+    /// The only style sheet of a page.
     static let css: HTML = """
         :root { color-scheme: light dark; --ink: #1b1f24; --quiet: #59636e; --paper: #ffffff;
           --card: #f4f6f8; --line: #d1d9e0; --full: #5b7fa6; --grace: #9db4cc;
-          --gained: #1f883d; --lost: #cf222e; --asked: #9a6700; }
+          --gained: #1f883d; --lost: #cf222e; --asked: #9a6700;
+          --series-0: #2f6db0; --series-1: #b3541e; --series-2: #1f883d; --series-3: #8250df;
+          --series-4: #9a6700; --series-5: #bf3989; }
         @media (prefers-color-scheme: dark) { :root { --ink: #e6edf3; --quiet: #9198a1;
           --paper: #0d1117; --card: #161b22; --line: #30363d; --full: #4f78a8; --grace: #33506f;
-          --gained: #3fb950; --lost: #f85149; --asked: #d29922; } }
+          --gained: #3fb950; --lost: #f85149; --asked: #d29922;
+          --series-0: #6cb0f5; --series-1: #f0883e; --series-2: #3fb950; --series-3: #b98cff;
+          --series-4: #d8b23c; --series-5: #f778ba; } }
         * { box-sizing: border-box; }
         body { margin: 0; background: var(--paper); color: var(--ink);
           font: 15px/1.45 system-ui, -apple-system, "Segoe UI", "DejaVu Sans", sans-serif; }
@@ -55,6 +59,20 @@ enum DifferenceStyle {
         rect.grace { fill: var(--grace); stroke: var(--paper); stroke-width: 1; }
         rect.hatch { fill: url(#hatch); } rect.gained { fill: var(--gained); }
         rect.lost { fill: var(--lost); }
+        .series-0 { stroke: var(--series-0); fill: var(--series-0); }
+        .series-1 { stroke: var(--series-1); fill: var(--series-1); }
+        .series-2 { stroke: var(--series-2); fill: var(--series-2); }
+        .series-3 { stroke: var(--series-3); fill: var(--series-3); }
+        .series-4 { stroke: var(--series-4); fill: var(--series-4); }
+        .series-5 { stroke: var(--series-5); fill: var(--series-5); }
+        .line { fill: none; stroke-width: 2; stroke-linejoin: round; }
+        .area { stroke: none; fill-opacity: 0.14; } rect.bar { fill: var(--series-0); }
+        .definition { max-width: 75ch; margin: 6px 0 0; } .figure { break-inside: avoid; }
+        .series { display: flex; flex-wrap: wrap; gap: 2px 18px; margin: 0; padding: 0;
+          list-style: none; font-size: 13px; } .series svg { display: inline-block; width: 34px;
+          height: 12px; margin: 0 6px 0 0; vertical-align: -1px; }
+        .report tbody tr > * { border-top: 1px solid var(--line); } thead { display: table-header-group; }
+        .report tr { break-inside: avoid; } .report th.number, .report td.number { padding-right: 12px; }
         .hatch-line { stroke: var(--ink); stroke-width: 1.5; stroke-opacity: 0.55; }
         .patterns { position: absolute; width: 0; height: 0; }
         .key { display: inline-block; width: 22px; height: 11px; margin: 0 4px 0 14px; }
@@ -74,7 +92,9 @@ enum DifferenceStyle {
           .rows th + td::before { content: "old "; } }
         @media print { :root { color-scheme: light; --ink: #000; --quiet: #444; --paper: #fff;
           --card: #fff; --line: #bbb; --full: #5b7fa6; --grace: #9db4cc; --gained: #1f883d;
-          --lost: #cf222e; --asked: #9a6700; }
+          --lost: #cf222e; --asked: #9a6700;
+          --series-0: #2f6db0; --series-1: #b3541e; --series-2: #1f883d; --series-3: #8250df;
+          --series-4: #9a6700; --series-5: #bf3989; }
           main { max-width: none; padding: 0; }
           * { print-color-adjust: exact; -webkit-print-color-adjust: exact; } }
         """

@@ -1,0 +1,233 @@
+internal import Foundation
+
+/// The message of an error of the system.
+func systemMessage(_ number: Int32) -> String { String(cString: strerror(number)) }
+
+/// A folder of exported tables, locked for one export.
+///
+/// A file appears whole or not at all: it is written below `_temporary`, flushed to disk, and
+/// renamed. `_progress.ndjson` records each before it is renamed, so that an export that was killed
+/// is resumed, and nothing that it left behind is lost sight of.
+final class ExportFolder: Sendable {
+    /// Its path.
+    let path: String
+    private let lock: Int32
+    private let progress: Int32
+
+    private static let temporaryName = "_temporary"
+    private static let progressName = "_progress.ndjson"
+    private static let next =
+        "nothing that was exported before is lost; free the way or the disk, "
+        + "then run again: it continues"
+
+    /// A line of the progress.
+    struct Finished: Codable {
+        let table: String
+        let definition: String
+        let file: ExportManifest.File
+    }
+
+    /// Makes the folder where it is missing, and keeps other exports out of it.
+    ///
+    /// - Throws: `folderInUse`, `foreignFolder`, `fileSystem`.
+    init(_ path: String) throws(ExportError) {
+        self.path = path
+        try ExportFolder.make(path)
+        lock = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard lock >= 0 else { throw ExportFolder.failure(path, "opened") }
+        guard flock(lock, LOCK_EX | LOCK_NB) == 0 else {
+            let number = errno
+            close(lock)
+            guard number == EWOULDBLOCK else { throw ExportFolder.failure(path, "locked", number) }
+            throw ExportError(
+                .folderInUse,
+                "another process exports into \(path); run again when it has ended"
+            )
+        }
+        do throws(ExportError) {
+            try ExportFolder.checkIsOurs(path)
+            try ExportFolder.make("\(path)/\(ExportFolder.temporaryName)")
+            let name = "\(path)/\(ExportFolder.progressName)"
+            progress = open(name, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0o666)
+            guard progress >= 0 else { throw ExportFolder.failure(name, "opened") }
+        } catch {
+            close(lock)
+            throw error
+        }
+    }
+
+    deinit {
+        close(progress)
+        close(lock)
+    }
+
+    private static func checkIsOurs(_ path: String) throws(ExportError) {
+        let names: [String]
+        do {
+            names = try FileManager.default.contentsOfDirectory(atPath: path)
+        } catch {
+            throw ExportFolder.failure(path, "read")
+        }
+        let ours = [ExportManifest.fileName, progressName]
+        guard names.isEmpty || names.contains(where: ours.contains) else {
+            throw ExportError(
+                .foreignFolder,
+                "\(path) holds other files (\(names.sorted()[0])) and no export; name a new or an "
+                    + "empty folder"
+            )
+        }
+    }
+
+    /// A document of an earlier export; nil where there is none.
+    ///
+    /// - Throws: `damagedManifest`, `fileSystem`.
+    func document<Document: Decodable>(
+        _ type: Document.Type,
+        named name: String
+    ) throws(ExportError) -> Document? {
+        guard size(of: name) != nil else { return nil }
+        do {
+            let bytes = try Data(contentsOf: URL(fileURLWithPath: "\(path)/\(name)"))
+            return try JSONDecoder().decode(type, from: bytes)
+        } catch {
+            throw ExportError(
+                .damagedManifest,
+                "\(path)/\(name) is not what an export of this program wrote; name a new or an "
+                    + "empty folder"
+            )
+        }
+    }
+
+    /// What an export wrote that did not come to its end; a last line that was cut is left out.
+    func finished() throws(ExportError) -> [Finished] {
+        let name = "\(path)/\(ExportFolder.progressName)"
+        do {
+            let lines = try Data(contentsOf: URL(fileURLWithPath: name))
+                .split(separator: 0x0a, omittingEmptySubsequences: false).dropLast()
+            return try lines.map { try JSONDecoder().decode(Finished.self, from: $0) }
+        } catch {
+            throw ExportError(
+                .damagedManifest,
+                "\(name) is not what an export of this program wrote; name a new or an empty folder"
+            )
+        }
+    }
+
+    /// The size of a file; nil where it is not there.
+    func size(of name: String) -> Int64? {
+        var status = stat()
+        guard stat("\(path)/\(name)", &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+            return nil
+        }
+        return Int64(status.st_size)
+    }
+
+    /// A new file, which is not there yet.
+    func newFile() throws(ExportError) -> ExportFile {
+        try ExportFile("\(path)/\(ExportFolder.temporaryName)/file.part")
+    }
+
+    /// Puts a whole file in its place, whatever was there.
+    func place(_ file: ExportFile, as finished: Finished) throws(ExportError) {
+        let line: [UInt8]
+        do {
+            line = Array(try JSONEncoder().encode(finished)) + [0x0a]
+        } catch {
+            preconditionFailure("a line of progress cannot be written as JSON: \(error)")
+        }
+        if let number = systemWrite(line, to: progress) ?? flush(progress) {
+            throw ExportFolder.failure("\(path)/\(ExportFolder.progressName)", "written", number)
+        }
+        try rename(file.path, to: finished.file.path)
+    }
+
+    /// Writes a document whole, or leaves what was there.
+    func write(_ bytes: [UInt8], as name: String) throws(ExportError) {
+        let file = try newFile()
+        try file.writeAsIs(bytes)
+        try file.finish()
+        try rename(file.path, to: name)
+    }
+
+    private func rename(_ temporary: String, to name: String) throws(ExportError) {
+        let place = "\(path)/\(name)"
+        let folder = URL(fileURLWithPath: place).deletingLastPathComponent().path
+        try ExportFolder.make(folder)
+        guard Foundation.rename(temporary, place) == 0 else {
+            throw ExportFolder.failure(place, "written")
+        }
+        try ExportFolder.flushFolder(folder)
+    }
+
+    /// Removes a file, and the folders of its table that it leaves empty.
+    func remove(_ name: String) throws(ExportError) {
+        guard unlink("\(path)/\(name)") == 0 || errno == ENOENT else {
+            throw ExportFolder.failure("\(path)/\(name)", "removed")
+        }
+        var folder = name
+        while let slash = folder.lastIndex(of: "/") {
+            folder = String(folder[..<slash])
+            // One that is not empty stays.
+            guard rmdir("\(path)/\(folder)") == 0 else { return }
+        }
+    }
+
+    /// Ends the export: what was recorded to resume it is gone.
+    func end() throws(ExportError) {
+        for name in [ExportFolder.progressName, "\(ExportFolder.temporaryName)/file.part"]
+        where unlink("\(path)/\(name)") != 0 && errno != ENOENT {
+            throw ExportFolder.failure("\(path)/\(name)", "removed")
+        }
+        rmdir("\(path)/\(ExportFolder.temporaryName)")
+        try ExportFolder.flushFolder(path)
+    }
+
+    private func flush(_ descriptor: Int32) -> Int32? { fsync(descriptor) == 0 ? nil : errno }
+
+    private static func flushFolder(_ path: String) throws(ExportError) {
+        let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw failure(path, "opened") }
+        defer { close(descriptor) }
+        // Some file systems have no such thing for a folder.
+        guard fsync(descriptor) == 0 || errno == EINVAL else { throw failure(path, "flushed") }
+    }
+
+    private static func make(_ path: String) throws(ExportError) {
+        var status = stat()
+        if stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR { return }
+        let parent = URL(fileURLWithPath: path).deletingLastPathComponent().path
+        if parent != path, stat(parent, &status) != 0 { try make(parent) }
+        guard mkdir(path, 0o777) == 0 || errno == EEXIST else { throw failure(path, "made") }
+        guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else {
+            throw failure(path, "made", ENOTDIR)
+        }
+    }
+
+    static func failure(
+        _ path: String,
+        _ verb: String,
+        _ number: Int32 = errno
+    ) -> ExportError {
+        ExportError(path, cannot: verb, number, then: next)
+    }
+}
+
+/// Writes all of the bytes; the number of the error where they could not be.
+func systemWrite(_ bytes: [UInt8], to descriptor: Int32) -> Int32? {
+    bytes.withUnsafeBytes { systemWrite($0, to: descriptor) }
+}
+
+/// Writes all of the bytes; the number of the error where they could not be.
+func systemWrite(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) -> Int32? {
+    var rest = bytes[...]
+    while !rest.isEmpty {
+        let piece = UnsafeRawBufferPointer(rebasing: rest)
+        let written = write(descriptor, piece.baseAddress, piece.count)
+        if written >= 0 {
+            rest = rest.dropFirst(written)
+        } else if errno != EINTR {
+            return errno
+        }
+    }
+    return nil
+}

@@ -1,0 +1,209 @@
+internal import EventLog
+internal import Events
+internal import Postgres
+internal import Projections
+internal import Projector
+
+/// What the tables hold that answer a report or fill an export.
+struct AnalyticsGround: Sendable {
+    /// The newest commit of each lane that counts.
+    var heads: [Int: EventLog.Head] = [:]
+    /// The newest version of the catalog that the folds knew; 0 for none.
+    var catalogVersion = 0
+    /// Subscriptions that a fold refused.
+    var refused = 0
+    /// Whether temporary tables of the session answer, and not the live ones.
+    var isTemporary = false
+
+    /// The offset of each lane that has any event.
+    var offsets: [Int: Int64] { heads.mapValues(\.offset).filter { $0.value > 0 } }
+
+    /// A query over schema `analytics`, over these tables.
+    func sql(_ text: String) -> String {
+        isTemporary ? AnalyticsRelation.temporary(text) : text
+    }
+}
+
+extension Ledger {
+    /// Lends a session of its own.
+    ///
+    /// - Parameters:
+    ///   - subject: What asks, for messages.
+    ///   - body: Reads in the session.
+    /// - Returns: What the body does.
+    /// - Throws: `tablesNotReady` where the views are missing; else what the body does.
+    func readingAnalytics<Answer>(
+        _ subject: String,
+        _ body: (PostgresSession) async throws -> Answer
+    ) async throws -> Answer {
+        let session = try await PostgresSession.connect(log.settings)
+        do {
+            let answer = try await body(session)
+            await session.close()
+            return answer
+        } catch let error as PostgresError
+            where ["42P01", "3F000", "42703", "42883"].contains(error.sqlState)
+        {
+            await session.close()
+            throw QuestionError(
+                .tablesNotReady,
+                "\(subject): the views of schema analytics are missing or those of another version "
+                    + "of this program (\(error.primaryMessage ?? "\(error)")); "
+                    + "`subledger rebuild` makes them"
+            )
+        } catch let error as TablesApart {
+            await session.close()
+            throw QuestionError(.tablesNotReady, "\(subject): \(error.message)")
+        } catch {
+            await session.close()
+            throw error
+        }
+    }
+
+    /// Every lane named: one that is not named would count whole.
+    func whole(_ offsets: [Int: Int64]) -> [Int: Int64] {
+        Dictionary(
+            uniqueKeysWithValues: (0..<log.identity.lanes.value).map { ($0, offsets[$0] ?? 0) }
+        )
+    }
+}
+
+/// The live tables cannot answer.
+private struct TablesApart: Error {
+    let message: String
+}
+
+/// A query over schema `analytics`, and the tables that it needs.
+struct AnalyticsReading {
+    let ledger: Ledger
+    let session: PostgresSession
+    private let relations: [AnalyticsRelation]
+    private let projections: Set<String>
+
+    init(ledger: Ledger, session: PostgresSession, query: String) {
+        self.ledger = ledger
+        self.session = session
+        relations = AnalyticsRelation.needed(by: query)
+        projections = AnalyticsRelation.projections(of: relations, and: query)
+    }
+
+    /// The folds behind those tables, with their versions.
+    var folds: [String: Int] {
+        ledger.projector.folds.filter { projections.contains($0.key) }
+    }
+
+    /// Answers in one transaction that sees one state: that of the live tables, or of temporary ones
+    /// that are filled with what was known then.
+    func answer<Answer>(
+        knownAt: KnownAt?,
+        _ body: (AnalyticsGround) async throws -> Answer
+    ) async throws -> Answer {
+        // Queries over these views have many small expressions: compiling them costs more time than
+        // it saves.
+        try await session.execute("SET TIME ZONE 'UTC'; SET DateStyle = ISO; SET jit = off")
+        var known: AnalyticsGround?
+        if let knownAt { known = try await fold(knownAt) }
+        try await session.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        let ground = if let known { known } else { try await live() }
+        let answer = try await body(ground)
+        try await session.execute("COMMIT")
+        return answer
+    }
+
+    // As the log knew then: nothing that others read changes.
+    private func fold(_ knownAt: KnownAt) async throws -> AnalyticsGround {
+        let heads = try await ledger.log.heads(knownAt: knownAt)
+        var catalogsKnownAt = KnownAt.offsets(ledger.whole(heads.mapValues(\.offset)))
+        if case .time = knownAt { catalogsKnownAt = knownAt }
+        let catalogs = try await ledger.catalogs(knownAt: catalogsKnownAt)
+        let refused = try await ledger.projector.fillTemporary(
+            of: projections,
+            for: relations,
+            knowing: FoldContext(catalogs: catalogs),
+            upTo: heads,
+            in: session
+        )
+        if relations.contains(where: { $0.name == "last_signed_at" }) { try await bound(heads) }
+        return AnalyticsGround(
+            heads: heads,
+            catalogVersion: catalogs.newestVersion,
+            refused: refused,
+            isTemporary: true
+        )
+    }
+
+    // What was signed later was not known then.
+    private func bound(_ heads: [Int: EventLog.Head]) async throws {
+        let lanes = heads.sorted { $0.key < $1.key }
+        let newest = try await session.query(
+            """
+            SELECT max(e.as_of_ms) FROM ledger.event e
+            JOIN unnest($1::int[], $2::bigint[]) AS h (lane, lane_offset)
+                ON h.lane = e.lane AND e.lane_offset <= h.lane_offset
+            WHERE e.kind IN ('transaction', 'renewal', 'notification')
+            """,
+            [.int4Array(lanes.map { Int32($0.key) }), .int8Array(lanes.map(\.value.offset))]
+        ).single().int8IfPresent(0)
+        try await session.execute(
+            """
+            CREATE OR REPLACE FUNCTION pg_temp.last_signed_at() RETURNS timestamptz
+            LANGUAGE sql STABLE AS $$
+                SELECT 'epoch'::timestamptz
+                    + \(newest.map(String.init) ?? "NULL")::bigint * interval '1 millisecond'
+            $$
+            """
+        )
+    }
+
+    // Tables of this program's folds, all at one place.
+    private func live() async throws -> AnalyticsGround {
+        let rows = try await session.query(
+            """
+            SELECT p.name, p.lane, p.version, p.lane_offset, p.catalog_version, (
+                SELECT count(*) FROM projection.refused_stream r
+                WHERE r.build_schema = p.build_schema AND r.name = p.name),
+                p.commit_no, p.commit_digest
+            FROM projection.ledger_projection p
+            WHERE p.state = 'live' AND p.name = ANY($1) ORDER BY p.name, p.lane
+            """,
+            [.textArray(folds.keys.sorted())]
+        )
+        var ground = AnalyticsGround()
+        var found: Set<String> = []
+        for row in rows {
+            let (name, lane) = (try row.text(0), Int(try row.int4(1)))
+            let (version, digest) = (Int(try row.int4(2)), try row.bytea(7))
+            guard version == folds[name] else {
+                throw TablesApart(
+                    message:
+                        "the live table \(name) was made by version \(version) of its fold, and "
+                        + "this program has version \(folds[name] ?? 0); `subledger rebuild` makes it"
+                )
+            }
+            let head = EventLog.Head(
+                offset: try row.int8(3),
+                commit: try row.int8(6),
+                digest: Digest(bytes: digest) ?? .zero
+            )
+            guard head == ground.heads[lane, default: head] else {
+                throw TablesApart(
+                    message:
+                        "the live tables stand at different positions; `subledger follow --once` "
+                        + "brings them to one"
+                )
+            }
+            ground.heads[lane] = head
+            ground.catalogVersion = max(ground.catalogVersion, Int(try row.int4(4)))
+            ground.refused = max(ground.refused, Int(try row.int8(5)))
+            found.insert(name)
+        }
+        let missing = folds.keys.filter { !found.contains($0) }.sorted()
+        guard missing.isEmpty else {
+            throw TablesApart(
+                message: "there is no live table \(missing.joined(separator: ", ")); "
+                    + "`subledger rebuild` makes it"
+            )
+        }
+        return ground
+    }
+}

@@ -1,0 +1,127 @@
+import ArgumentParser
+import CommandSupport
+import EventLog
+import Events
+import Subledger
+
+/// `export TABLE… --out DIR`: the tables of schema `analytics` as files.
+struct ExportCommand: AsyncParsableCommand, TakingWord {
+    static let configuration = CommandConfiguration(
+        commandName: "export",
+        abstract: "Tables of schema analytics as files, for DuckDB, Polars, Spark and the like.",
+        discussion: """
+            Writes a folder for each table, divided as Hive does it \
+            (transactions/month=2026-01/transactions.csv.gz), with gzip; schema.json with the names \
+            and types of all columns; duckdb.sql with typed views for DuckDB; and manifest.json, last, \
+            with the log's positions, the rows, sizes and SHA-256 of all files. All tables of a run \
+            hold one state: that of the live tables or, with --known-at, what the log knew then.
+
+            Run it again with the same --out, and only files whose rows changed are written: the \
+            server compares their rows with the manifest. A file for which no row is left is removed, \
+            so that the files always hold the table, neither more nor less; a table of which nothing \
+            moved is not read. A run that was stopped continues when it is run again. While a run is \
+            under way, files may be newer than the manifest: its digests show it.
+
+            In CSV, times are UTC, money is in thousandths of the currency's unit, an empty field is \
+            null and "" an empty word; t and f are true and false.
+            """
+    )
+
+    /// What to divide nothing by.
+    private static let none = "none"
+
+    @Argument(
+        help: "The tables; all of schema analytics unless named.",
+        transform: { $0.replacing("analytics.", with: "") }
+    )
+    var tables: [String] = []
+
+    @Option(
+        name: .customLong("out"),
+        help: ArgumentHelp("The folder; made where it is missing.", valueName: "folder")
+    )
+    var folder: String
+
+    @Option(
+        help: ArgumentHelp(
+            "Divide tables by these, separated by commas, or by none.",
+            discussion: """
+                year, month or day of a table's time, or columns; each table by those that it has. \
+                Default: month.
+                """,
+            valueName: "names"
+        )
+    )
+    var partitionBy: String?
+
+    @Flag(help: "Write CSV (default).")
+    var csv = false
+
+    @Flag(help: "Write a JSON object a line.")
+    var ndjson = false
+
+    @Option(help: Clock.knownAtHelp, transform: Clock.knowledge)
+    var knownAt: AskedKnowledge?
+
+    @OptionGroup var database: DatabaseOptions
+    @OptionGroup var output: OutputOptions
+
+    func validate() throws {
+        guard !csv || !ndjson else {
+            throw ValidationError("--csv and --ndjson exclude each other")
+        }
+        guard !folder.isEmpty else {
+            throw ValidationError("--out is empty; expected a folder")
+        }
+    }
+
+    private var request: ExportRequest {
+        var request = ExportRequest(folder: folder)
+        request.tables = tables
+        request.partitions = partitionBy.map { names in
+            names == ExportCommand.none
+                ? [] : names.split(separator: ",").map(String.init)
+        }
+        request.format = ndjson ? .ndjson : .csv
+        request.knownAt = knownAt?.knownAt(now: .systemClock(), in: .utc)
+        return request
+    }
+
+    func run() async throws {
+        let ledger = try await database.openLedger(isQuiet: output.quiet)
+        let progress = SharedProgress("export", isQuiet: output.quiet)
+        let document = try await ledger.export(request) { table, rows in
+            progress.report(rows, "row", note: " of \(table)")
+        }
+        progress.finish()
+        await ledger.close()
+        if output.json { try Terminal.print(json: document) } else { document.printTable() }
+        guard !output.quiet, document.refusedSubscriptions > 0 else { return }
+        Terminal.write(
+            "\(counted(document.refusedSubscriptions, "subscription")) that a fold refused "
+                + "\(document.refusedSubscriptions == 1 ? "is" : "are") not exported; "
+                + "`SELECT * FROM projection.refused_stream` says why"
+        )
+    }
+}
+
+extension ExportDocument {
+    /// The answer for people.
+    fileprivate func printTable() {
+        var table = TextTable(["table", "rows", "files", "size", "written", "removed"])
+        for row in tables {
+            table.add([
+                row.name, "\(row.rows)", "\(row.files)", byteWords(row.bytes),
+                "\(row.filesWritten)", "\(row.filesRemoved)",
+            ])
+        }
+        Terminal.print(table.text)
+        let place = positions.sorted { Int($0.key) ?? 0 < Int($1.key) ?? 0 }
+        let shown = place.count == 1 && place[0].key == "0"
+        let words = place.map { shown ? "\($0.value)" : "\($0.key):\($0.value)" }
+        Terminal.print(
+            "\(folder): \(counted(tables.reduce(0) { $0 + $1.rows }, "row")) as known at "
+                + words.joined(separator: ",") + "; manifest \(manifest)"
+        )
+    }
+}

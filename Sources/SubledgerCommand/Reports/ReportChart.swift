@@ -1,0 +1,161 @@
+import Subledger
+
+/// The rows of a report as lines, over time or over numbers of periods.
+struct ReportChart {
+    /// What the lines show.
+    let column: Report.Column
+    /// What they run over.
+    let axis: Report.Column
+    /// The places on it, from the first to the last.
+    let places: [ReportValue]
+    /// The lines, the greatest first; at most `seriesMax` of a currency.
+    let series: [Series]
+    /// Lines that are left out.
+    let omitted: Int
+
+    /// A line.
+    struct Series {
+        /// What its rows have in common; empty where it is the only line.
+        let name: String
+        /// The currency of its money; nil where it is none.
+        let currency: String?
+        /// Its value at each place; nil where there is none.
+        let values: [Int64?]
+    }
+
+    /// Columns that number what lines run over.
+    static let numberedAxes = ["period_number", "month_number"]
+
+    /// More lines cannot be told apart.
+    static let seriesMax = 6
+
+    /// The lines of a report; nil where its rows run over nothing.
+    init?(_ report: ReportDocument) {
+        let axes = ReportChart.numberedAxes + ["day", "month"]
+        let found = axes.lazy.compactMap { name in report.columns.first { $0.name == name } }.first
+        guard let axis = found, let column = report.drawnColumn, !report.rows.isEmpty else {
+            return nil
+        }
+        self.axis = axis
+        self.column = column
+        let places = ReportChart.places(report.rows.map { $0[axis.jsonName] ?? .none })
+        let isMoney = column.kind == .money
+        let keys = report.columns.filter { $0.kind == .text && $0 != axis }
+        let named = keys.indices.filter { !isMoney || keys[$0].name != "currency" }
+        var groups: [[String]: [ReportValue: Int64]] = [:]
+        var currencies: [[String]: String] = [:]
+        for row in report.rows {
+            let name = keys.map { report.text(of: $0, in: row) }
+            groups[name, default: [:]][row[axis.jsonName] ?? .none] = row[column.jsonName]?.number
+            currencies[name] = report.currency(of: row)
+        }
+        let isShare = column.kind == .percent
+        let all = groups.map { name, values -> Series in
+            Series(
+                name: named.map { name[$0] }.joined(separator: ", "),
+                currency: isMoney ? currencies[name] : nil,
+                // Of what has no row there was nothing; a share of nothing there is not.
+                values: places.map { values[$0] ?? (isShare ? nil : 0) }
+            )
+        }.sorted { ($0.total, $1.name) > ($1.total, $0.name) }
+        var counts: [String?: Int] = [:]
+        self.places = places
+        series = all.filter { line in
+            counts[line.currency, default: 0] += 1
+            return counts[line.currency, default: 0] <= ReportChart.seriesMax
+        }
+        omitted = all.count - series.count
+    }
+
+    // Months without any row are between the others.
+    private static func places(_ found: [ReportValue]) -> [ReportValue] {
+        let sorted = Set(found).sorted { $0.isBefore($1) }
+        guard case .text(let first) = sorted.first, case .text(let last) = sorted.last,
+            var month = Month(first), let end = Month(last)
+        else { return sorted }
+        var places = [ReportValue.text(month.text)]
+        while month.number < end.number {
+            month.number += 1
+            places.append(.text(month.text))
+        }
+        return places
+    }
+
+    /// Whether the rows are more than a table shows at a glance.
+    var isLong: Bool { places.count > 12 }
+}
+
+extension ReportChart.Series {
+    fileprivate var total: Int64 {
+        values.reduce(0) { $0.addingReportingOverflow($1 ?? 0).partialValue }
+    }
+}
+
+extension ReportChart {
+    private static let eighths = Array("▁▂▃▄▅▆▇█")
+
+    /// A line of blocks for each line, from nothing to its greatest value.
+    var sparklines: [String] {
+        let words =
+            "\(column.title) by \(axis.title), \(places.first?.words ?? "") to "
+            + "\(places.last?.words ?? "")"
+        return [words + (omitted > 0 ? "; \(omitted) more not drawn" : "")]
+            + series.map { line in
+                let greatest = max(line.values.compactMap { $0 }.max() ?? 0, 1)
+                let blocks = line.values.map { value in
+                    value.map { ReportChart.block($0, of: greatest) } ?? " "
+                }
+                let name = [line.currency, line.name].compactMap { $0 }.filter { !$0.isEmpty }
+                return " \(String(blocks))  \(name.joined(separator: " "))"
+            }
+    }
+
+    private static func block(_ value: Int64, of greatest: Int64) -> Character {
+        let share = Double(max(value, 0)) / Double(greatest)
+        return eighths[min(eighths.count - 1, Int(share * Double(eighths.count)))]
+    }
+}
+
+/// A month as reports write it.
+private struct Month {
+    var number: Int
+
+    init?(_ text: String) {
+        let parts = text.split(separator: "-")
+        guard text.utf8.count == 7, parts.count == 2, let year = Int(parts[0]),
+            let month = Int(parts[1]), (1...12).contains(month)
+        else { return nil }
+        number = year * 12 + month - 1
+    }
+
+    var text: String {
+        let month = "0\(number % 12 + 1)".suffix(2)
+        return "\(number / 12)-\(month)"
+    }
+}
+
+extension ReportValue {
+    /// The value as a number; nil for words and for nothing.
+    fileprivate var number: Int64? {
+        switch self {
+        case .integer(let number), .hundredths(let number): number
+        case .none, .text: nil
+        }
+    }
+
+    /// The value as a place on an axis.
+    var words: String {
+        switch self {
+        case .none: "–"
+        case .text(let text): text
+        case .integer(let number), .hundredths(let number): "\(number)"
+        }
+    }
+
+    fileprivate func isBefore(_ other: ReportValue) -> Bool {
+        switch (self, other) {
+        case (.integer(let left), .integer(let right)): left < right
+        default: words < other.words
+        }
+    }
+}

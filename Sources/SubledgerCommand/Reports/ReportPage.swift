@@ -1,0 +1,117 @@
+import Events
+import Subledger
+
+/// A report as one HTML file without any reference to another: to read, to print, to file.
+struct ReportPage {
+    private let report: ReportDocument
+
+    /// Rows of a report without an axis that are drawn.
+    private static let barsMax = 30
+
+    init(_ report: ReportDocument) {
+        self.report = report
+    }
+
+    /// The file's text.
+    var text: String { page.text + "\n" }
+
+    private var page: HTML {
+        """
+        <!DOCTYPE html>
+        <html lang="en">
+        <head>
+        <meta charset="utf-8"/>
+        <meta name="viewport" content="width=device-width, initial-scale=1"/>
+        <meta http-equiv="Content-Security-Policy" \
+        content="default-src 'none'; style-src 'unsafe-inline'"/>
+        <title>\(report.name), \(report.from) to \(report.to)</title>
+        <style>\(PageStyle.css)</style>
+        </head>
+        <body>
+        <main>
+        <h1>\(report.name)</h1>
+        <p class="definition">\(report.definition)</p>
+        \(facts)
+        \(report.rows.isEmpty ? [nothing] : pictures + [table])
+        \(notes)
+        </main>
+        </body>
+        </html>
+        """
+    }
+
+    private var nothing: HTML { "<p class=\"quiet\">nothing to report</p>" }
+
+    private var notes: [HTML] {
+        report.notes.map { note -> HTML in "<p class=\"quiet\">\(note)</p>" }
+            + [report.command].compactMap { $0 }.map { command -> HTML in
+                "<p class=\"next\">again <code>\(command)</code></p>"
+            }
+    }
+
+    private var facts: HTML {
+        var facts = [
+            ("days", "\(report.from) to \(report.to), UTC"),
+            ("environment", report.environment.word),
+            ("as of", "\(report.asOf.clock) UTC, on Apple's clock"),
+            ("known at", report.positionWords),
+            ("definition", "version \(report.version)"),
+            ("folds", report.foldWords),
+            ("catalog", report.catalogVersion == 0 ? "none" : "version \(report.catalogVersion)"),
+        ]
+        if report.erasures > 0 { facts.append(("erasures", "\(report.erasures)")) }
+        let items = facts.map { name, value -> HTML in "<dt>\(name)</dt><dd>\(value)</dd>" }
+        return "<dl class=\"subject\">\(HTML.joined(items))</dl>"
+    }
+
+    // Money of several currencies has no common scale.
+    private var pictures: [HTML] {
+        guard let chart = ReportChart(report) else {
+            return [ReportBarPicture(report, rowsMax: ReportPage.barsMax).html]
+        }
+        var currencies: [String?] = []
+        for line in chart.series where !currencies.contains(line.currency) {
+            currencies.append(line.currency)
+        }
+        let more: [HTML] =
+            chart.omitted == 0
+            ? []
+            : [
+                """
+                <p class="quiet">\(counted(chart.omitted, "more line")) not drawn; the table has \
+                all rows</p>
+                """
+            ]
+        return currencies.map { currency in
+            ReportLinePicture(
+                report: report,
+                chart: chart,
+                series: chart.series.filter { $0.currency == currency },
+                currency: currency
+            ).html
+        } + more
+    }
+
+    private var table: HTML {
+        let head = report.columns.map { column -> HTML in
+            "<th scope=\"col\" class=\"\(kind(column))\">\(column.title)</th>"
+        }
+        let rows = report.rows.map { row -> HTML in
+            let cells = report.columns.map { column -> HTML in
+                "<td class=\"\(kind(column))\">\(report.text(of: column, in: row))</td>"
+            }
+            return "<tr>\(cells)</tr>"
+        }
+        return """
+            <div class="scroll"><table class="report"><thead><tr>\(head)</tr></thead>
+            <tbody>\(HTML.joined(rows))</tbody></table></div>
+            """
+    }
+
+    private func kind(_ column: Report.Column) -> String {
+        switch column.kind {
+        case .text, .instant: "text"
+        case .count, .money, .percent: "number"
+        }
+    }
+}

@@ -1,0 +1,236 @@
+import Foundation
+import Postgres
+import TestSupport
+import Testing
+
+/// `export` from the outside: killed, on a full disk, and read by DuckDB.
+@Suite(.enabled { await TestServer.isAvailable })
+struct ExportCommandTests {
+    private struct Document: Decodable {
+        struct Table: Decodable {
+            let name: String
+            let rows: Int64
+            let files: Int
+            let filesWritten: Int
+        }
+        let positions: [String: Int64]
+        let tables: [Table]
+    }
+
+    @Test func `an export that is killed at any moment continues, and ends in the same bytes`()
+        async throws
+    {
+        try await Self.withTables { command, settings in
+            let (folder, arguments) = (try TestFolder(), Self.arguments)
+            try await command.expect(0, arguments + ["--out", folder.path(of: "whole")])
+            let whole = try Self.tree(folder.path(of: "whole"))
+            #expect(whole.count > 500)
+            let place = folder.path(of: "killed")
+            // After so many files; each is a line of the progress.
+            for count in [1, 40, 41, 300] {
+                let program = try Program("subledger").start(
+                    arguments + ["--out", place],
+                    environment: command.environment
+                )
+                let killing = Task {
+                    let progress = URL(fileURLWithPath: place + "/_progress.ndjson")
+                    var lines = 0
+                    while lines < count {
+                        try await Task.sleep(for: .milliseconds(1))
+                        guard FileManager.default.fileExists(atPath: progress.path) else {
+                            continue
+                        }
+                        lines = try Data(contentsOf: progress).count { $0 == 0x0a }
+                    }
+                    kill(program.processId, SIGKILL)
+                }
+                let ending = await program.ending()
+                killing.cancel()
+                #expect(ending.wasKilled, "the export ended before it had \(count) files")
+                #expect(!FileManager.default.fileExists(atPath: place + "/manifest.json"))
+            }
+            let resumed = try JSONDecoder().decode(
+                Document.self,
+                from: Data(
+                    try await command.expect(0, arguments + ["--out", place, "--json"]).utf8
+                )
+            )
+            #expect(try Self.tree(place) == whole)
+            let written = resumed.tables.reduce(0) { $0 + $1.filesWritten }
+            #expect(written > 0 && written <= whole.count - 300, "\(written) files written last")
+            try await command.expect(0, arguments + ["--out", place])
+            #expect(try Self.tree(place) == whole)
+        }
+    }
+
+    @Test func `a disk that takes no more is 70, and the next run continues`() async throws {
+        try await Self.withTables { command, _ in
+            let folder = try TestFolder()
+            let whole = folder.path(of: "whole")
+            let place = folder.path(of: "full")
+            try await command.expect(0, ["export", "transactions", "--out", whole, "--quiet"])
+            // Files of at most 4 blocks of 512 bytes: the system refuses the rest, as a full disk does.
+            let program = try Program("subledger")
+            let ending = try await Program(path: "/bin/sh").run(
+                [
+                    "-c",
+                    "trap '' XFSZ; ulimit -f 4; exec '\(program.path)' export transactions --out "
+                        + "'\(place)' --partition-by none --quiet",
+                ],
+                environment: command.environment
+            )
+            #expect(ending.code == 70, "\(ending.errors)")
+            #expect(
+                ending.errors.contains("cannot be written: File too large; nothing that was"),
+                "\(ending.errors)"
+            )
+            #expect(ending.errors.contains("[file-system]"))
+            #expect(!FileManager.default.fileExists(atPath: "\(place)/manifest.json"))
+            try await command.expect(0, ["export", "transactions", "--out", place, "--quiet"])
+            #expect(try Self.tree(place) == Self.tree(whole))
+        }
+    }
+
+    @Test func `what cannot be exported is refused by name, before a file is written`()
+        async throws
+    {
+        try await Self.withTables { command, _ in
+            let folder = try TestFolder()
+            let place = folder.path(of: "out")
+            let other = try folder.write("notes/mine.txt", Array("mine".utf8))
+            let notes = URL(fileURLWithPath: other).deletingLastPathComponent().path
+            for (arguments, code, words) in [
+                (["movments", "--out", place], 64, "there is no table 'movments' to export"),
+                (["movments", "--out", place], 64, "transactions, movements, periods"),
+                (["--out", place, "--partition-by", "planet"], 64, "divided by 'planet'"),
+                (["--out", place, "--csv", "--ndjson"], 64, "exclude each other"),
+                (["--out", notes], 64, "holds other files (mine.txt) and no export"),
+                (["--out", other], 70, "mine.txt cannot be made: Not a directory"),
+                (["--out", "/proc/none"], 70, "/proc/none cannot be made: "),
+                (["ingest_quality", "--known-at", "5", "--out", place], 64, "runs of ingest"),
+            ] as [([String], Int32, String)] {
+                let ending = try await command.run(["export"] + arguments)
+                #expect(ending.code == code, "\(arguments): \(ending.errors)")
+                #expect(ending.errors.contains(words), "\(arguments): \(ending.errors)")
+                #expect(ending.output.isEmpty)
+            }
+            #expect(try FileManager.default.contentsOfDirectory(atPath: notes) == ["mine.txt"])
+            try await command.expect(0, "export", "customers", "--out", place)
+            let manifest = place + "/manifest.json"
+            let text = try String(contentsOfFile: manifest, encoding: .utf8)
+            try Data(text.replacing("\"ledgerId\" : \"", with: "\"ledgerId\" : \"0").utf8)
+                .write(to: URL(fileURLWithPath: manifest))
+            let foreign = try await command.run("export", "--out", place)
+            #expect(foreign.code == 64 && foreign.errors.contains("[other-ledger]"))
+            try Data("{".utf8).write(to: URL(fileURLWithPath: manifest))
+            let damaged = try await command.run("export", "--out", place)
+            #expect(damaged.code == 65 && damaged.errors.contains("[damaged-manifest]"))
+        }
+    }
+
+    /// Those that `make acceptance` names, and DuckDB unless it does.
+    private static let engines =
+        (ProcessInfo.processInfo.environment["SUBLEDGER_ENGINES"]
+        ?? "duckdb").split(separator: ",").map(String.init)
+
+    @Test(.enabled { DuckDB.isAvailable }, arguments: engines, ["--csv", "--ndjson"])
+    func `an engine computes the same retention from the files`(
+        _ engine: String,
+        _ format: String
+    ) async throws {
+        // The script reads JSON with DuckDB only.
+        guard engine == "duckdb" || format == "--csv" else { return }
+        try await Self.withTables { command, settings in
+            let folder = try TestFolder()
+            let place = folder.path(of: "out")
+            let document = try await command.json(
+                Document.self,
+                "export",
+                "--out",
+                place,
+                format,
+                "--quiet"
+            )
+            #expect(document.tables.contains { $0.name == "retention" && $0.files > 3 })
+            let session = try await PostgresSession.connect(settings)
+            let ours = try await session.query(
+                """
+                SELECT concat_ws(',', cohort, environment, product_identifier, period_number,
+                    had_opportunity, retained)
+                FROM analytics.retention WHERE had_opportunity > 0
+                """
+            ).map { try $0.text(0) }.sorted()
+            let rows = try await session.query(
+                "SELECT count(*) FROM analytics.transactions"
+            ).single().int8(0)
+            await session.close()
+            let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+                .appendingPathComponent("read_export.py").path
+            let theirs = try await DuckDB.python.run([script, engine, place])
+            #expect(theirs.code == 0, "\(theirs.errors)")
+            #expect(theirs.output.split(separator: "\n").map(String.init) == ours)
+            #expect(ours.count > 20)
+            guard engine == "duckdb" else { return }
+            // The line of the documentation.
+            let line =
+                "import duckdb; duckdb.sql(open('duckdb.sql').read()); "
+                + "duckdb.sql(\"COPY transactions TO 'transactions.parquet'\")"
+            let counting =
+                "; print(duckdb.sql(\"SELECT count(*) FROM 'transactions.parquet'\").fetchall()[0][0])"
+            let parquet = try await DuckDB.python.run(["-c", line + counting], folder: place)
+            #expect(parquet.output == "\(rows)\n", "\(parquet.errors)")
+        }
+    }
+
+    private static let arguments = ["export", "--partition-by", "day", "--quiet"]
+
+    private static func withTables(
+        _ body: (Command, ConnectionSettings) async throws -> Void
+    ) async throws {
+        try await withSimulatedLedger { command, settings in
+            try await command.expect(0, "rebuild", "--quiet")
+            try await body(command, settings)
+        }
+    }
+
+    /// The bytes of all files below a folder, by path.
+    private static func tree(_ path: String) throws -> [String: Data] {
+        var tree: [String: Data] = [:]
+        for name in try FileManager.default.subpathsOfDirectory(atPath: path) {
+            let url = URL(fileURLWithPath: "\(path)/\(name)")
+            guard try url.resourceValues(forKeys: [.isRegularFileKey]).isRegularFile == true
+            else { continue }
+            tree[name] = try Data(contentsOf: url)
+        }
+        return tree
+    }
+}
+
+/// DuckDB as a package of Python.
+enum DuckDB {
+    /// The interpreter that has it.
+    static var python: Program { Program(path: place ?? "/usr/bin/python3") }
+
+    /// Whether tests with it can run; prints why not.
+    ///
+    /// Always true when CI is set, so that a missing package fails there instead of being skipped.
+    static var isAvailable: Bool {
+        if ProcessInfo.processInfo.environment["CI"] != nil || place != nil { return true }
+        print("SKIPPED: no python3 with duckdb (pip install duckdb)")
+        return false
+    }
+
+    private static let place: String? = {
+        let path = ProcessInfo.processInfo.environment["PATH"] ?? ""
+        return path.split(separator: ":").map { "\($0)/python3" }.first { place in
+            guard FileManager.default.isExecutableFile(atPath: place) else { return false }
+            let process = Process()
+            process.executableURL = URL(fileURLWithPath: place)
+            process.arguments = ["-c", "import duckdb"]
+            process.standardError = FileHandle.nullDevice
+            do { try process.run() } catch { return false }
+            process.waitUntilExit()
+            return process.terminationStatus == 0
+        }
+    }()
+}
