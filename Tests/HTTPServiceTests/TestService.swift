@@ -57,10 +57,8 @@ struct TestService {
             verifier: try simulator.verifier()
         )
         let routes = LedgerRoutes(ledger, limits: limits, clock: clock)
-        let router = Router()
-        routes.add(to: router)
         let application = Application(
-            router: router,
+            router: LedgerServer.router(of: routes),
             server: try LedgerServer.http(limits: limits),
             configuration: ApplicationConfiguration(address: .hostname("127.0.0.1", port: 0))
         )
@@ -90,11 +88,11 @@ struct TestService {
         return try await send(.post, path, [UInt8](data), token)
     }
 
-    private func send(
+    func send(
         _ method: HTTPRequest.Method,
         _ path: String,
-        _ body: [UInt8]?,
-        _ token: String?
+        _ body: [UInt8]? = nil,
+        _ token: String? = nil
     ) async throws -> Answer {
         var headers = HTTPFields()
         if let token { headers[.authorization] = "Bearer \(token)" }

@@ -14,6 +14,7 @@ struct ServiceMetrics: Sendable {
     private static let ingestSeconds = "subledger_ingest_duration_seconds"
     private static let facts = "subledger_facts_total"
     static let rejections = "subledger_rejections_total"
+    private static let tokenReadings = "subledger_token_readings_total"
     static let lag = "subledger_notification_lag_seconds"
 
     private static let descriptions = [
@@ -21,18 +22,19 @@ struct ServiceMetrics: Sendable {
         requestSeconds: "From a request to its answer.",
         facts: "Facts that payloads stated, by source and by what became of them.",
         rejections: "Payloads that were refused, by source and reason.",
+        tokenReadings: "Times that the access tokens were read from the database.",
         ingestSeconds: "From a payload to its commit: verification, append, flush.",
         lag: "From the date that Apple signed a notification to its arrival here.",
     ]
 
     /// Counts a request.
     func record(
-        _ method: HTTPRequest.Method,
+        _ method: String,
         _ route: String,
         _ status: HTTPResponse.Status,
         for duration: Duration
     ) {
-        let labels = [("method", method.rawValue), ("route", route)]
+        let labels = [("method", method), ("route", route)]
         Counter(
             label: ServiceMetrics.requests,
             dimensions: labels + [("status", "\(status.code)")],
@@ -40,6 +42,11 @@ struct ServiceMetrics: Sendable {
         ).increment()
         Timer(label: ServiceMetrics.requestSeconds, dimensions: labels, factory: registry)
             .recordNanoseconds(Int64(duration / .nanoseconds(1)))
+    }
+
+    /// Counts that the tokens were read.
+    func countTokenReading() {
+        Counter(label: ServiceMetrics.tokenReadings, factory: registry).increment()
     }
 
     /// Counts what became of a payload.
