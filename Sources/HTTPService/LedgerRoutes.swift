@@ -21,6 +21,8 @@ public struct LedgerRoutes: Sendable {
     public let ledger: Ledger
     /// What one request may take.
     public let limits: ServiceLimits
+    /// For whom purchases of the sandbox count in production.
+    public let sandbox: SandboxPolicy
     /// What is counted and measured.
     let metrics: ServiceMetrics
     /// Our clock: when payloads arrived, and what a question without `at` is about.
@@ -34,14 +36,17 @@ public struct LedgerRoutes: Sendable {
     /// - Parameters:
     ///   - ledger: The ledger; its policy says which payloads are believed.
     ///   - limits: What one request may take.
+    ///   - sandbox: For whom purchases of the sandbox count in production.
     ///   - clock: Our clock.
     public init(
         _ ledger: Ledger,
         limits: ServiceLimits = ServiceLimits(),
+        sandbox: SandboxPolicy = .never,
         clock: @escaping @Sendable () -> Instant = { .systemClock() }
     ) {
         self.ledger = ledger
         self.limits = limits
+        self.sandbox = sandbox
         self.clock = clock
         metrics = ServiceMetrics()
         tokens = KnownTokens(

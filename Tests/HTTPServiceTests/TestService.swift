@@ -34,11 +34,12 @@ struct TestService {
 
     static func run(
         limits: ServiceLimits = ServiceLimits(),
+        sandbox: SandboxPolicy = .never,
         clock: @escaping @Sendable () -> Instant = { .systemClock() },
         _ body: @escaping @Sendable (TestService) async throws -> Void
     ) async throws {
         try await TestServer.shared.withDatabase(from: .served) { settings in
-            try await run(on: settings, limits: limits, clock: clock, body)
+            try await run(on: settings, limits: limits, sandbox: sandbox, clock: clock, body)
         }
     }
 
@@ -47,6 +48,7 @@ struct TestService {
         on settings: ConnectionSettings,
         _ options: EventLog.Options = EventLog.Options(),
         limits: ServiceLimits = ServiceLimits(),
+        sandbox: SandboxPolicy = .never,
         clock: @escaping @Sendable () -> Instant = { .systemClock() },
         _ body: @escaping @Sendable (TestService) async throws -> Void
     ) async throws {
@@ -56,7 +58,7 @@ struct TestService {
             log: try await EventLog.open(settings, options),
             verifier: try simulator.verifier()
         )
-        let routes = LedgerRoutes(ledger, limits: limits, clock: clock)
+        let routes = LedgerRoutes(ledger, limits: limits, sandbox: sandbox, clock: clock)
         let application = Application(
             router: LedgerServer.router(of: routes),
             server: try LedgerServer.http(limits: limits),

@@ -34,6 +34,9 @@ public struct AccessDocument: Codable, Hashable, Sendable {
     public let revoked: [OneTimePurchaseDocument]
     /// What was erased of the subscriptions.
     public let erasures: [ErasureMark]
+    /// Why a purchase of the sandbox gives access in production; nil where none does, as always
+    /// without a `SandboxPolicy`.
+    public internal(set) var sandboxRule: SandboxRule?
 
     /// A group with access: the period that counts, then what is active besides.
     public struct Group: Codable, Hashable, Sendable {
@@ -88,6 +91,7 @@ extension Ledger {
     ///   - scope: Access to what.
     ///   - knownAt: How much of the log is used.
     ///   - policy: What counts as access, and which versions of the catalog count.
+    ///   - sandbox: For whom purchases of the sandbox count where production gives no access.
     /// - Returns: The answer.
     /// - Throws: `QuestionError` where nothing is known of the customer; `PolicyError`;
     ///   `EventLogError`; `CatalogError`.
@@ -96,13 +100,16 @@ extension Ledger {
         at instant: Instant,
         to scope: AccessScope = .anything,
         knownAt: KnownAt = .latest,
-        under policy: PolicyDocument = PolicyDocument()
+        under policy: PolicyDocument = PolicyDocument(),
+        sandbox: SandboxPolicy = .never
     ) async throws -> AccessDocument {
-        AccessDocument(
-            try await known(of: subject, at: instant, knownAt: knownAt).under(policy),
-            at: instant,
-            to: scope
-        )
+        try await access(counting: sandbox, of: subject, at: instant) { subject in
+            AccessDocument(
+                try await known(of: subject, at: instant, knownAt: knownAt).under(policy),
+                at: instant,
+                to: scope
+            )
+        }
     }
 }
 

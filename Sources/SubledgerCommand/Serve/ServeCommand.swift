@@ -95,6 +95,7 @@ struct ServeCommand: AsyncParsableCommand {
     var printAlerts = false
 
     @OptionGroup var trust: TrustOptions
+    @OptionGroup var sandbox: SandboxOptions
     @OptionGroup var database: DatabaseOptions
 
     enum LogFormat: String, CaseIterable {
@@ -131,7 +132,8 @@ struct ServeCommand: AsyncParsableCommand {
             policy: try plan.trust.policy(),
             options: logOptions
         )
-        let server = LedgerServer(LedgerRoutes(ledger), options: options, logger: logger) { url in
+        let routes = LedgerRoutes(ledger, sandbox: plan.sandbox)
+        let server = LedgerServer(routes, options: options, logger: logger) { url in
             Terminal.write("serve: listening at \(url)")
         }
         do {
