@@ -22,7 +22,7 @@ public final class EventLog: Sendable {
     let making: PlanMaking
     /// How much of what is refused is kept.
     let rejectedBodies: Mutex<RejectedBodyBudget>
-    private let appenders: [Appender]
+    let appenders: [Appender]
 
     /// How a log is opened.
     public struct Options: Sendable {

@@ -28,6 +28,8 @@ public struct LedgerRoutes: Sendable {
     /// Our clock: when payloads arrived, and what a question without `at` is about.
     let clock: @Sendable () -> Instant
 
+    /// What late payloads cost.
+    let lateness: LatenessMeter
     private let tokens: KnownTokens
     private let state = ServiceState()
 
@@ -49,6 +51,7 @@ public struct LedgerRoutes: Sendable {
         self.sandbox = sandbox
         self.clock = clock
         metrics = ServiceMetrics()
+        lateness = LatenessMeter(ledger, metrics)
         tokens = KnownTokens(
             of: ledger.log,
             secondsMax: limits.tokenSecondsMax,

@@ -1,4 +1,3 @@
-import AppStoreSimulator
 import EventLog
 import Events
 import Foundation
@@ -13,21 +12,13 @@ import Testing
 struct SandboxTests {
     private static let now = Instant(milliseconds: 1_760_000_100_000)
 
-    // A purchase as Apple signs it, from 100 seconds before `now` to 200 seconds after it.
     private static func purchase(_ environment: String, _ id: String, _ product: String) -> String {
-        let purchase = now.milliseconds - 100_000
-        let json = """
-            {"transactionId":"\(id)","originalTransactionId":"\(id)",\
-            "webOrderLineItemId":"\(id)","bundleId":"com.example.app",\
-            "productId":"\(product)","subscriptionGroupIdentifier":"20",\
-            "purchaseDate":\(purchase),"originalPurchaseDate":\(purchase),\
-            "expiresDate":\(purchase + 300_000),"quantity":1,\
-            "type":"Auto-Renewable Subscription","inAppOwnershipType":"PURCHASED",\
-            "signedDate":\(purchase + 500),"environment":"\(environment)",\
-            "transactionReason":"PURCHASE","storefront":"USA","storefrontId":"143441"}
-            """
-        let jws = TestService.simulator.store.pki.sign(payloadJSON: Array(json.utf8))
-        return String(decoding: jws, as: UTF8.self)
+        TestService.purchase(
+            id,
+            environment,
+            product,
+            at: Instant(milliseconds: now.milliseconds - 100_000)
+        )
     }
 
     /// Anna and Ben bought `pro` in the sandbox, and Ben `basic` in production.

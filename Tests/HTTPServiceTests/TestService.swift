@@ -111,6 +111,28 @@ struct TestService {
         )
     }
 
+    /// A purchase of five minutes as Apple signs it.
+    static func purchase(
+        _ id: String,
+        _ environment: String,
+        _ product: String,
+        at instant: Instant
+    ) -> String {
+        let start = instant.milliseconds
+        let json = """
+            {"transactionId":"\(id)","originalTransactionId":"\(id)",\
+            "webOrderLineItemId":"\(id)","bundleId":"com.example.app",\
+            "productId":"\(product)","subscriptionGroupIdentifier":"20",\
+            "purchaseDate":\(start),"originalPurchaseDate":\(start),\
+            "expiresDate":\(start + 300_000),"quantity":1,\
+            "type":"Auto-Renewable Subscription","inAppOwnershipType":"PURCHASED",\
+            "signedDate":\(start + 500),"environment":"\(environment)",\
+            "transactionReason":"PURCHASE","storefront":"USA","storefrontId":"143441"}
+            """
+        let jws = simulator.store.pki.sign(payloadJSON: Array(json.utf8))
+        return String(decoding: jws, as: UTF8.self)
+    }
+
     /// What Apple posts about the first lives, as often as it does.
     static func notifications(_ lives: Int) -> [[UInt8]] {
         simulator.sampleHistory(count: lives).filter { $0.channel == .notification }.map(\.payload)

@@ -4,7 +4,6 @@ import HTTPService
 import HTTPTypes
 import Postgres
 import Subledger
-import Synchronization
 import TestSupport
 import Testing
 
@@ -192,18 +191,5 @@ extension TestService {
             "UPDATE operation.token SET last_used_at = now() - interval '\(secondsAgo) seconds'"
         )
         await session.close()
-    }
-}
-
-/// A clock that stands still until it is moved.
-private final class SetClock: Sendable {
-    private let instant: Mutex<Instant>
-
-    init(_ instant: Instant) { self.instant = Mutex(instant) }
-
-    var now: Instant { instant.withLock { $0 } }
-
-    func advance(milliseconds: Int64) {
-        instant.withLock { $0 = Instant(milliseconds: $0.milliseconds + milliseconds) }
     }
 }

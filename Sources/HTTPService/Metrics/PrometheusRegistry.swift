@@ -61,6 +61,11 @@ public final class PrometheusRegistry: MetricsFactory {
         find(label, dimensions) { CounterSeries() } as? CounterSeries ?? CounterSeries()
     }
 
+    /// Sets a counter that is counted elsewhere.
+    func setCounter(_ label: String, to value: Int64) {
+        (makeCounter(label: label, dimensions: []) as? CounterSeries)?.set(value)
+    }
+
     /// The gauge with that name and those labels.
     public func makeMeter(label: String, dimensions: [(String, String)]) -> any MeterHandler {
         find(label, dimensions) { GaugeSeries() } as? GaugeSeries ?? GaugeSeries()

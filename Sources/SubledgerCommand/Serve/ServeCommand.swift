@@ -94,6 +94,9 @@ struct ServeCommand: AsyncParsableCommand {
     @Flag(help: "Print alert rules for Prometheus over the metrics of the service, and end.")
     var printAlerts = false
 
+    @Flag(help: "Print a dashboard for Grafana (JSON) over the same metrics, and end.")
+    var printDashboard = false
+
     @OptionGroup var trust: TrustOptions
     @OptionGroup var sandbox: SandboxOptions
     @OptionGroup var database: DatabaseOptions
@@ -105,6 +108,10 @@ struct ServeCommand: AsyncParsableCommand {
     func run() async throws {
         if printAlerts {
             Terminal.put(AlertRules.yaml)
+            return
+        }
+        if printDashboard {
+            Terminal.print(try Dashboard.json())
             return
         }
         let plan = try await ServePlan(self, ProcessInfo.processInfo.environment)
