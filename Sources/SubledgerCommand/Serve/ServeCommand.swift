@@ -1,8 +1,8 @@
-import ArgumentParser
+public import ArgumentParser
 import CommandSupport
 import EventLog
 import Foundation
-import HTTPService
+public import HTTPService
 import Logging
 import Subledger
 
@@ -97,6 +97,9 @@ struct ServeCommand: AsyncParsableCommand {
     @Flag(help: "Print a dashboard for Grafana (JSON) over the same metrics, and end.")
     var printDashboard = false
 
+    @Option(help: "Print an example of a proxy before the service, nginx or caddy, and end.")
+    var printProxy: ProxyExample?
+
     @OptionGroup var trust: TrustOptions
     @OptionGroup var sandbox: SandboxOptions
     @OptionGroup var database: DatabaseOptions
@@ -112,6 +115,10 @@ struct ServeCommand: AsyncParsableCommand {
         }
         if printDashboard {
             Terminal.print(try Dashboard.json())
+            return
+        }
+        if let printProxy {
+            Terminal.put(printProxy.text())
             return
         }
         let plan = try await ServePlan(self, ProcessInfo.processInfo.environment)
@@ -139,7 +146,9 @@ struct ServeCommand: AsyncParsableCommand {
             policy: try plan.trust.policy(),
             options: logOptions
         )
-        let routes = LedgerRoutes(ledger, sandbox: plan.sandbox)
+        var limits = ServiceLimits()
+        limits.connectionsMax = OpenFiles.room(for: limits.connectionsMax)
+        let routes = LedgerRoutes(ledger, limits: limits, sandbox: plan.sandbox)
         let server = LedgerServer(routes, options: options, logger: logger) { url in
             Terminal.write("serve: listening at \(url)")
         }
@@ -152,3 +161,5 @@ struct ServeCommand: AsyncParsableCommand {
         await ledger.close()
     }
 }
+
+extension ProxyExample: ExpressibleByArgument {}
