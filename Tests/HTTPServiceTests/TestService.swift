@@ -1,3 +1,4 @@
+import AppStore
 import AppStoreSimulator
 import EventLog
 import Events
@@ -47,6 +48,7 @@ struct TestService {
     static func run(
         on settings: ConnectionSettings,
         _ options: EventLog.Options = EventLog.Options(),
+        verifier: AppStoreVerifier? = nil,
         limits: ServiceLimits = ServiceLimits(),
         sandbox: SandboxPolicy = .never,
         clock: @escaping @Sendable () -> Instant = { .systemClock() },
@@ -56,7 +58,7 @@ struct TestService {
         options.readersMax = 1
         let ledger = Ledger(
             log: try await EventLog.open(settings, options),
-            verifier: try simulator.verifier()
+            verifier: try verifier ?? simulator.verifier()
         )
         let routes = LedgerRoutes(ledger, limits: limits, sandbox: sandbox, clock: clock)
         let application = Application(
