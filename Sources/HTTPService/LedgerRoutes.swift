@@ -9,12 +9,19 @@ internal import Synchronization
 
 /// The routes of a ledger: what Apple and the app send, and what one may ask.
 ///
-/// Mount them in an app of your own:
+/// Mount them in an app of your own, next to its other routes; what no route answers stays the
+/// app's. A test builds and runs these lines:
 ///
 /// ```swift
+/// import HTTPService
+/// import Hummingbird
+/// import Subledger
+///
+/// let ledger = try await Ledger.open(.environment)
 /// let router = Router()
 /// LedgerRoutes(ledger).add(to: router)
 /// try await Application(router: router).runService()
+/// await ledger.close()
 /// ```
 public struct LedgerRoutes: Sendable {
     /// The ledger.
