@@ -81,6 +81,18 @@ public struct AmbiguousSubscription: Codable, Hashable, Sendable {
     public let customers: [String]
 }
 
+/// What is asked about access, whoever it is about.
+struct AccessQuestion: Sendable {
+    /// The instant asked about.
+    let instant: Instant
+    /// Access to what.
+    let scope: AccessScope
+    /// How much of the log is used.
+    let knownAt: KnownAt
+    /// What counts as access.
+    let policy: PolicyDocument
+}
+
 extension Ledger {
     /// Whether a customer has access at an instant, over all their subscriptions and one-time
     /// purchases in all apps.
@@ -103,13 +115,30 @@ extension Ledger {
         under policy: PolicyDocument = PolicyDocument(),
         sandbox: SandboxPolicy = .never
     ) async throws -> AccessDocument {
-        try await access(counting: sandbox, of: subject, at: instant) { subject in
-            AccessDocument(
-                try await known(of: subject, at: instant, knownAt: knownAt).under(policy),
-                at: instant,
-                to: scope
-            )
-        }
+        let question = AccessQuestion(
+            instant: instant,
+            scope: scope,
+            knownAt: knownAt,
+            policy: policy
+        )
+        return try await answer(question, of: subject, counting: sandbox)
+    }
+
+    /// The answer of one environment.
+    func answer(
+        _ question: AccessQuestion,
+        of subject: SubjectID
+    ) async throws -> AccessDocument {
+        let known = try await known(
+            of: subject,
+            at: question.instant,
+            knownAt: question.knownAt
+        )
+        return AccessDocument(
+            try known.under(question.policy),
+            at: question.instant,
+            to: question.scope
+        )
     }
 }
 

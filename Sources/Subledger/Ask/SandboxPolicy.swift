@@ -97,41 +97,39 @@ extension Ledger {
     /// Asks production, and where that gives no access the sandbox, if the policy says so.
     ///
     /// - Parameters:
-    ///   - policy: For whom purchases of the sandbox count.
+    ///   - question: What is asked.
     ///   - subject: The customer.
-    ///   - instant: The instant asked about.
-    ///   - ask: Answers for one subject.
+    ///   - policy: For whom purchases of the sandbox count.
     /// - Returns: The answer of production, unless only the sandbox gives access.
     /// - Throws: What the question about production throws.
-    func access(
-        counting policy: SandboxPolicy,
+    func answer(
+        _ question: AccessQuestion,
         of subject: SubjectID,
-        at instant: Instant,
-        _ ask: (SubjectID) async throws -> AccessDocument
+        counting policy: SandboxPolicy
     ) async throws -> AccessDocument {
         guard (subject.environment ?? .production) == .production,
-            let rule = policy.rule(for: subject.id, at: instant)
-        else { return try await ask(subject) }
+            let rule = policy.rule(for: subject.id, at: question.instant)
+        else { return try await answer(question, of: subject) }
+        let production: Result<AccessDocument, QuestionError>
+        do {
+            production = .success(try await answer(question, of: subject))
+        } catch let error as QuestionError where error.code.meansNoPurchase {
+            production = .failure(error)
+        }
+        if case .success(let answer) = production, answer.access { return answer }
+        return try await sandboxAnswer(question, of: subject, by: rule) ?? production.get()
+    }
+
+    // The answer of the sandbox; nil where it gives no access.
+    private func sandboxAnswer(
+        _ question: AccessQuestion,
+        of subject: SubjectID,
+        by rule: SandboxRule
+    ) async throws -> AccessDocument? {
         var tested = subject
         tested.environment = .sandbox
         do {
-            let answer = try await ask(subject)
-            guard !answer.access else { return answer }
-            return try await answerOfSandbox(tested, by: rule, ask) ?? answer
-        } catch let error as QuestionError where error.code.meansNoPurchase {
-            guard let answer = try await answerOfSandbox(tested, by: rule, ask) else { throw error }
-            return answer
-        }
-    }
-
-    // The answer of the sandbox where it gives access.
-    private func answerOfSandbox(
-        _ subject: SubjectID,
-        by rule: SandboxRule,
-        _ ask: (SubjectID) async throws -> AccessDocument
-    ) async throws -> AccessDocument? {
-        do {
-            var answer = try await ask(subject)
+            var answer = try await answer(question, of: tested)
             answer.sandboxRule = rule
             return answer.access ? answer : nil
         } catch let error as QuestionError where error.code.meansNoPurchase {
