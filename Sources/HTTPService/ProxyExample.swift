@@ -8,6 +8,7 @@ public enum ProxyExample: String, CaseIterable, Sendable {
     /// A configuration to copy, with the limits of the service.
     ///
     /// - Parameter limits: What one request may take.
+    /// - Returns: The text of a file of the proxy's.
     public func text(limits: ServiceLimits = ServiceLimits()) -> String {
         switch self {
         case .nginx: ProxyExample.nginx(limits)

@@ -61,6 +61,7 @@ final class HTTPLoad: Sendable {
     ///   - connections: How many connections send.
     ///   - rate: Requests a second; nil for as many as are answered.
     /// - Returns: How they were answered; a time counts from when a request was due.
+    /// - Throws: Where a connection cannot be made.
     static func run(
         _ requests: [LoadRequest],
         to port: Int,

@@ -44,6 +44,7 @@ struct SandboxOptions: ParsableArguments {
     /// The policy that these options make.
     ///
     /// - Parameter now: What `today` and the like mean.
+    /// - Returns: The policy; the one that counts none where no option was given.
     /// - Throws: `PolicyError` for times that no policy may have.
     func policy(now: Instant) throws -> SandboxPolicy {
         guard !areDefaults else { return .never }
