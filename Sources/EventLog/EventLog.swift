@@ -22,6 +22,8 @@ public final class EventLog: Sendable {
     let making: PlanMaking
     /// How much of what is refused is kept.
     let rejectedBodies: Mutex<RejectedBodyBudget>
+    /// Callers that mark refused payloads as taken in.
+    let takenMarks = TakenMarks()
     let appenders: [Appender]
 
     /// How a log is opened.
