@@ -27,6 +27,8 @@ let hummingbirdTesting = Target.Dependency.product(
 )
 let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
 let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
+let nioHTTP1 = Target.Dependency.product(name: "NIOHTTP1", package: "swift-nio")
+let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let metrics = Target.Dependency.product(name: "Metrics", package: "swift-metrics")
 let coreMetrics = Target.Dependency.product(name: "CoreMetrics", package: "swift-metrics")
@@ -197,6 +199,7 @@ let package = Package(
             dependencies: [
                 "AppStore", "AppStoreSimulator", "CommandSupport", "EventLog", "Events",
                 "Postgres", "Projections", "Projector", "Subledger", argumentParser, crypto,
+                nioCore, nioHTTP1, nioPosix,
             ],
             swiftSettings: strict
         ),

@@ -22,7 +22,9 @@ public final class EventLog: Sendable {
     let making: PlanMaking
     /// How much of what is refused is kept.
     let rejectedBodies: Mutex<RejectedBodyBudget>
-    private let appenders: [Appender]
+    /// Callers that mark refused payloads as taken in.
+    let takenMarks = TakenMarks()
+    let appenders: [Appender]
 
     /// How a log is opened.
     public struct Options: Sendable {

@@ -9,23 +9,35 @@ internal import Synchronization
 
 /// The routes of a ledger: what Apple and the app send, and what one may ask.
 ///
-/// Mount them in an app of your own:
+/// Mount them in an app of your own, next to its other routes; what no route answers stays the
+/// app's. A test builds and runs these lines:
 ///
 /// ```swift
+/// import HTTPService
+/// import Hummingbird
+/// import Subledger
+///
+/// let ledger = try await Ledger.open(.environment)
 /// let router = Router()
 /// LedgerRoutes(ledger).add(to: router)
 /// try await Application(router: router).runService()
+/// await ledger.close()
 /// ```
 public struct LedgerRoutes: Sendable {
     /// The ledger.
     public let ledger: Ledger
     /// What one request may take.
     public let limits: ServiceLimits
+    /// For whom purchases of the sandbox count in production.
+    public let sandbox: SandboxPolicy
     /// What is counted and measured.
     let metrics: ServiceMetrics
     /// Our clock: when payloads arrived, and what a question without `at` is about.
     let clock: @Sendable () -> Instant
 
+    /// What late payloads cost.
+    let lateness: LatenessMeter
+    private let tokens: KnownTokens
     private let state = ServiceState()
 
     /// The routes of a ledger.
@@ -33,16 +45,26 @@ public struct LedgerRoutes: Sendable {
     /// - Parameters:
     ///   - ledger: The ledger; its policy says which payloads are believed.
     ///   - limits: What one request may take.
+    ///   - sandbox: For whom purchases of the sandbox count in production.
     ///   - clock: Our clock.
     public init(
         _ ledger: Ledger,
         limits: ServiceLimits = ServiceLimits(),
+        sandbox: SandboxPolicy = .never,
         clock: @escaping @Sendable () -> Instant = { .systemClock() }
     ) {
         self.ledger = ledger
         self.limits = limits
+        self.sandbox = sandbox
         self.clock = clock
         metrics = ServiceMetrics()
+        lateness = LatenessMeter(ledger, metrics)
+        tokens = KnownTokens(
+            of: ledger.log,
+            secondsMax: limits.tokenSecondsMax,
+            clock: clock,
+            metrics
+        )
     }
 
     /// Says that no more requests should come: `/readyz` answers 503 from now on.
@@ -59,15 +81,6 @@ public struct LedgerRoutes: Sendable {
         addEvents(to: router)
         addHealth(to: router)
         addDescription(to: router)
-        for method in [HTTPRequest.Method.get, .post] {
-            on(method, "/v1/**", of: router, for: nil) { _ in
-                throw Problem(
-                    .notFound,
-                    "unknown-route",
-                    "There is no such route; GET /openapi.json describes all that are there."
-                )
-            }
-        }
     }
 }
 
@@ -94,47 +107,63 @@ extension LedgerRoutes {
         _ answer: @escaping @Sendable (Call) async throws -> Response
     ) {
         _ = router.on(RouterPath(path), method: method) { request, context in
-            let start = ContinuousClock.now
-            var (caller, failure): (String?, String?)
-            var response: Response
-            do {
-                caller = try await self.caller(of: request, for: role)
-                let call = Call(
-                    request: request,
-                    parameters: context.parameters,
-                    caller: caller,
-                    id: context.id,
-                    logger: context.logger
-                )
-                response = try await answer(call)
-            } catch {
-                let problem = Problem(error)
-                failure = problem.code
-                if problem.status.kind == .serverError {
-                    context.logger.error("request failed", metadata: ["error": "\(error)"])
-                }
-                response = try problem.response()
-            }
-            response.headers[.requestId] = context.id
-            metrics.record(method, path, response.status, for: .now - start)
-            context.logger.info(
-                "request",
-                metadata: LedgerRoutes.line(
-                    method,
-                    path,
-                    response.status,
-                    caller,
-                    failure,
-                    ContinuousClock.now - start
-                )
-            )
-            return response
+            try await respond(to: request, context, method.rawValue, path, for: role, answer)
         }
+    }
+
+    /// Answers a request, counts it, and writes its line.
+    ///
+    /// - Parameters:
+    ///   - request: The request.
+    ///   - context: Its id, its logger and the parts of its path.
+    ///   - method: The method as metrics have it.
+    ///   - path: The route as metrics have it.
+    ///   - role: Whose token it needs; nil for nobody's.
+    ///   - answer: Makes the response; what it throws becomes a problem.
+    /// - Returns: The response.
+    /// - Throws: Only where a problem cannot be encoded.
+    func respond(
+        to request: Request,
+        _ context: some RequestContext,
+        _ method: String,
+        _ path: String,
+        for role: TokenRole?,
+        _ answer: @Sendable (Call) async throws -> Response
+    ) async throws -> Response {
+        let start = ContinuousClock.now
+        var (caller, failure): (String?, String?)
+        var response: Response
+        do {
+            caller = try await self.caller(of: request, for: role)
+            let call = Call(
+                request: request,
+                parameters: context.parameters,
+                caller: caller,
+                id: context.id,
+                logger: context.logger
+            )
+            response = try await answer(call)
+        } catch {
+            let problem = Problem(error)
+            failure = problem.code
+            if problem.status.kind == .serverError {
+                context.logger.error("request failed", metadata: ["error": "\(error)"])
+            }
+            response = try problem.response()
+        }
+        response.headers[.requestId] = context.id
+        let duration = ContinuousClock.now - start
+        metrics.record(method, path, response.status, for: duration)
+        context.logger.info(
+            "request",
+            metadata: LedgerRoutes.line(method, path, response.status, caller, failure, duration)
+        )
+        return response
     }
 
     // The path as it is registered: ids of customers stand in the audit's lines only.
     private static func line(
-        _ method: HTTPRequest.Method,
+        _ method: String,
         _ path: String,
         _ status: HTTPResponse.Status,
         _ caller: String?,
@@ -142,7 +171,7 @@ extension LedgerRoutes {
         _ duration: Duration
     ) -> Logger.Metadata {
         var metadata: Logger.Metadata = [
-            "method": "\(method.rawValue)", "route": "\(path)", "status": "\(status.code)",
+            "method": "\(method)", "route": "\(path)", "status": "\(status.code)",
             "milliseconds": "\(duration / .milliseconds(1))",
         ]
         if let caller { metadata["token"] = "\(caller)" }
@@ -165,7 +194,7 @@ extension LedgerRoutes {
                     + "`subledger tokens create` makes one."
             )
         }
-        let roles = try await ledger.log.roles(of: token)
+        let roles = try await tokens.roles(of: token)
         guard !roles.isEmpty else {
             throw Problem(
                 .unauthorized,

@@ -67,10 +67,8 @@ public struct LedgerServer: Service {
 
     /// Serves until the task is cancelled or the program is asked to stop.
     public func run() async throws {
-        let router = Router()
-        routes.add(to: router)
         let application = Application(
-            router: router,
+            router: LedgerServer.router(of: routes),
             server: try LedgerServer.http(limits: routes.limits, tls: options.tls),
             configuration: ApplicationConfiguration(
                 address: .hostname(options.host, port: options.port),
@@ -99,6 +97,17 @@ public struct LedgerServer: Service {
             options.drainSeconds + LedgerServer.finishSecondsMax
         )
         try await ServiceGroup(configuration: configuration).run()
+    }
+
+    /// A router with the routes alone: whatever else is asked for is a problem document too.
+    ///
+    /// - Parameter routes: What is answered.
+    /// - Returns: What an application of Hummingbird is made with.
+    public static func router(of routes: LedgerRoutes) -> Router<BasicRequestContext> {
+        let router = Router(options: .autoGenerateHeadEndpoints)
+        router.add(middleware: UnansweredRequests(routes: routes))
+        routes.add(to: router)
+        return router
     }
 
     /// HTTP/1.1 with the limits.

@@ -17,6 +17,8 @@ struct Problem: Error, Encodable {
     let detail: String
     /// Seconds after which the same request may succeed; nil where it will not.
     var retryAfterSeconds: Int?
+    /// The methods that the path takes, where it does not take the one of the request.
+    var allowedMethods: [String] = []
 
     /// What the URN of a problem's type starts with; nothing is served there.
     private static let typePrefix = "urn:subledger:problem:"
@@ -47,6 +49,9 @@ struct Problem: Error, Encodable {
         var response = try Response.json(self, status: status)
         response.headers[.contentType] = Problem.mediaType
         if let retryAfterSeconds { response.headers[.retryAfter] = "\(retryAfterSeconds)" }
+        if !allowedMethods.isEmpty {
+            response.headers[.allow] = allowedMethods.joined(separator: ", ")
+        }
         if status == .unauthorized {
             response.headers[.wwwAuthenticate] = "Bearer"
         }

@@ -15,6 +15,9 @@ public struct ServiceLimits: Sendable {
     public var bodySecondsMax = 20.0
     /// Seconds that a question waits at most for the position that it names.
     public var positionSecondsMax = 10.0
+    /// Seconds for which the roles of tokens are remembered: a token that was revoked is refused
+    /// after that at the latest.
+    public var tokenSecondsMax = 5.0
     /// Connections at once; more wait to be accepted.
     public var connectionsMax = 20_000
     /// Seconds without a byte after which a connection is closed.

@@ -58,6 +58,23 @@ public final class PostgresPool: Sendable {
         self.acquireTimeout = acquireTimeout
     }
 
+    /// How many sessions there are, and how many callers wait for one.
+    public struct Usage: Hashable, Sendable {
+        /// Sessions that are open, lent ones included.
+        public let open: Int
+        /// Those of them that nobody uses.
+        public let idle: Int
+        /// Callers that wait for one.
+        public let waiting: Int
+    }
+
+    /// How the pool is used at present.
+    public var usage: Usage {
+        state.withLock { state in
+            Usage(open: state.places, idle: state.idle.count, waiting: state.waiters.count)
+        }
+    }
+
     /// Lends a session for the time of the body.
     ///
     /// A session that comes back broken or inside a transaction is dropped. A body that borrows

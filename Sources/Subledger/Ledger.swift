@@ -56,6 +56,7 @@ public struct Ledger: Sendable {
         receivedAt: Instant = .systemClock(),
         voucher: Voucher = .nobody
     ) async throws -> Ingestion {
+        let start = ContinuousClock.now
         let verified: VerifiedPayload
         do throws(Rejection) {
             verified = try verifier.verify(
@@ -78,7 +79,12 @@ public struct Ledger: Sendable {
             ])
             throw error
         }
-        let ingestion = try await appendTogether([verified])[0]
+        let middle = ContinuousClock.now
+        var ingestion = try await appendTogether([verified])[0]
+        ingestion.timing = Ingestion.Timing(
+            verification: middle - start,
+            append: ContinuousClock.now - middle
+        )
         if !verified.leavesOutUnproven {
             try await log.markTaken([Digest.of(payload)], at: receivedAt)
         }
@@ -136,6 +142,17 @@ public struct Ledger: Sendable {
         public let outcomes: [AppendOutcome]
         /// What was left out, or taken with a reservation.
         public let notices: [VerifiedPayload.Notice]
+
+        /// How long it took; nil for one of many payloads that were taken together.
+        public internal(set) var timing: Timing?
+
+        /// How long a payload took, step by step.
+        public struct Timing: Sendable {
+            /// To verify it.
+            public let verification: Duration
+            /// To append what is news in it: the wait for the commit before, and its own.
+            public let append: Duration
+        }
 
         /// Whether it neither brought nor confirmed anything, so that nothing of it was kept.
         public var isUnchanged: Bool { !outcomes.contains { $0.isNew || $0.isConfirmation } }

@@ -8,32 +8,18 @@ struct AppendBench {
     let settings: ConnectionSettings
     let material: BenchMaterial
 
-    /// Connections that are left to others: a server admits a hundred by default.
-    private static let connectionsKept = 8
-
     func measure(into results: inout BenchResults) async throws {
-        try await makePlainTables()
+        let plain = PlainInserts(settings: settings)
+        try await plain.makeTables()
         for callers in BenchMaterial.callers {
             let payloads = material.singles[callers, default: []]
             let ours = try await appendSingles(payloads, callers: callers)
-            let theirs = try await insertPlain(payloads, callers: callers)
+            let theirs = try await plain.rate(of: payloads, callers: callers)
             results.record("single\(callers)", ledger: ours, plain: theirs)
         }
         let ours = try await appendBatches()
         let theirs = try await copyPlain()
         results.record("batch\(BenchMaterial.batchFacts)", ledger: ours, plain: theirs)
-    }
-
-    private func makePlainTables() async throws {
-        let session = try await PostgresSession.connect(settings)
-        try await session.execute(
-            """
-            CREATE SCHEMA plain;
-            CREATE TABLE plain.event (LIKE ledger.event INCLUDING ALL);
-            CREATE TABLE plain.evidence (LIKE ledger.evidence INCLUDING ALL)
-            """
-        )
-        await session.close()
     }
 
     private func appendSingles(
@@ -54,52 +40,6 @@ struct AppendBench {
         }
         await log.close()
         return rate
-    }
-
-    private func insertPlain(
-        _ payloads: [Verified<[Fact]>],
-        callers: Int
-    ) async throws -> Double {
-        let probe = try await PostgresSession.connect(settings)
-        let allowed = try await probe.query(
-            "SELECT current_setting('max_connections')::int - \(AppendBench.connectionsKept)"
-        )
-        await probe.close()
-        let connections = min(callers, Int(try allowed[0].int4(0)))
-        var sessions: [PostgresSession] = []
-        for _ in 0..<connections { sessions.append(try await PostgresSession.connect(settings)) }
-        let work = WorkList(count: payloads.count)
-        let first = try await plainCount()
-        let open = sessions
-        let rate = try await AppendBench.rate(of: payloads.count) {
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                for session in open {
-                    group.addTask {
-                        while let index = work.next() {
-                            let row = PlainEventRow(
-                                payloads[index],
-                                0,
-                                offset: first + Int64(index) + 1
-                            )
-                            try await session.query(
-                                PlainEventRow.insert(into: "plain.event"),
-                                row.values
-                            )
-                        }
-                    }
-                }
-                try await group.waitForAll()
-            }
-        }
-        for session in sessions { await session.close() }
-        return rate
-    }
-
-    private func plainCount() async throws -> Int64 {
-        let session = try await PostgresSession.connect(settings)
-        let count = try await session.query("SELECT count(*) FROM plain.event")[0].int8(0)
-        await session.close()
-        return count
     }
 
     private func appendBatches() async throws -> Double {
@@ -129,7 +69,7 @@ struct AppendBench {
         let dictionary = log.evidenceDictionary
         await log.close()
         let session = try await PostgresSession.connect(settings)
-        let first = try await plainCount() + 1
+        let first = try await PlainInserts(settings: settings).count() + 1
         let packed = material.batches.map { batch in
             batch.map { EvidencePacking.pack($0.evidence.payload, dictionary: dictionary) }
         }
@@ -159,7 +99,7 @@ struct AppendBench {
         return rate
     }
 
-    private static func rate(
+    static func rate(
         of count: Int,
         _ body: @Sendable () async throws -> Void
     ) async throws -> Double {

@@ -20,12 +20,19 @@ enum PeakMemory {
     }
 
     /// The greatest resident memory since; zero where the kernel does not tell.
-    static var mebibytes: Int {
-        guard let status = FileManager.default.contents(atPath: "/proc/self/status") else {
+    static var mebibytes: Int { mebibytes("VmHWM:", of: "self") }
+
+    /// The resident memory of another process at present; zero where the kernel does not tell.
+    static func residentMebibytes(of process: Int32) -> Int {
+        mebibytes("VmRSS:", of: "\(process)")
+    }
+
+    private static func mebibytes(_ field: String, of process: String) -> Int {
+        guard let status = FileManager.default.contents(atPath: "/proc/\(process)/status") else {
             return 0
         }
         let line = String(decoding: status, as: UTF8.self).split(separator: "\n")
-            .first { $0.hasPrefix("VmHWM:") }
+            .first { $0.hasPrefix(field) }
         let kibibytes = line?.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0
         return kibibytes / 1024
     }

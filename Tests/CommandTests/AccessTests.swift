@@ -209,8 +209,31 @@ struct AccessTests {
     }
 
     // S004's three periods, the first of them a trial, in one answer of verifyReceipt.
-    private func withMagazine(_ body: (Command, TestFolder) async throws -> Void) async throws {
+    @Test func `purchases of the sandbox count for whom they are said to count`() async throws {
+        try await withMagazine("Sandbox") { command, _ in
+            let question = ["access", "1", "--at", "2016-07-01"]
+            #expect(try await command.run(question).code == 4)
+            let named = try await command.run(question + ["--sandbox-customer", "1"])
+            #expect(named.code == 0)
+            #expect(named.output.contains("by the sandbox policy, purchases of 1"))
+            let window = ["--sandbox-from", "2016-06-30", "--sandbox-to", "2016-07-02"]
+            let open = try await command.run(question + window)
+            #expect(open.code == 0)
+            #expect(open.output.contains("purchases of every customer"))
+            let why = try await command.run(["explain"] + question.dropFirst() + window)
+            #expect(why.code == 0 && why.output.contains("It was bought in the sandbox"))
+            let long = ["--sandbox-from", "2016-01-01", "--sandbox-to", "2016-07-02"]
+            let refused = try await command.run(question + long)
+            #expect(refused.code == 64 && refused.errors.contains("31 days"), "\(refused.errors)")
+        }
+    }
+
+    private func withMagazine(
+        _ environment: String = "Production",
+        _ body: (Command, TestFolder) async throws -> Void
+    ) async throws {
         let folder = try TestFolder()
+        let kind = environment == "Sandbox" ? "ProductionSandbox" : "Production"
         let periods = [
             ("1", "2016-02-20", "2016-03-20", "true"), ("2", "2016-03-20", "2016-04-20", "false"),
             ("3", "2016-06-17", "2016-07-17", "false"),
@@ -224,7 +247,7 @@ struct AccessTests {
             """
         }
         let answer = """
-            {"status":0,"environment":"Production","receipt":{"receipt_type":"Production",\
+            {"status":0,"environment":"\(environment)","receipt":{"receipt_type":"\(kind)",\
             "bundle_id":"com.example","receipt_creation_date_ms":"1483228800000",\
             "request_date_ms":"1483228800000","in_app":[]},\
             "latest_receipt_info":[\(rows.joined(separator: ","))]}

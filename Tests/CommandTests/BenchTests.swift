@@ -49,6 +49,48 @@ struct BenchTests {
         }
     }
 
+    @Test func `bench serve measures a service of its own, and none of its requests fails`()
+        async throws
+    {
+        try await withLedger { command, _ in
+            let output = try await command.expect(
+                0,
+                "bench",
+                "serve",
+                "--requests",
+                "60",
+                "--soak",
+                "100",
+                "--quiet",
+                "--json"
+            )
+            let served = try JSONDecoder().decode(Served.self, from: Data(output.utf8))
+            #expect(served.connections.keys.sorted() == ["1", "256", "32"])
+            for cell in [served.halfLoad, served.access] + served.connections.values {
+                #expect(cell.errors == 0 && cell.perSecond > 0)
+                #expect(cell.p99Milliseconds >= cell.p50Milliseconds && cell.p50Milliseconds > 0)
+            }
+            #expect(served.connections["32"]?.requests == 60)
+            #expect(served.ratioToLimitAt32 > 0 && served.ratioToLimitAt32 < 1.5)
+            #expect(served.requestsPerCommitAt32 >= 1)
+        }
+    }
+
+    private struct Served: Decodable {
+        struct Cell: Decodable {
+            let requests: Int
+            let perSecond: Double
+            let p50Milliseconds: Double
+            let p99Milliseconds: Double
+            let errors: Int
+        }
+        let connections: [String: Cell]
+        let halfLoad: Cell
+        let access: Cell
+        let ratioToLimitAt32: Double
+        let requestsPerCommitAt32: Double
+    }
+
     private struct Ingested: Decodable {
         let payloads: Int
         let facts: Int

@@ -17,13 +17,16 @@ struct ServeProcess {
     static func start(
         _ settings: ConnectionSettings,
         _ arguments: String...,
+        under wrapper: [String] = [],
         environment: [String: String] = [:]
     ) async throws -> ServeProcess {
         let root = FileManager.default.temporaryDirectory
             .appendingPathComponent("root-\(UUID().uuidString).der")
         try Data(TestService.simulator.store.pki.rootDER).write(to: root)
-        let program = try Program("subledger").start(
-            ["serve", "--port", "0", "--root-certificate", root.path] + arguments,
+        let command = wrapper + [try Program("subledger").path]
+        let program = try Program(path: command[0]).start(
+            command.dropFirst()
+                + ["serve", "--port", "0", "--root-certificate", root.path] + arguments,
             environment: ["DATABASE_URL": settings.fullConnectionString]
                 .merging(environment) { $1 }
         )

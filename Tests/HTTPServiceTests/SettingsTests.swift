@@ -28,9 +28,16 @@ struct SettingsTests {
             "--print-config",
             "--port",
             "3",
+            "--sandbox-customer",
+            "review",
+            "--sandbox-customer",
+            "qa",
             "--database-url",
             "postgresql://me:hidden@db/ledger",
-            environment: ["SUBLEDGER_SERVE_PORT": "2", "SUBLEDGER_SERVE_HOST": "0.0.0.0"]
+            environment: [
+                "SUBLEDGER_SERVE_PORT": "2", "SUBLEDGER_SERVE_HOST": "0.0.0.0",
+                "SUBLEDGER_SERVE_SANDBOX_TO": "2026-03-03",
+            ]
         )
         #expect(ending.code == 0, "\(ending.errors)")
         let rows = ending.output.split(separator: "\n").map { line in
@@ -40,6 +47,8 @@ struct SettingsTests {
             ["port", "3", "--port"], ["host", "0.0.0.0", "SUBLEDGER_SERVE_HOST"],
             ["drainSeconds", "5", "drainSeconds in \(file)"],
             ["bundleId", "a.b", "bundleId in \(file)"], ["follow", "true", "follow in \(file)"],
+            ["sandboxCustomer", "review,qa", "--sandbox-customer"],
+            ["sandboxTo", "2026-03-03", "SUBLEDGER_SERVE_SANDBOX_TO"],
             ["logLevel", "info", "default"], ["databaseUrl", "********", "--database-url"],
         ] {
             #expect(rows.contains(row), "\(row): \(ending.output)")
@@ -55,6 +64,7 @@ struct SettingsTests {
             ("PORT", "high", "a number from 0 to 65535"), ("PORT", "70000", "0 to 65535"),
             ("LOG_LEVEL", "loud", "trace, debug"), ("FOLLOW", "perhaps", "true or false"),
             ("DRAIN_SECONDS", "-1", "seconds from 0 to 3600"),
+            ("SANDBOX_FROM", "soon", "a time"),
             ("ENVIRONMENT", "Moon", "Production, Sandbox"), ("HOST", "", "an address"),
         ] {
             let variable = "SUBLEDGER_SERVE_\(name)"
@@ -76,6 +86,9 @@ struct SettingsTests {
             #expect(ending.errors.contains(expected), "\(ending.errors)")
         }
         #expect(try await run("--print-config", "--config", "/nowhere").code == 66)
+        let open = try await run("--print-config", "--sandbox-from", "2026-03-03")
+        #expect(open.code == 78)
+        #expect(open.errors.contains("at most 31 days apart"), "\(open.errors)")
         let alone = try await run("--print-config", "--tls-key", "key.pem")
         #expect(alone.code == 78)
         #expect(alone.errors.contains("tlsCertificate"), "\(alone.errors)")

@@ -1,3 +1,4 @@
+import AppStore
 import AppStoreSimulator
 import EventLog
 import Events
@@ -34,11 +35,12 @@ struct TestService {
 
     static func run(
         limits: ServiceLimits = ServiceLimits(),
+        sandbox: SandboxPolicy = .never,
         clock: @escaping @Sendable () -> Instant = { .systemClock() },
         _ body: @escaping @Sendable (TestService) async throws -> Void
     ) async throws {
         try await TestServer.shared.withDatabase(from: .served) { settings in
-            try await run(on: settings, limits: limits, clock: clock, body)
+            try await run(on: settings, limits: limits, sandbox: sandbox, clock: clock, body)
         }
     }
 
@@ -46,7 +48,9 @@ struct TestService {
     static func run(
         on settings: ConnectionSettings,
         _ options: EventLog.Options = EventLog.Options(),
+        verifier: AppStoreVerifier? = nil,
         limits: ServiceLimits = ServiceLimits(),
+        sandbox: SandboxPolicy = .never,
         clock: @escaping @Sendable () -> Instant = { .systemClock() },
         _ body: @escaping @Sendable (TestService) async throws -> Void
     ) async throws {
@@ -54,13 +58,11 @@ struct TestService {
         options.readersMax = 1
         let ledger = Ledger(
             log: try await EventLog.open(settings, options),
-            verifier: try simulator.verifier()
+            verifier: try verifier ?? simulator.verifier()
         )
-        let routes = LedgerRoutes(ledger, limits: limits, clock: clock)
-        let router = Router()
-        routes.add(to: router)
+        let routes = LedgerRoutes(ledger, limits: limits, sandbox: sandbox, clock: clock)
         let application = Application(
-            router: router,
+            router: LedgerServer.router(of: routes),
             server: try LedgerServer.http(limits: limits),
             configuration: ApplicationConfiguration(address: .hostname("127.0.0.1", port: 0))
         )
@@ -90,11 +92,11 @@ struct TestService {
         return try await send(.post, path, [UInt8](data), token)
     }
 
-    private func send(
+    func send(
         _ method: HTTPRequest.Method,
         _ path: String,
-        _ body: [UInt8]?,
-        _ token: String?
+        _ body: [UInt8]? = nil,
+        _ token: String? = nil
     ) async throws -> Answer {
         var headers = HTTPFields()
         if let token { headers[.authorization] = "Bearer \(token)" }
@@ -109,6 +111,28 @@ struct TestService {
             headers: response.headers,
             body: Array(buffer: response.body)
         )
+    }
+
+    /// A purchase of five minutes as Apple signs it.
+    static func purchase(
+        _ id: String,
+        _ environment: String,
+        _ product: String,
+        at instant: Instant
+    ) -> String {
+        let start = instant.milliseconds
+        let json = """
+            {"transactionId":"\(id)","originalTransactionId":"\(id)",\
+            "webOrderLineItemId":"\(id)","bundleId":"com.example.app",\
+            "productId":"\(product)","subscriptionGroupIdentifier":"20",\
+            "purchaseDate":\(start),"originalPurchaseDate":\(start),\
+            "expiresDate":\(start + 300_000),"quantity":1,\
+            "type":"Auto-Renewable Subscription","inAppOwnershipType":"PURCHASED",\
+            "signedDate":\(start + 500),"environment":"\(environment)",\
+            "transactionReason":"PURCHASE","storefront":"USA","storefrontId":"143441"}
+            """
+        let jws = simulator.store.pki.sign(payloadJSON: Array(json.utf8))
+        return String(decoding: jws, as: UTF8.self)
     }
 
     /// What Apple posts about the first lives, as often as it does.

@@ -1,6 +1,8 @@
 import EventLog
 import Events
+import HTTPService
 import HTTPTypes
+import Postgres
 import Subledger
 import TestSupport
 import Testing
@@ -30,12 +32,19 @@ struct TokenTests {
         }
     }
 
-    @Test func `a revoked token is refused, and its name is not given again`() async throws {
-        try await TestService.run { service in
+    @Test func `a revoked token is refused when what was read is too old, and its name is taken`()
+        async throws
+    {
+        let clock = SetClock(Instant(milliseconds: 1_760_000_000_000))
+        var limits = ServiceLimits()
+        limits.tokenSecondsMax = 7
+        try await TestService.run(limits: limits, clock: { clock.now }) { service in
             let token = try await service.token(.support)
             #expect(try await service.get(question, token: token).status == 404)
-            #expect(try await service.ledger.log.tokens().first?.lastUsedAt != nil)
             #expect(try await service.ledger.log.revokeToken(named: "test"))
+            clock.advance(milliseconds: 6999)
+            #expect(try await service.get(question, token: token).status == 404)
+            clock.advance(milliseconds: 1)
             #expect(try await service.get(question, token: token).status == 401)
             let other = AccessToken.random(named: "test")
             #expect(try await !service.ledger.log.add(other, [.support]))
@@ -43,15 +52,113 @@ struct TokenTests {
         }
     }
 
+    @Test func `a clock that is set back keeps no revoked token alive`() async throws {
+        let clock = SetClock(Instant(milliseconds: 1_760_000_000_000))
+        try await TestService.run(clock: { clock.now }) { service in
+            let token = try await service.token(.support)
+            #expect(try await service.get(question, token: token).status == 404)
+            #expect(try await service.ledger.log.revokeToken(named: "test"))
+            clock.advance(milliseconds: -1)
+            #expect(try await service.get(question, token: token).status == 401)
+        }
+    }
+
+    @Test func `many requests read the tokens once, and names that are guessed ten times a second`()
+        async throws
+    {
+        try await TestService.run(clock: { Instant(milliseconds: 1_760_000_000_000) }) { service in
+            let token = try await service.token(.support)
+            #expect(try await service.get(question, token: token).status == 404)
+            let readings = try await service.tokenReadings(token)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for _ in 0..<50 {
+                    group.addTask { _ = try await service.get(question, token: token) }
+                }
+                try await group.waitForAll()
+            }
+            #expect(try await service.tokenReadings(token) == readings)
+            let start = ContinuousClock.now
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for number in 0..<50 {
+                    group.addTask {
+                        _ = try await service.get(question, token: "sl_guess\(number)_00")
+                    }
+                }
+                try await group.waitForAll()
+            }
+            let most = 1 + Int((ContinuousClock.now - start) / .milliseconds(100))
+            let more = try await service.tokenReadings(token) - readings
+            #expect((1...most).contains(more), "\(more) readings, at most \(most)")
+        }
+    }
+
+    @Test func `the last use is recorded, not again within a minute, and then again`() async throws
+    {
+        let clock = SetClock(Instant(milliseconds: 1_760_000_000_000))
+        try await TestService.run(clock: { clock.now }) { service in
+            let token = try await service.token(.support)
+            func use(after last: Instant?) async throws -> Instant? {
+                for _ in 0..<500 {
+                    _ = try await service.get(question, token: token)
+                    let used = try await service.ledger.log.tokens().first?.lastUsedAt
+                    if used != last { return used }
+                }
+                return last
+            }
+            let first = try #require(try await use(after: nil))
+            // The database's clock decides too, and only its last use can be set back here.
+            try await service.setLastUse(secondsAgo: 61)
+            let older = try #require(try await service.ledger.log.tokens().first?.lastUsedAt)
+            #expect(older < first)
+            clock.advance(milliseconds: 59_999)
+            for _ in 0..<20 { _ = try await service.get(question, token: token) }
+            #expect(try await service.ledger.log.tokens().first?.lastUsedAt == older)
+            clock.advance(milliseconds: 1)
+            #expect(try #require(try await use(after: older)) >= first)
+        }
+    }
+
     @Test func `health needs no token`() async throws {
         try await TestService.run { service in
             for (path, status) in [
                 ("/livez", 200), ("/readyz", 200), ("/openapi.json", 200), ("/metrics", 401),
-                ("/v1/nowhere", 404),
+                ("/v1/nowhere", 404), ("/nowhere", 404),
             ] {
                 let answer = try await service.get(path)
                 #expect(answer.status == status, "\(path)")
             }
+        }
+    }
+
+    @Test func `what no route answers is a problem too, and a wrong method names the right ones`()
+        async throws
+    {
+        try await TestService.run { service in
+            for (method, path, status, code) in [
+                (.get, "/nowhere", 404, "unknown-route"), (.get, "/", 404, "unknown-route"),
+                (.put, "/v1/nowhere", 404, "unknown-route"),
+                (.delete, "/v1/checkpoint", 405, "method-not-allowed"),
+                (.get, "/v1/transactions", 405, "method-not-allowed"),
+                (.post, "/v1/customers/anna/access", 405, "method-not-allowed"),
+                (HTTPRequest.Method("PROPFIND") ?? .get, "/livez", 405, "method-not-allowed"),
+            ] as [(HTTPRequest.Method, String, Int, String)] {
+                let answer = try await service.send(method, path)
+                #expect(answer.status == status, "\(method) \(path)")
+                #expect(try answer.json["code"] as? String == code, "\(method) \(path)")
+                #expect(answer.headers[.contentType] == "application/problem+json")
+                #expect((answer.headers[.allow] == nil) == (status == 404))
+            }
+            let uploads = try await service.send(.get, "/v1/transactions")
+            #expect(uploads.headers[.allow] == "POST")
+            let questions = try await service.send(.post, "/v1/customers/anna/access")
+            #expect(questions.headers[.allow] == "GET, HEAD")
+            let head = try await service.send(.head, "/livez")
+            #expect(head.status == 200 && head.body.isEmpty)
+            let token = try await service.token(.support)
+            let metrics = try await service.get("/metrics", token: token)
+            let text = String(decoding: metrics.body, as: UTF8.self)
+            #expect(!text.contains("PROPFIND") && !text.contains("nowhere"))
+            #expect(text.contains(#"{method="none",route="none",status="405"}"#), "\(text)")
         }
     }
 
@@ -65,5 +172,24 @@ struct TokenTests {
         #expect(AccessToken(token.text)?.name == "a-b.c")
         #expect(AccessToken(token.text)?.digest == token.digest)
         #expect(AccessToken("sl_") == nil && AccessToken("sl__x") == nil && AccessToken("") == nil)
+    }
+}
+
+extension TestService {
+    /// How often the tokens were read.
+    fileprivate func tokenReadings(_ token: String) async throws -> Int {
+        let metrics = try await get("/metrics", token: token)
+        let text = String(decoding: metrics.body, as: UTF8.self)
+        let line = text.split(separator: "\n").first { $0.hasPrefix("subledger_token_readings") }
+        return try #require(line.flatMap { Int($0.drop { $0 != " " }.dropFirst()) })
+    }
+
+    /// Moves the last use of all tokens into the past.
+    fileprivate func setLastUse(secondsAgo: Int) async throws {
+        let session = try await PostgresSession.connect(ledger.log.settings)
+        try await session.execute(
+            "UPDATE operation.token SET last_used_at = now() - interval '\(secondsAgo) seconds'"
+        )
+        await session.close()
     }
 }

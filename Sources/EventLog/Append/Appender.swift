@@ -20,6 +20,10 @@ actor Appender {
     var plannedOffset: Int64?
     /// By lane, what payloads share and is known to be stored; emptied when it grows over a limit.
     var stored: [Int: SharedParts] = [:]
+    /// Commits that were made.
+    private(set) var commitCount: Int64 = 0
+    /// Appends that were answered because a commit was made, or nothing of them was news.
+    private(set) var appendCount: Int64 = 0
     private var heads: [Int: LaneHead] = [:]
     private var queue = AppendQueue()
     /// Whether the last batch found no database in its time.
@@ -130,6 +134,7 @@ actor Appender {
         switch await outcomes(of: batch, in: lane) {
         case .done(let outcomes):
             isUnavailable = false
+            appendCount += Int64(batch.count)
             var start = 0
             for waiting in batch {
                 let end = start + waiting.submissions.count
@@ -253,7 +258,7 @@ actor Appender {
                 genesis: identity.genesis(lane: lane),
                 by: deadline
             )
-            if !plan.isEmpty { heads[lane] = plan.head }
+            note(plan, in: lane)
             return plan
         }
         let head: LaneHead
@@ -268,9 +273,18 @@ actor Appender {
             heads[lane] = head
         }
         let plan = try await commitOptimistic(lookUp, batch, head: head, by: deadline)
-        if !plan.isEmpty { heads[lane] = plan.head }
+        note(plan, in: lane)
         return plan
     }
+
+    private func note(_ plan: AppendPlan, in lane: Int) {
+        guard !plan.isEmpty else { return }
+        heads[lane] = plan.head
+        commitCount += 1
+    }
+
+    /// Appends that wait for a commit.
+    var waitingCount: Int { queue.count }
 }
 
 /// Why an attempt at a batch did not commit.

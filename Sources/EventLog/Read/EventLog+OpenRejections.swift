@@ -17,7 +17,9 @@ extension EventLog {
     /// Marks those of the payloads that were refused before as taken in.
     ///
     /// To be called when their facts are durable. Where the call is lost, the payloads stay open,
-    /// and taking them in again marks them.
+    /// and taking them in again marks them. Callers that come while the database is asked for others
+    /// are asked for together afterwards: few payloads were ever refused, and a service asks for
+    /// every one.
     ///
     /// - Parameters:
     ///   - digests: SHA-256 of payloads that were taken in, refused before or not.
@@ -28,6 +30,20 @@ extension EventLog {
         at instant: Instant
     ) async throws(EventLogError) {
         guard !digests.isEmpty else { return }
+        let marks = TakenMark(digests: digests, instant: instant)
+        try await takenMarks.join(marks) { marks throws(EventLogError) in
+            // Of payloads that were taken at once, the last one's time.
+            try await self.markTogether(
+                marks.flatMap(\.digests),
+                at: marks.map(\.instant).max() ?? instant
+            )
+        }
+    }
+
+    private func markTogether(
+        _ digests: [Digest],
+        at instant: Instant
+    ) async throws(EventLogError) {
         let lanes = digests.map { Int32(identity.lanes.lane(of: $0.hex)) }
         // Few were refused, and only these are worth a transaction.
         let open = try await patiently { deadline throws(EventLogError) in

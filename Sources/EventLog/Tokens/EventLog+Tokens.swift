@@ -17,7 +17,7 @@ public struct TokenRecord: Hashable, Sendable {
 
 extension EventLog {
     /// How old the recorded last use of a token may grow before it is written again.
-    private static let useSecondsMax = 60
+    package static let tokenUseSecondsMax = 60
 
     /// Keeps a new token.
     ///
@@ -74,32 +74,50 @@ extension EventLog {
         }
     }
 
-    /// What the bearer of a token may do; empty for one that is not known, or was revoked.
-    ///
-    /// Its use is recorded where the last one is older than a minute. The digests are compared in
-    /// constant time, so that nothing can be learnt by measuring.
-    public func roles(of token: AccessToken) async throws(EventLogError) -> Set<TokenRole> {
-        let find = """
-            SELECT digest, roles, coalesce(
-                last_used_at < clock_timestamp() - interval '\(EventLog.useSecondsMax) seconds', true)
-            FROM operation.token WHERE name = $1 AND revoked_at IS NULL
+    /// All tokens by name, with what the text of one is compared with.
+    package func grants() async throws(EventLogError) -> [String: TokenGrant] {
+        let sql = """
+            SELECT name, digest, roles, revoked_at IS NOT NULL FROM operation.token
             """
-        let use = "UPDATE operation.token SET last_used_at = clock_timestamp() WHERE name = $1"
-        return try await reading("look up a token") { session in
-            guard let row = try await session.query(find, [.text(token.name)]).first,
-                EventLog.isEqual(try row.bytea(0), token.digest.bytes)
-            else { return [] }
-            if try row.bool(2) { try await session.query(use, [.text(token.name)]) }
-            return EventLog.roles(try row.textArray(1))
+        return try await reading("read the tokens") { session in
+            let grants = try await session.query(sql).map { row in
+                let roles: Set<TokenRole> =
+                    try row.bool(3) ? [] : EventLog.roles(try row.textArray(2))
+                return (try row.text(0), TokenGrant(digest: try row.bytea(1), roles: roles))
+            }
+            return Dictionary(uniqueKeysWithValues: grants)
+        }
+    }
+
+    /// Records that tokens were used, where the last use on record is older than a minute.
+    package func recordUse(ofTokens names: Set<String>) async throws(EventLogError) {
+        let sql = """
+            UPDATE operation.token SET last_used_at = clock_timestamp()
+            WHERE name = ANY ($1) AND revoked_at IS NULL AND coalesce(
+                last_used_at < clock_timestamp() - interval '\(EventLog.tokenUseSecondsMax) seconds',
+                true)
+            """
+        try await reading("record the use of tokens") { session in
+            _ = try await session.query(sql, [.textArray(names.sorted())])
         }
     }
 
     private static func roles(_ words: [String?]?) -> Set<TokenRole> {
         Set((words ?? []).compactMap { $0 }.compactMap(TokenRole.init(rawValue:)))
     }
+}
 
-    private static func isEqual(_ left: [UInt8], _ right: [UInt8]) -> Bool {
-        guard left.count == right.count else { return false }
-        return zip(left, right).reduce(0) { $0 | ($1.0 ^ $1.1) } == 0
+/// What a token grants, and what its text is compared with.
+package struct TokenGrant: Sendable {
+    let digest: [UInt8]
+    /// What its bearer may do; nothing where it was revoked.
+    package let roles: Set<TokenRole>
+
+    /// Whether a text is that of the token, in constant time, so that nothing can be learnt by
+    /// measuring.
+    package func isOf(_ token: AccessToken) -> Bool {
+        let other = token.digest.bytes
+        guard digest.count == other.count else { return false }
+        return zip(digest, other).reduce(0) { $0 | ($1.0 ^ $1.1) } == 0
     }
 }

@@ -1,7 +1,7 @@
 /// Alert rules for Prometheus, over the metrics of the service.
 public enum AlertRules {
     /// One rule.
-    private struct Rule {
+    struct Rule {
         let name: String
         let expression: String
         let minutes: Int
@@ -9,17 +9,17 @@ public enum AlertRules {
         let summary: String
     }
 
-    private static let rules = [
+    static let rules = [
         Rule(
             name: "SubledgerServerErrors",
-            expression: "sum(rate(\(ServiceMetrics.requests){status=~\"5..\"}[5m])) > 0",
+            expression: "sum(rate(\(name(.requests)){status=~\"5..\"}[5m])) > 0",
             minutes: 5,
             severity: "critical",
             summary: "Requests are answered with 5xx: Apple sends its notifications again later."
         ),
         Rule(
             name: "SubledgerRejections",
-            expression: "sum by (reason) (increase(\(ServiceMetrics.rejections)"
+            expression: "sum by (reason) (increase(\(name(.rejections))"
                 + "{source=\"notification\"}[1h])) > 0",
             minutes: 0,
             severity: "warning",
@@ -28,14 +28,14 @@ public enum AlertRules {
         Rule(
             name: "SubledgerNotificationsLate",
             expression: "histogram_quantile(0.9, sum by (le) "
-                + "(rate(\(ServiceMetrics.lag)_bucket[1h]))) > 3600",
+                + "(rate(\(name(.lag))_bucket[1h]))) > 3600",
             minutes: 15,
             severity: "warning",
             summary: "One notification in ten arrives more than an hour after Apple signed it."
         ),
         Rule(
             name: "SubledgerNoNotifications",
-            expression: "sum(increase(\(ServiceMetrics.lag)_count[1d])) == 0",
+            expression: "sum(increase(\(name(.lag))_count[1d])) == 0",
             minutes: 60,
             severity: "warning",
             summary: "No notification arrived for a day; check the URL in App Store Connect."
@@ -43,12 +43,35 @@ public enum AlertRules {
         Rule(
             name: "SubledgerSlowAnswers",
             expression: "histogram_quantile(0.99, sum by (le, route) "
-                + "(rate(\(ServiceMetrics.requestSeconds)_bucket[5m]))) > 1",
+                + "(rate(\(name(.requestSeconds))_bucket[5m]))) > 1",
             minutes: 10,
             severity: "warning",
             summary: "One request in a hundred takes longer than a second."
         ),
+        Rule(
+            name: "SubledgerDatabaseDown",
+            expression: "min(\(name(.databaseUp))) == 0",
+            minutes: 2,
+            severity: "critical",
+            summary: "The service cannot use its database: notifications are answered with 503."
+        ),
+        Rule(
+            name: "SubledgerFollowerBehind",
+            expression: "max by (projection) (\(name(.followerLag))) > 10000",
+            minutes: 15,
+            severity: "warning",
+            summary: "A table of a projection is behind the log; is a follower running?"
+        ),
+        Rule(
+            name: "SubledgerWronglyDenied",
+            expression: "sum(increase(\(name(.wronglyDenied))[1h])) > 0",
+            minutes: 0,
+            severity: "warning",
+            summary: "Late payloads made access answers wrong; `subledger report wrong-answers`."
+        ),
     ]
+
+    private static func name(_ name: ServiceMetrics.Name) -> String { name.rawValue }
 
     /// The rules as Prometheus reads them: YAML, in one group.
     public static var yaml: String {

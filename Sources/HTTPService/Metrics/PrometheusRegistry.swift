@@ -61,6 +61,11 @@ public final class PrometheusRegistry: MetricsFactory {
         find(label, dimensions) { CounterSeries() } as? CounterSeries ?? CounterSeries()
     }
 
+    /// Sets a counter that is counted elsewhere.
+    func setCounter(_ label: String, to value: Int64) {
+        (makeCounter(label: label, dimensions: []) as? CounterSeries)?.set(value)
+    }
+
     /// The gauge with that name and those labels.
     public func makeMeter(label: String, dimensions: [(String, String)]) -> any MeterHandler {
         find(label, dimensions) { GaugeSeries() } as? GaugeSeries ?? GaugeSeries()
@@ -116,12 +121,24 @@ struct SeriesKey: Hashable, Comparable {
     }
 
     static func label(_ name: String, _ value: String) -> String {
-        let escaped = value.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")
+        "\(identifier(name))=\"\(escaped(value))\""
+    }
+
+    // A key is made several times a request, and hardly ever needs more than to be copied.
+    private static func escaped(_ value: String) -> String {
+        let isPlain = value.utf8.allSatisfy { byte in
+            byte != UInt8(ascii: "\\") && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\n")
+        }
+        guard !isPlain else { return value }
+        return value.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")
             .replacing("\n", with: "\\n")
-        return "\(identifier(name))=\"\(escaped)\""
     }
 
     private static func identifier(_ name: String) -> String {
+        let isPlain = name.utf8.allSatisfy { byte in
+            (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte) || byte == UInt8(ascii: "_")
+        }
+        guard !isPlain else { return name }
         let spelt = name.unicodeScalars.map { scalar -> Character in
             scalar.isASCII && (scalar.properties.isAlphabetic || ("0"..."9").contains(scalar))
                 ? Character(scalar) : "_"

@@ -18,7 +18,9 @@ final class CounterSeries: Series, CounterHandler {
         value.withLock { $0 = $0.addingReportingOverflow(amount).partialValue }
     }
 
-    func reset() { value.withLock { $0 = 0 } }
+    func reset() { set(0) }
+
+    func set(_ value: Int64) { self.value.withLock { $0 = value } }
 
     func lines(_ key: SeriesKey) -> String {
         "\(key.name)\(key.braced()) \(value.withLock { $0 })\n"

@@ -1,80 +1,171 @@
 internal import AppStore
+internal import EventLog
 internal import Events
 internal import HTTPTypes
 internal import Metrics
+internal import Projector
 internal import Subledger
 
 /// What the service counts and measures; never with a customer's id in a label.
 struct ServiceMetrics: Sendable {
     /// Where it is kept.
-    let registry = PrometheusRegistry(descriptions: descriptions)
+    let registry = PrometheusRegistry(
+        descriptions: Dictionary(
+            uniqueKeysWithValues: Name.allCases.map { ($0.rawValue, $0.description) }
+        )
+    )
 
-    static let requests = "subledger_http_requests_total"
-    static let requestSeconds = "subledger_http_request_duration_seconds"
-    private static let ingestSeconds = "subledger_ingest_duration_seconds"
-    private static let facts = "subledger_facts_total"
-    static let rejections = "subledger_rejections_total"
-    static let lag = "subledger_notification_lag_seconds"
+    /// The metrics.
+    enum Name: String, CaseIterable {
+        case requests = "subledger_http_requests_total"
+        case requestSeconds = "subledger_http_request_duration_seconds"
+        case facts = "subledger_facts_total"
+        case rejections = "subledger_rejections_total"
+        case verifySeconds = "subledger_verify_duration_seconds"
+        case appendSeconds = "subledger_append_duration_seconds"
+        case lag = "subledger_notification_lag_seconds"
+        case wronglyDenied = "subledger_wrongly_denied_seconds_total"
+        case wronglyGranted = "subledger_wrongly_granted_seconds_total"
+        case notMeasured = "subledger_wrong_answers_not_measured_total"
+        case tokenReadings = "subledger_token_readings_total"
+        case commits = "subledger_commits_total"
+        case appends = "subledger_appends_total"
+        case waitingAppends = "subledger_appends_waiting"
+        case poolConnections = "subledger_pool_connections"
+        case poolWaiting = "subledger_pool_waiting"
+        case databaseUp = "subledger_database_up"
+        case events = "subledger_log_events"
+        case followerLag = "subledger_follower_lag_events"
+    }
 
-    private static let descriptions = [
-        requests: "Requests that were answered, by route and status.",
-        requestSeconds: "From a request to its answer.",
-        facts: "Facts that payloads stated, by source and by what became of them.",
-        rejections: "Payloads that were refused, by source and reason.",
-        ingestSeconds: "From a payload to its commit: verification, append, flush.",
-        lag: "From the date that Apple signed a notification to its arrival here.",
-    ]
+    /// What exists before anything happened, so that a rate over it is never empty.
+    init() {
+        for name in [Name.wronglyDenied, .wronglyGranted, .notMeasured, .tokenReadings] {
+            _ = counter(name)
+        }
+    }
 
+    private func counter(_ name: Name, _ labels: [(String, String)] = []) -> Counter {
+        Counter(label: name.rawValue, dimensions: labels, factory: registry)
+    }
+
+    private func timer(_ name: Name, _ labels: [(String, String)]) -> Timer {
+        Timer(label: name.rawValue, dimensions: labels, factory: registry)
+    }
+
+    private func set(_ name: Name, _ value: Int64, _ labels: [(String, String)] = []) {
+        Meter(label: name.rawValue, dimensions: labels, factory: registry).set(value)
+    }
+}
+
+extension ServiceMetrics {
     /// Counts a request.
     func record(
-        _ method: HTTPRequest.Method,
+        _ method: String,
         _ route: String,
         _ status: HTTPResponse.Status,
         for duration: Duration
     ) {
-        let labels = [("method", method.rawValue), ("route", route)]
-        Counter(
-            label: ServiceMetrics.requests,
-            dimensions: labels + [("status", "\(status.code)")],
-            factory: registry
-        ).increment()
-        Timer(label: ServiceMetrics.requestSeconds, dimensions: labels, factory: registry)
-            .recordNanoseconds(Int64(duration / .nanoseconds(1)))
+        let labels = [("method", method), ("route", route)]
+        counter(.requests, labels + [("status", "\(status.code)")]).increment()
+        timer(.requestSeconds, labels).recordNanoseconds(duration.nanoseconds)
     }
 
-    /// Counts what became of a payload.
+    /// Counts what became of a payload, and measures how long it took.
     func count(_ taken: Ledger.Ingestion, source: String, at receivedAt: Instant) {
         for outcome in taken.outcomes {
             let word = outcome.isErased ? "erased" : outcome.isNew ? "appended" : "duplicate"
-            Counter(
-                label: ServiceMetrics.facts,
-                dimensions: [("source", source), ("outcome", word)],
-                factory: registry
-            ).increment()
+            counter(.facts, [("source", source), ("outcome", word)]).increment()
+        }
+        if let timing = taken.timing {
+            let labels = [("source", source)]
+            timer(.verifySeconds, labels).recordNanoseconds(timing.verification.nanoseconds)
+            timer(.appendSeconds, labels).recordNanoseconds(timing.append.nanoseconds)
         }
         for fact in taken.facts where fact.kind == .notification {
             let lag = receivedAt.milliseconds - fact.asOf.milliseconds
-            Recorder(label: ServiceMetrics.lag, aggregate: true, factory: registry)
+            Recorder(label: Name.lag.rawValue, aggregate: true, factory: registry)
                 .record(Double(max(0, lag)) / 1000)
         }
     }
 
-    /// Measures how long a payload took to be durable.
-    func recordIngest(source: String, for duration: Duration) {
-        Timer(
-            label: ServiceMetrics.ingestSeconds,
-            dimensions: [("source", source)],
-            factory: registry
-        )
-        .recordNanoseconds(Int64(duration / .nanoseconds(1)))
-    }
-
     /// Counts a payload that was refused.
     func count(_ rejection: Rejection, source: String) {
-        Counter(
-            label: ServiceMetrics.rejections,
-            dimensions: [("source", source), ("reason", rejection.code.rawValue)],
-            factory: registry
-        ).increment()
+        counter(.rejections, [("source", source), ("reason", rejection.code.rawValue)]).increment()
+    }
+
+    /// Counts that the tokens were read.
+    func countTokenReading() { counter(.tokenReadings).increment() }
+
+    /// Counts seconds in which access was answered wrongly because payloads came late.
+    func countWrong(denied: Int64, granted: Int64) {
+        counter(.wronglyDenied).increment(by: denied)
+        counter(.wronglyGranted).increment(by: granted)
+    }
+
+    /// Counts late subscriptions of which that was not measured.
+    func countNotMeasured(_ count: Int) { counter(.notMeasured).increment(by: count) }
+}
+
+extension ServiceMetrics {
+    /// Reads what is not counted request by request.
+    ///
+    /// - Parameter ledger: The ledger; without its database the last values stay.
+    /// - Returns: What went wrong with the database; nil for nothing.
+    func collect(from ledger: Ledger) async -> (any Error)? {
+        let statistics = await ledger.log.statistics()
+        registry.setCounter(Name.commits.rawValue, to: statistics.commits)
+        registry.setCounter(Name.appends.rawValue, to: statistics.appends)
+        set(.waitingAppends, Int64(statistics.waitingAppends))
+        set(.poolConnections, Int64(statistics.readersIdle), [("state", "idle")])
+        set(
+            .poolConnections,
+            Int64(statistics.readersOpen - statistics.readersIdle),
+            [("state", "used")]
+        )
+        set(.poolWaiting, Int64(statistics.waitingReads))
+        do {
+            let heads = try await ledger.log.heads()
+            set(.events, heads.values.reduce(0) { $0 + $1.offset })
+            for table in try await ledger.projector.tables() where table.state == .live {
+                set(.followerLag, table.lag, [("projection", table.name)])
+            }
+            set(.databaseUp, 1)
+            return nil
+        } catch {
+            set(.databaseUp, 0)
+            return error
+        }
+    }
+}
+
+extension Duration {
+    fileprivate var nanoseconds: Int64 { Int64(self / .nanoseconds(1)) }
+}
+
+extension ServiceMetrics.Name: CustomStringConvertible {
+    /// What it means.
+    var description: String {
+        switch self {
+        case .requests: "Requests that were answered, by route and status."
+        case .requestSeconds: "From a request to its answer."
+        case .facts: "Facts that payloads stated, by source and by what became of them."
+        case .rejections: "Payloads that were refused, by source and reason."
+        case .verifySeconds: "To verify a payload that was taken: signatures and content."
+        case .appendSeconds: "From a verified payload to its commit: queue, look-up, flush."
+        case .lag: "From the date that Apple signed a notification to its arrival here."
+        case .wronglyDenied: "Seconds for which access was denied because payloads came late."
+        case .wronglyGranted: "Seconds for which access was granted because payloads came late."
+        case .notMeasured: "Late subscriptions whose wrong answers were not measured."
+        case .tokenReadings: "Times that the access tokens were read from the database."
+        case .commits: "Commits of this process."
+        case .appends: "Payloads that this process appended; several may share a commit."
+        case .waitingAppends: "Payloads that wait for a commit."
+        case .poolConnections: "Connections for reading, by state."
+        case .poolWaiting: "Reads that wait for a connection."
+        case .databaseUp: "Whether the database answered when the metrics were read."
+        case .events: "Events in the log."
+        case .followerLag: "Events that are not yet in the live table of a projection."
+        }
     }
 }

@@ -1,6 +1,7 @@
 internal import EventLog
 internal import HTTPTypes
 internal import Hummingbird
+internal import Logging
 internal import Subledger
 
 /// Whether the service takes requests.
@@ -33,8 +34,11 @@ extension LedgerRoutes {
                 status: isReady ? .ok : .serviceUnavailable
             )
         }
-        on(.get, "/metrics", of: router, for: .support) { _ in
-            .text(metrics.registry.exposition(), PrometheusRegistry.mediaType)
+        on(.get, "/metrics", of: router, for: .support) { call in
+            if let error = await metrics.collect(from: ledger) {
+                call.logger.warning("metrics are not all new", metadata: ["error": "\(error)"])
+            }
+            return .text(metrics.registry.exposition(), PrometheusRegistry.mediaType)
         }
     }
 

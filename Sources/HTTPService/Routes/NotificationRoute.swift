@@ -55,18 +55,15 @@ extension LedgerRoutes {
     func addNotifications(to router: some RouterMethods<some RequestContext>) {
         on(.post, "/v1/appstore/notifications", of: router, for: nil) { call in
             try await withBody(of: call, upTo: limits.notificationByteCountMax) { body in
-                let (receivedAt, start) = (clock(), ContinuousClock.now)
+                let receivedAt = clock()
                 do {
                     let taken = try await ledger.ingest(
                         body,
                         source: LedgerRoutes.notificationSource,
                         receivedAt: receivedAt
                     )
-                    metrics.recordIngest(
-                        source: LedgerRoutes.notificationSource,
-                        for: .now - start
-                    )
                     metrics.count(taken, source: LedgerRoutes.notificationSource, at: receivedAt)
+                    lateness.take(taken, at: receivedAt)
                     return try Response.json(TakenDocument([taken]))
                 } catch let rejection as Rejection {
                     metrics.count(rejection, source: LedgerRoutes.notificationSource)

@@ -41,7 +41,8 @@ extension LedgerRoutes {
                 of: subject,
                 at: clocks.instant,
                 to: try call.scope(),
-                knownAt: knownAt
+                knownAt: knownAt,
+                sandbox: sandbox
             )
         case .eligibility:
             return try await ledger.eligibility(
@@ -56,7 +57,8 @@ extension LedgerRoutes {
                 subject,
                 at: clocks.instant,
                 product: try call.query(.product),
-                knownAt: knownAt
+                knownAt: knownAt,
+                sandbox: sandbox
             )
         case .periods:
             return try await ledger.periods(of: subject, at: at, knownAt: knownAt)

@@ -116,15 +116,14 @@ extension LedgerRoutes {
         }
         var (taken, refused): ([Ledger.Ingestion], [UploadDocument.Refusal]) = ([], [])
         for (index, payload) in payloads.enumerated() {
-            let start = ContinuousClock.now
             do {
                 let ingestion = try await ledger.ingest(
                     payload,
                     source: LedgerRoutes.clientSource,
                     receivedAt: receivedAt
                 )
-                metrics.recordIngest(source: LedgerRoutes.clientSource, for: .now - start)
                 metrics.count(ingestion, source: LedgerRoutes.clientSource, at: receivedAt)
+                lateness.take(ingestion, at: receivedAt)
                 taken.append(ingestion)
             } catch let rejection as Rejection {
                 metrics.count(rejection, source: LedgerRoutes.clientSource)

@@ -34,6 +34,9 @@ public struct AccessDocument: Codable, Hashable, Sendable {
     public let revoked: [OneTimePurchaseDocument]
     /// What was erased of the subscriptions.
     public let erasures: [ErasureMark]
+    /// Why a purchase of the sandbox gives access in production; nil where none does, as always
+    /// without a `SandboxPolicy`.
+    public internal(set) var sandboxRule: SandboxRule?
 
     /// A group with access: the period that counts, then what is active besides.
     public struct Group: Codable, Hashable, Sendable {
@@ -78,6 +81,18 @@ public struct AmbiguousSubscription: Codable, Hashable, Sendable {
     public let customers: [String]
 }
 
+/// What is asked about access, whoever it is about.
+struct AccessQuestion: Sendable {
+    /// The instant asked about.
+    let instant: Instant
+    /// Access to what.
+    let scope: AccessScope
+    /// How much of the log is used.
+    let knownAt: KnownAt
+    /// What counts as access.
+    let policy: PolicyDocument
+}
+
 extension Ledger {
     /// Whether a customer has access at an instant, over all their subscriptions and one-time
     /// purchases in all apps.
@@ -88,6 +103,7 @@ extension Ledger {
     ///   - scope: Access to what; a group by its identifier or the catalog's name for it.
     ///   - knownAt: How much of the log is used.
     ///   - policy: What counts as access, and which versions of the catalog count.
+    ///   - sandbox: For whom purchases of the sandbox count where production gives no access.
     /// - Returns: The answer.
     /// - Throws: `QuestionError` where nothing is known of the customer, or no catalog knows the
     ///   product or the group; `PolicyError`; `EventLogError`; `CatalogError`.
@@ -96,10 +112,34 @@ extension Ledger {
         at instant: Instant,
         to scope: AccessScope = .anything,
         knownAt: KnownAt = .latest,
-        under policy: PolicyDocument = PolicyDocument()
+        under policy: PolicyDocument = PolicyDocument(),
+        sandbox: SandboxPolicy = .never
     ) async throws -> AccessDocument {
-        let known = try await known(of: subject, at: instant, knownAt: knownAt).under(policy)
-        return AccessDocument(known, at: instant, to: try KnownProducts(known).known(scope))
+        let question = AccessQuestion(
+            instant: instant,
+            scope: scope,
+            knownAt: knownAt,
+            policy: policy
+        )
+        return try await answer(question, of: subject, counting: sandbox)
+    }
+
+    /// The answer of one environment.
+    func answer(
+        _ question: AccessQuestion,
+        of subject: SubjectID
+    ) async throws -> AccessDocument {
+        let known = try await known(
+            of: subject,
+            at: question.instant,
+            knownAt: question.knownAt
+        )
+        let judged = try known.under(question.policy)
+        return AccessDocument(
+            judged,
+            at: question.instant,
+            to: try KnownProducts(judged).known(question.scope)
+        )
     }
 }
 

@@ -19,6 +19,8 @@ package struct ExplanationAnswer: Sendable {
     package let catalogVersion: Int?
     /// When the ledger made its first commit; nil where there is none.
     package let firstCommit: Instant?
+    /// Why a purchase of the sandbox gives access in production; nil where none does.
+    package var sandboxRule: SandboxRule?
 
     /// Whether nothing dates what an event says, so that its `signedAt` is only a lower bound.
     package func isUndated(_ event: DecisiveEvent) -> Bool {
@@ -36,16 +38,25 @@ extension Ledger {
     ///   - instant: The instant asked about.
     ///   - product: Only access by this product; nil for any.
     ///   - knownAt: How much of the log is used.
+    ///   - sandbox: For whom purchases of the sandbox count where production gives no access; then
+    ///     the sandbox is explained.
     /// - Returns: The answer.
     /// - Throws: `QuestionError`, `EventLogError`, `CatalogError`.
     public func explain(
         _ subject: SubjectID,
         at instant: Instant,
         product: String? = nil,
-        knownAt: KnownAt = .latest
+        knownAt: KnownAt = .latest,
+        sandbox: SandboxPolicy = .never
     ) async throws -> ExplanationDocument {
         ExplanationDocument(
-            try await explanation(of: subject, at: instant, product: product, knownAt: knownAt)
+            try await explanation(
+                of: subject,
+                at: instant,
+                product: product,
+                knownAt: knownAt,
+                sandbox: sandbox
+            )
         )
     }
 
@@ -54,10 +65,14 @@ extension Ledger {
         of subject: SubjectID,
         at instant: Instant,
         product: String?,
-        knownAt: KnownAt
+        knownAt: KnownAt,
+        sandbox: SandboxPolicy = .never
     ) async throws -> ExplanationAnswer {
         let used = try await log.wholeCommits(knownAt)
-        return try await explanation(
+        var subject = subject
+        let rule = try await sandboxRule(subject, at: instant, product, knownAt: used, sandbox)
+        if rule != nil { subject.environment = .sandbox }
+        var answer = try await explanation(
             of: try await asked(subject, at: instant, knownAt: used),
             product: product,
             at: instant,
@@ -65,6 +80,26 @@ extension Ledger {
             askedAs: knownAt,
             streamsThen: try await streams(of: subject, at: instant)
         )
+        answer.sandboxRule = rule
+        return answer
+    }
+
+    // Why access rests on the sandbox; nil where it does not.
+    private func sandboxRule(
+        _ subject: SubjectID,
+        at instant: Instant,
+        _ product: String?,
+        knownAt: KnownAt,
+        _ policy: SandboxPolicy
+    ) async throws -> SandboxRule? {
+        guard policy.rule(for: subject.id, at: instant) != nil else { return nil }
+        return try await access(
+            of: subject,
+            at: instant,
+            to: product.map(AccessScope.product) ?? .anything,
+            knownAt: knownAt,
+            sandbox: policy
+        ).sandboxRule
     }
 
     /// The explanation of subscriptions that were read, cut to `knownAt`.

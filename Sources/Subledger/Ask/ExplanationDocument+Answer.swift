@@ -34,6 +34,7 @@ extension ExplanationDocument {
         catalogVersion = OrNull(answer.catalogVersion)
         projection = .activePeriods
         erasures = asked.erasures
+        sandboxRule = answer.sandboxRule
         proof = Proof(answer.now, lanes: lanes)
     }
 }

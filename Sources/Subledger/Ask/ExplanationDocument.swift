@@ -44,6 +44,9 @@ public struct ExplanationDocument: Codable, Hashable, Sendable {
     public let linksNotInForce: [LinkNotInForce]
     /// What was erased of the subscriptions.
     public let erasures: [ErasureMark]
+    /// Why a purchase of the sandbox gives access in production; nil where none does, as always
+    /// without a `SandboxPolicy`.
+    public let sandboxRule: SandboxRule?
     /// What the answer can be held against later: the head of the chain that it rests on.
     public let proof: Proof
 

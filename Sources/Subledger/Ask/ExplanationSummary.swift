@@ -21,7 +21,7 @@ struct ExplanationSummary {
 
     /// All sentences, in one line.
     var text: String {
-        ([verdict] + refundsAfterEnd + knowledge + bound).joined(separator: " ")
+        ([verdict] + sandbox + refundsAfterEnd + knowledge + bound).joined(separator: " ")
     }
 
     private var verdict: String {
@@ -35,6 +35,10 @@ struct ExplanationSummary {
             case .none, .notOwned: "No access \(at)"
             }
         return "\(lead): \(reasonInTheEnd)."
+    }
+
+    private var sandbox: [String] {
+        answer.sandboxRule.map { ["It was bought in the sandbox: \($0.text)."] } ?? []
     }
 
     // A date alone reads like the whole day: said where the answer changes within it.

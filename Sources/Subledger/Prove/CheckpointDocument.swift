@@ -16,7 +16,7 @@ public struct CheckpointDocument: Codable, Sendable {
     /// The newest commit of each lane that has any, by lane.
     public let heads: [Head]
     /// Who signed it; null where nobody did.
-    public let signature: Signature?
+    public let signature: OrNull<Signature>
 
     /// The newest commit of a lane.
     public struct Head: Codable, Sendable {
@@ -33,7 +33,7 @@ public struct CheckpointDocument: Codable, Sendable {
     }
 
     /// A signature of the canonical bytes.
-    public struct Signature: Codable, Sendable {
+    public struct Signature: Codable, Hashable, Sendable {
         /// Always `CheckpointDocument.algorithm`.
         public let algorithm: String
         /// SubjectPublicKeyInfo in DER, in base64.
@@ -46,10 +46,6 @@ public struct CheckpointDocument: Codable, Sendable {
     public static let type = "subledger-checkpoint"
     /// The one algorithm of signatures.
     public static let algorithm = "ECDSA-P256-SHA256"
-
-    enum CodingKeys: CodingKey {
-        case type, ledgerId, formatVersion, lanes, takenAt, heads, signature
-    }
 
     /// The document of a checkpoint.
     public init(_ signed: SignedCheckpoint) {
@@ -68,26 +64,15 @@ public struct CheckpointDocument: Codable, Sendable {
                 digest: $0.digest.hex
             )
         }
-        signature = signed.signature.map {
-            Signature(
-                algorithm: CheckpointDocument.algorithm,
-                publicKey: Data($0.publicKey.der).base64EncodedString(),
-                value: Data($0.value).base64EncodedString()
-            )
-        }
-    }
-
-    // That it is not signed is said, not left out.
-    /// Writes all members, `signature` also where it is null.
-    public func encode(to encoder: any Encoder) throws {
-        var container = encoder.container(keyedBy: CodingKeys.self)
-        try container.encode(type, forKey: .type)
-        try container.encode(ledgerId, forKey: .ledgerId)
-        try container.encode(formatVersion, forKey: .formatVersion)
-        try container.encode(lanes, forKey: .lanes)
-        try container.encode(takenAt, forKey: .takenAt)
-        try container.encode(heads, forKey: .heads)
-        try container.encode(signature, forKey: .signature)
+        signature = OrNull(
+            signed.signature.map {
+                Signature(
+                    algorithm: CheckpointDocument.algorithm,
+                    publicKey: Data($0.publicKey.der).base64EncodedString(),
+                    value: Data($0.value).base64EncodedString()
+                )
+            }
+        )
     }
 }
 
@@ -100,7 +85,9 @@ extension CheckpointDocument {
         guard type == CheckpointDocument.type, let checkpoint else {
             throw .malformed
         }
-        guard let signature else { return SignedCheckpoint(checkpoint, signedBy: nil) }
+        guard let signature = signature.value else {
+            return SignedCheckpoint(checkpoint, signedBy: nil)
+        }
         guard signature.algorithm == CheckpointDocument.algorithm,
             let key = Data(base64Encoded: signature.publicKey),
             let value = Data(base64Encoded: signature.value),

@@ -19,6 +19,8 @@ public struct PolicyError: Error, Hashable, Sendable {
         case tooLarge = "too-large"
         /// It names a version of the catalog that was never imported.
         case unknownCatalog = "unknown-catalog"
+        /// Purchases of the sandbox would count for longer than they may, or never.
+        case sandboxWindow = "sandbox-window"
     }
 
     init(_ code: Code, _ message: String) {

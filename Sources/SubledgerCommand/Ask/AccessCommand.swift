@@ -13,7 +13,7 @@ struct AccessCommand: AsyncParsableCommand {
             access from another. If access rests on a link, or on what Apple states about the \
             account, the answer names it. Within a group, the highest level of the catalog counts, \
             else the period that began last. Family sharing gives access; a sandbox purchase gives \
-            none in production. A non-consumable that was bought and not revoked is owned, which \
+            none in production, except by --sandbox-customer and --sandbox-from. A non-consumable that was bought and not revoked is owned, which \
             is access without end. Consumables and non-renewing subscriptions are listed but not \
             judged: only the app knows what is left of them. What Apple refunded or revoked gives \
             no access, whatever its type. The type is Apple's or, if a receipt does not name it, \
@@ -57,6 +57,7 @@ struct AccessCommand: AsyncParsableCommand {
     )
     var with: String?
 
+    @OptionGroup var sandbox: SandboxOptions
     @OptionGroup var database: DatabaseOptions
 
     @OptionGroup var table: TableWidthOption
@@ -71,6 +72,12 @@ struct AccessCommand: AsyncParsableCommand {
         guard product == nil || group == nil else {
             throw ValidationError(
                 "--product and --group cannot be combined: a product belongs to one group"
+            )
+        }
+        guard content == nil || sandbox.areDefaults else {
+            throw ValidationError(
+                "--content and --sandbox-… cannot be combined: issues are unlocked by one "
+                    + "environment; use --environment Sandbox"
             )
         }
     }
@@ -114,7 +121,8 @@ struct AccessCommand: AsyncParsableCommand {
             at: clocks.instant,
             to: scope,
             knownAt: clocks.knownAt,
-            under: policy
+            under: policy,
+            sandbox: try sandbox.chosen(now: clocks.now)
         )
         AnswerNotes.write(answer.erasures)
         try print(answer, answer.text)

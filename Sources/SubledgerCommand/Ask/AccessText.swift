@@ -10,6 +10,7 @@ extension AccessDocument {
             "\(id) · \(environment) · \(at.clock) UTC",
             "access  " + (access ? "yes\(end)" : "no" + whyNot),
         ]
+        if let sandboxRule { lines.append("sandbox " + sandboxRule.text) }
         lines += periods + oneTimePurchases
         let times = intervals.map(\.text)
         if !times.isEmpty { lines.append("periods " + times.joined(separator: ", ")) }

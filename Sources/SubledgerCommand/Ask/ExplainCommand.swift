@@ -30,6 +30,7 @@ struct ExplainCommand: AsyncParsableCommand {
     @Flag(help: "Draw in ASCII. Default where the locale is not UTF-8 or stdout is not a terminal.")
     var ascii = false
 
+    @OptionGroup var sandbox: SandboxOptions
     @OptionGroup var database: DatabaseOptions
     @OptionGroup var output: OutputOptions
 
@@ -40,7 +41,8 @@ struct ExplainCommand: AsyncParsableCommand {
             of: question.subject(alone: scope.alone),
             at: clocks.instant,
             product: product,
-            knownAt: clocks.knownAt
+            knownAt: clocks.knownAt,
+            sandbox: try sandbox.chosen(now: clocks.now)
         )
         await ledger.close()
         if output.json {

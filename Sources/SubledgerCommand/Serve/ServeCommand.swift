@@ -1,8 +1,8 @@
-import ArgumentParser
+public import ArgumentParser
 import CommandSupport
 import EventLog
 import Foundation
-import HTTPService
+public import HTTPService
 import Logging
 import Subledger
 
@@ -94,7 +94,14 @@ struct ServeCommand: AsyncParsableCommand {
     @Flag(help: "Print alert rules for Prometheus over the metrics of the service, and end.")
     var printAlerts = false
 
+    @Flag(help: "Print a dashboard for Grafana (JSON) over the same metrics, and end.")
+    var printDashboard = false
+
+    @Option(help: "Print an example of a proxy before the service, nginx or caddy, and end.")
+    var printProxy: ProxyExample?
+
     @OptionGroup var trust: TrustOptions
+    @OptionGroup var sandbox: SandboxOptions
     @OptionGroup var database: DatabaseOptions
 
     enum LogFormat: String, CaseIterable {
@@ -104,6 +111,14 @@ struct ServeCommand: AsyncParsableCommand {
     func run() async throws {
         if printAlerts {
             Terminal.put(AlertRules.yaml)
+            return
+        }
+        if printDashboard {
+            Terminal.print(try Dashboard.json())
+            return
+        }
+        if let printProxy {
+            Terminal.put(printProxy.text())
             return
         }
         let plan = try await ServePlan(self, ProcessInfo.processInfo.environment)
@@ -131,7 +146,10 @@ struct ServeCommand: AsyncParsableCommand {
             policy: try plan.trust.policy(),
             options: logOptions
         )
-        let server = LedgerServer(LedgerRoutes(ledger), options: options, logger: logger) { url in
+        var limits = ServiceLimits()
+        limits.connectionsMax = OpenFiles.room(for: limits.connectionsMax)
+        let routes = LedgerRoutes(ledger, limits: limits, sandbox: plan.sandbox)
+        let server = LedgerServer(routes, options: options, logger: logger) { url in
             Terminal.write("serve: listening at \(url)")
         }
         do {
@@ -143,3 +161,5 @@ struct ServeCommand: AsyncParsableCommand {
         await ledger.close()
     }
 }
+
+extension ProxyExample: ExpressibleByArgument {}

@@ -1,7 +1,10 @@
 import CommandSupport
 import Configuration
 import HTTPService
+import EventLog
+import Events
 import Logging
+import Subledger
 
 /// What `serve` does, by all its settings.
 struct ServePlan {
@@ -13,6 +16,8 @@ struct ServePlan {
     let tlsFiles: (certificate: String, key: String)?
     /// Who is trusted.
     let trust: TrustOptions
+    /// For whom purchases of the sandbox count.
+    let sandbox: SandboxPolicy
     /// Where the database is.
     let database: DatabaseOptions
     /// The settings in force.
@@ -61,6 +66,7 @@ struct ServePlan {
             "environments: Production, Sandbox, Xcode or LocalTesting"
         ) { text in TrustOptions.knownEnvironment(text) != nil }
         self.trust = trust
+        sandbox = try ServePlan.sandbox(&settings)
         var database = command.database
         let url = try settings.text(.databaseUrl, "a libpq connection string", default: "")
         database.databaseUrl = url.isEmpty ? nil : url
@@ -81,6 +87,21 @@ struct ServePlan {
             )
         }
         return certificate.isEmpty ? nil : (certificate, key)
+    }
+
+    private static func sandbox(_ settings: inout ServeSettings) throws -> SandboxPolicy {
+        var options = SandboxOptions()
+        options.sandboxCustomer = try settings.texts(.sandboxCustomer, "customers' ids")
+        options.sandboxFrom = try settings.time(.sandboxFrom)
+        options.sandboxTo = try settings.time(.sandboxTo)
+        do {
+            return try options.policy(now: .systemClock())
+        } catch let error as PolicyError {
+            throw Failure(
+                Exit.configuration,
+                "sandboxCustomer, sandboxFrom or sandboxTo: \(error.message)"
+            )
+        }
     }
 
     /// The logger of the service.
@@ -119,6 +140,15 @@ extension ServeSettings {
                 nil
             }
         }
+    }
+
+    fileprivate mutating func time(_ setting: ServeSetting) throws -> String? {
+        let expected = "a time: " + AskedTime.forms
+        let text: String = try value(setting, [.string], expecting: expected, default: "") {
+            content in
+            if case .string(let text) = content, AskedTime(text) != nil { text } else { nil }
+        }
+        return text.isEmpty ? nil : text
     }
 
     fileprivate mutating func seconds(
@@ -163,6 +193,11 @@ extension ServeCommand {
         flags[.tlsKey] = tlsKey.map(ConfigContent.string)
         flags[.databaseUrl] = database.databaseUrl.map(ConfigContent.string)
         if !trust.bundleId.isEmpty { flags[.bundleId] = .stringArray(trust.bundleId) }
+        flags[.sandboxFrom] = sandbox.sandboxFrom.map(ConfigContent.string)
+        flags[.sandboxTo] = sandbox.sandboxTo.map(ConfigContent.string)
+        if !sandbox.sandboxCustomer.isEmpty {
+            flags[.sandboxCustomer] = .stringArray(sandbox.sandboxCustomer)
+        }
         if !trust.environments.isEmpty { flags[.environment] = .stringArray(trust.environments) }
         return flags
     }

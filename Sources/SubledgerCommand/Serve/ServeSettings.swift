@@ -7,7 +7,7 @@ import SystemPackage
 /// A setting of `serve`: each is a flag, an environment variable and a member of the file.
 enum ServeSetting: String, CaseIterable {
     case host, port, appendSeconds, drainSeconds, follow, logFormat, logLevel, tlsCertificate
-    case tlsKey, bundleId, environment, databaseUrl
+    case tlsKey, bundleId, environment, sandboxCustomer, sandboxFrom, sandboxTo, databaseUrl
 
     /// The words of its name: `logFormat` is `log`, `format`.
     private var words: [String] {

@@ -13,6 +13,10 @@ struct TokensCommand: AsyncParsableCommand {
             Each token has one or more roles: `ingest` brings transactions and receipts, `support` \
             asks about customers and subscriptions, `finance` reads reports, `admin` may do all of \
             it. Apple's notifications need no token, because they are signed.
+
+            A service reads the tokens again every 5 seconds: a new one is accepted at once, a \
+            revoked one is refused after that time at the latest. The last use is on record to \
+            within a minute.
             """,
         subcommands: [Create.self, List.self, Revoke.self],
         defaultSubcommand: List.self
@@ -102,7 +106,7 @@ extension TokensCommand {
 
     struct Revoke: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Revoke a token for ever: the service refuses it from now on."
+            abstract: "Revoke a token for ever: services refuse it within 5 seconds."
         )
 
         @Argument(help: "Its name.")

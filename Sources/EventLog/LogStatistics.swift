@@ -1,0 +1,38 @@
+internal import Postgres
+
+/// What one open log has done, and how it is used at present: for an operator's metrics.
+public struct LogStatistics: Hashable, Sendable {
+    /// Commits that it made.
+    public let commits: Int64
+    /// Appends that it answered; many may share a commit.
+    public let appends: Int64
+    /// Appends that wait for a commit.
+    public let waitingAppends: Int
+    /// Connections for reading that are open.
+    public let readersOpen: Int
+    /// Those of them that are idle.
+    public let readersIdle: Int
+    /// Reads that wait for a connection.
+    public let waitingReads: Int
+}
+
+extension EventLog {
+    /// What this log has done since it was opened; other processes are not counted.
+    public func statistics() async -> LogStatistics {
+        var (commits, appends, waiting): (Int64, Int64, Int) = (0, 0, 0)
+        for appender in appenders {
+            commits += await appender.commitCount
+            appends += await appender.appendCount
+            waiting += await appender.waitingCount
+        }
+        let usage = pool.usage
+        return LogStatistics(
+            commits: commits,
+            appends: appends,
+            waitingAppends: waiting,
+            readersOpen: usage.open,
+            readersIdle: usage.idle,
+            waitingReads: usage.waiting
+        )
+    }
+}

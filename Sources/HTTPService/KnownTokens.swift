@@ -1,0 +1,125 @@
+internal import EventLog
+internal import Events
+internal import Logging
+
+/// The tokens of a ledger, read once for many requests.
+///
+/// All are read together, so that neither many requests nor texts that are guessed make the database
+/// work: it is asked once in `secondsMax`, and for names that are not known at most
+/// ten times a second, because a token may have been made a moment ago.
+actor KnownTokens {
+    private let log: EventLog
+    private let secondsMax: Double
+    private let clock: @Sendable () -> Instant
+    private let metrics: ServiceMetrics
+    private let logger = Logger(label: "subledger.tokens")
+
+    private var grants: [String: TokenGrant] = [:]
+    // When the grants were asked for; nil before they ever were.
+    private var readAt: Instant?
+    private var reading: Task<Void, any Error>?
+    private var readCount = 0
+    private var restEnd = ContinuousClock.now
+
+    private var usedAt: [String: Instant] = [:]
+    private var used: Set<String> = []
+    private var isRecording = false
+
+    /// Between readings for names that are not known.
+    private static let rest = Duration.milliseconds(100)
+
+    /// The tokens of a log.
+    ///
+    /// - Parameters:
+    ///   - log: Where they are kept.
+    ///   - secondsMax: How long what was read holds.
+    ///   - clock: Our clock.
+    ///   - metrics: Where readings are counted.
+    init(
+        of log: EventLog,
+        secondsMax: Double,
+        clock: @escaping @Sendable () -> Instant,
+        _ metrics: ServiceMetrics
+    ) {
+        self.log = log
+        self.secondsMax = secondsMax
+        self.clock = clock
+        self.metrics = metrics
+    }
+
+    /// What the bearer of a token may do; nothing for one that is not known, or was revoked.
+    ///
+    /// - Throws: `EventLogError` where the tokens cannot be read.
+    func roles(of token: AccessToken) async throws -> Set<TokenRole> {
+        let count = readCount
+        if !isFresh { try await read(after: count) }
+        if grants[token.name] == nil, readCount == count {
+            try await Task.sleep(until: restEnd, clock: .continuous)
+            try await read(after: count)
+        }
+        guard let grant = grants[token.name], grant.isOf(token) else { return [] }
+        if !grant.roles.isEmpty { note(token.name) }
+        return grant.roles
+    }
+
+    // A clock that was set back makes no reading last longer.
+    private var isFresh: Bool {
+        guard let readAt else { return false }
+        let age = Double(clock().milliseconds - readAt.milliseconds) / 1000
+        return age >= 0 && age < secondsMax
+    }
+
+    /// Reads the tokens, unless another caller began that since the count: they share one reading.
+    private func read(after count: Int) async throws {
+        if readCount == count { try await reading?.value }
+        if readCount == count {
+            readCount += 1
+            reading = Task { try await read() }
+        }
+        try await reading?.value
+    }
+
+    private func read() async throws {
+        defer {
+            reading = nil
+            restEnd = .now + KnownTokens.rest
+        }
+        let asked = clock()
+        metrics.countTokenReading()
+        grants = try await log.grants()
+        readAt = asked
+    }
+
+    /// Notes that a token is used, and records it unless that was done within the last minute.
+    private func note(_ name: String) {
+        let now = clock()
+        let last = usedAt[name].map { now.milliseconds - $0.milliseconds }
+        guard last.map({ $0 < 0 || $0 >= Int64(EventLog.tokenUseSecondsMax) * 1000 }) ?? true else {
+            return
+        }
+        usedAt[name] = now
+        used.insert(name)
+        guard !isRecording else { return }
+        isRecording = true
+        Task { await record() }
+    }
+
+    // What is used while the last record is being written makes the next one.
+    private func record() async {
+        while !used.isEmpty {
+            let names = used
+            used = []
+            do {
+                try await log.recordUse(ofTokens: names)
+            } catch {
+                // An answer does not depend on it; the next use is recorded again.
+                for name in names { usedAt[name] = nil }
+                logger.warning(
+                    "the use of tokens was not recorded",
+                    metadata: ["tokens": "\(names.sorted())", "error": "\(error)"]
+                )
+            }
+        }
+        isRecording = false
+    }
+}

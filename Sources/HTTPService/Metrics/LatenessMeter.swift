@@ -1,0 +1,74 @@
+internal import EventLog
+internal import Events
+internal import Logging
+internal import Subledger
+
+/// Measures for how long access was answered wrongly because payloads came late.
+///
+/// Next to the requests, one subscription after the other: an answer never waits for it.
+actor LatenessMeter {
+    private let ledger: Ledger
+    private let metrics: ServiceMetrics
+    private let logger = Logger(label: "subledger.lateness")
+    private var waiting: [Late] = []
+    private var isWorking = false
+    private var firstCommit: Instant?
+
+    /// Seconds after which a payload is late: those of Apple's that are not take one or two.
+    private static let lateSecondsMin: Int64 = 60
+    /// Most subscriptions that wait to be measured; more are counted only.
+    private static let waitingMax = 1_000
+
+    private struct Late {
+        let stream: StreamID
+        var offsets: ClosedRange<Int64>
+    }
+
+    init(_ ledger: Ledger, _ metrics: ServiceMetrics) {
+        self.ledger = ledger
+        self.metrics = metrics
+    }
+
+    /// Measures what a payload revealed, if it came late.
+    nonisolated func take(_ ingestion: Ledger.Ingestion, at receivedAt: Instant) {
+        var late: [StreamID: Late] = [:]
+        for (fact, outcome) in zip(ingestion.facts, ingestion.outcomes) where outcome.isNew {
+            let age = receivedAt.milliseconds - fact.asOf.milliseconds
+            guard age >= LatenessMeter.lateSecondsMin * 1000 else { continue }
+            let offset = outcome.position.offset
+            let known = late[fact.stream]?.offsets ?? offset...offset
+            late[fact.stream] = Late(
+                stream: fact.stream,
+                offsets: min(known.lowerBound, offset)...max(known.upperBound, offset)
+            )
+        }
+        guard !late.isEmpty else { return }
+        let all = Array(late.values)
+        Task { await add(all) }
+    }
+
+    private func add(_ late: [Late]) async {
+        let room = max(0, LatenessMeter.waitingMax - waiting.count)
+        waiting += late.prefix(room)
+        metrics.countNotMeasured(max(0, late.count - room))
+        guard !isWorking else { return }
+        isWorking = true
+        while !waiting.isEmpty { await measure(waiting.removeFirst()) }
+        isWorking = false
+    }
+
+    private func measure(_ late: Late) async {
+        do {
+            if firstCommit == nil { firstCommit = try await ledger.log.firstCommittedAt() }
+            let seconds = try await ledger.wrongSeconds(
+                of: late.stream,
+                revealedBy: late.offsets,
+                firstCommit: firstCommit
+            )
+            metrics.countWrong(denied: seconds.denied, granted: seconds.granted)
+        } catch {
+            metrics.countNotMeasured(1)
+            logger.warning("lateness was not measured", metadata: ["error": "\(error)"])
+        }
+    }
+}

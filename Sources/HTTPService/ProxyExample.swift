@@ -1,0 +1,88 @@
+/// How a proxy stands before the service.
+public enum ProxyExample: String, CaseIterable, Sendable {
+    /// nginx, 1.18 or later.
+    case nginx
+    /// Caddy, 2.4 or later.
+    case caddy
+
+    /// A configuration to copy, with the limits of the service.
+    ///
+    /// - Parameter limits: What one request may take.
+    /// - Returns: The text of a file of the proxy's.
+    public func text(limits: ServiceLimits = ServiceLimits()) -> String {
+        switch self {
+        case .nginx: ProxyExample.nginx(limits)
+        case .caddy: ProxyExample.caddy(limits)
+        }
+    }
+
+    /// Seconds that the proxy waits for an answer: longer than an append may take by default.
+    private static let answerSeconds = 30
+
+    private static func nginx(_ limits: ServiceLimits) -> String {
+        """
+        # /etc/nginx/conf.d/subledger.conf
+        upstream subledger {
+            server 127.0.0.1:8080;
+            keepalive 32;
+        }
+
+        server {
+            listen 443 ssl;
+            server_name subledger.example.com;
+            ssl_certificate /etc/ssl/subledger.pem;
+            ssl_certificate_key /etc/ssl/subledger.key;
+
+            # The greatest upload that the service takes; it refuses greater notifications itself.
+            client_max_body_size \(limits.uploadByteCountMax);
+            client_body_timeout \(Int(limits.bodySecondsMax))s;
+
+            # Without a path after it, proxy_pass hands the path on as it came: a customer's id may
+            # contain %2F.
+            location / {
+                proxy_pass http://subledger;
+                proxy_http_version 1.1;
+                proxy_set_header Connection "";
+                proxy_set_header Host $host;
+                proxy_read_timeout \(answerSeconds)s;
+            }
+
+            # For your own network only.
+            location ~ ^/(metrics|livez|readyz)$ {
+                allow 127.0.0.1;
+                deny all;
+                proxy_pass http://subledger;
+                proxy_http_version 1.1;
+                proxy_set_header Connection "";
+            }
+        }
+
+        """
+    }
+
+    private static func caddy(_ limits: ServiceLimits) -> String {
+        """
+        # Caddyfile; Caddy gets the certificate itself.
+        subledger.example.com {
+            # The greatest upload that the service takes; it refuses greater notifications itself.
+            request_body {
+                max_size \(limits.uploadByteCountMax)
+            }
+
+            # For your own network only.
+            @internal {
+                path /metrics /livez /readyz
+                not remote_ip private_ranges
+            }
+            respond @internal 403
+
+            reverse_proxy 127.0.0.1:8080 {
+                transport http {
+                    response_header_timeout \(answerSeconds)s
+                }
+            }
+        }
+
+        """
+    }
+}

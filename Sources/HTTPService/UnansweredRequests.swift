@@ -1,0 +1,73 @@
+internal import HTTPTypes
+internal import Hummingbird
+
+/// Answers what no route answers: 404, or 405 where another method would be answered.
+struct UnansweredRequests<Context: RequestContext>: RouterMiddleware {
+    let routes: LedgerRoutes
+
+    /// The route of these requests in metrics and logs: paths of attackers are not kept.
+    private static var route: String { "none" }
+
+    func handle(
+        _ request: Request,
+        context: Context,
+        next: (Request, Context) async throws -> Response
+    ) async throws -> Response {
+        do {
+            return try await next(request, context)
+        } catch let error as HTTPError where error.status == .notFound {
+            let methods = ServedPath.methods(of: request.uri.path)
+            return try await routes.respond(to: request, context, Self.route, Self.route, for: nil)
+            {
+                _ in
+                throw Problem(to: request.method, at: methods)
+            }
+        }
+    }
+}
+
+extension Problem {
+    fileprivate init(to method: HTTPRequest.Method, at methods: [String]) {
+        guard !methods.isEmpty else {
+            self.init(
+                .notFound,
+                "unknown-route",
+                "There is no such route; GET /openapi.json describes all that are there."
+            )
+            return
+        }
+        self.init(
+            .methodNotAllowed,
+            "method-not-allowed",
+            "\(method.rawValue.prefix(16)) is not answered here; expected "
+                + methods.joined(separator: " or ") + "."
+        )
+        allowedMethods = methods
+    }
+}
+
+/// A path that some method is answered at.
+private struct ServedPath {
+    /// Its parts; nil for one that takes any text.
+    let parts: [Substring?]
+    let methods: [String]
+
+    private static let all = Dictionary(grouping: LedgerRoutes.descriptions, by: \.path)
+        .map { path, routes in
+            ServedPath(
+                parts: path.split(separator: "/").map { $0.first == "{" ? nil : $0 },
+                methods: routes.flatMap { route in
+                    route.method == .get ? ["GET", "HEAD"] : [route.method.rawValue]
+                }
+            )
+        }
+
+    /// The methods that are answered at a path; none where it is of no route.
+    static func methods(of path: String) -> [String] {
+        let parts = path.split(separator: "/")
+        return all.first { served in
+            served.parts.count == parts.count
+                && zip(served.parts, parts).allSatisfy { $0 == nil || $0 == $1 }
+        }?.methods ?? []
+    }
+}

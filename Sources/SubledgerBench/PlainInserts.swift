@@ -1,0 +1,69 @@
+import EventLog
+import Events
+import Postgres
+
+/// Durable INSERTs by plain connections: what a database does without order or chain.
+struct PlainInserts {
+    let settings: ConnectionSettings
+
+    /// Connections that are left to others: a server admits a hundred by default.
+    private static let connectionsKept = 8
+
+    /// Makes tables with the columns, constraints and indexes of the ledger's.
+    func makeTables() async throws {
+        let session = try await PostgresSession.connect(settings)
+        try await session.execute(
+            """
+            CREATE SCHEMA plain;
+            CREATE TABLE plain.event (LIKE ledger.event INCLUDING ALL);
+            CREATE TABLE plain.evidence (LIKE ledger.evidence INCLUDING ALL)
+            """
+        )
+        await session.close()
+    }
+
+    /// Rows in the table of events.
+    func count() async throws -> Int64 {
+        let session = try await PostgresSession.connect(settings)
+        let count = try await session.query("SELECT count(*) FROM plain.event")[0].int8(0)
+        await session.close()
+        return count
+    }
+
+    /// Transactions a second: each inserts the first event of a payload.
+    func rate(of payloads: [Verified<[Fact]>], callers: Int) async throws -> Double {
+        let probe = try await PostgresSession.connect(settings)
+        let allowed = try await probe.query(
+            "SELECT current_setting('max_connections')::int - \(PlainInserts.connectionsKept)"
+        )
+        await probe.close()
+        let connections = min(callers, Int(try allowed[0].int4(0)))
+        var sessions: [PostgresSession] = []
+        for _ in 0..<connections { sessions.append(try await PostgresSession.connect(settings)) }
+        let work = WorkList(count: payloads.count)
+        let first = try await count()
+        let open = sessions
+        let rate = try await AppendBench.rate(of: payloads.count) {
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for session in open {
+                    group.addTask {
+                        while let index = work.next() {
+                            let row = PlainEventRow(
+                                payloads[index],
+                                0,
+                                offset: first + Int64(index) + 1
+                            )
+                            try await session.query(
+                                PlainEventRow.insert(into: "plain.event"),
+                                row.values
+                            )
+                        }
+                    }
+                }
+                try await group.waitForAll()
+            }
+        }
+        for session in sessions { await session.close() }
+        return rate
+    }
+}

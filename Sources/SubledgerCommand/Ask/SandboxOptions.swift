@@ -1,0 +1,69 @@
+import ArgumentParser
+import CommandSupport
+import Events
+import Subledger
+
+/// For whom purchases of the sandbox count in production.
+struct SandboxOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "Count sandbox purchases of this customer in production; repeat for more.",
+            discussion: """
+                App Review buys in the sandbox. ID is what the app asks with: its own name for the \
+                review account, or its appAccountToken. They count where production gives no \
+                access, and the answer names the rule. Default: they never count.
+                """,
+            valueName: "id"
+        )
+    )
+    var sandboxCustomer: [String] = []
+
+    @Option(
+        help: ArgumentHelp(
+            "Count them from this time on.",
+            discussion: """
+                Without --sandbox-customer, sandbox purchases of every customer count between \
+                --sandbox-from and --sandbox-to, at most \(SandboxPolicy.openDaysMax) days. Times \
+                are as for --at, in UTC.
+                """,
+            valueName: "time"
+        )
+    )
+    var sandboxFrom: String?
+
+    @Option(help: ArgumentHelp("Stop counting them at this time.", valueName: "time"))
+    var sandboxTo: String?
+
+    func validate() throws {
+        for text in [sandboxFrom, sandboxTo].compactMap({ $0 }) { _ = try Clock.time(text) }
+    }
+
+    /// Whether no option was given.
+    var areDefaults: Bool { sandboxCustomer.isEmpty && sandboxFrom == nil && sandboxTo == nil }
+
+    /// The policy that these options make.
+    ///
+    /// - Parameter now: What `today` and the like mean.
+    /// - Returns: The policy; the one that counts none where no option was given.
+    /// - Throws: `PolicyError` for times that no policy may have.
+    func policy(now: Instant) throws -> SandboxPolicy {
+        guard !areDefaults else { return .never }
+        func instant(_ text: String?) throws -> Instant? {
+            try text.map { try Clock.time($0).instant(now: now, in: .utc) }
+        }
+        return try SandboxPolicy(
+            customers: sandboxCustomer,
+            from: try instant(sandboxFrom),
+            to: try instant(sandboxTo)
+        )
+    }
+
+    /// The same as an option that was typed wrongly.
+    func chosen(now: Instant) throws -> SandboxPolicy {
+        do {
+            return try policy(now: now)
+        } catch let error as PolicyError {
+            throw ValidationError(error.message)
+        }
+    }
+}

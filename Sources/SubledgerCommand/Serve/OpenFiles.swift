@@ -1,0 +1,35 @@
+import CommandSupport
+import Foundation
+
+/// How many files and connections this process may have open.
+enum OpenFiles {
+    /// Those that are left to the database, the log and certificates.
+    private static let kept = 64
+
+    /// Raises the limit as far as the system allows, because shells set it low.
+    ///
+    /// - Parameter connections: Connections that are wanted.
+    /// - Returns: How many of them there is room for, at least 1.
+    static func room(for connections: Int) -> Int {
+        #if canImport(Glibc)
+        let files = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+        #else
+        let files = RLIMIT_NOFILE
+        #endif
+        var limit = rlimit()
+        guard getrlimit(files, &limit) == 0 else { return connections }
+        let wanted = rlim_t(connections + kept)
+        if limit.rlim_cur < wanted {
+            var raised = limit
+            raised.rlim_cur = min(wanted, limit.rlim_max)
+            if setrlimit(files, &raised) == 0 { limit = raised }
+        }
+        guard limit.rlim_cur < wanted else { return connections }
+        let room = max(1, Int(limit.rlim_cur) - kept)
+        Terminal.write(
+            "serve: at most \(room) connections at once, because the system allows "
+                + "\(limit.rlim_cur) open files (ulimit -Hn); \(connections) are possible"
+        )
+        return room
+    }
+}

@@ -1,0 +1,72 @@
+import EventLog
+import Events
+import Foundation
+import HTTPTypes
+import HummingbirdTesting
+import Subledger
+import TestSupport
+import Testing
+
+/// The service held against its own description by a tool that invents requests.
+@Suite(.enabled { await TestServer.isAvailable })
+struct SchemathesisTests {
+    /// Requests for each operation and phase: more find no more, and take longer.
+    private static let examples = 8
+
+    @Test func `schemathesis finds no answer that the description does not allow`() async throws {
+        guard let tool = Self.tool() else { return }
+        try await TestService.run { service in
+            for payload in TestService.notifications(3) {
+                _ = try await service.post("/v1/appstore/notifications", payload)
+            }
+            let token = try await service.token(.admin)
+            let port = try #require(service.client.port)
+            let stream = try #require(try await service.ledger.log.streams(limit: 1).first?.stream)
+            // Ids that are known, so that more than 404 is answered.
+            let folder = try TestFolder()
+            _ = try folder.write(
+                "schemathesis.toml",
+                Data(
+                    """
+                    [parameters]
+                    "path.id" = "\(stream.originalTransactionId)"
+                    "path.originalTransactionId" = "\(stream.originalTransactionId)"
+                    "path.position" = "1"
+                    "query.environment" = "\(stream.environment.word)"
+                    """.utf8
+                )
+            )
+            let ending = try await Program(path: tool).run(
+                [
+                    "run", "http://127.0.0.1:\(port)/openapi.json",
+                    "--header", "Authorization: Bearer \(token)",
+                    "--phases", "examples,coverage,fuzzing", "--max-examples", "\(Self.examples)",
+                    "--seed", "18", "--no-shrink", "--continue-on-failure",
+                    "--exclude-checks", Self.excluded.joined(separator: ","),
+                ],
+                folder: folder.path(of: "")
+            )
+            #expect(ending.code == 0, "\(ending.output.suffix(6000))\(ending.errors)")
+            #expect(!ending.output.contains("Missing test data"), "\(ending.output)")
+        }
+    }
+
+    // What a schema cannot say: which ids are known, which texts are times or signed by Apple.
+    private static let excluded = ["positive_data_acceptance", "negative_data_rejection"]
+
+    // CI installs it next to the build.
+    private static func tool() -> String? {
+        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+            .deletingLastPathComponent().deletingLastPathComponent()
+        let variable = ProcessInfo.processInfo.environment["PATH"] ?? ""
+        let places =
+            [root.appendingPathComponent(".build/schemathesis/bin").path]
+            + variable.split(separator: ":").map(String.init)
+        let path = places.map { $0 + "/schemathesis" }
+            .first(where: FileManager.default.isExecutableFile)
+        guard path == nil else { return path }
+        print("SKIPPED: no schemathesis; `pip install schemathesis` brings it")
+        #expect(ProcessInfo.processInfo.environment["CI"] == nil, "schemathesis is missing")
+        return nil
+    }
+}
