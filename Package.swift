@@ -45,7 +45,7 @@ let argumentParser = Target.Dependency.product(
     package: "swift-argument-parser"
 )
 
-// Arrows point down only (DESIGN §3); `make lint` builds with the dependency-import check.
+// Arrows point down only; `make lint` builds with the dependency-import check.
 let package = Package(
     name: "subledger",
     platforms: [.macOS(.v15)],

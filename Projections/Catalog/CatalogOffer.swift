@@ -1,6 +1,7 @@
 /// An offer on a subscription: some periods cheaper, or free.
 public struct CatalogOffer: Hashable, Sendable {
-    /// Who it is for; the raw values are ours, the ranks Apple's `offerType` (app-store.md §D.1).
+    /// Who it is for; the raw values are ours, the ranks Apple's `offerType`
+    /// (Apple's data: transactions).
     public enum Kind: String, CaseIterable, Sendable {
         /// For those who never had one in the group; `offerType` 1.
         case introductory

@@ -17,7 +17,7 @@ public struct CatalogPrice: Hashable, Sendable {
     /// The amount in thousandths of the currency's unit, as Apple's `price` has it; nil where the
     /// text is no plain decimal number of at most three places.
     ///
-    /// A yen is 1000 too (app-store.md §D.1), so the currency need not be known.
+    /// A yen is 1000 too (Apple's data: transactions), so the currency need not be known.
     public var milliunits: Int64? {
         var total: Int64 = 0
         var places: Int?

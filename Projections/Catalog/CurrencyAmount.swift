@@ -1,8 +1,8 @@
 /// An amount of money as people write it: with the decimals that its currency has.
 ///
-/// Apple's amounts are milliunits of every currency (app-store.md §D.1). A part of a price may not
-/// be a whole number of the smallest unit; it is rounded to it here, halves away from zero, and
-/// stays exact wherever it is stored.
+/// Apple's amounts are milliunits of every currency (Apple's data: transactions). A part of a price
+/// may not be a whole number of the smallest unit; it is rounded to it here, halves away from zero,
+/// and stays exact wherever it is stored.
 public struct CurrencyAmount: Hashable, Sendable {
     private let milliunits: Int64
     private let currency: String?

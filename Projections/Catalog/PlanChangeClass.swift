@@ -1,4 +1,4 @@
-/// What a change of product is, by the levels of the catalog (app-store.md §G-23).
+/// What a change of product is, by the levels of the catalog (Apple's data: trap 23).
 public enum PlanChangeClass: String, CaseIterable, Sendable {
     /// To a higher level.
     case upgrade
@@ -10,7 +10,7 @@ public enum PlanChangeClass: String, CaseIterable, Sendable {
     case planChange = "plan_change"
 
     /// What a change between two products of one group is; level 1 is the highest
-    /// (app-store.md §G-23).
+    /// (Apple's data: trap 23).
     init(from old: ProductCatalog.Subscription, to new: ProductCatalog.Subscription) {
         if old.level == new.level {
             self = .crossgrade
@@ -22,7 +22,7 @@ public enum PlanChangeClass: String, CaseIterable, Sendable {
     /// Whether Apple carries it out at once, and not with the next renewal.
     ///
     /// - Parameter sameDuration: Whether the periods have one length, which decides for a
-    ///   crossgrade only (app-store.md §G-23).
+    ///   crossgrade only (Apple's data: trap 23).
     /// - Returns: Nil where that is not known.
     public func isImmediate(sameDuration: Bool?) -> Bool? {
         switch self {

@@ -68,8 +68,8 @@ extension ProductCatalog {
         public let subscriptionGroupIdentifier: String
         /// The group's reference name; nil where the catalog does not say.
         public let groupName: String?
-        /// The rank in its group, 1 for the most service (app-store.md §G-23: not price, not
-        /// length).
+        /// The rank in its group, 1 for the most service; not its price, not its length
+        /// (Apple's data: trap 23).
         public let level: Int
         /// The length of a period at the standard price.
         public let duration: SubscriptionPeriod
@@ -135,8 +135,8 @@ extension ProductCatalog {
     public struct OtherProduct: Hashable, Sendable {
         /// Apple's identifier of the product.
         public let productId: String
-        /// Apple's `type`, in the words of a transaction (app-store.md §D.1): `Consumable`,
-        /// `Non-Consumable`, `Non-Renewing Subscription`, or a word yet unknown.
+        /// Apple's `type`, in the words of a transaction (Apple's data: transactions):
+        /// `Consumable`, `Non-Consumable`, `Non-Renewing Subscription`, or a word yet unknown.
         public let type: String
         /// The developer's own name of it; nil where the catalog does not say.
         public let referenceName: String?

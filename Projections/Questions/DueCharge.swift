@@ -1,7 +1,7 @@
 public import Events
 
 /// A subscription whose next charge is worth asking Apple about: what a poller has to work through
-/// (app-store.md §G-18).
+/// (Apple's data: trap 18).
 public struct DueCharge: Hashable, Sendable {
     /// The subscription.
     public let stream: StreamID
@@ -24,7 +24,7 @@ public struct DueCharge: Hashable, Sendable {
 
     /// How long after the end of the access Apple may still charge, in milliseconds.
     ///
-    /// The sixty days of billing retry (app-store.md §G-18): who comes back later buys anew.
+    /// The sixty days of billing retry (Apple's data: trap 18): who comes back later buys anew.
     public static let retryMax: Int64 = 60 * 86_400_000
 
     /// What is due at an instant or within that many milliseconds after it; nil where nothing is.

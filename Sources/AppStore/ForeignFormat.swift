@@ -27,7 +27,8 @@ enum ForeignFormat {
         isIOS6Receipt(text) ? Rejection.ios6Receipt : nil
     }
 
-    /// Whether text is the property list that iOS 6 took for a receipt (app-store.md §F.2).
+    /// Whether text is the property list that iOS 6 took for a receipt
+    /// (Apple's data: app receipts).
     static func isIOS6Receipt(_ text: ArraySlice<UInt8>) -> Bool {
         let head = text.prefix(lookAheadByteCount)
         return text.first == UInt8(ascii: "{")

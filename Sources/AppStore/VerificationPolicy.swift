@@ -24,7 +24,7 @@ public struct VerificationPolicy: Sendable {
     /// The environments accepted.
     ///
     /// Sandbox payloads are signed under the same roots as production ones, so that this list is
-    /// all that keeps them apart (app-store.md §F.1-10). `Xcode` needs its root as well.
+    /// all that keeps them apart (Apple's data: JWS verification). `Xcode` needs its root as well.
     public var environments: Set<Environment>
 
     /// A policy; by default Apple's roots, any app, production and sandbox.

@@ -1,4 +1,4 @@
-/// Who stands behind statements that are not signed (DESIGN §5).
+/// Who stands behind statements that are not signed (Concepts: trust).
 public enum Voucher: Sendable {
     /// Nobody: only what a signature or the shared secret proves is taken.
     case nobody

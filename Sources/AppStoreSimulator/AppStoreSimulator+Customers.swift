@@ -87,7 +87,8 @@ private struct CustomerDraft {
         return life(identity, story.script)
     }
 
-    // F-800210: another plan bought while the old one is in retry, which is given up on day 60.
+    // Another plan bought while the old one is in retry, which is given up on day 60
+    // (Apple's data: trap 3).
     private mutating func secondStream() -> [SubscriptionLife] {
         let (monthly, pro) = (SimulatedCatalog.lumen[2], SimulatedCatalog.lumen[0])
         let start = start()

@@ -1,4 +1,5 @@
-/// A saved response of the App Store Connect API, in the shape of JSON:API (interfaces.md §4.2).
+/// A saved response of the App Store Connect API, in the shape of JSON:API
+/// (Apple's data: App Store Connect responses).
 struct AppStoreConnectResponse: Decodable {
     let data: OneOrMore
     let included: [Resource]?

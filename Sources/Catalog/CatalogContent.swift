@@ -109,7 +109,8 @@ struct CatalogBuilder {
     }
 
     // App Store Connect's identifiers are numbers; Xcode makes up eight hexadecimal digits
-    // (interfaces.md §4.1). Eight digits that happen to be decimal cannot be told apart.
+    // (Apple's data: StoreKit configuration). Eight digits that happen to be decimal cannot be told
+    // apart.
     private mutating func warnOfLocalGroup(_ group: String) {
         guard group.utf8.contains(where: { !(48...57).contains($0) }),
             groupsWarnedOf.insert(Array(group.utf8)).inserted

@@ -5,8 +5,9 @@ public enum CatalogFile {
     /// Most bytes of a file: a thousand products with all their offers have a tenth of it.
     public static let byteCountMax = 16 << 20
 
-    /// Reads a `.storekit` file of Xcode (formats 1 to 5, interfaces.md §4.1) or a saved response
-    /// of the App Store Connect API (§4.2), several in one JSON array included.
+    /// Reads a `.storekit` file of Xcode (formats 1 to 5), or a saved response of the App Store
+    /// Connect API, several in one JSON array included
+    /// (Apple's data: StoreKit configuration, App Store Connect responses).
     ///
     /// - Throws: `notACatalog`, `malformed`, `duplicateProduct`, `tooLarge`.
     public static func read(_ bytes: [UInt8]) throws(CatalogError) -> CatalogContent {

@@ -1,7 +1,7 @@
 import Projections
 
 /// Xcode's StoreKit configuration file, formats 1 to 5, as far as it says what is sold
-/// (interfaces.md §4.1); unknown members are ignored.
+/// (Apple's data: StoreKit configuration); unknown members are ignored.
 struct StoreKitConfiguration: Decodable {
     let version: Version?
     let settings: Settings?
@@ -136,7 +136,7 @@ extension StoreKitConfiguration {
         }
     }
 
-    /// Xcode's words, and those of transactions (app-store.md §D.1).
+    /// Xcode's words, and those of transactions (Apple's data: transactions).
     private static let typeNames = [
         "Consumable": "Consumable", "NonConsumable": "Non-Consumable",
         "NonRenewingSubscription": "Non-Renewing Subscription",
@@ -224,7 +224,7 @@ extension StoreKitConfiguration {
             (read.numberOfPeriods ?? 1) >= 1
         else { return nil }
         let paymentMode = CatalogOffer.PaymentMode(word: Self.modeWords[mode] ?? mode)
-        // A transaction names a code's offer by its reference name (app-store.md §D.1).
+        // A transaction names a code's offer by its reference name (Apple's data: transactions).
         let names =
             kind == .code
             ? [read.referenceName, read.offerID?.ifAny] : [read.offerID?.ifAny, read.referenceName]

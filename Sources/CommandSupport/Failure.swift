@@ -1,6 +1,6 @@
 package import ArgumentParser
 
-/// The exit codes of the command line; a contract (interfaces §3.1).
+/// The exit codes of the command line; a contract (Operating: exit codes).
 package enum Exit {
     /// The answer of `access` where there is none.
     package static let no = ExitCode(1)

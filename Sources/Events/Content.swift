@@ -4,26 +4,26 @@
 /// revoked*, a format that cannot carry the field says nothing. The raw value is part of canonical
 /// bytes: never reused, never renumbered.
 public enum Format: UInt8, CaseIterable, Sendable {
-    /// A JWS transaction (app-store.md §D.1).
+    /// A JWS transaction (Apple's data: transactions).
     case signedTransaction = 1
-    /// JWS renewal info (app-store.md §D.2).
+    /// JWS renewal info (Apple's data: renewal info).
     case signedRenewalInfo = 2
-    /// A version 2 notification (app-store.md §C.1).
+    /// A version 2 notification (Apple's data: version 2 payload).
     case signedNotification = 3
-    /// An in-app purchase of a PKCS#7 app receipt (app-store.md §F.2).
+    /// An in-app purchase of a PKCS#7 app receipt (Apple's data: app receipts).
     case receiptTransaction = 4
     /// An entry of `in_app` or `latest_receipt_info` of a verifyReceipt response or of a version 1
-    /// notification (app-store.md §A.3).
+    /// notification (Apple's data: verifyReceipt response).
     case responseTransaction = 5
-    /// The one transaction of an iOS 6 response (app-store.md §A.4).
+    /// The one transaction of an iOS 6 response (Apple's data: iOS 6 response).
     case singleTransaction = 6
     /// An element of `pending_renewal_info`, or its absence where the others stand
-    /// (app-store.md §A.3).
+    /// (Apple's data: verifyReceipt response).
     case pendingRenewalInfo = 7
     /// What the top level of an iOS 6 response or of a version 1 notification says about the next
-    /// renewal (app-store.md §A.4, §B.1).
+    /// renewal (Apple's data: iOS 6 response, version 1 body).
     case topLevelRenewalInfo = 8
-    /// A version 1 notification (app-store.md §B.1).
+    /// A version 1 notification (Apple's data: version 1 body).
     case statusUpdateNotification = 9
     /// The operator's statement whose subscription it is; without a customer it says nobody's.
     case customerLink = 10

@@ -1,6 +1,6 @@
 /// Where a purchase was made; part of the identity of every stream.
 ///
-/// Apple's words (app-store.md §D.3). Sandbox data is signed under the same Apple roots as
+/// Apple's words (Apple's data: environments). Sandbox data is signed under the same Apple roots as
 /// production data, so this value alone keeps test purchases from granting real access.
 public enum Environment: Hashable, Sendable {
     /// The App Store that takes money.

@@ -78,7 +78,7 @@ public struct Confirmation: Hashable, Sendable {
     /// Which fields of the event were repeated.
     public let fields: FieldSet
     /// The transaction id under which the repetition came, where it differs from all that were
-    /// known of the purchase: an alias made by a restore (app-store.md §G-4); empty otherwise.
+    /// known of the purchase: an alias made by a restore (Apple's data: trap 4); empty otherwise.
     public let transactionId: String
     /// The number, in the lane, of the payload that proves it.
     public let evidence: Int64

@@ -119,7 +119,7 @@ public struct Verification: Hashable, Sendable {
         self.root = root
     }
 
-    /// Why a payload is believed, the strongest reason first (DESIGN §5).
+    /// Why a payload is believed, the strongest reason first (Concepts: trust).
     ///
     /// The raw value is stored with the evidence and printed: added, never renamed.
     public enum Trust: String, CaseIterable, Sendable {

@@ -82,7 +82,7 @@ public struct Fact: Hashable, Sendable {
     /// What it says.
     public let content: Content
 
-    /// A fact; the dates of the key are floored to whole seconds (app-store.md §A.4).
+    /// A fact; the dates of the key are floored to whole seconds (Apple's data: iOS 6 response).
     public init(
         stream: StreamID,
         bundleId: String,
@@ -137,7 +137,7 @@ public struct Fact: Hashable, Sendable {
 /// What a fact speaks of: the key of a period and, where a second may hold two of them, a name.
 ///
 /// The name is the product of a transaction (an upgrade can be bought in the second of a renewal,
-/// app-store.md §G-40) and the UUID of a notification; version 1 has none, there it is the type.
+/// Apple's data: trap 40) and the UUID of a notification; version 1 has none, there it is the type.
 public struct Subject: Hashable, Sendable {
     /// The subscription.
     public let stream: StreamID

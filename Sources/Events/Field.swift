@@ -3,7 +3,7 @@
 /// The raw value is the field's tag in canonical bytes: never reused, never renumbered. Purchase
 /// and expiry dates are not here: they are the key of the event. `signedDate` is its as-of.
 public enum Field: UInt8, CaseIterable, Sendable {
-    // What was bought (app-store.md §D.1).
+    // What was bought (Apple's data: transactions).
     case transactionId = 1
     case webOrderLineItemId = 2
     case productId = 3
@@ -29,7 +29,7 @@ public enum Field: UInt8, CaseIterable, Sendable {
     case appTransactionId = 23
     case previousOriginalTransactionId = 24
 
-    // Whose it is, as the operator states it (app-store.md §G-37): the app's own name for the
+    // Whose it is, as the operator states it (Apple's data: trap 37): the app's own name for the
     // customer, why, and who said so.
     case customerId = 25
     case linkReason = 26
@@ -39,7 +39,7 @@ public enum Field: UInt8, CaseIterable, Sendable {
     case erasureReason = 28
     case erasedBy = 29
 
-    // What happens next (app-store.md §D.2).
+    // What happens next (Apple's data: renewal info).
     case autoRenewProductId = 32
     case autoRenewStatus = 33
     case expirationIntent = 34
@@ -58,7 +58,7 @@ public enum Field: UInt8, CaseIterable, Sendable {
     case renewalBillingPlanType = 43
     case commitmentInfo = 44
 
-    // What Apple told us about it (app-store.md §C.1).
+    // What Apple told us about it (Apple's data: version 2 payload).
     case notificationType = 48
     case subtype = 49
     case notificationUUID = 50
@@ -118,8 +118,8 @@ public enum Field: UInt8, CaseIterable, Sendable {
     /// Whether a different value is news.
     ///
     /// A transaction id is an alias of its purchase: a restore makes new ones for the same period
-    /// (app-store.md §G-4). Who linked a customer, and why, is kept for the audit; the same link by
-    /// somebody else tells nothing new.
+    /// (Apple's data: trap 4). Who linked a customer, and why, is kept for the audit; the same link
+    /// by somebody else tells nothing new.
     public var isMeaningful: Bool {
         switch self {
         case .transactionId, .linkReason, .linkedBy, .keptAside: false

@@ -13,7 +13,7 @@ public struct Instant: Hashable, Comparable, Sendable {
     /// The start of the second that contains this instant.
     ///
     /// iOS-6 payloads carry real milliseconds where later formats carry `000` for the same period
-    /// (app-store.md §A.4), so the key of a period is floored to whole seconds.
+    /// (Apple's data: iOS 6 response), so the key of a period is floored to whole seconds.
     public var flooredToSecond: Instant {
         let remainder = milliseconds % 1000
         return Instant(milliseconds: milliseconds - (remainder < 0 ? remainder + 1000 : remainder))
@@ -21,7 +21,8 @@ public struct Instant: Hashable, Comparable, Sendable {
 
     /// Whether the instant is one that App Store data can carry: from 2008 to the end of 2199.
     ///
-    /// Edited samples hold 15-digit values (app-store.md §G.d); they are refused, not folded.
+    /// Edited samples hold 15-digit values (Apple's data: odd values); they are refused, not
+    /// folded.
     public var isPlausible: Bool {
         milliseconds >= 1_199_145_600_000 && milliseconds < 7_258_118_400_000
     }

@@ -52,7 +52,7 @@ public struct Knowledge: Sendable {
 
     /// Whether a fact gives this purchase, which is known by a transaction id, another one.
     ///
-    /// Restores and other devices make new ids for the same purchase (app-store.md §G-4).
+    /// Restores and other devices make new ids for the same purchase (Apple's data: trap 4).
     public func isRestored(by fact: Fact) -> Bool {
         guard fact.kind == .transaction, !aliases.isEmpty,
             let transactionId = fact.content.text(.transactionId), !transactionId.isEmpty

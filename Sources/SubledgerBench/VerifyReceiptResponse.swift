@@ -5,9 +5,9 @@ import Subledger
 
 /// A synthetic answer of Apple's verifyReceipt, to be decoded by us and by `JSONDecoder`.
 ///
-/// Every row has every key that a row can have (app-store.md §A.3), in the order and with the white
-/// space of Apple's answers. `latest_receipt`, in life a third of the bytes, is short: one long
-/// string would flatter whoever skips strings fast.
+/// Every row has every key that a row can have (Apple's data: verifyReceipt response), in the order
+/// and with the white space of Apple's answers. `latest_receipt`, in life a third of the bytes, is
+/// short: one long string would flatter whoever skips strings fast.
 struct VerifyReceiptResponse {
     let bytes: [UInt8]
     private let data: Data
@@ -151,7 +151,8 @@ private struct PlainResponse: Decodable {
     }
 }
 
-/// A row with every key of app-store.md §A.3; optional where Apple may leave it out.
+/// A row with every key of Apple's data: verifyReceipt response; optional where Apple may leave it
+/// out.
 private struct PlainRow: Decodable {
     let quantity: String
     let productId: String

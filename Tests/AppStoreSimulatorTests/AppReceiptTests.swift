@@ -14,7 +14,7 @@ import Testing
 
     private static let leafMarker: ASN1ObjectIdentifier = [1, 2, 840, 113_635, 100, 6, 11, 1]
 
-    // app-store.md §F.2; 0 to 32 of the receipt, 1701 to 1720 of a purchase.
+    // Apple's data: app receipts; 0 to 32 of the receipt, 1701 to 1720 of a purchase.
     private static let known: Set<Int> = [0, 1, 2, 3, 4, 5, 12, 15, 16, 17, 18, 19, 32]
     private static let knownOfPurchase: Set<Int> = [
         1701, 1702, 1703, 1704, 1705, 1706, 1708, 1711, 1712, 1713, 1719, 1720,

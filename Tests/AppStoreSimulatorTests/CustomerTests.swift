@@ -36,7 +36,7 @@ import Testing
         let group = try #require(customer.groups.first)
         #expect(customer.groups.count == 1)
         #expect(first.originalTransactionId != second.originalTransactionId)
-        // EXPIRED of the first comes while the second one runs (app-store.md §I-15).
+        // EXPIRED of the first comes while the second one runs (Apple's data: scenario 15).
         let expired = try #require(first.events.last)
         #expect(expired.status == 2)
         let bought = try #require(second.active.first)

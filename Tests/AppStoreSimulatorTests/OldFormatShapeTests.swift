@@ -6,7 +6,7 @@ import Testing
 
 /// Old formats have the keys that Apple documents, all of them and no others.
 @Suite struct OldFormatShapeTests {
-    // app-store.md §A.3.
+    // Apple's data: verifyReceipt response.
     private static let inApp: Set<String> =
         threeForms("purchase_date", "original_purchase_date", "expires_date", "cancellation_date")
         .union([
@@ -40,7 +40,7 @@ import Testing
         .union(within("latest_receipt_info", latest))
         .union(within("pending_renewal_info", pending))
 
-    // app-store.md §A.4.
+    // Apple's data: iOS 6 response.
     private static let single: Set<String> =
         threeForms("purchase_date", "original_purchase_date", "cancellation_date").union([
             "original_transaction_id", "transaction_id", "product_id", "quantity", "item_id",
@@ -59,7 +59,7 @@ import Testing
         .union(within("latest_receipt_info", single.subtracting(threeForms("cancellation_date"))))
         .union(within("latest_expired_receipt_info", single))
 
-    // app-store.md §B.1.
+    // Apple's data: version 1 body.
     private static let statusUpdate: Set<String> =
         Set([
             "notification_type", "environment", "password", "auto_renew_product_id",

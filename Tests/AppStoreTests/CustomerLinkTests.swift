@@ -2,7 +2,7 @@ import AppStore
 import Events
 import Testing
 
-/// The operator's statement whose a subscription is (app-store.md §G-37).
+/// The operator's statement whose a subscription is (Apple's data: trap 37).
 @Suite struct CustomerLinkTests {
     private let link = CustomerLink(
         stream: StreamID(environment: .production, originalTransactionId: "1000"),

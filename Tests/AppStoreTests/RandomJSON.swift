@@ -61,7 +61,8 @@ enum RandomJSON {
 }
 
 extension RandomJSON {
-    /// An object like those of verifyReceipt (app-store.md §A.3): many names that begin alike.
+    /// An object like those of verifyReceipt (Apple's data: verifyReceipt response): many names
+    /// that begin alike.
     static func row(using generator: inout SeededGenerator) -> String {
         let words = ["purchase", "original", "expires", "date", "ms", "pst", "id", "transaction"]
         let members = (0..<Int.random(in: 0...90, using: &generator)).map { _ in

@@ -3,7 +3,8 @@ import Testing
 
 @testable import AppStore
 
-/// What a version 1 notification says, in all shapes it came in (app-store.md §B, §G.d).
+/// What a version 1 notification says, in all shapes it came in
+/// (Apple's data: version 1 notifications, odd values).
 struct StatusUpdateTests {
     private let verifier = AppStoreVerifier(policy: VerificationPolicy())
 
@@ -225,7 +226,7 @@ struct StatusUpdateTests {
     }
 
     @Test func `of several subscriptions the one it renews into is meant`() throws {
-        // app-store.md §I-17
+        // Apple's data: scenario 17
         let other = Self.row.replacing("\"100\"", with: "\"200\"").replacing("101", with: "201")
         let second = Self.pending.replacing("\"100\"", with: "\"200\"")
             .replacing(

@@ -48,7 +48,7 @@ struct TranslationTests {
     }
 
     @Test func `without an original id the transaction's own is the stream's`() throws {
-        // app-store.md §G-1, §G-48
+        // Apple's data: traps 1, 48
         let payload = transaction().replacing("\"originalTransactionId\":\"7\",", with: "")
         #expect(try fact(payload).stream.originalTransactionId == "9")
         let numeric = transaction().replacing("\"7\"", with: "9007199254740993")
@@ -119,7 +119,7 @@ struct TranslationTests {
     func `the original purchase date is no start, and may be later than the purchase`(
         original: Int64
     ) throws {
-        // app-store.md §G-12, §G-13
+        // Apple's data: traps 12, 13
         let told = try fact(transaction(",\"originalPurchaseDate\":\(original)"))
         #expect(try told == fact(transaction()))
         #expect(told.purchaseDate.milliseconds == 1_700_000_000_000)

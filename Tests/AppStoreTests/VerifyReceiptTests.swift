@@ -3,7 +3,7 @@ import Testing
 
 @testable import AppStore
 
-/// What a verifyReceipt response says, vouched for (app-store.md §A).
+/// What a verifyReceipt response says, vouched for (Apple's data: verifyReceipt).
 struct VerifyReceiptTests {
     private let responses = VouchedResponses()
 
@@ -57,7 +57,7 @@ struct VerifyReceiptTests {
         ),
     ])
     func `odd spellings of one entry give the same fact`(part: String, odd: String) throws {
-        // app-store.md §G-12, §G-13, §G-48, §G.d
+        // Apple's data: traps 12, 13, 48, odd values
         let row = VouchedResponses.row.replacing(part, with: odd)
         #expect(row != VouchedResponses.row)
         #expect(
@@ -67,7 +67,7 @@ struct VerifyReceiptTests {
     }
 
     @Test func `an id beyond 2^53 written as a number keeps every digit`() throws {
-        // app-store.md §G-48
+        // Apple's data: trap 48
         let row = VouchedResponses.row.replacing("\"100\"", with: "9007199254740993")
         let fact = try #require(try responses.facts(responses.response(latest: "[\(row)]")).first)
         #expect(fact.stream.originalTransactionId == "9007199254740993")

@@ -51,7 +51,7 @@ struct VouchedResponses {
         "subscription_group_identifier":"20","in_app_ownership_type":"PURCHASED"}
         """
 
-    // The object of S000 and GOIAP: milliseconds under the name of the text, and genuine ones.
+    // The object of published samples: milliseconds under the name of the text, and genuine ones.
     static let single = """
         {"original_transaction_id":"1","transaction_id":"2","product_id":"p","bid":"com.example",\
         "purchase_date_ms":"1355271005612","expires_date":"1355271305612",\

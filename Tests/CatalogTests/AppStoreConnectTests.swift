@@ -2,7 +2,7 @@ import Catalog
 import Projections
 import Testing
 
-/// Saved responses of the App Store Connect API (interfaces.md §4.2).
+/// Saved responses of the App Store Connect API (Apple's data: App Store Connect responses).
 @Suite struct AppStoreConnectTests {
     @Test func `groups with their subscriptions are read, drafts are left out`() throws {
         let content = try read(Fixtures.groups)

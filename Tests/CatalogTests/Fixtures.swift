@@ -2,7 +2,8 @@ import Catalog
 import Events
 import Projections
 
-/// Small files made by hand in the shapes of interfaces.md §4.1 and §4.2.
+/// Small files made by hand in the shapes of
+/// Apple's data: StoreKit configuration, App Store Connect responses.
 enum Fixtures {
     /// The first format: no identifier, no storefront, no lists of later offers.
     static let storekit1 = """

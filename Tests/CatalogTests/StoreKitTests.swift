@@ -6,7 +6,7 @@ import Projections
 import TestSupport
 import Testing
 
-/// Xcode's `.storekit` files, formats 1 to 5 (interfaces.md §4.1).
+/// Xcode's `.storekit` files, formats 1 to 5 (Apple's data: StoreKit configuration).
 @Suite struct StoreKitTests {
     @Test func `the first format is read`() throws {
         let content = try read(Fixtures.storekit1)

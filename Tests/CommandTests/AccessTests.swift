@@ -208,7 +208,8 @@ struct AccessTests {
         }
     }
 
-    // S004's three periods, the first of them a trial, in one answer of verifyReceipt.
+    // The three periods of the magazine rule, the first of them a trial, in one answer of
+    // verifyReceipt.
     @Test func `purchases of the sandbox count for whom they are said to count`() async throws {
         try await withMagazine("Sandbox") { command, _ in
             let question = ["access", "1", "--at", "2016-07-01"]

@@ -245,7 +245,8 @@ struct CustomersTests {
             #expect(try await offers(id) == rules)
             try await Self.link(command, "alice", id, "2019-03-01")
             try await Self.link(command, "bob", id, "2019-04-01", "--transfer")
-            // Whoever has it now: an offer that was used stays used (app-store.md §G.b).
+            // Whoever has it now: an offer that was used stays used
+            // (Apple's data: offer eligibility).
             #expect(try await offers("alice") == rules)
             #expect(try await offers("bob") == rules)
         }

@@ -54,7 +54,8 @@ struct StateTests {
             #expect(lines.hasPrefix("subscription      environment   reason      access until"))
             let before = try await command.json([DueLine].self, "due", "--at", "2001-01-01")
             #expect(before.isEmpty)
-            // Apple charges for sixty days at most (app-store.md §G-18): nothing is due for ever.
+            // Apple charges for sixty days at most (Apple's data: trap 18): nothing is due for
+            // ever.
             let late = try await command.json([DueLine].self, "due", "--at", "2035-01-01")
             #expect(late.isEmpty)
             _ = try await command.expect(64, "due", "--within", "soon")

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Version 1 notifications without a receipt that can be read: nothing in them says when they were
-/// made (app-store.md §B.3).
+/// made (Apple's data: version 1 repetitions).
 @Suite(.enabled { await TestServer.isAvailable })
 struct UndatedNotificationTests {
     @Test func `grace of a version 1 notification without a receipt gives access to its end`()

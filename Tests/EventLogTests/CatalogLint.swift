@@ -1,7 +1,7 @@
 import Postgres
 
 /// What every table of the log and of the projections must keep, so that the ledger can be
-/// distributed by lane one day (DESIGN §4; each point was tried, reference/scale.md §2).
+/// distributed by lane one day (Scaling out: lanes).
 struct CatalogLint: Sendable {
     /// A breach of a rule, by name.
     struct Finding: Hashable, Sendable, CustomStringConvertible {

@@ -139,7 +139,7 @@ struct ConfirmationTests {
 
     @Test(arguments: Variant.all)
     func `equal ids of two environments are two streams`(variant: Variant) async throws {
-        // app-store.md §G-41, §I-18
+        // Apple's data: trap 41, scenario 18
         try await variant.withLog { log, settings in
             for environment in [Environment.production, .sandbox, .unrecognised("Lunar")] {
                 let fact = TestFacts.transaction(environment: environment)

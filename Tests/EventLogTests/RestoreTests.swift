@@ -3,14 +3,14 @@ import Events
 import TestSupport
 import Testing
 
-/// Transaction ids that restores make (app-store.md §G-4), as append tells them.
+/// Transaction ids that restores make (Apple's data: trap 4), as append tells them.
 @Suite(.enabled { await TestServer.isAvailable })
 struct RestoreTests {
     @Test(arguments: Variant.all)
     func `a new id of a known purchase is a restore, as an alias or in an event of its own`(
         variant: Variant
     ) async throws {
-        // app-store.md §G-4
+        // Apple's data: trap 4
         try await variant.withLog { log, _ in
             let cases: [(Fact, isNew: Bool, isRestore: Bool)] = [
                 // The first id is the purchase's own; another purchase has one of its own.

@@ -38,7 +38,7 @@ struct OldProgram {
     private struct UsageError: Error {}
 }
 
-/// `active_periods` as it was before upgrades were understood (app-store.md §G-22).
+/// `active_periods` as it was before upgrades were understood (Apple's data: trap 22).
 private struct UpgradedStillActive: Projection {
     let name = "active_periods"
     let version = 0

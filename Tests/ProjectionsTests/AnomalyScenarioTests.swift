@@ -2,7 +2,7 @@ import Events
 import Projections
 import Testing
 
-/// What a person should look at (app-store.md §G-24: S003 §3.9).
+/// What a person should look at (Apple's data: trap 24).
 @Suite struct AnomalyScenarioTests {
     private static let loop = """
         @05-01 purchase basic 05-01..06-01 woli=1 price=990

@@ -2,7 +2,7 @@ import Events
 import Projections
 import Testing
 
-/// Versions of a catalog, and what a change of plan is by them (app-store.md §G-23).
+/// Versions of a catalog, and what a change of plan is by them (Apple's data: trap 23).
 @Suite struct CatalogHistoryTests {
     private static func product(
         _ id: String,

@@ -3,8 +3,8 @@ import Projections
 import TestSupport
 import Testing
 
-/// Upgrades, refunds, reversals and family sharing (app-store.md §I 4, 5, 10, §G-8 to §G-10,
-/// §G-26 to §G-31, §G-40).
+/// Upgrades, refunds, reversals and family sharing
+/// (Apple's data: scenarios 4, 5, 10, traps 8 to 10, 26 to 31, 40).
 @Suite struct ChangeAndRefundScenarioTests {
     @Test func `an upgrade takes effect at the premium start although the refund came later`()
         throws
@@ -53,7 +53,7 @@ import Testing
     }
 
     // Found by life 525 of seed 20261202: a crossgrade leaves no mark, and the one that stayed was
-    // upgraded later (app-store.md §G-40, §D.1).
+    // upgraded later (Apple's data: trap 40, transactions).
     @Test func `of two purchases of one second the later id stays, though it is upgraded later`()
         throws
     {

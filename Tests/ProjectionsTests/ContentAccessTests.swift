@@ -2,7 +2,7 @@ import Events
 import Projections
 import Testing
 
-/// The magazine rule (app-store.md §G.a; S004, and its English original A-SUBS).
+/// Which issues a subscription unlocks (Apple's data: magazine rule).
 @Suite struct ContentAccessTests {
     private static let magazine = """
         stream 1
@@ -16,7 +16,7 @@ import Testing
     ]
 
     @Test func `Apple's table: February, March, April, June and July, never May`() throws {
-        // app-store.md §G.a
+        // Apple's data: magazine rule
         let access = try access(Self.magazine, at: "2026-07-02")
         #expect(
             access == [
@@ -105,7 +105,7 @@ import Testing
     }
 
     @Test func `the refund of the rest after an upgrade takes no issue`() throws {
-        // app-store.md §G-9: two seconds after the successor's start.
+        // Apple's data: trap 9: two seconds after the successor's start.
         let told = try access(
             """
             stream 1

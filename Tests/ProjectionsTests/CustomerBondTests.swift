@@ -152,7 +152,7 @@ import Testing
     }
 
     @Test func `a migrated subscription and the one before it lead to each other`() throws {
-        // app-store.md §G-47
+        // Apple's data: trap 47
         let text = """
             1000 @01-01 buys month 01-01
             2000 @05-01 buys month 04-01 previous=1000
@@ -162,7 +162,7 @@ import Testing
         #expect(try ids("2000 @05-01 buys month 04-01 previous=1000", "1000") == ["2000"])
     }
 
-    @Test func `F-800210: the plan bought in billing retry is the same customer's`() throws {
+    @Test func `a plan bought in billing retry is the same customer's`() throws {
         let text = """
             1000 @05-01 buys month 01-01 app=70 bundle=a group=g intro
             2000 @05-01 buys year 04-20 app=70 bundle=a group=g

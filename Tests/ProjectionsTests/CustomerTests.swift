@@ -153,7 +153,7 @@ import Testing
     }
 
     @Test func `a migrated subscription continues the one before it`() throws {
-        // app-store.md §G-47
+        // Apple's data: trap 47
         try expect(
             """
             1000 @01-01 buys month 01-01
@@ -195,10 +195,10 @@ import Testing
         )
     }
 
-    /// S002: a second account of the app presents the same receipt, and nothing moves by itself.
+    /// A second account of the app presents the same receipt, and nothing moves by itself.
     @Test func `a restore into another account is a contested claim until somebody decides`() throws
     {
-        // app-store.md §G-37
+        // Apple's data: trap 37
         let text = """
             1000 @01-01 buys month 01-01 id=1
             1000 @01-01 link anna by=app

@@ -40,7 +40,7 @@ import Testing
     }
 
     @Test func `two purchases of one second keep their partners, whatever their order`() {
-        // app-store.md §G-40
+        // Apple's data: trap 40
         let old = [TestRow.period(1, to: 5), TestRow.period(1, to: 9)]
         let new = [TestRow.period(1, to: 8, expires: 9), TestRow.period(1, to: 4, expires: 5)]
         for rows in [new, new.reversed()] {

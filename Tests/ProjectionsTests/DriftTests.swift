@@ -3,7 +3,7 @@ import Projections
 import TestSupport
 import Testing
 
-/// The fold held against what Apple itself says (app-store.md §C.2, §D.2).
+/// The fold held against what Apple itself says (Apple's data: status values, renewal info).
 @Suite struct DriftTests {
     @Test func `statements that agree are counted, and nothing is told`() throws {
         let report = try drift(

@@ -7,7 +7,7 @@ import Testing
     @Test func `the end of a subscription in retry takes nothing from the one bought meanwhile`()
         throws
     {
-        // app-store.md §G-3 and §I-15.
+        // Apple's data: trap 3, scenario 15.
         let customer = try CustomerText(
             """
             stream 1
@@ -27,7 +27,7 @@ import Testing
     }
 
     @Test func `two groups run in parallel, and what is left counts when one ends`() throws {
-        // app-store.md §G-36: S002's double subscription.
+        // Apple's data: trap 36.
         let customer = try CustomerText(
             """
             stream 1
@@ -78,7 +78,7 @@ import Testing
     }
 
     @Test func `a sandbox purchase gives no access in production`() throws {
-        // app-store.md §G-41
+        // Apple's data: trap 41
         let customer = try CustomerText(
             """
             stream 1 Sandbox
@@ -96,7 +96,7 @@ import Testing
     }
 
     @Test func `what the family shares is access, until it is revoked`() throws {
-        // app-store.md §G-33.
+        // Apple's data: trap 33.
         let customer = try CustomerText(
             """
             stream 1

@@ -2,9 +2,9 @@ import Events
 import Projections
 import Testing
 
-/// Why there was access, and what was answered then (reference/audit-answers.md §2).
+/// Why there was access, and what was answered then.
 @Suite struct ExplanationTests {
-    /// The customer of the mock-up who asks about 3 March.
+    /// A customer who asks about 3 March.
     static let march = """
         01-01T00:00:04 @01-01 purchase monthly 01-01..01-08 woli=1 offer=1 discount=FREE_TRIAL
         01-08T00:01:00 @01-08 purchase monthly 01-08..02-08 woli=2 price=9990

@@ -2,7 +2,8 @@ import Events
 import Projections
 import Testing
 
-/// What ends a grace, where several things that Apple says could (app-store.md §C.2, §G-22).
+/// What ends a grace, where several things that Apple says could
+/// (Apple's data: status values, trap 22).
 @Suite struct GracePrecedenceTests {
     private let grace = """
         @03-20 purchase monthly 03-20..04-20 woli=1

@@ -4,7 +4,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// The laws of every projection over thousands of random histories (DESIGN §11, promises 2, 4, 8).
+/// The laws of every projection over thousands of random histories (Concepts: promises).
 ///
 /// `SUBLEDGER_HISTORIES` asks for more of them (`make laws`). A history's number is its seed.
 @Suite struct HistoryLawTests {

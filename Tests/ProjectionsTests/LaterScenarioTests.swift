@@ -3,10 +3,10 @@ import Projections
 import Testing
 import TestSupport
 
-/// The second half of the scenarios of app-store.md §I, in its order.
+/// The second half of the scenarios, in their order (Apple's data: scenarios).
 @Suite struct LaterScenarioTests {
     @Test func `11: an extended renewal date is one period that is longer`() throws {
-        // app-store.md §I-11
+        // Apple's data: scenario 11
         try expect(
             """
             @03-20 purchase basic 03-20..04-20 woli=7 id=T1
@@ -23,7 +23,7 @@ import TestSupport
     }
 
     @Test func `12: a downgrade that was withdrawn is no change of product`() throws {
-        // app-store.md §I-12
+        // Apple's data: scenario 12
         try expect(
             """
             @04-01 purchase premium 04-01..05-01 woli=1
@@ -44,7 +44,7 @@ import TestSupport
     }
 
     @Test func `13: the retry of a notification is no second event`() throws {
-        // app-store.md §I-13: the same UUID, the same bytes.
+        // Apple's data: scenario 13: the same UUID, the same bytes.
         let ledger = try expect(
             """
             @04-02 notice REFUND_DECLINED uuid=n1 status=1 about=03-20
@@ -65,7 +65,7 @@ import TestSupport
     @Test func `14: what was signed first and comes last changes no state, but the history`()
         throws
     {
-        // app-store.md §I-14
+        // Apple's data: scenario 14
         try expect(
             """
             @04-20 notice DID_RENEW uuid=n3 status=1 about=04-20
@@ -87,7 +87,7 @@ import TestSupport
     }
 
     @Test func `15: the end of a retry ends nothing that was bought meanwhile`() throws {
-        // app-store.md §I-15: F-800210.
+        // Apple's data: scenario 15.
         let customer = try CustomerText(
             """
             stream 1
@@ -114,7 +114,7 @@ import TestSupport
     }
 
     @Test func `16: what is bought by the piece is in the log and in no period`() throws {
-        // app-store.md §I-16
+        // Apple's data: scenario 16
         let ledger = try expect(
             """
             @05-02 once coins 05-01 quantity=2 price=1980 id=1
@@ -133,7 +133,7 @@ import TestSupport
     }
 
     @Test func `17: a receipt of two original ids tells of two subscriptions`() throws {
-        // app-store.md §I-17: the rows of one `unified_receipt`, as they are translated.
+        // Apple's data: scenario 17: the rows of one `unified_receipt`, as they are translated.
         let customer = try CustomerText(
             """
             stream 1
@@ -155,7 +155,7 @@ import TestSupport
     }
 
     @Test func `18: equal ids of Sandbox and Production are two subscriptions`() throws {
-        // app-store.md §I-18
+        // Apple's data: scenario 18
         let customer = try CustomerText(
             """
             stream 1 Sandbox

@@ -2,7 +2,7 @@ import Events
 import Projections
 import Testing
 
-/// What counts in the books, with Apple's names (app-store.md §H.1, §H.3, §I).
+/// What counts in the books, with Apple's names (Apple's data: report events, scenarios).
 @Suite struct MovementScenarioTests {
     @Test func `a trial converts, renews, and is cancelled at its end`() throws {
         try expect(

@@ -2,7 +2,7 @@ import Events
 import Projections
 import Testing
 
-/// Who may be made which offer (app-store.md §G.b, §G-44; S001).
+/// Who may be made which offer (Apple's data: offer eligibility, trap 44).
 @Suite struct OfferEligibilityTests {
     @Test func `no transaction of the group: a new customer`() throws {
         let customer = try CustomerText(
@@ -13,7 +13,7 @@ import Testing
     }
 
     @Test func `a trial of one product was the offer of all products of its group`() throws {
-        // app-store.md §G.b
+        // Apple's data: offer eligibility
         let customer = try CustomerText(
             """
             stream 1
@@ -79,7 +79,7 @@ import Testing
     }
 
     @Test func `money for the rest of an upgraded period is no refund`() throws {
-        // app-store.md §G-9, as F-96670 has it.
+        // Apple's data: trap 9.
         let customer = try CustomerText(
             """
             stream 1
@@ -107,7 +107,7 @@ import Testing
     }
 
     @Test func `in grace the customer is a subscriber, in retry nobody to win back`() throws {
-        // app-store.md §G-44, §G.b
+        // Apple's data: trap 44, offer eligibility
         let customer = try CustomerText(
             """
             stream 1
@@ -119,7 +119,7 @@ import Testing
         #expect(try verdicts(customer, in: "g", at: "04-21") == "existing grace subscriber grace")
         #expect(try introductory(customer, in: "g", at: "04-21") == "grace pro 03-20..04-20 #1 #2")
         #expect(try verdicts(customer, in: "g", at: "05-06") == "expired lapsed subscriber retry")
-        // Retry is over after sixty days (§G-18), whatever nobody said.
+        // Retry is over after sixty days (Apple's data: trap 18), whatever nobody said.
         #expect(try verdicts(customer, in: "g", at: "06-18") == "expired lapsed subscriber retry")
         #expect(try verdicts(customer, in: "g", at: "06-19") == "expired lapsed subscriber churned")
         let ended = try CustomerText(
@@ -137,7 +137,7 @@ import Testing
     @Test func `after sixty days of silence a retry is over, and the customer to be won back`()
         throws
     {
-        // app-store.md §G-18
+        // Apple's data: trap 18
         let customer = try CustomerText(
             """
             stream 1
@@ -181,7 +181,7 @@ import Testing
     }
 
     @Test func `only renewals are known: was a subscriber all the same`() throws {
-        // S001: a pending_renewal_info element exists for the group.
+        // Apple's data: offer eligibility. A pending_renewal_info element exists for the group.
         let customer = try CustomerText("stream 1\n@04-20 renewal of=04-20 auto=0")
         let groups = OfferEligibility(customer.timelines).groups(
             at: try TimelineText.instant("05-01")

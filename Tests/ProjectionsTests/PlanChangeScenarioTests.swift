@@ -3,7 +3,7 @@ import Projections
 import Testing
 import TestSupport
 
-/// Changes of product (app-store.md §G-9, §G-23 to §G-27, §G-43, §I 4, 5, 12).
+/// Changes of product (Apple's data: traps 9, 23 to 27, 43, scenarios 4, 5, 12).
 @Suite struct PlanChangeScenarioTests {
     @Test func `an upgrade is effective at once and refunds the rest`() throws {
         try expect(

@@ -3,7 +3,8 @@ import Projections
 import TestSupport
 import Testing
 
-/// When changes of plan begin, what they give back, and how certain a wish is (app-store.md §G-23).
+/// When changes of plan begin, what they give back, and how certain a wish is
+/// (Apple's data: trap 23).
 @Suite struct PlanTimingScenarioTests {
     private func refundsPrevious(_ text: String) throws -> [Bool] {
         let facts = try TimelineText(text).facts

@@ -2,7 +2,7 @@ import Events
 import Projections
 import Testing
 
-/// What other policies do to access, and what they leave alone (app-store.md §G-20, §G-30, §G-33).
+/// What other policies do to access, and what they leave alone (Apple's data: traps 20, 30, 33).
 @Suite struct PolicyScenarioTests {
     @Test func `without grace the access ends with the period, and the status stays Apple's`()
         throws

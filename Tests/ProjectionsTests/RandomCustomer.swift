@@ -70,7 +70,7 @@ struct RandomCustomer {
 }
 
 /// The magazine rule as plain as it can be said: an instant is covered or not, and a run begins
-/// where the instant before was not (app-store.md §G.a).
+/// where the instant before was not (Apple's data: magazine rule).
 struct PlainContentAccess {
     private let kept: [AccessPeriod]
 

@@ -3,7 +3,7 @@ import Projections
 import Testing
 import TestSupport
 
-/// How failed charges, refunds and replaced periods go on (app-store.md §G-9, §G-14, §G-18, §G-21).
+/// How failed charges, refunds and replaced periods go on (Apple's data: traps 9, 14, 18, 21).
 @Suite struct RecoveryScenarioTests {
     @Test func `a recovery in grace is a billing issue entered and recovered`() throws {
         try expect(

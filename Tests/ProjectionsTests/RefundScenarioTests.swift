@@ -3,7 +3,7 @@ import Projections
 import Testing
 import TestSupport
 
-/// The life of a refund (app-store.md §G-8 to §G-10, §G-24, §G-27 to §G-33, §I 4, 5, 10).
+/// The life of a refund (Apple's data: traps 8 to 10, 24, 27 to 33, scenarios 4, 5, 10).
 @Suite struct RefundScenarioTests {
     @Test func `a full refund of the current period gives back its price`() throws {
         try expect(

@@ -3,7 +3,7 @@ import Projections
 import Testing
 import TestSupport
 
-/// Purchases, renewals, restores and extensions (app-store.md §I 1, 2, 3, 6, 11, 14, 16).
+/// Purchases, renewals, restores and extensions (Apple's data: scenarios 1, 2, 3, 6, 11, 14, 16).
 @Suite struct RenewalScenarioTests {
     @Test func `two contiguous periods in reverse order are one run`() throws {
         try expect(
@@ -19,7 +19,7 @@ import TestSupport
     }
 
     @Test func `a restore is the same period under another transaction id`() throws {
-        // app-store.md §G-4
+        // Apple's data: trap 4
         let ledger = try expect(
             """
             @03-20 purchase monthly 03-20..04-20 id=T1 woli=7
@@ -59,8 +59,8 @@ import TestSupport
             active 02-20..04-20 06-17..07-17
             """
         )
-        // The rule of app-store.md §G.a: the newest issue at the start of a run, and every issue
-        // published in it.
+        // The magazine rule (Apple's data: magazine rule): the newest issue at the start of a run,
+        // and every issue published in it.
         let issues = try (2...7).map { try TimelineText.instant("0\($0)-01") }
         let runs = ActivePeriods(ledger.timeline(of: TimelineText.stream)).active
         let read = issues.filter { issue in

@@ -3,7 +3,8 @@ import Projections
 import Testing
 import TestSupport
 
-/// Where a subscription stands between and in its periods (app-store.md §C.2, §G-11 to §G-22).
+/// Where a subscription stands between and in its periods
+/// (Apple's data: status values, traps 11 to 22).
 @Suite struct RenewalStateScenarioTests {
     @Test func `a renewal charged early has succeeded until it starts`() throws {
         try expect(

@@ -3,7 +3,7 @@ import Projections
 import Testing
 import TestSupport
 
-/// Failed renewals (app-store.md §G-19 to §G-22, §I 7 to 9).
+/// Failed renewals (Apple's data: traps 19 to 22, scenarios 7 to 9).
 @Suite struct RetryAndGraceScenarioTests {
     @Test func `recovery from billing retry leaves a gap`() throws {
         try expect(

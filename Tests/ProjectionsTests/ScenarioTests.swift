@@ -3,10 +3,11 @@ import Projections
 import Testing
 import TestSupport
 
-/// The scenarios of app-store.md §I, in its order: each as facts in the form that brought them.
+/// The scenarios in their order, each as facts in the form that brought them
+/// (Apple's data: scenarios).
 @Suite struct ScenarioTests {
     @Test func `1: two rows, the newer first, are one run of two periods`() throws {
-        // app-store.md §I-1: S002's answer of verifyReceipt.
+        // Apple's data: scenario 1. A published response of verifyReceipt.
         try expect(
             """
             @2015-07-09T08:30 purchase std 2015-07-09T08:19:17..2015-07-09T08:24:17 \
@@ -25,7 +26,7 @@ import TestSupport
     }
 
     @Test func `2: a restored period is one, under two names`() throws {
-        // app-store.md §I-2
+        // Apple's data: scenario 2
         let ledger = try expect(
             """
             @03-20 purchase basic 03-20..04-20 id=T1
@@ -43,7 +44,7 @@ import TestSupport
     }
 
     @Test func `3: milliseconds of iOS 6 make no second period`() throws {
-        // app-store.md §I-3: S000's `receipt` and `latest_receipt_info`.
+        // Apple's data: scenario 3. A published `receipt` and `latest_receipt_info`.
         let (from, to) = ("2012-09-11T23:15:05", "2012-12-12T00:15:05")
         let ledger = try expect(
             """
@@ -60,7 +61,7 @@ import TestSupport
     @Test func `4: basic until premium starts, an upgrade, and no refund of a whole period`()
         throws
     {
-        // app-store.md §I-4: F-96670.
+        // Apple's data: scenario 4.
         try expect(
             """
             @04-23T10:00 purchase premium 04-23T09:00..05-23T09:00 woli=3 via=response
@@ -85,7 +86,7 @@ import TestSupport
     }
 
     @Test func `5: the upgrade was refunded, and the upgraded period is never revived`() throws {
-        // app-store.md §I-5: F-669874.
+        // Apple's data: scenario 5.
         let (a, b) = ("2020-12-05T13:44:41", "2020-12-05T14:05:19")
         let before = """
             @2020-12-06 purchase a \(a)..2021-12-05 woli=1 upgraded via=response
@@ -115,7 +116,7 @@ import TestSupport
     }
 
     @Test func `6: of the magazine February, March, April, June and July are read`() throws {
-        // app-store.md §I-6, §G.a
+        // Apple's data: scenario 6, magazine rule
         let customer = try CustomerText(
             """
             stream 1
@@ -137,7 +138,7 @@ import TestSupport
     }
 
     @Test func `7: a charge that failed and succeeded in retry leaves a gap`() throws {
-        // app-store.md §I-7
+        // Apple's data: scenario 7
         try expect(
             """
             @03-20 purchase basic 03-20..04-20 woli=1
@@ -164,7 +165,7 @@ import TestSupport
     }
 
     @Test func `8: recovered in grace there is neither a gap nor a rest of grace`() throws {
-        // app-store.md §I-8
+        // Apple's data: scenario 8
         try expect(
             """
             @03-20 purchase basic 03-20..04-20 woli=1
@@ -182,7 +183,7 @@ import TestSupport
     }
 
     @Test func `9: a grace that is never paid for gives access to its end only`() throws {
-        // app-store.md §I-9
+        // Apple's data: scenario 9
         try expect(
             """
             @03-20 purchase basic 03-20..04-20 woli=1
@@ -206,7 +207,7 @@ import TestSupport
     }
 
     @Test func `10: May was refunded and given back while June ran`() throws {
-        // app-store.md §I-10
+        // Apple's data: scenario 10
         let refunded = """
             @05-01 purchase basic 05-01..06-01 woli=1
             @06-01 purchase basic 06-01..07-01 woli=2 reason=RENEWAL

@@ -5,7 +5,7 @@ import TestSupport
 
 /// The fifteen steps of somebody who cannot decide, and the rows they leave in every table.
 @Suite struct StoryTests {
-    // In the terms of app-store.md §C.3, as version 2 notifications bring them: what happened,
+    // In the types of version 2 notifications (Apple's data: version 2 types): what happened,
     // then the transaction and the renewal info that came with it.
     private static let steps = """
         @01-01 notice SUBSCRIBED INITIAL_BUY uuid=n1 status=1 about=01-01

@@ -3,7 +3,7 @@ import Projections
 import TestSupport
 import Testing
 
-/// Changes of product that open a new subscription (app-store.md §G-3, §G-36, §I 15).
+/// Changes of product that open a new subscription (Apple's data: traps 3, 36, scenario 15).
 @Suite struct StreamChangeTests {
     private static let second = StreamID(environment: .production, originalTransactionId: "2000")
     private static let third = StreamID(environment: .production, originalTransactionId: "3000")

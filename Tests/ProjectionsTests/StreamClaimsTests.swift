@@ -3,7 +3,7 @@ import Projections
 import TestSupport
 import Testing
 
-/// Who had a subscription when: app-store.md §G-37, and the pains 14 to 17 of peers.md §4.
+/// Who had a subscription when (Apple's data: trap 37).
 @Suite struct StreamClaimsTests {
     /// Checks the claims of stream 1000 in the order of the text, backwards, and in seeded shuffles
     /// with repetitions.

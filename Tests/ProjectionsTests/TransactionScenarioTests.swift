@@ -3,7 +3,7 @@ import Projections
 import Testing
 import TestSupport
 
-/// Purchases as analysts want them (analytics.md §1.1, app-store.md §G-4, §G-16, §G-19, §G-21).
+/// Purchases as analysts want them (Apple's data: traps 4, 16, 19, 21).
 @Suite struct TransactionScenarioTests {
     @Test func `a trial converts and counts as the first of the chain, paid periods without it`()
         throws

@@ -2,10 +2,10 @@ import Events
 import Projections
 import Testing
 
-/// Traps about changes of product (app-store.md §G).
+/// Traps about changes of product (Apple's data: traps).
 @Suite struct TrapTestsOfChange {
     @Test func `an old receipt cancels what was upgraded, a newer one only marks it`() throws {
-        // app-store.md §G-9
+        // Apple's data: trap 9
         let premium = "@04-23T10:00 purchase premium 04-23T09:00..05-23T09:00 woli=3 via=response"
         for basic in [
             "@04-23T10:00 purchase basic 04-14..05-14 woli=2 revoked=04-23T09:00:02 via=response",
@@ -46,7 +46,7 @@ import Testing
         verdict: String,
         length: String
     ) throws {
-        // app-store.md §G-23: an annual plan is dearer than a monthly one of its level.
+        // Apple's data: trap 23: an annual plan is dearer than a monthly one of its level.
         let row =
             "effective \(verdict) \(old)..\(new) effective=\(start) \(length)"
             + (verdict.hasPrefix("now") ? " estimate=693" : "")
@@ -63,7 +63,7 @@ import Testing
     @Test func `going to and fro gives the rest back each time, which no refund counts twice`()
         throws
     {
-        // app-store.md §G-24
+        // Apple's data: trap 24
         try expect(
             """
             @04-10 purchase basic 04-01..05-01 woli=1 revoked=04-10 price=9000
@@ -87,7 +87,7 @@ import Testing
     }
 
     @Test func `the product that renews next is not the one that is paid for`() throws {
-        // app-store.md §G-25
+        // Apple's data: trap 25
         try expect(
             """
             @04-01 purchase premium 04-01..05-01 woli=1
@@ -118,7 +118,7 @@ import Testing
     }
 
     @Test func `an upgraded period is over although its end lies ahead`() throws {
-        // app-store.md §G-26
+        // Apple's data: trap 26
         try expect(
             """
             @12-01 purchase annual 12-01..2027-12-01 woli=1
@@ -138,7 +138,7 @@ import Testing
     }
 
     @Test func `when the upgrade is refunded nothing is left, and nothing comes back`() throws {
-        // app-store.md §G-27
+        // Apple's data: trap 27
         try expect(
             """
             @12-05T14:10 purchase basic 12-05..12-25 woli=1 upgraded
@@ -158,7 +158,7 @@ import Testing
     }
 
     @Test func `bought in the second of a renewal, the upgrade is the one that stays`() throws {
-        // app-store.md §G-40
+        // Apple's data: trap 40
         try expect(
             """
             @04-20T01:00 purchase basic 03-20..04-20 woli=1
@@ -176,7 +176,7 @@ import Testing
     }
 
     @Test func `an offer redeemed is a new period, or only the terms of the next one`() throws {
-        // app-store.md §G-43
+        // Apple's data: trap 43
         try expect(
             """
             @04-01 purchase basic 04-01..05-01 woli=1

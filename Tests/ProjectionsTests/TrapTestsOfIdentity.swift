@@ -3,10 +3,10 @@ import Projections
 import Testing
 import TestSupport
 
-/// Traps about which purchase, which subscription, and which moment is meant (app-store.md §G).
+/// Traps about which purchase, which subscription, and which moment is meant (Apple's data: traps).
 @Suite struct TrapTestsOfIdentity {
     @Test func `the original id stays over all renewals, whatever their own ids`() throws {
-        // app-store.md §G-1
+        // Apple's data: trap 1
         let ledger = try expect(
             """
             @03-20 purchase basic 03-20..04-20 id=1000 woli=1
@@ -27,7 +27,7 @@ import TestSupport
     }
 
     @Test func `who subscribes again keeps the original id, and the lapse is a gap in it`() throws {
-        // app-store.md §G-2
+        // Apple's data: trap 2
         try expect(
             """
             @03-20 purchase basic 03-20..04-20 woli=1 price=9990
@@ -56,7 +56,7 @@ import TestSupport
     }
 
     @Test func `a purchase is named by original id, start and end together`() throws {
-        // app-store.md §G-5: S000's key of id and end alone would make one of these two.
+        // Apple's data: trap 5. A key of id and end alone would make one of these two.
         let ledger = try expect(
             """
             @04-21 purchase basic 03-20..05-20 id=a
@@ -73,7 +73,7 @@ import TestSupport
     }
 
     @Test func `a line item names a purchase on every device, and Xcode's 0 names none`() throws {
-        // app-store.md §G-6
+        // Apple's data: trap 6
         let ledger = try expect(
             """
             @03-21 purchase basic 03-20..04-20 woli=190001007274949 id=190002223966278
@@ -92,7 +92,7 @@ import TestSupport
     }
 
     @Test func `an extended period is the same purchase with a later end, in every table`() throws {
-        // app-store.md §G-7
+        // Apple's data: trap 7
         try expect(
             """
             @03-20 purchase basic 03-20..04-20 woli=7 price=9990
@@ -116,7 +116,7 @@ import TestSupport
     }
 
     @Test func `a restore is no purchase, of a subscription nor of anything else`() throws {
-        // app-store.md §G-15
+        // Apple's data: trap 15
         try expect(
             """
             @03-20 purchase basic 03-20..04-20 id=1000 woli=1 price=9990
@@ -137,7 +137,7 @@ import TestSupport
     }
 
     @Test func `what Apple told last is judged by Apple's clock, at any year of ours`() throws {
-        // app-store.md §G-38
+        // Apple's data: trap 38
         for year in ["2011", "2099"] {
             try expect(
                 """
@@ -155,7 +155,7 @@ import TestSupport
     }
 
     @Test func `Apple's own start of a run bridges lapses, and is no start here`() throws {
-        // app-store.md §G-46
+        // Apple's data: trap 46
         try expect(
             """
             @03-20 purchase basic 03-20..04-20 woli=1

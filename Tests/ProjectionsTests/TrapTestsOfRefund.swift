@@ -3,12 +3,12 @@ import Projections
 import Testing
 import TestSupport
 
-/// Traps about money given back (app-store.md §G).
+/// Traps about money given back (Apple's data: traps).
 @Suite struct TrapTestsOfRefund {
     @Test func `a refund that is told later of the same purchase is kept, with what was before`()
         throws
     {
-        // app-store.md §G-8
+        // Apple's data: trap 8
         let ledger = try expect(
             """
             @03-20 purchase basic 03-20..04-20 woli=1 price=9990
@@ -24,7 +24,7 @@ import TestSupport
     }
 
     @Test func `what Apple cancelled counts as not bought, whatever its expiry says`() throws {
-        // app-store.md §G-10
+        // Apple's data: trap 10
         try expect(
             """
             @03-20 purchase basic 03-20..2027-03-20 woli=1 price=9990
@@ -43,7 +43,7 @@ import TestSupport
     }
 
     @Test func `the refund of an older period leaves the one that runs`() throws {
-        // app-store.md §G-28
+        // Apple's data: trap 28
         try expect(
             """
             @05-01 purchase basic 05-01..06-01 woli=1 price=9990
@@ -67,7 +67,7 @@ import TestSupport
     }
 
     @Test func `a part of the money takes all of the access`() throws {
-        // app-store.md §G-29
+        // Apple's data: trap 29
         try expect(
             """
             @04-02 notice REFUND uuid=n1 status=5 about=03-20
@@ -89,7 +89,7 @@ import TestSupport
     }
 
     @Test func `a reversal makes the purchase whole, and the history keeps both`() throws {
-        // app-store.md §G-30
+        // Apple's data: trap 30
         let ledger = try expect(
             """
             @03-20 purchase basic 03-20..04-20 woli=1 price=9990
@@ -116,7 +116,7 @@ import TestSupport
     }
 
     @Test func `a reversal that nobody announced is the silence of a later statement`() throws {
-        // app-store.md §G-31: a receipt of an earlier date, and a format that cannot say, deny
+        // Apple's data: trap 31: a receipt of an earlier date, and a format that cannot say, deny
         // nothing.
         let refunded = """
             @04-02 purchase basic 03-20..04-20 woli=1 revoked=04-02
@@ -142,7 +142,7 @@ import TestSupport
     @Test func `a refund asked for and refused takes nothing, though auto-renewal goes off`()
         throws
     {
-        // app-store.md §G-32
+        // Apple's data: trap 32
         try expect(
             """
             @03-20 purchase basic 03-20..04-20 woli=1 price=9990
@@ -168,7 +168,7 @@ import TestSupport
     }
 
     @Test func `what the family shares is access and no money, and its loss no refund`() throws {
-        // app-store.md §G-33
+        // Apple's data: trap 33
         try expect(
             """
             @03-20 purchase basic 03-20..04-20 woli=1 family
@@ -187,7 +187,7 @@ import TestSupport
     }
 
     @Test func `what never expires is in the log, and in no period`() throws {
-        // app-store.md §G-35
+        // Apple's data: trap 35
         try expect(
             """
             @05-02 once coins 05-01 quantity=2 price=1980

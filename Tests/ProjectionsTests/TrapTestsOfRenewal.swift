@@ -2,10 +2,10 @@ import Events
 import Projections
 import Testing
 
-/// Traps about how a period ends and what follows it (app-store.md §G).
+/// Traps about how a period ends and what follows it (Apple's data: traps).
 @Suite struct TrapTestsOfRenewal {
     @Test func `auto-renewal off is no end, and Cancel counts when the period ends`() throws {
-        // app-store.md §G-11
+        // Apple's data: trap 11
         try expect(
             """
             @03-20 purchase basic 03-20..04-20 woli=1 price=9990
@@ -28,7 +28,7 @@ import Testing
     }
 
     @Test func `a renewal is charged a day early and begins at the boundary`() throws {
-        // app-store.md §G-14
+        // Apple's data: trap 14
         try expect(
             """
             @03-20 purchase basic 03-20..04-20 woli=1 price=9990
@@ -49,7 +49,7 @@ import Testing
     }
 
     @Test func `a small gap is in the log and in access, and yet no lapse`() throws {
-        // app-store.md §G-16
+        // Apple's data: trap 16
         try expect(
             """
             @03-20T08:06 purchase basic 03-20T08:00..03-20T08:05 woli=1
@@ -70,7 +70,7 @@ import Testing
     }
 
     @Test func `an end is never the start and the product's length`() throws {
-        // app-store.md §G-17: `basic` is sold by the month.
+        // Apple's data: trap 17: `basic` is sold by the month.
         try expect(
             """
             @03-20 purchase basic 03-20..03-29 woli=1
@@ -91,7 +91,7 @@ import Testing
     @Test func `billing retry lasts sixty days and no longer, unless Apple says when it ended`()
         throws
     {
-        // app-store.md §G-18
+        // Apple's data: trap 18
         try expect(
             """
             @03-20 purchase basic 03-20..04-20 woli=1
@@ -113,7 +113,7 @@ import Testing
     @Test func `a recovery in retry begins anew on its own day, and the days between are a gap`()
         throws
     {
-        // app-store.md §G-19
+        // Apple's data: trap 19
         try expect(
             """
             @03-20 purchase basic 03-20..04-20 woli=1
@@ -136,7 +136,7 @@ import Testing
     // Three and six days of a week; sixteen and 28 of a month; and none of Apple's.
     @Test(arguments: ["04-23", "04-26", "05-06", "05-18", "04-20T12:00:07"])
     func `grace ends when Apple set its end, whatever is sold`(end: String) throws {
-        // app-store.md §G-20
+        // Apple's data: trap 20
         try expect(
             """
             @03-20 purchase basic 03-20..04-20 woli=1
@@ -158,7 +158,7 @@ import Testing
     @Test func `recovered in grace the cycle goes on, recovered after it the days were free`()
         throws
     {
-        // app-store.md §G-21
+        // Apple's data: trap 21
         let grace = """
             @03-20 purchase basic 03-20..04-20 woli=1
             @04-20 renewal of=04-20 grace=05-06 auto=1 retry
@@ -189,7 +189,7 @@ import Testing
     }
 
     @Test func `cancelling in grace ends it at once`() throws {
-        // app-store.md §G-22
+        // Apple's data: trap 22
         try expect(
             """
             @03-20 purchase basic 03-20..04-20 woli=1
@@ -211,7 +211,7 @@ import Testing
     @Test func `a price increase is a flag until the customer lets it end the subscription`()
         throws
     {
-        // app-store.md §G-34
+        // Apple's data: trap 34
         let asked = """
             @03-20 purchase basic 03-20..04-20 woli=1
             @04-01 notice PRICE_INCREASE PENDING uuid=n1 status=1
@@ -249,7 +249,7 @@ import Testing
     }
 
     @Test func `what is told late is put where it belongs and decides nothing`() throws {
-        // app-store.md §G-39: the last line is signed first.
+        // Apple's data: trap 39: the last line is signed first.
         try expect(
             """
             @04-20 purchase basic 04-20..05-20 woli=2 reason=RENEWAL
@@ -272,7 +272,7 @@ import Testing
     @Test func `Apple's limits of extensions are not ours, and one that failed moves nothing`()
         throws
     {
-        // app-store.md §G-45
+        // Apple's data: trap 45
         let tables = """
 
             ---

@@ -82,7 +82,8 @@ import Testing
         #expect(count.load(ordering: .relaxed) > 50)
     }
 
-    // What version 1 has no word for, and what no later body repeats (app-store.md §B.2).
+    // What version 1 has no word for, and what no later body repeats
+    // (Apple's data: version 1 types).
     private static let unknownToVersion1: Set<LifeKind> = [
         .winBackOffer, .extended, .cancelledInGrace, .refundReversed, .refundReversedSilently,
     ]

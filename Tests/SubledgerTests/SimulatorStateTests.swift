@@ -4,8 +4,8 @@ import Projections
 import TestSupport
 import Testing
 
-/// Where a subscription stands, against what Apple itself says in its payloads (app-store.md §C.2,
-/// §D.2).
+/// Where a subscription stands, against what Apple itself says in its payloads
+/// (Apple's data: status values, renewal info).
 @Suite struct SimulatorStateTests {
     private static let seed: UInt64 = 20_261_122
 

@@ -61,7 +61,7 @@ struct UnverifiedReading {
         facts.append(try Translation.transaction(claims, provenance))
     }
 
-    // Renewal info names no app (app-store.md §F.1-8).
+    // Renewal info names no app (Apple's data: JWS verification).
     private mutating func readRenewal(_ compact: ArraySlice<UInt8>, bundleId: String?) throws {
         let claims = try JWS(compact).unverifiedClaims()
         let provenance = Provenance(

@@ -85,14 +85,14 @@ import Testing
             for (module, folders) in allowed where text.contains("import \(module)\n") {
                 #expect(
                     folders.contains { path.hasPrefix($0) },
-                    "\(path) imports \(module), against the arrows of DESIGN §3"
+                    "\(path) imports \(module), against the arrows of Package.swift"
                 )
             }
         }
     }
 
     @Test func `folds read no clock and no randomness`() throws {
-        // app-store.md §G-38
+        // Apple's data: trap 38
         let words = [
             "import Foundation", "systemClock", "Date()", ".random", "ContinuousClock", " await ",
         ]

@@ -67,7 +67,7 @@ public struct ActivePeriod: Hashable, Sendable {
         case offer
         /// The standard price.
         case paid
-        /// Billing grace after a failed renewal (app-store.md §G-20).
+        /// Billing grace after a failed renewal (Apple's data: trap 20).
         case grace
     }
 
@@ -80,7 +80,7 @@ public struct ActivePeriod: Hashable, Sendable {
         /// Apple took it back before its end: access until then, nothing after, and nothing
         /// revived.
         case refunded
-        /// Family sharing ended (app-store.md §G-33).
+        /// Family sharing ended (Apple's data: trap 33).
         case revoked
         /// It had not ended when Apple last spoke of the subscription: its end lies after the
         /// newest date that Apple signed. No clock decides, so it stays open until Apple speaks

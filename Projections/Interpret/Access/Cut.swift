@@ -10,7 +10,7 @@ struct Cut {
     /// How far the date of a refund may lie from the start of the purchase that took the place of
     /// the refunded one, in milliseconds, for it to be the rest of a replaced period: a minute.
     ///
-    /// Apple dates it a few seconds after (app-store.md §G-9: two).
+    /// Apple dates it a few seconds after, two in a sample (Apple's data: trap 9).
     static let refundWindow: Int64 = 60_000
 
     /// Whether a refund of that date gives back the rest of the period that was replaced here.

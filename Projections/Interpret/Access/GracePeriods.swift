@@ -14,7 +14,7 @@ internal import Events
 ///    4, the grace goes on (https://developer.apple.com/documentation/appstoreservernotifications/status).
 ///
 /// Nowhere else does a signed status decide: where it differs, `report drift` shows it
-/// (app-store.md §C.2, §G-20 to §G-22).
+/// (Apple's data: status values, traps 20 to 22).
 struct GracePeriods {
     private let purchases: [Purchase]
     private let statuses: SignedStatuses

@@ -20,7 +20,7 @@ extension PeriodEnd {
     /// for every field: it is the date of the refund as Apple knows it now
     /// (https://developer.apple.com/documentation/appstoreserverapi/revocationdate); what was known
     /// before stays known as of then.
-    /// A refunded successor cuts too: an upgraded period is never revived (app-store.md §G-27).
+    /// A refunded successor cuts too: an upgraded period is never revived (Apple's data: trap 27).
     /// A revocation takes the access from its date on, and changes nothing at or after the end.
     /// One that was reversed is as if it had never been, or under another policy gives the access
     /// back from the reversal on: after the end there is nothing to give back. Under a policy that
@@ -111,7 +111,7 @@ extension PeriodEnd {
 
 extension Purchase {
     /// Whether its revocation only gives back the rest of a period that another one replaced: Apple
-    /// dates it within seconds of the change, before or after (app-store.md §G-9).
+    /// dates it within seconds of the change, before or after (Apple's data: trap 9).
     fileprivate func isReplaced(at cut: Cut, among purchases: [Purchase]) -> Bool {
         guard let successor = cut.successor, let revocationDate else { return false }
         let isOtherProduct = byBytes(purchases[successor].productId, productId) != nil
@@ -132,7 +132,7 @@ extension Purchase {
             || text(.revocationType, citing: &citations) == "FAMILY_REVOKE"
     }
 
-    /// Under which terms the purchase was made (app-store.md §D.1 `offerType`).
+    /// Under which terms the purchase was made (`offerType`, Apple's data: transactions).
     func kind(citing citations: inout Citations) -> ActivePeriod.Kind {
         guard let offerType = integer(.offerType, citing: &citations) else { return .paid }
         guard offerType == 1 else { return .offer }

@@ -1,6 +1,7 @@
 internal import Events
 
-/// The statuses that Apple signed, which decide where a rule has to guess (app-store.md §C.2).
+/// The statuses that Apple signed, which decide where a rule has to guess
+/// (Apple's data: status values).
 struct SignedStatuses {
     /// How far apart the parts of one payload may be signed, in milliseconds: a second.
     private static let signingSpread: Int64 = 1000

@@ -1,6 +1,7 @@
 internal import Events
 
-/// A time in which Apple had taken a purchase back, before it reversed that (app-store.md §G-30).
+/// A time in which Apple had taken a purchase back, before it reversed that
+/// (Apple's data: trap 30).
 struct Suspension {
     /// The date of the refund; never before the purchase.
     var from: Instant

@@ -4,7 +4,7 @@ internal import Events
 ///
 /// A link holds until an unlink. A link to another customer meanwhile contests it and moves
 /// nothing: who has the subscription is decided by somebody who unlinks it first, never by who came
-/// last (app-store.md §G-37). Of one instant the unlink comes first, so that an
+/// last (Apple's data: trap 37). Of one instant the unlink comes first, so that an
 /// unlink and a link of the same instant are a transfer; of several customers of one instant the
 /// greatest by UTF-8 has it, as in `Assertion.outranks`.
 struct LinkClaims {

@@ -5,7 +5,7 @@ public import Events
 /// Claims are the operator's links and the app account tokens of Apple's transactions and renewal
 /// info. A link beats a token. A function of the set of assertions; only offsets and who stated a
 /// link depend on what came first. Family-shared subscriptions are claimed like all others, for
-/// each member has its own (app-store.md §G-33).
+/// each member has its own (Apple's data: trap 33).
 public struct StreamClaims: Sendable {
     /// The subscription.
     public let stream: StreamID

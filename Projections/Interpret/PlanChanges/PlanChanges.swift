@@ -3,7 +3,7 @@ internal import Events
 /// Which product a subscription moved to, and which it was to move to.
 ///
 /// A purchase of another product than the one before is a change; a renewal statement that names
-/// another product than the current one is a wish for one (app-store.md §G-23, §G-25), and so is
+/// another product than the current one is a wish for one (Apple's data: traps 23, 25), and so is
 /// one whose `renewalBillingPlanType` differs from how the product is paid. A wish that comes true
 /// and its change are one row.
 public struct PlanChanges: Sendable {
@@ -43,7 +43,7 @@ public struct PlanChanges: Sendable {
 }
 
 /// The purchases of a timeline that took their course: those taken back before they began never
-/// did (app-store.md §G-10).
+/// did (Apple's data: trap 10).
 struct PlanCourse {
     let timeline: Timeline
     let continuity: Continuity
@@ -77,7 +77,7 @@ struct PlanCourse {
     /// When a change between two purchases takes effect.
     ///
     /// What the customer buys in grace or billing retry begins at once; a renewal that is recovered
-    /// brings what was wished for before (app-store.md §G-23, §H.1).
+    /// brings what was wished for before (Apple's data: trap 23, report events).
     func timing(from old: Int, to new: Int, isWished: Bool) -> PlanChange.Timing {
         let (previous, next) = (timeline.purchases[old], timeline.purchases[new])
         if next.purchaseDate < previous.expiresDate, !previous.wasTakenBack(before: next) {
@@ -245,7 +245,7 @@ extension Purchase {
     }
 
     // What Apple dates to the change itself gives back the rest of the replaced period
-    // (app-store.md §G-9), and is no revocation before it.
+    // (Apple's data: trap 9), and is no revocation before it.
     fileprivate func wasTakenBack(before next: Purchase) -> Bool {
         guard let date = revocationDate, date < next.purchaseDate else { return false }
         let isTyped = state(of: .revocationType) > .none

@@ -88,8 +88,8 @@ struct PlanWishes {
         settle(upTo: newest)
     }
 
-    // What is recovered in grace starts in the past (app-store.md §G-21): statements of the grace
-    // still call the old product current.
+    // What is recovered in grace starts in the past (Apple's data: trap 21): statements of the
+    // grace still call the old product current.
     private func isBeforeRecovery(_ sweep: Sweep) -> Bool {
         guard newest >= 0, case .value(.text(let said)) = sweep.fresh(.productId) else {
             return false

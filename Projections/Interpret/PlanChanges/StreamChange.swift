@@ -1,7 +1,7 @@
 public import Events
 
 /// A change of product that Apple opened a new subscription for: bought while the old one was in
-/// billing retry, or after it had ended (app-store.md §G-3: F-800210).
+/// billing retry, or after it had ended (Apple's data: trap 3).
 public struct StreamChange: Hashable, Sendable {
     /// The subscription that was left.
     public let from: StreamID
@@ -29,8 +29,8 @@ extension PlanChanges {
     /// The changes of one customer from a subscription that was not running to a new one of the
     /// same group, by their instant, then by subscription.
     ///
-    /// A subscription of the group that runs in parallel excludes them (app-store.md §G-36), and so
-    /// does a group that neither Apple nor the catalog names.
+    /// A subscription of the group that runs in parallel excludes them (Apple's data: trap 36), and
+    /// so does a group that neither Apple nor the catalog names.
     ///
     /// - Parameters:
     ///   - timelines: All subscriptions of the customer, in any order; each at most once.

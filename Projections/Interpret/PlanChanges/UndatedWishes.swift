@@ -3,7 +3,7 @@ internal import Events
 /// The products that version 1 notifications wish for.
 ///
 /// These are undated: their as-of is the newest purchase's start as long as nothing later had
-/// happened (app-store.md §B.3).
+/// happened (Apple's data: version 1 repetitions).
 ///
 /// Several of one as-of were not made at once, and what bounds them orders them: buying a product
 /// sets it to renew, so a wish for another one was made after that.

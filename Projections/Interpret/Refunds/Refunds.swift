@@ -115,9 +115,9 @@ extension ServerNotification {
 
 extension Timeline {
     // A renewal and the change of plan in its second may start and end alike, or have done so until
-    // one was extended, and a notification says no more than that (app-store.md §G-40). Only what
-    // was refunded can be reversed, and what is stated to be refunded is what was announced; of two
-    // such it is the one of which it is said at about that time that it is refunded no more.
+    // one was extended, and a notification says no more than that (Apple's data: trap 40). Only
+    // what was refunded can be reversed, and what is stated to be refunded is what was announced;
+    // of two such it is the one of which it is said at about that time that it is refunded no more.
     fileprivate func refundedTwin(of index: Int, _ notice: ServerNotification) -> Int? {
         let refunded = purchases[startingAt: purchases[index].purchaseDate].indices.filter {
             (purchases[$0].expiresDate == purchases[index].expiresDate

@@ -4,20 +4,20 @@ internal import Events
 ///
 /// A renewal statement is about the expiry it names; one that names none, and a notification's
 /// status, are about the gap in which they were said. The retry ends with the first later saying
-/// without it, with auto-renewal off (app-store.md §G-22), or after 60 days (§G-18), which a saying
-/// from long after them does not lengthen.
+/// without it, with auto-renewal off (Apple's data: trap 22), or after 60 days
+/// (Apple's data: trap 18), which a saying from long after them does not lengthen.
 struct BillingRetries {
     // By as-of; of one instant those with retry first.
     private let sayings: [Saying]
     // The starts of purchases that were charged in a retry, and what says so.
     private let recoveries: [Instant: Int64]
 
-    /// The longest time for which Apple retries (app-store.md §G-18), in ms.
+    /// The longest time for which Apple retries (Apple's data: trap 18), in ms.
     static let retryMax: Int64 = 60 * 86_400_000
 
     /// How late Apple may tell that it gave up, in ms: a day, for it does so within minutes.
     ///
-    /// What is told later was heard of late, and is no longer retry (app-store.md §G-18).
+    /// What is told later was heard of late, and is no longer retry (Apple's data: trap 18).
     private static let giveUpDelayMax: Int64 = 86_400_000
 
     private struct Saying {

@@ -3,12 +3,12 @@ internal import Events
 /// Which purchases carry a subscription on, and which begin it anew.
 ///
 /// A renewal, a recovery from billing retry and a change of plan carry it on; a purchase after a
-/// lapse begins it anew, under the same id (app-store.md §G-2, §G-16). Rests on `active_periods`
+/// lapse begins it anew, under the same id (Apple's data: traps 2, 16). Rests on `active_periods`
 /// and `renewal_states`, which must not rest on it.
 struct Continuity {
     /// How late a renewal may begin where nobody says what it was, in milliseconds: two minutes.
     ///
-    /// The sandbox runs renewals a little after the expiry (app-store.md §G-16).
+    /// The sandbox runs renewals a little after the expiry (Apple's data: trap 16).
     static let renewalDelayMax: Int64 = 120_000
 
     /// For each purchase, the end of the last access that began before it; nil where none did.
@@ -61,7 +61,7 @@ extension Timeline {
         let gap = purchase.purchaseDate.milliseconds - accessEnd.milliseconds
         if gap <= Continuity.renewalDelayMax { return true }
         // Only a renewal begins in the very second in which the period before it naturally ends,
-        // also where that one was refunded (app-store.md §G-14).
+        // also where that one was refunded (Apple's data: trap 14).
         if purchases[index - 1].expiresDate == purchase.purchaseDate { return true }
         // Only asked where nothing else tells: by then payloads have no reason and leave a gap.
         return isRetried(before: purchase)

@@ -16,7 +16,7 @@ public struct RenewalState: Hashable, Sendable {
     public let charge: Charge
     /// Whether it is set to renew; nil if it was never stated.
     public let isAutoRenewOn: Bool?
-    /// The product that renews next (app-store.md §G-25); nil if it was never stated.
+    /// The product that renews next (Apple's data: trap 25); nil if it was never stated.
     public let autoRenewProductId: String?
     /// The customer's answer to a price increase; nil where there is none to answer.
     public let priceConsent: PriceConsent?
@@ -32,10 +32,10 @@ public struct RenewalState: Hashable, Sendable {
     public enum Charge: String, CaseIterable, Sendable {
         /// It is due when the period ends.
         case waiting
-        /// It was made before the period's end, which it may be for a day (app-store.md §G-14), and
-        /// was not given back.
+        /// It was made before the period's end, which it may be for a day (Apple's data: trap 14),
+        /// and was not given back.
         case succeeded
-        /// It could not be made, and is tried again for 60 days (app-store.md §G-18).
+        /// It could not be made, and is tried again for 60 days (Apple's data: trap 18).
         case failed
         /// There will be none: auto-renewal is off, the subscription has ended, or what was charged
         /// early was refunded before it began.

@@ -19,7 +19,7 @@ extension Timeline {
 }
 
 extension Purchase {
-    /// Whether the App Store made it, and not the customer (app-store.md §D.1).
+    /// Whether the App Store made it, and not the customer (Apple's data: transactions).
     var isRenewal: Bool {
         state(of: .transactionReason) == .value(.text("RENEWAL"))
     }

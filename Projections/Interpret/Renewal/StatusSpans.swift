@@ -3,7 +3,7 @@ internal import Events
 /// The statuses of a subscription, one after the other: ascending, and never overlapping.
 ///
 /// Access comes from `ActivePeriods`; between it a subscription is revoked, in billing retry or
-/// expired (app-store.md §C.2).
+/// expired (Apple's data: status values).
 ///
 /// A grace whose renewal is retried announces what follows it: Apple goes on for 60 days after the
 /// expiry (GRACE_PERIOD_EXPIRED, status 3:
@@ -56,7 +56,7 @@ struct StatusSpans {
     }
 
     // A purchase that was charged in grace covers it from its beginning; until Apple said so, the
-    // subscription was in grace (app-store.md §G-21).
+    // subscription was in grace (Apple's data: trap 21).
     private mutating func append(_ row: ActivePeriod, from start: Instant) {
         guard row.kind != .grace else {
             append(start, row.validTo, .gracePeriod, row.positions)

@@ -1,4 +1,4 @@
-/// The customer's answer to a price increase (app-store.md §G-34).
+/// The customer's answer to a price increase (Apple's data: trap 34).
 public enum PriceConsent: String, CaseIterable, Sendable {
     /// Asked, and not answered.
     case pending

@@ -3,8 +3,8 @@ public import Events
 /// One turn of the question whether the money of a purchase is given back: asked for, given,
 /// declined, taken back again.
 ///
-/// A purchase that is refunded, reversed and refunded again has two cases (app-store.md §G-28 to
-/// §G-32).
+/// A purchase that is refunded, reversed and refunded again has two cases
+/// (Apple's data: traps 28 to 32).
 public struct RefundCase: Hashable, Sendable {
     /// The subscription, or the one-time purchase.
     public let stream: StreamID
@@ -71,15 +71,15 @@ extension RefundCase {
     public enum Kind: String, CaseIterable, Sendable {
         /// The whole price.
         case full
-        /// A part of the price (app-store.md §G-29).
+        /// A part of the price (Apple's data: trap 29).
         case prorated
         /// Single items of an Advanced Commerce purchase, which itself goes on
         /// (developer.apple.com/documentation/appstoreserverapi/advancedcommercerefund).
         case items
-        /// No money: family sharing ended (app-store.md §G-33).
+        /// No money: family sharing ended (Apple's data: trap 33).
         case familyRevoke = "family_revoke"
         /// The rest of a period that another purchase replaced; access is not touched
-        /// (app-store.md §G-9, §G-24).
+        /// (Apple's data: traps 9, 24).
         case replaced
         /// Apple did not say, as in all payloads before 2025-12, or said a type not known yet.
         case untyped
@@ -91,7 +91,7 @@ extension RefundCase {
         case beforeStart = "before_start"
         /// In the purchase's own access, grace included.
         case current
-        /// After it, while another purchase gives access (app-store.md §G-28).
+        /// After it, while another purchase gives access (Apple's data: trap 28).
         case older
         /// After it, without access.
         case afterExpiry = "after_expiry"
@@ -101,7 +101,7 @@ extension RefundCase {
     public enum Reversal: String, CaseIterable, Sendable {
         /// Apple sent REFUND_REVERSED.
         case announced
-        /// A later statement no longer has the refund (app-store.md §G-31).
+        /// A later statement no longer has the refund (Apple's data: trap 31).
         case inferred
     }
 

@@ -88,7 +88,8 @@ struct RenewalStatement {
     /// Whether a billing error ended the subscription, as known at this as-of.
     var isBillingError: Bool { expirationIntent == RenewalStatement.billingErrorIntent }
 
-    /// Apple's `expirationIntent` of a subscription that could not be charged (§A.3, §D.2).
+    /// Apple's `expirationIntent` of a subscription that could not be charged
+    /// (Apple's data: verifyReceipt response, renewal info).
     static let billingErrorIntent: Int64 = 2
 
     private static func flag(_ state: Knowledge.State) -> Bool? {

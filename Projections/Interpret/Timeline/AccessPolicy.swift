@@ -4,16 +4,16 @@
 /// `transactions`, the times without it in `renewal_states`, explanations), never what Apple did:
 /// refunds, changes of plan, movements and money are the same under every policy.
 public struct AccessPolicy: Hashable, Sendable {
-    /// Whether billing grace is access (app-store.md §G-20); billing retry never is, for Apple takes
-    /// the subscription as ended (app-store.md §G-19).
+    /// Whether billing grace is access (Apple's data: trap 20); billing retry never is, for Apple
+    /// takes the subscription as ended (Apple's data: trap 19).
     public let graceCounts: Bool
-    /// Whether what the family shares is access (app-store.md §G-33).
+    /// Whether what the family shares is access (Apple's data: trap 33).
     public let familyCounts: Bool
     /// Whether a reversed refund restores access from the refund on, as if it had never been
-    /// (app-store.md §G-30); else only from the instant at which Apple first said so.
+    /// (Apple's data: trap 30); else only from the instant at which Apple first said so.
     public let reversalIsRetroactive: Bool
     /// Whether a refunded purchase gave no access at all, as if it had never been bought, whenever
-    /// Apple took it back; else it gave access until the refund (app-store.md §G-10).
+    /// Apple took it back; else it gave access until the refund (Apple's data: trap 10).
     ///
     /// Neither the end of family sharing nor the rest of a replaced period is such a refund.
     public let refundIsRetroactive: Bool

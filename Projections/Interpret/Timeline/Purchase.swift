@@ -3,7 +3,7 @@ public import Events
 /// One paid period of a subscription: all that was ever asserted about one purchase.
 ///
 /// A restore gives it new transaction ids, an extension a later expiry, a refund a revocation
-/// date; it stays one purchase (app-store.md §G-4, §G-7, §G-8).
+/// date; it stays one purchase (Apple's data: traps 4, 7, 8).
 ///
 /// It never changes. A class, because every view holds on to purchases of the timeline: so it
 /// counts one reference for it, and not one for each of its properties.
@@ -20,10 +20,10 @@ public final class Purchase: Sendable {
     public let assertions: Assertions
     /// The offset of the event that decides both dates.
     public let datesOffset: Int64
-    /// The times Apple moved its end, by as-of; nearly always none (app-store.md §G-7).
+    /// The times Apple moved its end, by as-of; nearly always none (Apple's data: trap 7).
     public let extensions: [Extension]
-    /// The later dates that restores of a one-time purchase gave it, ascending (app-store.md
-    /// §G-15).
+    /// The later dates that restores of a one-time purchase gave it, ascending
+    /// (Apple's data: trap 15).
     public let restoreDates: [Instant]
     // What most views ask for.
     private let decisions: Decisions
@@ -73,7 +73,7 @@ public final class Purchase: Sendable {
         assertions.sorted.reduce(datesOffset) { min($0, $1.offset) }
     }
 
-    /// Every transaction id under which it was seen, by UTF-8 bytes (app-store.md §G-4).
+    /// Every transaction id under which it was seen, by UTF-8 bytes (Apple's data: trap 4).
     public var transactionIds: [String] {
         var ids: [String] = []
         ids.reserveCapacity(assertions.sorted.count)
@@ -90,7 +90,7 @@ public final class Purchase: Sendable {
         }
     }
 
-    /// Whether somebody else of the family pays for it (app-store.md §G-33).
+    /// Whether somebody else of the family pays for it (Apple's data: trap 33).
     var isFamilyShared: Bool {
         state(of: .inAppOwnershipType) == .value(.text("FAMILY_SHARED"))
     }
@@ -111,7 +111,7 @@ public final class Purchase: Sendable {
 }
 
 extension Purchase {
-    /// Whether it is a one-time purchase and not a subscription (app-store.md §G-35).
+    /// Whether it is a one-time purchase and not a subscription (Apple's data: trap 35).
     var neverExpires: Bool { expiresDate == Instant(milliseconds: 0) }
 
     /// The state of a field after all assertions.

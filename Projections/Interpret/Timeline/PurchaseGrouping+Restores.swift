@@ -4,7 +4,7 @@ extension PurchaseGrouping {
     /// The one-time purchases, by date, what was restored as one purchase.
     ///
     /// A restore repeats a non-consumable under the same original transaction id, and old formats
-    /// give it the date of the restore (app-store.md §G-15): that is one purchase, of the first
+    /// give it the date of the restore (Apple's data: trap 15): that is one purchase, of the first
     /// date. Consumables and non-renewing subscriptions cannot be restored: each has an original
     /// id of its own (developer.apple.com/documentation/appstoreserverapi/originaltransactionid).
     /// So rows of one product and one original id are one purchase where no format states the type,

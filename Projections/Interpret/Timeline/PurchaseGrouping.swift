@@ -40,7 +40,7 @@ struct KeyedAssertion {
 /// fact: the log keeps a repeated fact as a confirmation of fields, so only what is asserted about
 /// a subject is the same for every order of arrival. A subject belongs to the purchase of its
 /// `webOrderLineItemId`; one without joins a subject of the same second and product; else second
-/// and product are the purchase (app-store.md §G-5 to §G-7).
+/// and product are the purchase (Apple's data: traps 5 to 7).
 struct PurchaseGrouping {
     /// The purchases by start, then in the order in which they replace each other.
     private(set) var purchases: [Purchase] = []
@@ -126,7 +126,7 @@ struct PurchaseGrouping {
         }
     }
 
-    // Xcode writes "0" for every purchase (app-store.md §D), which identifies none.
+    // Xcode writes "0" for every purchase (Apple's data: Xcode data), which identifies none.
     private func webOrderLineItemId(of subject: Range<Int>) -> String {
         var best: (index: Int, id: String)?
         for index in subject {
@@ -240,8 +240,8 @@ struct PurchaseGrouping {
 
 extension Purchase {
     // Of two purchases of one second Apple's later id stays; without ids the one that is not called
-    // upgraded, then the later product name (app-store.md §G-40). The mark comes after the ids, for
-    // the one that stayed may have been upgraded later.
+    // upgraded, then the later product name (Apple's data: trap 40). The mark comes after the ids,
+    // for the one that stayed may have been upgraded later.
     fileprivate static func areInOrder(_ left: Purchase, _ right: Purchase) -> Bool {
         if left.purchaseDate != right.purchaseDate { return left.purchaseDate < right.purchaseDate }
         let (mine, theirs) = (left.webOrderLineItemId, right.webOrderLineItemId)

@@ -15,7 +15,7 @@ public struct ServerNotification: Sendable {
     /// End of the purchase it is about as it said it; nil where it is about none that expires.
     public let expiresDate: Instant?
     /// Apple's status of the subscription as of the announcement; nil where it does not say
-    /// (app-store.md §C.2).
+    /// (Apple's data: status values).
     public let status: SubscriptionStatus?
     /// Why the customer asks for a refund, in Apple's `consumptionRequestReason`; nil where it does
     /// not say
@@ -91,7 +91,7 @@ extension Timeline {
     /// Index of the purchase an announcement is about; nil where it is about none of these.
     ///
     /// By its start; of two of one second the one that ever had its expiry, which an extension may
-    /// have moved since (app-store.md §G-7), else and of two such the one that stayed.
+    /// have moved since (Apple's data: trap 7), else and of two such the one that stayed.
     public func purchase(of notification: ServerNotification) -> Int? {
         guard let start = notification.purchaseDate else { return nil }
         let candidates = purchases[startingAt: start].indices

@@ -1,4 +1,4 @@
-/// Where a subscription stands; the raw values are Apple's `status` (app-store.md §C.2).
+/// Where a subscription stands; the raw values are Apple's `status` (Apple's data: status values).
 public enum SubscriptionStatus: Int64, CaseIterable, Hashable, Sendable {
     /// Paid for, or free by an offer.
     case active = 1

@@ -26,10 +26,10 @@ public struct Timeline: Sendable {
     /// The lane of the log that holds its events; 0 where there are none.
     public var lane: Int { told.lane }
     /// Its paid periods, one each however often and in whatever form Apple told of them, by start;
-    /// those of one second in the order in which they replace each other (app-store.md §G-40).
+    /// those of one second in the order in which they replace each other (Apple's data: trap 40).
     public var purchases: [Purchase] { told.purchases }
     /// Its purchases that never expire (consumables and the like), by date: in no period
-    /// (app-store.md §G-35).
+    /// (Apple's data: trap 35).
     ///
     /// A restore is no purchase of its own, whatever its date.
     public var oneTimePurchases: [Purchase] { told.oneTimePurchases }

@@ -21,7 +21,7 @@ public struct StreamAnomaly: Hashable, Sendable {
 
     /// What is odd.
     public enum Kind: String, CaseIterable, Sendable {
-        /// Switching to and fro, each time with money back (app-store.md §G-24: S003 §3.9).
+        /// Switching to and fro, each time with money back (Apple's data: trap 24).
         case refundLoop = "refund_loop"
         /// One purchase refunded again after a reversal.
         case refundedAgain = "refunded_again"

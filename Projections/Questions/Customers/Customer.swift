@@ -6,8 +6,7 @@ public import Events
 /// A customer is asked for by any of their names: the app's own, as links state it, an app account
 /// token, an `appTransactionId`, a transaction id or an original transaction id. Which
 /// subscriptions are theirs is decided by `CustomerParties`; whose each was at a time by
-/// `StreamClaims`. Subscriptions of different environments are never joined (DESIGN §2, promise
-/// 10).
+/// `StreamClaims`. Subscriptions of different environments are never joined (Concepts: promises).
 public struct Customer: Sendable {
     /// The name that was asked for.
     public let name: String

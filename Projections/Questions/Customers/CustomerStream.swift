@@ -16,9 +16,9 @@ public struct CustomerStream: Sendable {
     /// Every `webOrderLineItemId` of its purchases, by UTF-8.
     ///
     /// Equal on all devices and in all receipts, where transaction ids and even original ids differ
-    /// (peers.md §3.4 no. 1 and 2).
+    /// (Apple's data: trap 6).
     public let webOrderLineItemIds: [String]
-    /// The subscriptions that it continues, by UTF-8 (app-store.md §G-47).
+    /// The subscriptions that it continues, by UTF-8 (Apple's data: trap 47).
     public let previousOriginalTransactionIds: [String]
     /// Every `appTransactionId` that Apple gave it, with the app it is of, by UTF-8.
     public let appTransactions: [AppTransaction]
@@ -60,7 +60,7 @@ public struct CustomerStream: Sendable {
         let purchases = timeline.purchases + timeline.oneTimePurchases
         transactionIds = ByteSet(purchases.flatMap(\.transactionIds)).sorted
         let contents = purchases.flatMap { $0.assertions.sorted.map(\.content) }
-        // Xcode writes "0" for every purchase (app-store.md §D), which identifies none.
+        // Xcode writes "0" for every purchase (Apple's data: Xcode data), which identifies none.
         webOrderLineItemIds =
             ByteSet(contents.compactMap { $0.text(.webOrderLineItemId) }).sorted
             .filter { !$0.isEmpty && $0 != "0" }

@@ -1,7 +1,8 @@
 public import Events
 
 /// Holds the fold against Apple: every status in a version 2 notification and every signed renewal
-/// info says where the subscription stood when it was signed (app-store.md §C.2, §D.2).
+/// info says where the subscription stood when it was signed
+/// (Apple's data: status values, renewal info).
 ///
 /// A drift is a bug of the fold, or tells that a purchase never reached the ledger, or that Apple
 /// moved the date of a revocation behind the instant at which it had signed that status: the date
@@ -12,7 +13,7 @@ public enum Drift {
     ///
     /// One fold for each instant at which Apple said something: quadratic in the events of one
     /// subscription, which are few. `recentSubscriptionStartDate` is not compared: it bridges gaps
-    /// (app-store.md §G-46). Nor is what only repeats an earlier statement, which is no event.
+    /// (Apple's data: trap 46). Nor is what only repeats an earlier statement, which is no event.
     public static func check(_ history: StreamHistory) -> DriftReport {
         var report = DriftReport()
         var past: Past?
@@ -116,7 +117,7 @@ private struct Past {
     }
 
     // Cancelling ends a grace at once, though its date may still be told, unless Apple's status
-    // says otherwise (app-store.md §G-22).
+    // says otherwise (Apple's data: trap 22).
     private func promisesGrace(_ content: Content) -> Bool {
         guard let date = content.instant(.gracePeriodExpiresDate), asOf < date else { return false }
         return content.integer(.autoRenewStatus) != 0

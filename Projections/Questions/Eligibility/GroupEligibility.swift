@@ -1,7 +1,7 @@
 public import Events
 
 /// Which offers a customer may be made in one subscription group at one instant
-/// (app-store.md §G.b).
+/// (Apple's data: offer eligibility).
 public struct GroupEligibility: Hashable, Sendable {
     /// The group: each offer is given once in it, whatever the product.
     public let group: SubscriptionGroup
@@ -23,7 +23,8 @@ public enum IntroductoryOfferEligibility: Hashable, Sendable {
     case neverSubscribed
     /// Not eligible, for ever and for each product of the group: had one already.
     case usedIntroductoryOffer(BlockingTransaction)
-    /// Not eligible: a purchase was taken back. S001's rule, more careful than any of Apple's.
+    /// Not eligible: a purchase was taken back. A rule of this ledger, more careful than Apple's
+    /// (Apple's data: offer eligibility).
     case refunded(BlockingTransaction)
     /// Not eligible: a purchase has not reached its end.
     case currentlySubscribed(BlockingTransaction)
@@ -47,7 +48,7 @@ public enum PromotionalOfferEligibility: Hashable, Sendable {
     public var isEligible: Bool { self == .subscriber }
 }
 
-/// Whether the customer may be won back, in order of precedence (app-store.md §G-44).
+/// Whether the customer may be won back, in order of precedence (Apple's data: trap 44).
 ///
 /// Apple decides who is eligible by rules of the developer that no payload shows, so that its own
 /// list counts wherever there is one
@@ -92,7 +93,7 @@ public enum SubscriberKind: String, CaseIterable, Sendable {
 public struct BlockingTransaction: Hashable, Sendable {
     /// The subscription.
     public let stream: StreamID
-    /// Every id under which the purchase was seen (app-store.md §G-4).
+    /// Every id under which the purchase was seen (Apple's data: trap 4).
     public let transactionIds: [String]
     /// The product.
     public let productId: String

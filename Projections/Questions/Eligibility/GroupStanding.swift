@@ -7,12 +7,12 @@ struct GroupStanding {
     private let renewals: [KnownRenewal]
     private let instant: Instant
 
-    /// Apple tries to charge for at most sixty days (app-store.md §G-18): then a renewal that
+    /// Apple tries to charge for at most sixty days (Apple's data: trap 18): then a renewal that
     /// nobody told the end of has failed.
     static let billingRetryMax: Int64 = 60 * 86_400_000
 
-    /// Apple tries to charge from a day before the end (app-store.md §G-18), so that a failure is
-    /// told at the earliest then.
+    /// Apple tries to charge from a day before the end (Apple's data: trap 18), so that a failure
+    /// is told at the earliest then.
     static let renewalAttemptsMax: Int64 = 86_400_000
 
     init(_ purchases: [PurchaseAccess], _ renewals: [KnownRenewal], at instant: Instant) {
@@ -86,7 +86,7 @@ struct GroupStanding {
         return nil
     }
 
-    // By the purchase's own end, as S001 compares the newest expiry: a purchase marked as upgraded
+    // By the purchase's own end (Apple's data: offer eligibility): a purchase marked as upgraded
     // gives no access, but whoever upgraded is subscribed; once the purchase that took its place is
     // known, that one decides. One taken back is as if never bought.
     private var current: PurchaseAccess? {

@@ -3,8 +3,8 @@ public import Events
 /// Which offers a customer may be made, over all their subscriptions in one environment.
 ///
 /// Per subscription group, for an offer used for one product is used for all of its group
-/// (app-store.md §G.b). Family-shared purchases count like others: what is known of the family's
-/// eligibility is nothing, and an offer that Apple then refuses is the worse mistake.
+/// (Apple's data: offer eligibility). Family-shared purchases count like others: what is known of
+/// the family's eligibility is nothing, and an offer that Apple then refuses is the worse mistake.
 public struct OfferEligibility: Sendable {
     /// The environment it speaks of.
     public let environment: Environment

@@ -6,10 +6,12 @@ public struct AccessPeriod: Hashable, Sendable {
     public let period: ActivePeriod
     /// The group the product is of.
     public let group: SubscriptionGroup
-    /// Whether somebody else of the family pays for it; access all the same (app-store.md §G-33).
+    /// Whether somebody else of the family pays for it; access all the same
+    /// (Apple's data: trap 33).
     public let isFamilyShared: Bool
     /// When Apple took the purchase back, also after its end; nil where it did not, or where that
-    /// was the money for the rest of a period that another one replaced (app-store.md §G-9, §G-10).
+    /// was the money for the rest of a period that another one replaced
+    /// (Apple's data: traps 9, 10).
     public let revocationDate: Instant?
 
     /// Whether it gives access at an instant: from its start, and not at its end.
@@ -33,7 +35,7 @@ extension AccessPeriod {
     }
 
     /// Longest time between the change to another product and the date on which Apple gives back
-    /// the money for the rest; two seconds were seen (app-store.md §G-9).
+    /// the money for the rest; two seconds were seen (Apple's data: trap 9).
     static let replacementMax: Int64 = 60_000
 
     // By time, then by all that tells two of them apart, so that no order of arrival decides.

@@ -1,6 +1,6 @@
 public import Events
 
-/// Which issues a customer has unlocked: the magazine rule (app-store.md §G.a).
+/// Which issues a customer has unlocked: the magazine rule (Apple's data: magazine rule).
 ///
 /// Periods that touch are one run. A run unlocks the newest issue out at its start, and each that
 /// comes out while it lasts; at its very end no more (Apple gives no rule; half-open is ours). What

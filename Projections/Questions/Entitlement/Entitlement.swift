@@ -3,7 +3,7 @@ public import Events
 /// What a customer has access to, over all their subscriptions and one-time purchases in one
 /// environment.
 ///
-/// A union: a subscription that ends takes nothing from another one (app-store.md §G-3, §G-36).
+/// A union: a subscription that ends takes nothing from another one (Apple's data: traps 3, 36).
 /// Others' environments are left out: a sandbox purchase never gives access in production.
 public struct Entitlement: Sendable {
     /// The environment it speaks of.
@@ -128,7 +128,7 @@ public struct GroupAccess: Hashable, Sendable {
     /// The one period that counts: the highest level, else the latest start.
     public let counting: AccessPeriod
     /// What is active besides, by the same rank: subscriptions of one group bought apart, as while
-    /// the older one was retried (app-store.md §G-3).
+    /// the older one was retried (Apple's data: trap 3).
     public fileprivate(set) var others: [AccessPeriod] = []
 
     fileprivate init(counting: AccessPeriod) {

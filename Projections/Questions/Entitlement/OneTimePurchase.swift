@@ -6,7 +6,7 @@ public import Events
 /// Only a non-consumable is access: it is owned from its purchase until Apple revokes it
 /// (developer.apple.com/documentation/storekit/transaction/currententitlements). Whether the goods
 /// of a consumable are used up, and how long a non-renewing subscription lasts, only the app knows
-/// (app-store.md §G-35); they are not judged, except that what Apple revoked gives nothing.
+/// (Apple's data: trap 35); they are not judged, except that what Apple revoked gives nothing.
 public struct OneTimePurchase: Hashable, Sendable {
     /// Apple's original transaction id and its environment.
     public let stream: StreamID
@@ -16,7 +16,7 @@ public struct OneTimePurchase: Hashable, Sendable {
     public let purchaseDate: Instant
     /// What kind of product it is.
     public let kind: Kind
-    /// Whether another member of the family bought it (app-store.md §G-33).
+    /// Whether another member of the family bought it (Apple's data: trap 33).
     public let isFamilyShared: Bool
     /// When Apple revoked it, as stated last; nil while it stands.
     public let revocationDate: Instant?

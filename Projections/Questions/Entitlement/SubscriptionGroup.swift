@@ -2,7 +2,7 @@ public import Events
 
 /// The products of which a customer has at most one at a time, as far as it is known.
 ///
-/// Groups run in parallel (app-store.md §G-36). Payloads of old formats do not name the group.
+/// Groups run in parallel (Apple's data: trap 36). Payloads of old formats do not name the group.
 public enum SubscriptionGroup: Sendable {
     /// Apple's `subscriptionGroupIdentifier`.
     case identified(String)
@@ -50,7 +50,7 @@ extension SubscriptionGroup: CustomStringConvertible {
 /// Finds the group of each purchase of one stream.
 ///
 /// What Apple says of the purchase counts; else what it says of the others, if that is one group,
-/// for a subscription stays in its group (app-store.md §G-2, §G-23); else the catalog's word on
+/// for a subscription stays in its group (Apple's data: traps 2, 23); else the catalog's word on
 /// the product; else the stream is its own group.
 struct GroupFinder {
     private let stream: StreamID

@@ -113,13 +113,13 @@ public enum NoAccessReason: String, CaseIterable, Sendable {
     case notYetBought
     /// The last period, with its grace, had run out.
     case expired
-    /// Apple had taken the last purchase back (app-store.md §G-10).
+    /// Apple had taken the last purchase back (Apple's data: trap 10).
     case refunded
-    /// Family sharing had ended (app-store.md §G-33).
+    /// Family sharing had ended (Apple's data: trap 33).
     case revoked
     /// Another purchase had taken its place; with a product asked for, one of another product.
     case upgraded
-    /// A one-time purchase of which only the app knows what it still gives (app-store.md §G-35).
+    /// A one-time purchase of which only the app knows what it still gives (Apple's data: trap 35).
     case notJudged
 
     fileprivate init(_ purchase: OneTimePurchase, at instant: Instant) {
@@ -142,7 +142,8 @@ public enum NoAccessReason: String, CaseIterable, Sendable {
 }
 
 extension ActivePeriod {
-    /// Whether two rows are of one purchase: the key, an extended expiry apart (app-store.md §G-7).
+    /// Whether two rows are of one purchase: the key, an extended expiry apart
+    /// (Apple's data: trap 7).
     func isOfSamePurchase(as other: ActivePeriod) -> Bool {
         purchaseDate == other.purchaseDate && stream == other.stream
             && byBytes(productId, other.productId) == nil

@@ -34,7 +34,7 @@ public struct Explanation: Sendable {
     /// The one-time purchases as known at the instant.
     public let oneTimeThen: [OneTimePurchase]
     /// The refunds of the periods that decide the answers, which came when those had ended: they
-    /// take back money, and no access (app-store.md §G-10).
+    /// take back money, and no access (Apple's data: trap 10).
     public let refundsAfterEnd: [RefundCase]
     /// What counted as access.
     public let policy: AccessPolicy

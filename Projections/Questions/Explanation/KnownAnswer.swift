@@ -27,7 +27,7 @@ extension [KnownAccess] {
 }
 
 extension Timeline {
-    /// Whether another member of the family bought what a period is of (app-store.md §G-33).
+    /// Whether another member of the family bought what a period is of (Apple's data: trap 33).
     public func isFamilyShared(_ period: ActivePeriod) -> Bool {
         purchases.contains { purchase in
             purchase.isFamilyShared && purchase.purchaseDate == period.purchaseDate

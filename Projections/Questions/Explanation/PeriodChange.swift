@@ -56,8 +56,8 @@ public struct PeriodChange: Hashable, Sendable {
         return changes.sorted { $0.start < $1.start }
     }
 
-    // A second may hold two purchases of one product (app-store.md §G-40): each old row is taken by
-    // one new row, that of its own expiry first.
+    // A second may hold two purchases of one product (Apple's data: trap 40): each old row is taken
+    // by one new row, that of its own expiry first.
     private static func pairs(
         of new: [ActivePeriod],
         with rest: inout [ActivePeriod]

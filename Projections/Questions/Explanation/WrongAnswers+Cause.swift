@@ -7,19 +7,19 @@ extension WrongAnswers {
         case notYetKnown
         /// The purchase or renewal that gives access was not known.
         case lateNotification
-        /// The purchase counted as taken back, and was not in the end (app-store.md §G-30).
+        /// The purchase counted as taken back, and was not in the end (Apple's data: trap 30).
         case refundReversedLater
-        /// The end of the period was moved, which was not known (app-store.md §G-7).
+        /// The end of the period was moved, which was not known (Apple's data: trap 7).
         case extensionKnownLater
-        /// The billing grace was not known (app-store.md §G-20).
+        /// The billing grace was not known (Apple's data: trap 20).
         case graceKnownLater
-        /// The purchase was taken back, which was not known (app-store.md §G-10).
+        /// The purchase was taken back, which was not known (Apple's data: trap 10).
         case refundedLater
-        /// Family sharing had ended, which was not known (app-store.md §G-33).
+        /// Family sharing had ended, which was not known (Apple's data: trap 33).
         case revokedLater
-        /// Another purchase had taken its place, which was not known (app-store.md §G-26).
+        /// Another purchase had taken its place, which was not known (Apple's data: trap 26).
         case upgradeKnownLater
-        /// The billing grace had ended, which was not known (app-store.md §G-22).
+        /// The billing grace had ended, which was not known (Apple's data: trap 22).
         case graceEndedLater
         /// Something else that was known about the purchase was corrected.
         case correctedLater

@@ -120,7 +120,8 @@ struct TimelinePencil {
         return lane
     }
 
-    /// What was paid and refunded; amounts of family members are not theirs (app-store.md §G-33).
+    /// What was paid and refunded; amounts of family members are not theirs
+    /// (Apple's data: trap 33).
     func money(_ timelines: [Timeline]) -> TimelineLane {
         var lane = lane("money")
         for label in timelines.flatMap({ $0.moneyLabels(glyphs) }).sorted(by: MoneyLabel.areInOrder)

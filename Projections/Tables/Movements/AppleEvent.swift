@@ -1,4 +1,4 @@
-/// Apple's names of events in Sales and Trends (app-store.md §H.1, §H.3).
+/// Apple's names of events in Sales and Trends (Apple's data: report events).
 ///
 /// Spelled as the Subscription Event report 1_3 does; nil wherever Apple is not known to have a
 /// name.

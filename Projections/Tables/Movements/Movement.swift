@@ -6,7 +6,8 @@ public struct Movement: Hashable, Sendable {
     public let stream: StreamID
     /// What moved.
     public let word: Word
-    /// Apple's name for it in Sales and Trends (app-store.md §H.1); nil where Apple has none.
+    /// Apple's name for it in Sales and Trends (Apple's data: report events); nil where Apple has
+    /// none.
     public let appleEvent: String?
     /// Apple's name for its sub type in the App Store Subscription Event report of App Analytics;
     /// nil where Apple has none, or what Apple signs does not decide it.
@@ -28,7 +29,7 @@ public struct Movement: Hashable, Sendable {
     public let amountMilliunits: Int64?
     /// ISO 4217; nil if it was never stated.
     public let currency: String?
-    /// Whether it is a family member's, which brings no money (app-store.md §G-33).
+    /// Whether it is a family member's, which brings no money (Apple's data: trap 33).
     public let isFamilyShared: Bool
     /// Whether it is a purchase after a lapse.
     public let isResubscribe: Bool

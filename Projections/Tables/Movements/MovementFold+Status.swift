@@ -51,7 +51,7 @@ extension MovementFold {
         timeline.horizon.map { $0 < span.from } ?? false
     }
 
-    // What was charged in grace begins where the grace began (app-store.md §G-21).
+    // What was charged in grace begins where the grace began (Apple's data: trap 21).
     private mutating func takeRecovery(from before: StatusSpan, at span: StatusSpan) {
         let recovered = timeline.purchases.count(begunBy: span.from) - 1
         // A resubscription is a start; and what only implies a renewal is no purchase.

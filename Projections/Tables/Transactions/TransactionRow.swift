@@ -26,7 +26,7 @@ public struct TransactionRow: Hashable, Sendable {
     public struct Identifiers: Hashable, Sendable {
         /// The lowest transaction id, by length, then bytes; nil where no format carried one.
         public let storeTransactionId: String?
-        /// All others, which restores and devices made (app-store.md §G-4), in the same order.
+        /// All others, which restores and devices made (Apple's data: trap 4), in the same order.
         public let duplicateTransactionIds: [String]
         /// Apple's id of it over all devices; nil where no format carried one.
         public let webOrderLineItemId: String?
@@ -59,8 +59,8 @@ public struct TransactionRow: Hashable, Sendable {
         public let effectiveEnd: Instant?
     }
 
-    /// Under which terms a purchase was made, in Apple's words (app-store.md §D.1); nil where no
-    /// format said.
+    /// Under which terms a purchase was made, in Apple's words (Apple's data: transactions); nil
+    /// where no format said.
     public struct Terms: Hashable, Sendable {
         /// Whether it renews itself.
         public let isAutoRenewable: Bool

@@ -1,7 +1,8 @@
 import Events
 
 /// Values as the formats before JWS write them: numbers as text, flags in four spellings, and empty
-/// text for what is not there (app-store.md §0, §A.3, §G.d).
+/// text for what is not there
+/// (Apple's data: three generations, verifyReceipt response, odd values).
 extension JSON.Value {
     /// Whether it says nothing: null, or empty text.
     var isBlank: Bool { storage.nodes[index].isBlank }

@@ -11,7 +11,7 @@ extension JSON.Value {
 
     /// The number without its fraction; nil where it leaves `Int64` or is no number.
     ///
-    /// Xcode writes milliseconds with a fraction: `1697679936049.7297` (app-store.md §D).
+    /// Xcode writes milliseconds with a fraction: `1697679936049.7297` (Apple's data: Xcode data).
     package var truncatedInteger: Int64? {
         guard kind == .number else { return nil }
         return plainInteger ?? JSON.Decimal(bytes)?.whole

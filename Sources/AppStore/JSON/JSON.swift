@@ -4,7 +4,7 @@ internal import Events
 ///
 /// Nothing is copied: a node says where a value lies and where the next one starts. Strings are
 /// decoded when asked for and numbers stay the text they were, so that an id never goes through a
-/// floating-point number (app-store.md §G-48).
+/// floating-point number (Apple's data: trap 48).
 ///
 /// Stricter than RFC 8259 demands: input is valid UTF-8 without a byte order mark, no name occurs
 /// twice in an object, no escape names half a surrogate pair.

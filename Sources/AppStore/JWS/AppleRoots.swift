@@ -1,7 +1,7 @@
 /// Apple's root certificates, as Apple publishes them at apple.com/certificateauthority.
 ///
 /// JWS chains end at G3 today. Apple promises only "an Apple root certificate", so all three are
-/// pinned (app-store.md §F.1); a test holds their SHA-256 fingerprints against the reference.
+/// pinned (Apple's data: JWS verification); a test compares their SHA-256 fingerprints.
 enum AppleRoots {
     /// DER in base64, one root each.
     static let base64 = [g3, g2, inc]

@@ -100,7 +100,8 @@ enum CertificateRules {
         .sha256WithRSAEncryption, .sha384WithRSAEncryption, .sha512WithRSAEncryption,
     ]
 
-    /// Until 2023 the certificates of app receipts were signed with SHA-1 (app-store.md §F.2).
+    /// Until 2023 the certificates of app receipts were signed with SHA-1
+    /// (Apple's data: app receipts).
     static let receiptAlgorithms = strongAlgorithms + [.sha1WithRSAEncryption]
 
     private static func checkUsable(

@@ -7,7 +7,7 @@ struct Envelope {
     /// The units, in the payload's order.
     let parts: [Part]
     /// The unsigned word of a server response about its environment: for payloads from before
-    /// 2022-02-24, which carry none themselves (app-store.md §D.3).
+    /// 2022-02-24, which carry none themselves (Apple's data: environments).
     let environmentHint: Environment?
 
     /// One unit: a JWS, or two that belong together.
@@ -88,7 +88,8 @@ struct Envelope {
         return .status(body.bytes, Status(transaction: transaction, renewal: renewal))
     }
 
-    // The responses of many statements (app-store.md §E.2); nil where the object is none of them.
+    // The responses of many statements (Apple's data: server API); nil where the object is none of
+    // them.
     private static func pageParts(_ body: JSON.Value) throws(Rejection) -> [Part]? {
         if let transactions = body["signedTransactions"], transactions.kind == .array {
             return try transactions.elements.map { element throws(Rejection) in

@@ -125,7 +125,7 @@ struct JWSHeader {
     /// `kid`, which only Xcode still writes.
     let keyId: String?
 
-    /// The key id in everything Xcode signs (app-store.md §D.3).
+    /// The key id in everything Xcode signs (Apple's data: environments).
     static let xcodeKeyId = "Apple_Xcode_Key"
     /// Most certificates looked at before the chain's length is judged.
     private static let certificateCountMax = 8

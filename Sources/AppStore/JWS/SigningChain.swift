@@ -18,7 +18,7 @@ struct SigningChain: Sendable {
 
     /// Number of certificates in Apple's `x5c`: leaf, intermediate, root.
     static let certificateCount = 3
-    /// Marks the leaf as one for signing receipts and JWS (app-store.md §F.1-4).
+    /// Marks the leaf as one for signing receipts and JWS (Apple's data: JWS verification).
     static let leafMarker: ASN1ObjectIdentifier = [1, 2, 840, 113635, 100, 6, 11, 1]
     /// Marks the intermediate as Apple's Worldwide Developer Relations authority.
     static let intermediateMarker: ASN1ObjectIdentifier = [1, 2, 840, 113635, 100, 6, 2, 1]

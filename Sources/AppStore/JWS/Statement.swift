@@ -80,8 +80,8 @@ final class StatementOpener: Sendable {
 
     /// The statement of a compact JWS.
     ///
-    /// The chain is judged at the payload's own date (app-store.md §F.1-5). Without any date of
-    /// Apple's it is judged at `receivedAt`, as Apple's libraries do with the present.
+    /// The chain is judged at the payload's own date (Apple's data: JWS verification). Without any
+    /// date of Apple's it is judged at `receivedAt`, as Apple's libraries do with the present.
     func open(
         _ compact: ArraySlice<UInt8>,
         receivedAt: Instant

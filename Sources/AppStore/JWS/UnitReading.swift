@@ -220,7 +220,8 @@ extension UnitReading {
         besides sibling: Fact?
     ) throws(Rejection) -> Fact {
         try surroundings?.check(statement)
-        // Renewal info names no app, so only its environment can be checked (app-store.md §F.1-8).
+        // Renewal info names no app, so only its environment can be checked
+        // (Apple's data: JWS verification).
         let bundleId = surroundings?.bundleId ?? sibling?.bundleId
         let environment = try environment(
             try statement.environment,
@@ -266,7 +267,8 @@ struct Surroundings {
     let environment: Environment
     let bundleId: String?
 
-    /// Refuses a nested statement that contradicts what surrounds it (app-store.md §F.1-9).
+    /// Refuses a nested statement that contradicts what surrounds it
+    /// (Apple's data: JWS verification).
     func check(_ nested: Statement) throws(Rejection) {
         let name: StaticString = nested.kind == .appTransaction ? "receiptType" : "environment"
         if let word = nested.claims[name]?.text, !word.isEmpty, word != environment.word {

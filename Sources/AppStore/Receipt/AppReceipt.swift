@@ -2,8 +2,9 @@ import Events
 
 /// What an app receipt says: the app as it was bought, and every purchase made in it.
 ///
-/// It proves the moment of its creation and nothing later (app-store.md §F.2). Each field is what
-/// the payload carries; nil means that it carries none, or an empty one. Numbers are not judged.
+/// It proves the moment of its creation and nothing later (Apple's data: app receipts). Each field
+/// is what the payload carries; nil means that it carries none, or an empty one. Numbers are not
+/// judged.
 struct AppReceipt: Hashable, Sendable {
     /// `Production`, `ProductionSandbox`, `ProductionVPP`, `ProductionVPPSandbox`, `Xcode` (type
     /// 0).

@@ -2,8 +2,9 @@ import SwiftASN1
 
 /// Reads the elements of one constructed ASN.1 value in their order, refusing what is not expected.
 ///
-/// App receipts are BER, not DER: indefinite lengths and strings in pieces occur (app-store.md
-/// §F.2). `root(of:in:)` is the only way in and bounds what the parser behind it may allocate.
+/// App receipts are BER, not DER: indefinite lengths and strings in pieces occur
+/// (Apple's data: app receipts). `root(of:in:)` is the only way in and bounds what the parser
+/// behind it may allocate.
 struct BERReader {
     /// What is being read, for messages: "the signature", "an in-app purchase".
     let place: String

@@ -5,7 +5,7 @@ import X509
 
 /// How a receipt's content is digested.
 ///
-/// Apple digested with SHA-1 until 2023 and with SHA-256 since (app-store.md §F.2).
+/// Apple digested with SHA-1 until 2023 and with SHA-256 since (Apple's data: app receipts).
 enum DigestAlgorithm: String {
     case sha1 = "SHA-1"
     case sha256 = "SHA-256"

@@ -20,7 +20,7 @@ struct ReceiptChain: Sendable {
 
     /// Finds the signer's certificate and judges its chain; the date is judged later.
     ///
-    /// The root need not be embedded, and one that is does not count (app-store.md §F.2).
+    /// The root need not be embedded, and one that is does not count (Apple's data: app receipts).
     init(_ message: SignedData, roots: [RootCertificate]) throws(Rejection) {
         var embedded: [(der: [UInt8], certificate: Certificate)] = []
         for der in message.certificates {

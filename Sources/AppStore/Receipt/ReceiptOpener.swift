@@ -1,7 +1,8 @@
 import Events
 import X509
 
-/// Opens app receipts: checks the signature and everything that vouches for it (app-store.md §F.2).
+/// Opens app receipts: checks the signature and everything that vouches for it
+/// (Apple's data: app receipts).
 final class ReceiptOpener: Sendable {
     private let roots: [RootCertificate]
     let cache = ChainCache<ReceiptChain>()

@@ -1,6 +1,7 @@
 import Events
 
-/// Reads app receipts: opens one, checks what it claims, translates it (app-store.md §F.2).
+/// Reads app receipts: opens one, checks what it claims, translates it
+/// (Apple's data: app receipts).
 struct ReceiptReading {
     let intake: Intake
     let opener: ReceiptOpener

@@ -21,7 +21,7 @@ enum Claims {
         return text.isEmpty ? nil : Environment(text)
     }
 
-    /// An id: a string, or an integer as old payloads write it (app-store.md §G-48); nil where
+    /// An id: a string, or an integer as old payloads write it (Apple's data: trap 48); nil where
     /// there is none.
     static func id(_ claims: JSON.Value, _ name: StaticString) throws(Rejection) -> String? {
         guard let value = claims[name], value.kind != .null else { return nil }

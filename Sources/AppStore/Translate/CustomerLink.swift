@@ -3,7 +3,7 @@ public import Events
 /// The operator's statement that a subscription belongs to one of the app's customers, or to none.
 ///
 /// The only statement in the log that is not Apple's: the binding of an original id to an account
-/// of the app is the operator's to make and to answer for (app-store.md §G-37). It is a payload
+/// of the app is the operator's to make and to answer for (Apple's data: trap 37). It is a payload
 /// like any other, kept as evidence, and counts only if the operator vouches for it.
 public struct CustomerLink: Hashable, Sendable {
     /// The subscription.

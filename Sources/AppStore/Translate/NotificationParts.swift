@@ -21,7 +21,7 @@ struct NotificationParts {
     static let nestedNames: [StaticString] = [
         "signedTransactionInfo", "signedRenewalInfo", "signedAppTransactionInfo",
     ]
-    /// Marks the external purchase ids of the sandbox (app-store.md §C.1).
+    /// Marks the external purchase ids of the sandbox (Apple's data: version 2 payload).
     private static let sandboxTokenPrefix = "SANDBOX"
 
     /// Collects from the claims; throws where an identifying claim has the wrong type.

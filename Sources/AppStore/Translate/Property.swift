@@ -32,7 +32,7 @@ struct Property {
 }
 
 extension Property {
-    /// What a transaction carries (app-store.md §D.1).
+    /// What a transaction carries (Apple's data: transactions).
     static let transaction: [Property] = [
         Property("transactionId", .transactionId, .identifier),
         Property("webOrderLineItemId", .webOrderLineItemId, .identifier),
@@ -70,7 +70,7 @@ extension Property {
         "originalPurchaseDate", "signedDate", "deviceVerification", "deviceVerificationNonce",
     ]
 
-    /// What renewal info carries (app-store.md §D.2).
+    /// What renewal info carries (Apple's data: renewal info).
     static let renewal: [Property] = [
         Property("productId", .productId, .identifier),
         Property("autoRenewProductId", .autoRenewProductId, .identifier),
@@ -100,7 +100,7 @@ extension Property {
         "deviceVerificationNonce",
     ]
 
-    /// What a notification carries outside of its sections (app-store.md §C.1).
+    /// What a notification carries outside of its sections (Apple's data: version 2 payload).
     static let notification: [Property] = [
         Property("notificationType", .notificationType, .word),
         Property("subtype", .subtype, .word),

@@ -10,7 +10,7 @@ struct Provenance {
 
 /// Turns the claims of verified statements into facts: pure, claims in, facts out.
 enum Translation {
-    /// The fact of a transaction (app-store.md §D.1).
+    /// The fact of a transaction (Apple's data: transactions).
     static func transaction(
         _ claims: JSON.Value,
         _ provenance: Provenance
@@ -41,7 +41,8 @@ enum Translation {
         )
     }
 
-    /// The fact of renewal info (app-store.md §D.2): about the subscription, not about a period.
+    /// The fact of renewal info (Apple's data: renewal info): about the subscription, not about a
+    /// period.
     static func renewal(
         _ claims: JSON.Value,
         _ provenance: Provenance
@@ -63,7 +64,8 @@ enum Translation {
         )
     }
 
-    /// The fact of a notification (app-store.md §C.1), about what its nested statements are about.
+    /// The fact of a notification (Apple's data: version 2 payload), about what its nested
+    /// statements are about.
     ///
     /// `nested` are the facts of the nested statements, the transaction first.
     static func notification(

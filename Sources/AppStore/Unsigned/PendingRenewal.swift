@@ -2,7 +2,7 @@ import Events
 
 /// What old formats say about the next renewal of a subscription.
 enum PendingRenewal {
-    /// The fact of an element of `pending_renewal_info` (app-store.md §A.3).
+    /// The fact of an element of `pending_renewal_info` (Apple's data: verifyReceipt response).
     static func fact(_ element: JSON.Value, _ provenance: Provenance) throws(Rejection) -> Fact {
         guard let id = element["original_transaction_id"], !id.isBlank else {
             throw Rejection(
@@ -24,13 +24,14 @@ enum PendingRenewal {
 
     /// The fact that the elements leave a subscription out: no retry and no grace.
     ///
-    /// Apple removes the element of a customer who cancels in grace (app-store.md §A.3).
+    /// Apple removes the element of a customer who cancels in grace
+    /// (Apple's data: verifyReceipt response).
     static func absence(of id: String, _ provenance: Provenance) -> Fact {
         fact(of: id, Content(format: .pendingRenewalInfo), provenance)
     }
 
     /// The fact of what stands at the top level of an iOS 6 response or version 1 notification;
-    /// nil where nothing stands there (app-store.md §A.4, §B.1).
+    /// nil where nothing stands there (Apple's data: iOS 6 response, version 1 body).
     static func topLevel(
         of body: JSON.Value,
         about id: String,

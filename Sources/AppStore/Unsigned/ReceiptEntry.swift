@@ -1,7 +1,7 @@
 import Events
 
 /// One entry of `in_app` or `latest_receipt_info`, or the transaction of an iOS 6 response: read in
-/// one pass over its members (app-store.md §A.3, §A.4).
+/// one pass over its members (Apple's data: verifyReceipt response, iOS 6 response).
 struct ReceiptEntry {
     private(set) var originalTransactionId: String?
     private(set) var transactionId: String?
@@ -303,7 +303,8 @@ extension ReceiptEntry {
         case .expiresDate: expiresDate = try date(value, name)
         case .expiresText: if expiresText == nil { expiresText = value }
         case .originalPurchaseDate:
-            // Decides nothing, and edited samples hold impossible ones (app-store.md §G-12, §G.d).
+            // Decides nothing, and edited samples hold impossible ones
+            // (Apple's data: trap 12, odd values).
             if let milliseconds = value.looseInteger,
                 Instant(milliseconds: milliseconds).isPlausible
             {

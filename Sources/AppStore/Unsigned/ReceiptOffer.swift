@@ -10,7 +10,7 @@ struct ReceiptOffer {
 
 extension ContentBuilder {
     /// Says the offer in the words of a JWS: type 1 introductory, 2 promotional, 3 offer code
-    /// (app-store.md §D.1).
+    /// (Apple's data: transactions).
     ///
     /// No offer is no statement: these formats do not know all kinds there are.
     mutating func take(_ offer: ReceiptOffer) {

@@ -1,4 +1,5 @@
-/// The `status` of a verifyReceipt response, and what it asks for (app-store.md §A.2).
+/// The `status` of a verifyReceipt response, and what it asks for
+/// (Apple's data: verifyReceipt status).
 enum ReceiptStatus {
     /// The receipt of iOS 6 is valid, its subscription is over: not an error.
     static let expired: Int64 = 21_006

@@ -6,9 +6,9 @@ import Events
 /// known to be a body of Apple's, and only what is named like a password is taken for one.
 ///
 /// A verifyReceipt request and a version 1 notification carry the app's shared secret as `password`
-/// (app-store.md §A.1, §B.1). It is never stored. Where a secret cannot be told from the rest,
-/// nothing is kept: to lose a refused body costs a look at the original, to keep a secret costs the
-/// app's receipts.
+/// (Apple's data: verifyReceipt request, version 1 body). It is never stored. Where a secret cannot
+/// be told from the rest, nothing is kept: to lose a refused body costs a look at the original, to
+/// keep a secret costs the app's receipts.
 package enum SecretFreeBody {
     /// The payload with the value of every member that is named like a password blanked; nil where
     /// the word stands anywhere else, or in what is no JSON.

@@ -1,10 +1,11 @@
 import Events
 
-/// What the top level of a version 1 notification says about itself (app-store.md §B.1).
+/// What the top level of a version 1 notification says about itself (Apple's data: version 1 body).
 enum StatusUpdate {
     /// The fact of the notification: which type, about which period of which subscription.
     ///
-    /// It has no id and no date; a repetition is known by saying the same (app-store.md §B.3).
+    /// It has no id and no date; a repetition is known by saying the same
+    /// (Apple's data: version 1 repetitions).
     static func fact(
         _ body: JSON.Value,
         _ provenance: Provenance,

@@ -3,7 +3,7 @@ import Events
 /// A verifyReceipt response or version 1 notification, decoded and not yet believed.
 ///
 /// Nothing signs it but the receipt it may embed; whether the rest counts is decided by
-/// `UnsignedReading` (DESIGN §5).
+/// `UnsignedReading` (Concepts: trust).
 struct UnsignedBody {
     /// What the payload is.
     let kind: PayloadKind
@@ -82,7 +82,7 @@ struct UnsignedBody {
         )
     }
 
-    /// Decodes a version 1 notification in any of its shapes (app-store.md §B.1).
+    /// Decodes a version 1 notification in any of its shapes (Apple's data: version 1 body).
     init(statusUpdate body: JSON.Value) throws(Rejection) {
         let unified = body["unified_receipt"]
         if let unified { try ReceiptStatus.check(unified) }

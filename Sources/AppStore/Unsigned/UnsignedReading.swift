@@ -1,6 +1,6 @@
 import Events
 
-/// Decides what of an unsigned body may be believed (DESIGN §5).
+/// Decides what of an unsigned body may be believed (Concepts: trust).
 ///
 /// What its embedded receipt proves is taken as signed. The rest counts only if somebody stands
 /// behind it, and never where it contradicts that receipt.
@@ -127,7 +127,7 @@ extension UnsignedReading {
     /// What the body says against the receipt it embeds; nil where they agree.
     ///
     /// Rows that only one of them has are no contradiction: a receipt is of one moment, and
-    /// consumables vanish from it (app-store.md §G-35, §G-42).
+    /// consumables vanish from it (Apple's data: traps 35, 42).
     private func contradiction(
         of body: UnsignedBody,
         to proven: ReceiptReading.Proven
@@ -195,7 +195,7 @@ extension UnsignedReading {
         if told.stream != proven.stream { return "original transaction id" }
         if told.content[.productId] != proven.content[.productId] { return "product" }
         if told.purchaseDate != proven.purchaseDate { return "purchase date" }
-        // What was sent in may be from before an extension (app-store.md §G-7).
+        // What was sent in may be from before an extension (Apple's data: trap 7).
         let isOlder = place == .sent && told.expiresDate < proven.expiresDate
         if !isOlder, told.expiresDate != proven.expiresDate { return "expiry" }
         if let told = told.content[.quantity], let proven = proven.content[.quantity],

@@ -1,6 +1,6 @@
 extension SimulatedCatalog {
     /// The catalog as Xcode keeps one that was synchronised with App Store Connect: a `.storekit`
-    /// file of format 4 (interfaces.md §4.1); the same bytes each time.
+    /// file of format 4 (Apple's data: StoreKit configuration); the same bytes each time.
     ///
     /// Offers are not in it: in the simulation they are made up for each customer.
     public static var storekit: [UInt8] {

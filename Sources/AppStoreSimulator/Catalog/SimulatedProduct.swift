@@ -4,7 +4,8 @@ public struct SimulatedProduct: Hashable, Sendable {
     public let id: String
     /// The subscription group; a customer has at most one running subscription in each.
     public let group: String
-    /// The rank in its group, 1 for the most service (app-store.md §G-23: not price, not length).
+    /// The rank in its group, 1 for the most service; not its price, not its length
+    /// (Apple's data: trap 23).
     public let level: Int
     /// The length of a period.
     public let duration: SubscriptionDuration
@@ -13,7 +14,7 @@ public struct SimulatedProduct: Hashable, Sendable {
     /// How a commitment is paid; nil for what is sold without one.
     public let billingPlan: BillingPlan?
 
-    /// How a commitment of a year is paid (app-store.md §D.1, `billingPlanType`).
+    /// How a commitment of a year is paid (`billingPlanType`, Apple's data: transactions).
     public enum BillingPlan: Hashable, Sendable {
         /// At once.
         case billedUpfront

@@ -80,7 +80,7 @@ struct CertificateIssuer {
 
     private static let rootName = "Subledger Simulated Root CA"
 
-    // Apple's markers (app-store.md §F.1): presence counts, the value is NULL.
+    // Apple's markers (Apple's data: JWS verification): presence counts, the value is NULL.
     private static let leafMarker: ASN1ObjectIdentifier = [1, 2, 840, 113_635, 100, 6, 11, 1]
     private static let intermediateMarker: ASN1ObjectIdentifier = [
         1, 2, 840, 113_635, 100, 6, 2, 1,

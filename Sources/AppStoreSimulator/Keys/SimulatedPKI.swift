@@ -6,11 +6,11 @@ internal import X509
 /// The certificates and keys of a simulated App Store: root, intermediate and leaf.
 ///
 /// Everything follows from the seed, signatures included. The chain has the shape of Apple's
-/// (app-store.md §F.1): the intermediate is a CA marked 1.2.840.113635.100.6.2.1, the leaf is
-/// marked 1.2.840.113635.100.6.11.1, and a JWS carries leaf, intermediate and root. All three are
-/// valid from 2008 to the end of 2099, so that every plausible `signedDate` lies inside. Keys are
-/// P-256 throughout; Apple's root and intermediate are P-384. App receipts have a chain of their
-/// own below the same root (`receipts`): one trust anchor is enough for everything simulated.
+/// (Apple's data: JWS verification): the intermediate is a CA marked 1.2.840.113635.100.6.2.1, the
+/// leaf is marked 1.2.840.113635.100.6.11.1, and a JWS carries leaf, intermediate and root. All
+/// three are valid from 2008 to the end of 2099, so that every plausible `signedDate` lies inside.
+/// Keys are P-256 throughout; Apple's root and intermediate are P-384. App receipts have a chain of
+/// their own below the same root (`receipts`): one trust anchor is enough for everything simulated.
 public struct SimulatedPKI: Sendable {
     /// What is wrong with a chain on purpose, so that verifiers can be seen to refuse it.
     ///

@@ -4,13 +4,13 @@ public import Events
 ///
 /// Apple's clock says what was true; this one says when a ledger could know. A payload that is lost
 /// is fetched later from the notification history, which hands out the same bytes as were sent
-/// (app-store.md §E.2).
+/// (Apple's data: server API).
 public struct DeliverySchedule: Sendable {
     /// What happens to a payload on its way.
     public enum Fate: String, CaseIterable, Hashable, Sendable {
         /// It comes within seconds.
         case prompt
-        /// It comes after an hour or so (app-store.md §C: such delays occur).
+        /// It comes after an hour or so (Apple's data: delivery).
         case hourLate
         /// It comes with one of the last retries, days later.
         case daysLate
@@ -89,7 +89,8 @@ public struct DeliverySchedule: Sendable {
         }
     }
 
-    // Apple tries for six and a half days (app-store.md §C), and whoever fetches comes once a day.
+    // Apple tries for six and a half days (Apple's data: delivery), and whoever fetches comes once
+    // a day.
     private static func delay(of fate: Fate) -> ClosedRange<Int64> {
         switch fate {
         case .prompt: 100...5000

@@ -66,7 +66,7 @@ public enum LifeKind: String, CaseIterable, Hashable, Sendable {
     case refundedAfterExpiry
     /// A refund undone.
     case refundReversed
-    /// A refund undone without a word; only asking Apple tells (app-store.md §G-31).
+    /// A refund undone without a word; only asking Apple tells (Apple's data: trap 31).
     case refundReversedSilently
     /// A refund asked for, and granted or declined later or not at all.
     case refundRequested

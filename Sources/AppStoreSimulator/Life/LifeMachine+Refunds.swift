@@ -67,7 +67,8 @@ extension LifeMachine {
     mutating func requestRefund(_ number: Int) throws(ScriptError) -> [Notice] {
         let purchase = try boughtPurchase(number)
         try require(purchase.revocation == nil, .wrongState, "it must not be refunded already")
-        // Apple repeats the question under a new UUID (app-store.md §C): it stays one request.
+        // Apple repeats the question under a new UUID (Apple's data: delivery): it stays one
+        // request.
         state.requestRefund(of: number, at: signedAt)
         kinds.insert(.refundRequested)
         return [notice("CONSUMPTION_REQUEST", about: number)]

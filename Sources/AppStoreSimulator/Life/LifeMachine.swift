@@ -5,7 +5,7 @@ internal import Events
 /// Each step changes the state and tells which notifications Apple sends about it. A step that the
 /// App Store would not allow is refused, so that the truth of a script is never in doubt.
 struct LifeMachine: Sendable {
-    /// What Apple says about a step (app-store.md §C.3).
+    /// What Apple says about a step (Apple's data: version 2 types).
     struct Notice: Sendable {
         /// The transaction a notification carries.
         enum Subject: Sendable {
@@ -35,11 +35,11 @@ struct LifeMachine: Sendable {
 
     /// Steps are at least this far apart, longer than the latest notification takes to be signed.
     static let stepSpacing = SimulatedCalendar.minute
-    /// A renewal is charged at most this long before its period begins (app-store.md §G-14).
+    /// A renewal is charged at most this long before its period begins (Apple's data: trap 14).
     static let earlyChargeMax = SimulatedCalendar.day
     /// The end of a period is told at most this long after it.
     static let endDelayMax = SimulatedCalendar.day
-    /// Billing is retried this long (app-store.md §G-18).
+    /// Billing is retried this long (Apple's data: trap 18).
     static let retryDuration = 60 * SimulatedCalendar.day
     /// Each life has a range of a thousand transaction ids.
     static let transactionCountMax: Int64 = 1000

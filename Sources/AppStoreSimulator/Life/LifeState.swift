@@ -115,7 +115,7 @@ struct LifeState: Sendable {
     var appAccountToken: String?
     var isAutoRenewOn = false
     /// Whether the customer cancelled in grace or retry and has not bought since: `verifyReceipt`
-    /// then knows of no pending renewal (app-store.md §A.3, §G-22).
+    /// then knows of no pending renewal (Apple's data: verifyReceipt response, trap 22).
     var isRenewalForgotten = false
     var renewalProduct: SimulatedProduct?
     var coming: CurrentOffer?
@@ -127,7 +127,7 @@ struct LifeState: Sendable {
 
     var newest: Purchase? { purchases.last }
 
-    /// Apple's `status` (app-store.md §C.2) at an instant not before the last step.
+    /// Apple's `status` (Apple's data: status values) at an instant not before the last step.
     func status(at instant: Instant) -> Int64? {
         switch phase {
         case .neverBought: nil
@@ -142,8 +142,8 @@ struct LifeState: Sendable {
     /// The offers to win the customer back that Apple lists, the best one first; nil while
     /// it lists none.
     ///
-    /// Only of a subscription that is over and not retried (app-store.md §D.2, §G-44). Who stayed
-    /// for half a dozen purchases is offered more.
+    /// Only of a subscription that is over and not retried (Apple's data: renewal info, trap 44).
+    /// Who stayed for half a dozen purchases is offered more.
     var winBackOfferIds: [String]? {
         guard case .expired = phase else { return nil }
         return purchases.count > 5 ? ["COMEBACK", "LOYAL"] : ["COMEBACK"]

@@ -189,7 +189,7 @@ struct RandomStory {
         case 0..<3: tell(.recover(at: at))
         case 3..<5:
             tellChangeInRetry(at: at)
-            // Within the sixty days, as any charge (app-store.md §G-18).
+            // Within the sixty days, as any charge (Apple's data: trap 18).
             let charged = instant(from: now.milliseconds, before: end)
             tell(.recover(at: charged ?? later(now, 60...600)))
         case 5..<6: tell(.turnAutoRenewOff(at: at))

@@ -1,7 +1,7 @@
 public import Events
 
-/// What Apple signs of a commitment (app-store.md §D.1, §D.2); here from the beginning, although it
-/// does only since 2026.
+/// What Apple signs of a commitment (Apple's data: transactions, renewal info); here from the
+/// beginning, although it does only since 2026.
 extension PayloadContent {
     /// How a purchase is paid, and where it stands in its commitment.
     func addBillingPlan(

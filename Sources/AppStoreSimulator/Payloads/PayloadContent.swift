@@ -2,13 +2,13 @@ internal import Events
 
 /// The JSON that Apple signs, for one life: transactions and renewal info as of a signing date.
 ///
-/// Field names, units and presence are those of app-store.md §D.1 and §D.2; a field that Apple
-/// introduced later than the signing date is left out.
+/// Field names, units and presence are those of Apple's data: transactions, renewal info; a field
+/// that Apple introduced later than the signing date is left out.
 struct PayloadContent {
     let identity: LifeIdentity
     let store: SimulatedStore
 
-    // When Apple added fields that old payloads lack (app-store.md §D.1).
+    // When Apple added fields that old payloads lack (Apple's data: transactions).
     private static let offerPeriodSince = Instant(milliseconds: 1_738_368_000_000)  // 2025-02-01
     static let revocationTypeSince = Instant(milliseconds: 1_764_547_200_000)  // 2025-12-01
 
@@ -108,7 +108,8 @@ struct PayloadContent {
         return json.object
     }
 
-    // §G-13: the original purchase date is often a second or two after the first purchase date.
+    // Apple's data: trap 13: the original purchase date is often a second or two after the first
+    // purchase date.
     func originalPurchaseDate(of state: LifeState) -> Instant? {
         state.purchases.first.map {
             Instant(milliseconds: $0.purchaseDate.milliseconds + identity.index % 3 * 1000)

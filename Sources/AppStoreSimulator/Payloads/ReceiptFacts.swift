@@ -10,7 +10,8 @@ struct ReceiptFacts {
     let versionExternalId: Int64
     /// The app's number; zero in the sandbox.
     let appItemId: Int64
-    /// When the app itself was got; a constant in the sandbox (app-store.md §A.3).
+    /// When the app itself was got; a constant in the sandbox
+    /// (Apple's data: verifyReceipt response).
     let downloadDate: Instant
     /// When it was ordered before its release; few did.
     let preorderDate: Instant?
@@ -58,7 +59,8 @@ struct ReceiptFacts {
         sealed = [generator.bytes(59), generator.bytes(51)]
     }
 
-    /// SHA-1 of device, opaque value and bundle id, the last as encoded (app-store.md §F.2).
+    /// SHA-1 of device, opaque value and bundle id, the last as encoded
+    /// (Apple's data: app receipts).
     func hash(encodedBundleId: [UInt8]) -> [UInt8] {
         Array(Insecure.SHA1.hash(data: deviceIdentifier + opaqueValue + encodedBundleId))
     }
@@ -74,12 +76,12 @@ struct ReceiptFacts {
 
 extension SubscriptionLife {
     /// The sixteen bytes of the device's `identifierForVendor`, with which the hash of its app
-    /// receipts can be checked (app-store.md §F.2).
+    /// receipts can be checked (Apple's data: app receipts).
     public var deviceIdentifier: [UInt8] { ReceiptFacts(self).deviceIdentifier }
 }
 
 extension LifeIdentity {
-    /// The milliseconds that iOS 6 kept and later formats cut off (app-store.md §A.4): the same for
-    /// all instants of a life, 1 to 999.
+    /// The milliseconds that iOS 6 kept and later formats cut off (Apple's data: iOS 6 response):
+    /// the same for all instants of a life, 1 to 999.
     var subsecond: Int64 { 1 + (index * 37 + 611) % 999 }
 }

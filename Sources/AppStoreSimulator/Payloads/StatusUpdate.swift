@@ -1,6 +1,6 @@
 internal import Events
 
-/// One V1 notification: its type, and what it is about (app-store.md §B.2).
+/// One V1 notification: its type, and what it is about (Apple's data: version 1 types).
 struct StatusUpdate {
     /// Apple's `notification_type`.
     let type: String
@@ -26,9 +26,10 @@ struct StatusUpdate {
 
     /// What Apple sends about a step, in the order it is sent.
     ///
-    /// The table is that of app-store.md §B.2. V1 has no word for the end of grace, an extension, a
-    /// reversed or declined refund of a subscription, a redeemed offer or a one-time charge; what
-    /// also moves the renewal switch is told by DID_CHANGE_RENEWAL_STATUS all the same.
+    /// The table is that of Apple's data: version 1 types. V1 has no word for the end of grace, an
+    /// extension, a reversed or declined refund of a subscription, a redeemed offer or a one-time
+    /// charge; what also moves the renewal switch is told by DID_CHANGE_RENEWAL_STATUS all the
+    /// same.
     static func updates(
         about step: LifeStep,
         before: LifeState,

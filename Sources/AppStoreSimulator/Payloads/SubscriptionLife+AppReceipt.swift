@@ -1,7 +1,7 @@
 public import Events
 internal import FoundationEssentials
 
-/// The receipt that lies in the app's bundle, signed (app-store.md §F.2).
+/// The receipt that lies in the app's bundle, signed (Apple's data: app receipts).
 extension SubscriptionLife {
     /// The app receipt made at an instant: PKCS#7, DER unless the form says otherwise.
     ///

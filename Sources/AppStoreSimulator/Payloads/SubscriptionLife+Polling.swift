@@ -2,7 +2,7 @@ public import Events
 
 /// What the App Store Server API answers when asked at an instant.
 extension SubscriptionLife {
-    /// A page of history holds at most this many transactions (app-store.md §E.2).
+    /// A page of history holds at most this many transactions (Apple's data: server API).
     public static let historyPageMax = 20
 
     /// The pages of Get Transaction History at an instant, by last modification.

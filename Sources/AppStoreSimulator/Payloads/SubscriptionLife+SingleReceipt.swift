@@ -2,7 +2,7 @@ public import Events
 internal import FoundationEssentials
 
 /// What `verifyReceipt` answered in the days of iOS 6: one receipt was one transaction
-/// (app-store.md §A.4).
+/// (Apple's data: iOS 6 response).
 extension SubscriptionLife {
     /// The answer at an instant about the receipt of one purchase, numbered from 0; nil where it
     /// was not bought yet.
@@ -44,7 +44,7 @@ extension SubscriptionLife {
     }
 
     /// The transaction receipt of one purchase as iOS 6 gave it to the app: base64 of a property
-    /// list whose `purchase-info` is base64 of another one (§F.2).
+    /// list whose `purchase-info` is base64 of another one (Apple's data: app receipts).
     ///
     /// The signature is genuine RSA over SHA-1 by the receipt key, not in Apple's own wrapping.
     func singleReceiptBase64(

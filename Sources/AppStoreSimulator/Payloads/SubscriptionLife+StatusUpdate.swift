@@ -1,11 +1,12 @@
 internal import Events
 
-/// What Apple pushed before JWS: App Store Server Notifications V1 (app-store.md §B).
+/// What Apple pushed before JWS: App Store Server Notifications V1
+/// (Apple's data: version 1 notifications).
 extension SubscriptionLife {
     /// The shared secret in simulated V1 bodies unless another one is asked for.
     public static let sharedSecret = "5eed5eed5eed5eed5eed5eed5eed5eed"
 
-    /// A V1 body lists at most this many transactions, the newest (app-store.md §B.1).
+    /// A V1 body lists at most this many transactions, the newest (Apple's data: version 1 body).
     public static let statusUpdateRowsMax = 100
 
     // Three of them are sent before the next step, which is a minute away.
@@ -13,8 +14,9 @@ extension SubscriptionLife {
 
     /// The V1 notifications about the life, by the instant they are sent; none has one inside.
     ///
-    /// Family members and sandboxes receive fewer types (§B.2). The secret is 32 hexadecimal digits
-    /// at Apple's. They are not signed: the secret, and the app receipt inside, are all the proof.
+    /// Family members and sandboxes receive fewer types (Apple's data: version 1 types). The secret
+    /// is 32 hexadecimal digits at Apple's. They are not signed: the secret, and the app receipt
+    /// inside, are all the proof.
     public func statusUpdateNotifications(
         password: String = SubscriptionLife.sharedSecret,
         style: ReceiptStyle = []
@@ -64,7 +66,7 @@ extension SubscriptionLife {
     }
 }
 
-/// The body of one V1 notification (app-store.md §B.1).
+/// The body of one V1 notification (Apple's data: version 1 body).
 private struct StatusUpdateBody {
     let life: SubscriptionLife
     let style: ReceiptStyle

@@ -1,10 +1,10 @@
 public import Events
 internal import FoundationEssentials
 
-/// What `verifyReceipt` answers (app-store.md §A).
+/// What `verifyReceipt` answers (Apple's data: verifyReceipt).
 extension SubscriptionLife {
     /// The answer at an instant about a receipt that the app sent: status 0, the unified form since
-    /// iOS 7 (§A.3).
+    /// iOS 7 (Apple's data: verifyReceipt response).
     ///
     /// `receipt` stands as of the making of that receipt, which is the same instant unless an
     /// earlier one is given; everything else stands as of the answer. Rows of `latest_receipt_info`
@@ -30,7 +30,8 @@ extension SubscriptionLife {
         return json.object
     }
 
-    /// The answer to a receipt that Apple does not take: a status from 21000 to 21199 (§A.2).
+    /// The answer to a receipt that Apple does not take: a status from 21000 to 21199
+    /// (Apple's data: verifyReceipt status).
     ///
     /// Internal errors, from 21100 on, say whether asking again may help.
     public static func verifyReceiptFailure(status: Int64, isRetryable: Bool = true) -> [UInt8] {

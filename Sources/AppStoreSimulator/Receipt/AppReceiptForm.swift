@@ -1,6 +1,6 @@
 /// How an app receipt is written; each is a shape that Apple's receipts occur in.
 ///
-/// The facts in it are the same in every form (app-store.md §F.2).
+/// The facts in it are the same in every form (Apple's data: app receipts).
 public struct AppReceiptForm: OptionSet, Hashable, Sendable {
     /// One bit per peculiarity.
     public let rawValue: Int
@@ -21,7 +21,7 @@ public struct AppReceiptForm: OptionSet, Hashable, Sendable {
     /// The purchases under the transaction ids that the device of the last restore got.
     public static let restoredIds = AppReceiptForm(rawValue: 16)
     /// An upgraded period has the cancellation date of the upgrade, as in old production data
-    /// (§G-9); a receipt has no other mark of an upgrade.
+    /// (Apple's data: trap 9); a receipt has no other mark of an upgrade.
     public static let upgradesCancelled = AppReceiptForm(rawValue: 32)
 
     /// The style of the rows.

@@ -1,7 +1,7 @@
 /// Writes ASN.1 by the basic encoding rules, as far as an app receipt needs them.
 ///
-/// swift-asn1 writes DER only, and Apple's receipts occur with indefinite lengths too (app-store.md
-/// §F.2); what is written here with definite lengths is DER.
+/// swift-asn1 writes DER only, and Apple's receipts occur with indefinite lengths too
+/// (Apple's data: app receipts); what is written here with definite lengths is DER.
 enum BER {
     static let integer: UInt8 = 0x02
     static let octetString: UInt8 = 0x04

@@ -1,6 +1,7 @@
 internal import Events
 
-/// The objects inside `verifyReceipt` answers and V1 notifications (app-store.md §A.3).
+/// The objects inside `verifyReceipt` answers and V1 notifications
+/// (Apple's data: verifyReceipt response).
 struct ReceiptContent {
     /// Which list a row is in: some fields are only in `latest_receipt_info`.
     enum List {

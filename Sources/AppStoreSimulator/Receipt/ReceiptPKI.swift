@@ -3,7 +3,7 @@ internal import SwiftASN1
 internal import X509
 internal import _CryptoExtras
 
-/// The certificates and the key that sign app receipts: PKCS#7 as in app-store.md §F.2.
+/// The certificates and the key that sign app receipts: PKCS#7 as in Apple's data: app receipts.
 ///
 /// The leaf holds an RSA key, as Apple's does, and signs by PKCS#1 v1.5; intermediate and root are
 /// P-256. The root is that of the JWS chain of the same seed, so that one anchor serves both.

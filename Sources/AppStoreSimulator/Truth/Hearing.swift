@@ -5,12 +5,12 @@ public enum Hearing: CaseIterable, Hashable, Sendable {
     /// By `SubscriptionLife.polls()` alone.
     ///
     /// No answer of Apple's tells that a refund was asked for or refused, and none announces a
-    /// reversal: the next answer no longer knows the refund (app-store.md §G-31).
+    /// reversal: the next answer no longer knows the refund (Apple's data: trap 31).
     case polls
     /// By both.
     ///
     /// Answers of today tell of old refunds what notifications of their time could not
-    /// (app-store.md §D.1 `revocationPercentage`).
+    /// (`revocationPercentage`, Apple's data: transactions).
     case everything
 }
 

@@ -39,7 +39,7 @@ extension KnownLife {
 
     /// Whether a purchase goes on where the one before it stopped, without a lapse.
     ///
-    /// Renewals do by their nature: one that was recovered in retry too (app-store.md §G-19).
+    /// Renewals do by their nature: one that was recovered in retry too (Apple's data: trap 19).
     func isContinuing(_ number: Int) -> Bool {
         let purchase = state.purchases[number]
         let before = periods.last { $0.validFrom < purchase.purchaseDate }

@@ -45,7 +45,7 @@ extension KnownLife {
     }
 
     // A time without access. It is revoked, or retried until Apple gave up or the customer did, or
-    // expired (app-store.md §G-19, §G-22).
+    // expired (Apple's data: traps 19, 22).
     private func gap(from start: Instant, to end: Instant?) -> [StatusSpan] {
         let ended = periods.filter { $0.validTo == start }
         if ended.contains(where: { $0.endReason == .refunded || $0.endReason == .revoked }) {
@@ -56,8 +56,8 @@ extension KnownLife {
             owners.contains(state.purchases[$0.purchase].purchaseDate)
         }
         guard let retry else { return [StatusSpan(from: start, to: end, status: .expired)] }
-        // Apple tries for sixty days after the expiry (app-store.md §G-18), whether or not it says
-        // more.
+        // Apple tries for sixty days after the expiry (Apple's data: trap 18), whether or not it
+        // says more.
         let expiry = state.purchases[retry.purchase].expiresDate
         let limit = Instant(milliseconds: expiry.milliseconds + LifeMachine.retryDuration)
         let stop = retry.end ?? limit

@@ -4,16 +4,18 @@ public import Events
 public struct SimulatedCustomer: Sendable {
     /// What is special about the customer.
     public enum Situation: String, CaseIterable, Hashable, Sendable {
-        /// Subscriptions of two groups in parallel (app-store.md §G-36: lite and standard).
+        /// Subscriptions of two groups in parallel (Apple's data: trap 36: lite and standard).
         case twoGroups
         /// A second subscription of the same group, bought while the first was in billing retry:
-        /// it has an original id of its own (app-store.md §G-3).
+        /// it has an original id of its own (Apple's data: trap 3).
         case secondStream
-        /// A subscription of their own, and another one as member of a family (§G-33).
+        /// A subscription of their own, and another one as member of a family
+        /// (Apple's data: trap 33).
         case familyMember
-        /// The developer gave another token later (§D.1: it can be set later).
+        /// The developer gave another token later (Apple's data: transactions).
         case changedToken
-        /// Restored on a second account of the app, which claims the purchase too (§G-37).
+        /// Restored on a second account of the app, which claims the purchase too
+        /// (Apple's data: trap 37).
         case claimedTwice
     }
 
@@ -61,7 +63,7 @@ public struct SimulatedCustomer: Sendable {
     }
 
     /// The app receipts of the customer's device, each with the purchases of all subscriptions:
-    /// one receipt is one Apple Account in one app (app-store.md §F.2).
+    /// one receipt is one Apple Account in one app (Apple's data: app receipts).
     public func appReceipts(form: AppReceiptForm = []) -> [Delivery] {
         lives.first?.appReceipts(form: form, beside: Array(lives.dropFirst())) ?? []
     }

@@ -24,7 +24,7 @@ public struct SimulatedPlanChange: Hashable, Sendable {
         case resubscribe
     }
 
-    /// What it is by the levels of the catalog (app-store.md §G-23).
+    /// What it is by the levels of the catalog (Apple's data: trap 23).
     public enum Class: String, CaseIterable, Hashable, Sendable {
         /// To a higher level.
         case upgrade

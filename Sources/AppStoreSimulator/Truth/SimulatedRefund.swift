@@ -40,7 +40,7 @@ public struct SimulatedRefund: Hashable, Sendable {
     public enum Reversal: String, CaseIterable, Hashable, Sendable {
         /// Apple said so.
         case announced
-        /// A later statement knows of no refund (app-store.md §G-31).
+        /// A later statement knows of no refund (Apple's data: trap 31).
         case inferred
     }
 

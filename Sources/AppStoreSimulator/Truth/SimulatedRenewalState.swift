@@ -2,7 +2,7 @@ public import Events
 
 /// One row of truth: how a subscription stood for a time, as `renewal_states` must tell it.
 public struct SimulatedRenewalState: Hashable, Sendable {
-    /// Apple's status (app-store.md §C.2).
+    /// Apple's status (Apple's data: status values).
     public enum Status: String, CaseIterable, Hashable, Sendable {
         /// Paid for, or free by an offer.
         case active

@@ -9,7 +9,7 @@ public struct AppendOutcome: Hashable, Sendable {
     public let isNew: Bool
     /// Whether the fact gave a known purchase a transaction id that was not known for it.
     ///
-    /// A restore made the id (app-store.md §G-4). The fact may be news for another reason, or be
+    /// A restore made the id (Apple's data: trap 4). The fact may be news for another reason, or be
     /// kept as an alias only.
     public let isRestore: Bool
     /// Whether the fact was not news but is kept as a confirmation: as of another instant, by

@@ -6,7 +6,7 @@ internal import Postgres
 /// Group commit: whatever queued while the last commit was flushing is the next batch; there is no
 /// timer. Optimistic: it keeps each lane's head in memory, and the primary key of `commit` refuses
 /// a batch that was decided against a head that is no longer the newest; then it reads the head and
-/// decides again (DESIGN §4).
+/// decides again (Decisions: optimistic append).
 actor Appender {
     let settings: ConnectionSettings
     let identity: LedgerIdentity

@@ -36,7 +36,7 @@ extension EventLog {
     }
 
     /// The subscriptions that hold any of these transaction ids, as an event's own or as the alias
-    /// of a repetition (app-store.md §G-4), sorted.
+    /// of a repetition (Apple's data: trap 4), sorted.
     ///
     /// - Throws: `tooManyStreams` above `customerStreamsMax`, `databaseUnavailable`.
     public func streams(

@@ -27,7 +27,7 @@ public struct IngestQuality: Sendable {
         public let evidenceKind: String
         /// Purchases with a transaction id.
         public let purchases: Int64
-        /// Further ids of purchases (app-store.md §G-4).
+        /// Further ids of purchases (Apple's data: trap 4).
         public let aliases: Int64
     }
 }

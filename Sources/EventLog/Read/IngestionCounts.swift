@@ -8,7 +8,7 @@ public struct IngestionCounts: Hashable, Sendable {
     public var appended: Int64 = 0
     /// Facts that the log knew already.
     public var duplicates: Int64 = 0
-    /// Facts that gave a known purchase a new transaction id (app-store.md §G-4).
+    /// Facts that gave a known purchase a new transaction id (Apple's data: trap 4).
     public var restored: Int64 = 0
     /// Subscriptions that were spoken of.
     public var streams: Int64 = 0

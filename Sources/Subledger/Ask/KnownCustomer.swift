@@ -11,7 +11,7 @@ package struct KnownCustomer: Sendable {
     /// When those that are known to be given to somebody else later stop being theirs.
     package let tenureEnds: [StreamID: Instant]
     /// Those, and all that were theirs by the instant: an offer that was used once stays used
-    /// (app-store.md §G.b).
+    /// (Apple's data: offer eligibility).
     package let everTimelines: [Timeline]
     /// Why those of `timelines` count.
     package let grounds: AnswerGrounds

@@ -11,7 +11,7 @@ public struct IngestReport: Sendable {
     public private(set) var duplicates = 0
     /// Facts that were refused because their subscription was erased, and they are from before.
     public private(set) var erased = 0
-    /// Facts whose transaction id was new for a purchase that was known (app-store.md §G-4).
+    /// Facts whose transaction id was new for a purchase that was known (Apple's data: trap 4).
     public private(set) var restored = 0
     /// Payloads that were verified and neither brought nor confirmed anything: nothing of them was
     /// kept.

@@ -4,11 +4,12 @@ import Projections
 import TestSupport
 import Testing
 
-/// The field reports behind this project, as verifyReceipt answers that somebody vouches for.
-@Suite struct FieldReportTests {
-    @Test func `S000's sample: both objects of an iOS 6 answer are one period`() throws {
-        // The seconds are the same, the milliseconds are not (app-store.md §A.4, §I-3). The ids of
-        // the published sample were edited apart; here they are one, as they were.
+/// Published samples of verifyReceipt, as responses that the operator vouches for.
+@Suite struct PublishedSampleTests {
+    @Test func `both objects of an iOS 6 answer are one period`() throws {
+        // The seconds are the same, the milliseconds are not
+        // (Apple's data: iOS 6 response, scenario 3). The ids of the published sample were edited
+        // apart; here they are one, as they were.
         func object(_ ms: String) -> String {
             """
             {"original_transaction_id":"450234343485","transaction_id":"450234343485",\
@@ -26,8 +27,8 @@ import Testing
         #expect(ActivePeriods(timeline).active.count == 1)
     }
 
-    @Test func `S002's rows in reverse order: one run, two periods`() throws {
-        // app-store.md §I-1.
+    @Test func `rows in reverse order are one run of two periods`() throws {
+        // Apple's data: scenario 1.
         let timeline = try #require(
             try timelines(
                 answer([
@@ -52,8 +53,8 @@ import Testing
         )
     }
 
-    @Test func `S003's key: one period under two transaction ids is one`() throws {
-        // app-store.md §G-5
+    @Test func `one period under two transaction ids is one`() throws {
+        // Apple's data: trap 5
         let timeline = try #require(
             try timelines(
                 answer([
@@ -66,7 +67,7 @@ import Testing
         #expect(timeline.purchases.first?.transactionIds == ["1000000001", "1000000002"])
     }
 
-    @Test func `S004's table: a receipt of three periods unlocks five issues, and never May`()
+    @Test func `a receipt of three periods unlocks five issues, and never May`()
         throws
     {
         func day(_ text: String) throws -> Instant { try #require(Instant("2016-\(text)")) }
@@ -92,7 +93,7 @@ import Testing
     }
 
     @Test(arguments: [("\"true\"", "\"false\""), ("true", "false"), ("\"false\"", "\"true\"")])
-    func `S001: a trial or an introductory price in either form ends eligibility`(
+    func `a trial or an introductory price in either form ends eligibility`(
         trial: String,
         introductory: String
     ) throws {
@@ -112,7 +113,7 @@ import Testing
         #expect(group.promotional.isEligible)
     }
 
-    @Test func `S001: a cancellation date is a refund, an empty one is none`() throws {
+    @Test func `a cancellation date is a refund, an empty one is none`() throws {
         for (date, isEligible) in [("", true), ("1436433300000", false)] {
             let offer = "\"is_trial_period\":\"false\",\"cancellation_date_ms\":\"\(date)\""
             let told = try timelines(answer([row("1", "1", at(8, 0, 0), at(9, 0, 0), offer)]))
@@ -122,7 +123,7 @@ import Testing
     }
 
     @Test func `a shorter answer that comes later takes no period away`() throws {
-        // app-store.md §G-42: sandbox receipts are cut, V1 holds a hundred rows at the most.
+        // Apple's data: trap 42: sandbox receipts are cut, V1 holds a hundred rows at the most.
         let first = row("1", "1", at(8, 0, 0), at(9, 0, 0))
         let second = row("2", "1", at(9, 0, 0), at(10, 0, 0))
         let later = answer([second]).replacing("1483228800000", with: "1483228900000")
