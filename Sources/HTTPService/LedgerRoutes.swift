@@ -184,14 +184,21 @@ extension LedgerRoutes {
         guard let role else { return nil }
         let scheme = "Bearer "
         guard let header = request.headers[.authorization],
-            header.lowercased().hasPrefix(scheme.lowercased()),
-            let token = AccessToken(String(header.dropFirst(scheme.count)))
+            header.lowercased().hasPrefix(scheme.lowercased())
         else {
             throw Problem(
                 .unauthorized,
                 "token-missing",
                 "This route needs the header `Authorization: Bearer TOKEN`; "
                     + "`subledger tokens create` makes one."
+            )
+        }
+        guard let token = AccessToken(String(header.dropFirst(scheme.count))) else {
+            throw Problem(
+                .unauthorized,
+                "token-unknown",
+                "The header Authorization does not hold a token as `subledger tokens create` prints "
+                    + "it."
             )
         }
         let roles = try await tokens.roles(of: token)

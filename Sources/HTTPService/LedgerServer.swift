@@ -66,6 +66,8 @@ public struct LedgerServer: Service {
     }
 
     /// Serves until the task is cancelled or the program is asked to stop.
+    ///
+    /// - Throws: `ListeningError` where the address cannot be listened at.
     public func run() async throws {
         let application = Application(
             router: LedgerServer.router(of: routes),
@@ -96,7 +98,13 @@ public struct LedgerServer: Service {
         configuration.maximumGracefulShutdownDuration = .seconds(
             options.drainSeconds + LedgerServer.finishSecondsMax
         )
-        try await ServiceGroup(configuration: configuration).run()
+        do {
+            try await ServiceGroup(configuration: configuration).run()
+        } catch let error as IOError
+            where [EADDRINUSE, EADDRNOTAVAIL, EACCES].contains(error.errnoCode)
+        {
+            throw ListeningError(host: options.host, port: options.port, number: error.errnoCode)
+        }
     }
 
     /// A router with the routes alone: whatever else is asked for is a problem document too.
@@ -160,6 +168,23 @@ private struct Draining: Service {
         try await gracefulShutdown()
         routes.drain()
         try await Task.sleep(for: .seconds(seconds))
+    }
+}
+
+/// The address of a service that cannot be listened at.
+public struct ListeningError: Error, CustomStringConvertible {
+    let host: String
+    let port: Int
+    let number: Int32
+
+    /// What is the matter, and what to do.
+    public var description: String {
+        let place = "\(host), port \(port)"
+        return switch number {
+        case EADDRINUSE: "another program listens at \(place); stop it, or name another --port"
+        case EACCES: "you may not listen at \(place): ports below 1024 need rights; name a --port"
+        default: "\(place) is no address of this machine; name one of them with --host"
+        }
     }
 }
 

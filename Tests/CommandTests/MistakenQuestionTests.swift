@@ -83,7 +83,7 @@ struct MistakenQuestionTests {
         var rows = ["id,payload"]
         var lines: [String] = []
         for (number, jws) in whole.enumerated() {
-            let kept = number.isMultiple(of: 2) ? jws : String(jws.prefix(1000))
+            let kept = number.isMultiple(of: 2) ? jws : String(jws.dropLast(120))
             rows.append("\(number),\(kept)")
             lines.append("2026-01-01T00:00:00Z INFO received jws=\(kept) from apple")
         }
@@ -164,6 +164,38 @@ struct MistakenQuestionTests {
                         + "2018-01-01T00:00:00Z"
                 ),
                 "\(early.errors)"
+            )
+        }
+    }
+
+    @Test func `a service at an address that it cannot have is a mistake in the settings`()
+        async throws
+    {
+        try await FirstDayTests.withLedger(FirstDayTests.one) { command, _ in
+            let ending = try await command.run("serve", "--host", "192.0.2.1", "--port", "0")
+            #expect(ending.code == 78, "\(ending.errors)")
+            #expect(
+                ending.errors.contains("192.0.2.1, port 0 is no address of this machine; name one"),
+                "\(ending.errors)"
+            )
+        }
+    }
+
+    @Test func `a report says how far its tables are behind the log`() async throws {
+        try await FirstDayTests.withLedger(FirstDayTests.one) { command, folder in
+            try await command.expect(0, "rebuild", "--quiet")
+            let fresh = try await command.run("report", "active")
+            #expect(fresh.code == 0 && !fresh.errors.contains("behind the log"), "\(fresh.errors)")
+            let more = FirstDayTests.response(of: Self.two[1], 8)
+            let path = try folder.write("more.json", Array(more.utf8))
+            try await command.expect(0, "ingest", "--quiet", "--vouch", path)
+            let late = try await command.run("report", "active")
+            #expect(
+                late.errors.contains(
+                    "the tables, and with them this report, are 1 event behind the log: `subledger "
+                        + "follow --once` brings them up to date"
+                ),
+                "\(late.errors)"
             )
         }
     }

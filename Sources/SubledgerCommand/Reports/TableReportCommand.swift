@@ -25,10 +25,13 @@ struct TableReportCommand: AsyncParsableCommand, TakingWord {
     )
     var report: Report
 
-    @Option(help: Clock.help("The first day, UTC."), transform: Clock.time)
+    @Option(
+        help: "The first day, such as 2026-01-31; of an instant its day in UTC.",
+        transform: Clock.time
+    )
     var from: AskedTime?
 
-    @Option(help: Clock.help("The last day, UTC."), transform: Clock.time)
+    @Option(help: "The last day, which counts too; as --from.", transform: Clock.time)
     var to: AskedTime?
 
     @Option(
@@ -108,6 +111,7 @@ struct TableReportCommand: AsyncParsableCommand, TakingWord {
         try page?.check()
         let ledger = try await database.openLedger(isQuiet: output.quiet)
         let answer = try await ledger.report(question)
+        let lag = try await knownAt == nil ? ledger.lag(behind: answer.positions) : 0
         await ledger.close()
         try page?.write(ReportPage(answer).text)
         if output.json {
@@ -119,5 +123,19 @@ struct TableReportCommand: AsyncParsableCommand, TakingWord {
         }
         guard !output.quiet else { return }
         for note in answer.notes { Terminal.write(note) }
+        guard lag > 0 else { return }
+        Terminal.write(
+            "the tables, and with them this report, are \(counted(lag, "event")) behind the log: "
+                + "`subledger follow --once` brings them up to date"
+        )
+    }
+}
+
+extension Ledger {
+    /// How many events the log has after these positions, by lane.
+    fileprivate func lag(behind positions: [String: Int64]) async throws -> Int64 {
+        try await log.heads().reduce(0) { sum, head in
+            sum + max(0, head.value.offset - (positions["\(head.key)"] ?? 0))
+        }
     }
 }

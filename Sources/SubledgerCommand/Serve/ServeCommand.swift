@@ -154,6 +154,9 @@ struct ServeCommand: AsyncParsableCommand {
         }
         do {
             try await server.run()
+        } catch let error as ListeningError {
+            await ledger.close()
+            throw Failure(Exit.configuration, error.description)
         } catch {
             await ledger.close()
             throw error

@@ -11,7 +11,7 @@ struct TokensCommand: AsyncParsableCommand {
         discussion: """
             A program that asks `subledger serve` sends a token: `Authorization: Bearer TOKEN`. \
             Each token has one or more roles: `ingest` brings transactions and receipts, `support` \
-            asks about customers and subscriptions, `finance` reads reports, `admin` may do all of \
+            asks about customers and subscriptions, `finance` is for reports, which the service does not have yet, `admin` may do all of \
             it. Apple's notifications need no token, because they are signed.
 
             A service reads the tokens again every 5 seconds: a new one is accepted at once, a \
