@@ -84,4 +84,27 @@ struct AskedTimeTests {
             #expect(QuestionZone(name) == nil, "\(name)")
         }
     }
+
+    @Test(
+        arguments: [
+            ("2026-03-29T01:59:59", "Europe/Berlin", nil),
+            ("2026-03-29T02:00", "Europe/Berlin", .skipped),
+            ("2026-03-29T02:59", "Europe/Berlin", .skipped),
+            ("2026-03-29T03:00", "Europe/Berlin", nil),
+            ("2026-10-25T01:59", "Europe/Berlin", nil),
+            ("2026-10-25T02:00", "Europe/Berlin", .shownTwice),
+            ("2026-10-25T02:59", "Europe/Berlin", .shownTwice),
+            ("2026-10-25T03:00", "Europe/Berlin", nil),
+            ("2026-04-05T01:45", "Australia/Lord_Howe", .shownTwice),
+            ("2026-03-29T02:30", "UTC", nil), ("2026-03-29T02:30Z", "Europe/Berlin", nil),
+        ] as [(String, String, AskedTime.ClockChange?)]
+    )
+    func `a time that clocks skip or show twice is known`(
+        text: String,
+        zone: String,
+        change: AskedTime.ClockChange?
+    ) throws {
+        let time = try #require(AskedTime(text))
+        #expect(time.clockChange(in: try #require(QuestionZone(zone))) == change)
+    }
 }

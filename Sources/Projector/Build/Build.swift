@@ -96,7 +96,7 @@ struct Build: Sendable {
         progress: @escaping @Sendable (Int) -> Void
     ) async throws -> Folded {
         let ranges = try await ranges(upTo: heads, jobs)
-        let channels = FoldedRows(projections.count)
+        let channels = RowChannels(projections.count)
         let total = FoldedTotal(progress)
         try await withThrowingTaskGroup(of: Void.self) { group in
             for (projection, channel) in zip(projections, channels.rows) {
@@ -133,7 +133,7 @@ struct Build: Sendable {
         _ projections: [any Projection],
         _ ranges: RangeQueue,
         _ jobs: Int,
-        into channels: FoldedRows,
+        into channels: RowChannels,
         _ total: FoldedTotal
     ) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in

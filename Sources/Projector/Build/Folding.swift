@@ -23,7 +23,7 @@ struct Folded: Sendable {
 }
 
 /// The ends of a build's channels: one for the rows of each projection, one for what is refused.
-struct FoldedRows: Sendable {
+struct RowChannels: Sendable {
     let rows: [Channel<[UInt8]>]
     let refusals = Channel<[UInt8]>()
     private let failure = ReadingFailure()
@@ -108,7 +108,7 @@ struct Folding: Sendable {
     private let schema: String
     private let lane: Int
     private let part: Int
-    private let channels: FoldedRows
+    private let channels: RowChannels
     private let total: FoldedTotal
     private var writers: [CopyBinaryWriter]
     private var refusals = CopyBinaryWriter.rowsOnly()
@@ -120,7 +120,7 @@ struct Folding: Sendable {
         _ folds: [(projection: any Projection, context: FoldContext)],
         schema: String,
         _ range: FoldedRange,
-        _ channels: FoldedRows,
+        _ channels: RowChannels,
         _ total: FoldedTotal
     ) {
         projections = folds.map(\.projection)

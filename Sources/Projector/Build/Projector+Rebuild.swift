@@ -134,7 +134,7 @@ extension Projector {
                     options.notice("another rebuild of this database is running; waiting for it")
                     try await session.execute(LiveViews.lock)
                 }
-                try await session.execute(LiveViews.patience)
+                try await session.execute(LiveViews.disableTimeouts)
                 try await session.execute(ProjectionSchema.bootstrap)
                 for schema in try await LeftOvers.drop(options, in: session) {
                     options.notice(

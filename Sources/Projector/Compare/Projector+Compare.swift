@@ -233,7 +233,7 @@ private struct Comparing: Sendable {
         let reader = try await PostgresSession.connect(projector.settings)
         do {
             // It waits in a transaction while the tables are brought to where it holds them.
-            try await holder.execute(LiveViews.patience)
+            try await holder.execute(LiveViews.disableTimeouts)
             try await holder.execute("BEGIN; SET LOCAL ROLE ledger_projector")
             let held = try await liveNow(in: holder, "FOR SHARE")
             try await catchUp(tables, to: held, in: session)

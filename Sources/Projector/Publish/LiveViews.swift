@@ -10,7 +10,7 @@ enum LiveViews {
     static let tryLock = "SELECT pg_try_advisory_lock(x'52656275696c64'::bigint)"
 
     /// A session that is idle while others fill tables, which no server's housekeeping may end.
-    static let patience = """
+    static let disableTimeouts = """
         SET idle_session_timeout = 0;
         SET idle_in_transaction_session_timeout = 0
         """

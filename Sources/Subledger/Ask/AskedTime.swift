@@ -101,8 +101,8 @@ public struct AskedTime: Hashable, Sendable {
     ///
     /// - Parameters:
     ///   - now: The instant of the question, on our clock.
-    ///   - zone: Whose midnights and calendar days are meant; a time that its clocks skip is the
-    ///     first one after the gap, a time that they show twice the earlier one.
+    ///   - zone: Whose midnights and calendar days are meant; a time that its clocks skip is as much
+    ///     later as they skip, a time that they show twice the earlier one.
     /// - Returns: The instant.
     public func instant(now: Instant, in zone: QuestionZone) -> Instant {
         let calendar = zone.calendar
@@ -118,6 +118,32 @@ public struct AskedTime: Hashable, Sendable {
             let then = calendar.date(byAdding: unit.component, value: steps, to: now.date)
             return then.map { Instant($0) } ?? now
         }
+    }
+
+    /// What the clocks of a time zone do with a time that was written without a zone.
+    public enum ClockChange: Hashable, Sendable {
+        /// They never show it: they are put forward over it.
+        case skipped
+        /// They show it twice: they are put back over it.
+        case shownTwice
+    }
+
+    /// What the clocks of a zone do with the time, where summer time begins or ends; nil for an
+    /// ordinary time.
+    public func clockChange(in zone: QuestionZone) -> ClockChange? {
+        guard case .wallClock(let shown) = form else { return nil }
+        let instant = AskedTime.instant(showing: shown, in: zone.calendar)
+        let zone = zone.calendar.timeZone
+        func offset(at instant: Instant) -> Int64 {
+            Int64(zone.secondsFromGMT(for: instant.date)) * 1000
+        }
+        guard instant.milliseconds + offset(at: instant) == shown.milliseconds else {
+            return .skipped
+        }
+        let nextDay = Instant(milliseconds: instant.milliseconds + 86_400_000)
+        let back = offset(at: instant) - offset(at: nextDay)
+        let later = Instant(milliseconds: instant.milliseconds + back)
+        return back > 0 && offset(at: later) == offset(at: nextDay) ? .shownTwice : nil
     }
 
     private static func instant(showing shown: Instant, in calendar: Calendar) -> Instant {

@@ -67,7 +67,7 @@ extension LinkNotInForce {
 
 extension String {
     /// The text as one word of a shell's command line.
-    var shellWord: String {
+    package var shellWord: String {
         let plain = utf8.allSatisfy { byte in
             switch byte {
             case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),

@@ -16,7 +16,9 @@ extension AccessDocument {
         if !times.isEmpty { lines.append("periods " + times.joined(separator: ", ")) }
         let notInForce = linksNotInForce.map(\.line)
         guard access else {
-            return lines + subscriptions.lines + ambiguous.map(\.line) + notInForce
+            let why =
+                "why: `subledger explain \(id.shellWord) --environment \(environment) --at \(at)`"
+            return lines + subscriptions.lines + ambiguous.map(\.line) + notInForce + [why]
         }
         let deciding = Set(
             groups.flatMap(\.active).map(\.originalTransactionId)

@@ -68,7 +68,15 @@ struct ZoneOption: ParsableArguments {
 
     private func note(_ time: AskedTime, _ option: String, _ instant: Instant) {
         guard time.needsZone else { return }
-        Terminal.write("\(option) \(time.text) is \(instant.clock) UTC (time zone \(tz.name))")
+        let change =
+            switch time.clockChange(in: tz) {
+            case .skipped: "; clocks there skip this time, so a later one is taken"
+            case .shownTwice: "; clocks there show this time twice, and the first is taken"
+            case nil: ""
+            }
+        Terminal.write(
+            "\(option) \(time.text) is \(instant.clock) UTC (time zone \(tz.name))\(change)"
+        )
     }
 }
 
