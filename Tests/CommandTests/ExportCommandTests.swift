@@ -122,6 +122,17 @@ struct ExportCommandTests {
                 .write(to: URL(fileURLWithPath: manifest))
             let foreign = try await command.run("export", "--out", place)
             #expect(foreign.code == 64 && foreign.errors.contains("[other-ledger]"))
+            // What a document names may be removed, so it must be of the export.
+            for path in ["customers/../../notes/mine.txt", "/etc/hostname", "periods/x"] {
+                let edited = text.replacing("customers/customers.csv.gz", with: path)
+                try #require(edited != text)
+                try Data(edited.utf8).write(to: URL(fileURLWithPath: manifest))
+                let outside = try await command.run("export", "customers", "--out", place)
+                #expect(
+                    outside.code == 65 && outside.errors.contains("names the file \(path), which")
+                )
+            }
+            #expect(FileManager.default.fileExists(atPath: other))
             try Data("{".utf8).write(to: URL(fileURLWithPath: manifest))
             let damaged = try await command.run("export", "--out", place)
             #expect(damaged.code == 65 && damaged.errors.contains("[damaged-manifest]"))

@@ -113,6 +113,22 @@ final class ExportFolder: Sendable {
         }
     }
 
+    /// Refuses a path that no export of ours writes: files that a document names may be removed.
+    ///
+    /// - Throws: `damagedManifest`.
+    func check(_ name: String, of table: String) throws(ExportError) {
+        let parts = name.split(separator: "/", omittingEmptySubsequences: false)
+        guard parts.count > 1, parts[0] == table,
+            !parts.contains(where: { $0.isEmpty || $0 == "." || $0 == ".." })
+        else {
+            throw ExportError(
+                .damagedManifest,
+                "a document of the export in \(path) names the file \(name), which is none of the "
+                    + "table \(table); name a new or an empty folder"
+            )
+        }
+    }
+
     /// The size of a file; nil where it is not there.
     func size(of name: String) -> Int64? {
         var status = stat()

@@ -22,6 +22,12 @@ struct ExportRun {
         let schema = try folder.document(ExportSchema.self, named: ExportSchema.fileName)
         try check(manifest)
         let finished = try folder.finished()
+        let named = (manifest?.tables ?? []).flatMap { table in
+            table.files.map { (table: table.name, path: $0.path) }
+        }
+        for file in named + finished.map({ (table: $0.table, path: $0.file.path) }) {
+            try folder.check(file.path, of: file.table)
+        }
         let tables = try await tables(relations)
         var exported: [String: ExportManifest.Table] = [:]
         var documents: [ExportDocument.Table] = []
