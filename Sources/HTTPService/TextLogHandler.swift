@@ -28,9 +28,30 @@ public struct TextLogHandler: LogHandler {
     /// Writes one line.
     public func log(event: LogEvent) {
         let all = metadata.merging(event.metadata ?? [:], uniquingKeysWith: { $1 })
-        let words = all.sorted { $0.key < $1.key }.map { " \($0.key)=\($0.value)" }.joined()
-        // A line of the log is one line, whatever somebody puts into an id.
-        let text = "\(event.message)\(words)".replacing("\n", with: "\\n")
+        let words = all.sorted { $0.key < $1.key }
+            .map { " \($0.key)=\(TextLogHandler.quoted("\($0.value)"))" }.joined()
+        let text = TextLogHandler.inOneLine("\(event.message)") + words
         write("\(Date.now.formatted(.iso8601)) \(event.level.rawValue) \(text)")
+    }
+
+    // What could be taken for another member is put into quotes.
+    private static func quoted(_ value: String) -> String {
+        let line = inOneLine(value)
+        guard line.unicodeScalars.contains(where: { " =\"".unicodeScalars.contains($0) }) else {
+            return line
+        }
+        return "\"" + line.replacing("\"", with: "\\\"") + "\""
+    }
+
+    // A line of the log is one line, whatever somebody puts into an id: of scalars, because a line
+    // break of two is another character than one of one.
+    private static func inOneLine(_ text: String) -> String {
+        text.unicodeScalars.reduce(into: "") { line, scalar in
+            switch scalar.value {
+            case 0..<0x20, 0x7F..<0xA0, 0x2028, 0x2029:
+                line += "\\u{" + String(scalar.value, radix: 16, uppercase: true) + "}"
+            default: line.unicodeScalars.append(scalar)
+            }
+        }
     }
 }

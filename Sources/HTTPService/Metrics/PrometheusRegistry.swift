@@ -130,8 +130,13 @@ struct SeriesKey: Hashable, Comparable {
             byte != UInt8(ascii: "\\") && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\n")
         }
         guard !isPlain else { return value }
-        return value.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")
-            .replacing("\n", with: "\\n")
+        return value.unicodeScalars.reduce(into: "") { text, scalar in
+            switch scalar {
+            case "\\", "\"": text += "\\" + String(scalar)
+            case "\n": text += "\\n"
+            default: text.unicodeScalars.append(scalar)
+            }
+        }
     }
 
     private static func identifier(_ name: String) -> String {

@@ -45,7 +45,7 @@ public struct AskedTime: Hashable, Sendable {
 
     /// What the parser takes, for errors and help.
     public static let forms =
-        "2026-03-03T09:00:00Z, 2026-03-03 (midnight in --tz, default UTC), 1772528400000 "
+        "2026-03-03T09:00:00Z, 2026-03-03 (midnight UTC, or of the given tz), 1772528400000 "
         + "(milliseconds), now, today, yesterday or \"2 days ago\""
 
     /// The last instant of the year 9999: later ones cannot be written with four digits.
@@ -101,8 +101,8 @@ public struct AskedTime: Hashable, Sendable {
     ///
     /// - Parameters:
     ///   - now: The instant of the question, on our clock.
-    ///   - zone: Whose midnights and calendar days are meant; a time that its clocks skip is as much
-    ///     later as they skip, a time that they show twice the earlier one.
+    ///   - zone: Whose midnights and calendar days are meant; a time that its clocks skip is later
+    ///     by as much as they skip, a time that they show twice is the earlier one.
     /// - Returns: The instant.
     public func instant(now: Instant, in zone: QuestionZone) -> Instant {
         let calendar = zone.calendar

@@ -92,12 +92,7 @@ extension Ledger {
         )
         let named = Dictionary(grouping: found, by: \.stream.originalTransactionId)
         let claims = try await claims(of: found.filter(\.isLinked).map(\.stream))
-        let taken = Set(
-            try await streams(
-                calledLike: lines.map(\.customer),
-                besides: Set(found.map(\.stream))
-            ).map(\.originalTransactionId)
-        )
+        let taken = try await takenNames(lines, Set(found.map(\.stream)))
         var links: [(line: LinkLine, payload: VerifiedPayload)] = []
         for line in lines {
             do {
@@ -113,7 +108,7 @@ extension Ledger {
                     try line.judge(after: earlier)
                     document.known += 1
                 } else {
-                    if taken.contains(line.customer) { throw line.nameIsId }
+                    if taken.contains(.text(line.customer)) { throw line.nameIsId }
                     links.append((line, try verify(link, receivedAt: now)))
                     if list.isDryRun { planned[link.stream] = line }
                 }
@@ -133,6 +128,27 @@ extension Ledger {
         for ((line, _), ingestion) in zip(links, ingested) {
             document.count(ingestion.outcomes, of: line)
         }
+    }
+
+    // Names of customers that are ids, or tokens, of subscriptions that are not theirs: neither by
+    // what the log says, nor by another of these lines.
+    private func takenNames(
+        _ lines: [LinkLine],
+        _ streams: Set<StreamID>
+    ) async throws -> Set<FieldValue> {
+        let named = try await namesakes(of: lines.map(\.customer))
+        let ids = Set(lines.map { FieldValue.text($0.originalTransactionId) })
+        let linked = Dictionary(grouping: lines) { FieldValue.text($0.customer) }
+        var taken: Set<FieldValue> = []
+        // Mostly a name is the token of the very subscription that its line names.
+        let isPlain = named.allSatisfy { streams.contains($0) }
+        for (name, own) in linked where !isPlain || ids.contains(name) {
+            let theirs = Set(own.map(\.originalTransactionId))
+            let besides = streams.filter { theirs.contains($0.originalTransactionId) }
+            let others = try await self.streams(calledLike: own[0].customer, besides: besides)
+            if !others.isEmpty { taken.insert(name) }
+        }
+        return taken
     }
 
     private func claims(of streams: [StreamID]) async throws -> [StreamID: StreamClaims] {

@@ -64,7 +64,7 @@ extension Ledger {
         }
         let claims = StreamClaims(Timeline(history))
         if let customer = link.customer,
-            let other = try await streams(calledLike: [customer], besides: [link.stream]).first
+            let other = try await streams(calledLike: customer, besides: [link.stream]).first
         {
             return .nameIsId(of: other)
         }
@@ -152,35 +152,47 @@ extension Ledger {
         }
     }
 
-    /// Subscriptions whose id is the name of one of these customers and which are not theirs, by
-    /// `StreamID`: a question by such a name would be about two customers.
+    /// Subscriptions of which an id, or the token, is the name of a customer and which are not
+    /// theirs, by `StreamID`: a question by such a name would be about two customers.
     ///
     /// - Parameters:
-    ///   - customers: Names of customers.
+    ///   - name: The customer's name.
     ///   - streams: What is to be linked to them now.
     /// - Returns: The subscriptions, in the environments of `streams`.
     /// - Throws: `EventLogError`.
     func streams(
-        calledLike customers: [String],
+        calledLike name: String,
         besides streams: Set<StreamID>
     ) async throws(EventLogError) -> [StreamID] {
         let environments = Set(streams.map(\.environment))
-        let named = try await log.streams(withOriginalTransactionIds: customers).filter {
-            $0.isKnownByApple && environments.contains($0.stream.environment)
-                && !streams.contains($0.stream)
-        }.map(\.stream)
+        let named = try await namesakes(of: [name]).filter {
+            environments.contains($0.environment) && !streams.contains($0)
+        }
         var others: [StreamID] = []
         for stream in named.sorted() {
-            let id = stream.originalTransactionId
-            let theirs = try await customer(id, in: stream.environment)
+            let theirs = try await customer(
+                stream.originalTransactionId,
+                in: stream.environment
+            )
             let all = Set(theirs.streams.map(\.stream))
-            let isLinked = theirs.customerId.map { FieldValue.text($0) == .text(id) } ?? false
+            let isLinked = theirs.customerId.map { FieldValue.text($0) == .text(name) } ?? false
             guard all.contains(stream), isLinked || !all.isDisjoint(with: streams) else {
                 others.append(stream)
                 continue
             }
         }
         return others
+    }
+
+    /// What has one of these names as an id or as its token, in one round trip each.
+    func namesakes(of names: [String]) async throws(EventLogError) -> Set<StreamID> {
+        let known = try await log.streams(withOriginalTransactionIds: names)
+        var found = Set(known.filter(\.isKnownByApple).map(\.stream))
+        found.formUnion(try await log.streams(ofTransactionIds: names))
+        found.formUnion(try await log.streams(ofWebOrderLineItemIds: names))
+        let spellings = Set(names + names.map { $0.lowercased() } + names.map { $0.uppercased() })
+        found.formUnion(try await log.streams(ofAppAccountTokens: spellings.sorted()))
+        return found
     }
 
     // The operator's own statement is of whatever environment the subscription is of.

@@ -98,13 +98,20 @@ final class ExportFolder: Sendable {
         }
     }
 
-    /// What an export wrote that did not come to its end; a last line that was cut is left out.
+    /// What an export wrote that did not come to its end; a last line that was cut is taken away.
     func finished() throws(ExportError) -> [Finished] {
         let name = "\(path)/\(ExportFolder.progressName)"
         do {
-            let lines = try Data(contentsOf: URL(fileURLWithPath: name))
-                .split(separator: 0x0a, omittingEmptySubsequences: false).dropLast()
-            return try lines.map { try JSONDecoder().decode(Finished.self, from: $0) }
+            let bytes = try Data(contentsOf: URL(fileURLWithPath: name))
+            let lines = bytes.split(separator: 0x0a, omittingEmptySubsequences: false).dropLast()
+            let finished = try lines.map { try JSONDecoder().decode(Finished.self, from: $0) }
+            // The next line must not go on with it.
+            guard ftruncate(progress, off_t(lines.reduce(0) { $0 + $1.count + 1 })) == 0 else {
+                throw ExportFolder.failure(name, "written")
+            }
+            return finished
+        } catch let error as ExportError {
+            throw error
         } catch {
             throw ExportError(
                 .damagedManifest,
@@ -165,7 +172,23 @@ final class ExportFolder: Sendable {
         try rename(file.path, to: name)
     }
 
+    // A link below the folder leads out of it.
+    private func refuseLinks(to name: String) throws(ExportError) {
+        var folder = path
+        for part in name.split(separator: "/").dropLast() {
+            folder += "/\(part)"
+            var status = stat()
+            guard lstat(folder, &status) == 0, status.st_mode & S_IFMT == S_IFLNK else { continue }
+            throw ExportError(
+                .foreignFolder,
+                "\(folder) is a link, and an export writes and removes nothing behind one; remove "
+                    + "it, or name a new or an empty folder"
+            )
+        }
+    }
+
     private func rename(_ temporary: String, to name: String) throws(ExportError) {
+        try refuseLinks(to: name)
         let place = "\(path)/\(name)"
         let folder = URL(fileURLWithPath: place).deletingLastPathComponent().path
         try ExportFolder.make(folder)
@@ -177,6 +200,7 @@ final class ExportFolder: Sendable {
 
     /// Removes a file, and the folders of its table that it leaves empty.
     func remove(_ name: String) throws(ExportError) {
+        try refuseLinks(to: name)
         guard unlink("\(path)/\(name)") == 0 || errno == ENOENT else {
             throw ExportFolder.failure("\(path)/\(name)", "removed")
         }

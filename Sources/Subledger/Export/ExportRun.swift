@@ -13,8 +13,9 @@ struct ExportRun {
 
     /// What is known of a table's files: those of the manifest, and those written since.
     private struct Known {
-        var reusable: [String: ExportManifest.File] = [:]
-        var paths: Set<String> = []
+        // By the bytes of their paths: Swift holds more texts equal than a file system.
+        var reusable: [FieldValue: ExportManifest.File] = [:]
+        var paths: [FieldValue: String] = [:]
     }
 
     func document(_ relations: [AnalyticsRelation]) async throws -> ExportDocument {
@@ -37,7 +38,8 @@ struct ExportRun {
             let entry = try await entry(of: table)
             let known = try known(table.name, entry.definition, last, finished)
             let (files, written) = try await files(of: table, entry, last, known)
-            let gone = known.paths.subtracting(files.map(\.path))
+            let there = Set(files.map { FieldValue.text($0.path) })
+            let gone = known.paths.filter { !there.contains($0.key) }.values
             for path in gone.sorted() { try folder.remove(path) }
             let whole = entry.with(files)
             exported[table.name] = whole
@@ -206,18 +208,18 @@ extension ExportRun {
     ) throws(ExportError) -> Known {
         var known = Known()
         for file in last?.files ?? [] {
-            known.paths.insert(file.path)
+            known.paths[.text(file.path)] = file.path
             if last?.definition == definition, folder.size(of: file.path) == file.bytes {
-                known.reusable[file.path] = file
+                known.reusable[.text(file.path)] = file
             }
         }
         for line in finished where line.table == name {
             let path = line.file.path
-            known.paths.insert(path)
-            known.reusable[path] = nil
+            known.paths[.text(path)] = path
+            known.reusable[.text(path)] = nil
             let digest = try ExportFile.digest(of: "\(folder.path)/\(path)")
             if line.definition == definition, digest?.hex == line.file.sha256 {
-                known.reusable[path] = line.file
+                known.reusable[.text(path)] = line.file
             }
         }
         return known
@@ -230,8 +232,10 @@ extension ExportRun {
         _ known: Known
     ) async throws -> (files: [ExportManifest.File], written: Int) {
         let relation = AnalyticsRelation.all.first { $0.name == table.name }
-        if let last, relation?.followsFromLog == true, entry.with(last.files) == last,
-            last.files.allSatisfy({ known.reusable[$0.path] == $0 })
+        // Of a past position an erasure since then has taken something, and the log has no other.
+        if let last, request.knownAt == nil, relation?.followsFromLog == true,
+            entry.with(last.files) == last,
+            last.files.allSatisfy({ known.reusable[.text($0.path)] == $0 })
         {
             return (last.files, 0)
         }
@@ -253,7 +257,7 @@ extension ExportRun {
         for row in try await session.query(ground.sql(table.contentSQL)) {
             let partition = try row.textArray(0)?.compactMap { $0 } ?? []
             let sum = RowSum(try row.text(2), try row.text(3))
-            if let file = known.reusable[table.path(of: partition)],
+            if let file = known.reusable[.text(table.path(of: partition))],
                 file.rows == (try row.int8(1)), file.content == sum?.text
             {
                 kept.append(file)

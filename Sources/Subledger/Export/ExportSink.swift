@@ -16,7 +16,8 @@ struct ExportSink: Sendable {
     private var content = RowSum()
     private var rowCount = 0
     private var total = 0
-    private var seen: Set<[String]> = []
+    // By their bytes: Swift holds more texts equal than the server.
+    private var seen: Set<[FieldValue]> = []
     /// The files that are in their places.
     private(set) var files: [ExportManifest.File] = []
 
@@ -68,7 +69,7 @@ struct ExportSink: Sendable {
     }
 
     private mutating func open(_ values: [String]) throws(ExportError) {
-        guard seen.insert(values).inserted else {
+        guard seen.insert(values.map(FieldValue.text)).inserted else {
             preconditionFailure("rows of \(table.name) are not sorted by folder: \(values)")
         }
         let file = try folder.newFile()

@@ -134,7 +134,8 @@ extension ServeSettings {
     ) throws -> [String] {
         try value(setting, [.stringArray], expecting: "a list of " + expected, default: []) {
             content in
-            if case .stringArray(let texts) = content, texts.allSatisfy(isValid) {
+            // A list that became empty must not mean the same as none: some then mean everybody.
+            if case .stringArray(let texts) = content, !texts.isEmpty, texts.allSatisfy(isValid) {
                 texts
             } else {
                 nil
