@@ -53,9 +53,9 @@ build: ## Build the command line, debug.
 release: dependencies ## Build the command line, optimised.
 	swift build -c release --product subledger
 
-# Swift's runtime is linked in, so that the machine that runs it needs libpq and zlib alone.
+# Of Swift's runtime it uses the toolchain's libraries.
 install: dependencies ## Install the optimised program, its manual and completions below PREFIX (/usr/local).
-	swift build -c release --product subledger --static-swift-stdlib
+	swift build -c release --product subledger
 	install -d "$(DESTDIR)$(PREFIX)/bin" "$(SHARE)/man/man1" "$(SHARE)/zsh/site-functions" \
 	    "$(SHARE)/bash-completion/completions" "$(SHARE)/fish/vendor_completions.d"
 	install -s -m 755 .build/release/subledger "$(DESTDIR)$(PREFIX)/bin/subledger"

@@ -101,9 +101,31 @@ public final class PgBouncer: Sendable {
         do { try ending.fileHandleForWriting.close() } catch { print("PgBouncer: \(error)") }
     }
 
+    private static func isListening(at path: String) -> Bool {
+        #if canImport(Glibc)
+        let kind = Int32(SOCK_STREAM.rawValue)
+        #else
+        let kind = SOCK_STREAM
+        #endif
+        let descriptor = socket(AF_UNIX, kind, 0)
+        guard descriptor >= 0 else { return false }
+        defer { close(descriptor) }
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { place in
+            place.copyBytes(from: Array(path.utf8).prefix(place.count - 1))
+        }
+        return withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size)) == 0
+            }
+        }
+    }
+
     private func waitUntilItListens() async throws {
         let deadline = ContinuousClock.now + .seconds(30)
-        while !FileManager.default.fileExists(atPath: "\(folder)/.s.PGSQL.6432") {
+        // Its socket is there a moment before it listens at it.
+        while !PgBouncer.isListening(at: "\(folder)/.s.PGSQL.6432") {
             guard ContinuousClock.now < deadline else {
                 let log = FileManager.default.contents(atPath: "\(folder)/log") ?? Data()
                 throw PgBouncerSilent(log: String(decoding: log, as: UTF8.self))
