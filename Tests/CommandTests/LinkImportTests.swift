@@ -50,7 +50,7 @@ struct LinkImportTests {
                 file,
                 "--dry-run"
             )
-            #expect(dry.isDryRun && dry.rejected == 3)
+            #expect(dry.isDryRun && dry.rejected == 4)
             #expect(try await command.expect(0, "customers", "list").contains("no link"))
             let taken = try await command.json(
                 Document.self,
