@@ -138,11 +138,31 @@ final class ExportFolder: Sendable {
 
     /// The size of a file; nil where it is not there.
     func size(of name: String) -> Int64? {
-        var status = stat()
-        guard stat("\(path)/\(name)", &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+        let place = "\(path)/\(name)"
+        guard ExportFolder.kind(of: place) == .typeRegular else { return nil }
+        do {
+            let size = try FileManager.default.attributesOfItem(atPath: place)[.size]
+            return (size as? NSNumber)?.int64Value
+        } catch {
             return nil
         }
-        return Int64(status.st_size)
+    }
+
+    // What is there, a link being a link; nil for nothing.
+    private static func kind(of path: String) -> FileAttributeType? {
+        do {
+            return try FileManager.default.attributesOfItem(atPath: path)[.type]
+                as? FileAttributeType
+        } catch {
+            return nil
+        }
+    }
+
+    // Whether a folder is there, or a link to one.
+    private static func isFolder(_ path: String) -> Bool {
+        var isFolder: ObjCBool = false
+        return FileManager.default.fileExists(atPath: path, isDirectory: &isFolder)
+            && isFolder.boolValue
     }
 
     /// A new file, which is not there yet.
@@ -177,8 +197,7 @@ final class ExportFolder: Sendable {
         var folder = path
         for part in name.split(separator: "/").dropLast() {
             folder += "/\(part)"
-            var status = stat()
-            guard lstat(folder, &status) == 0, status.st_mode & S_IFMT == S_IFLNK else { continue }
+            guard ExportFolder.kind(of: folder) == .typeSymbolicLink else { continue }
             throw ExportError(
                 .foreignFolder,
                 "\(folder) is a link, and an export writes and removes nothing behind one; remove "
@@ -233,14 +252,11 @@ final class ExportFolder: Sendable {
     }
 
     private static func make(_ path: String) throws(ExportError) {
-        var status = stat()
-        if stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR { return }
+        if isFolder(path) { return }
         let parent = URL(fileURLWithPath: path).deletingLastPathComponent().path
-        if parent != path, stat(parent, &status) != 0 { try make(parent) }
+        if parent != path, !FileManager.default.fileExists(atPath: parent) { try make(parent) }
         guard mkdir(path, 0o777) == 0 || errno == EEXIST else { throw failure(path, "made") }
-        guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else {
-            throw failure(path, "made", ENOTDIR)
-        }
+        guard isFolder(path) else { throw failure(path, "made", ENOTDIR) }
     }
 
     static func failure(
