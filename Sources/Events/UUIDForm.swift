@@ -11,4 +11,9 @@ extension String {
             }
         }
     }
+
+    /// The spellings under which it may be recorded: a UUID is the same in either case.
+    package var spellingsOfUUID: [String] {
+        hasFormOfUUID ? [self, lowercased(), uppercased()] : [self]
+    }
 }

@@ -46,9 +46,8 @@ struct MistakenQuestionTests {
                 #expect(ending.code == 64, "\(question): \(ending.output)")
                 #expect(
                     ending.errors.contains(
-                        "2000 is both the name of the customer who is linked to 1000 and an id, or "
-                            + "the token, of the subscription 2000, which is not linked to them; ask "
-                            + "by another id"
+                        "2000 is both the name of the customer who is linked to 1000 and an id of "
+                            + "the subscription 2000, which is not linked to them; ask by another id"
                     ),
                     "\(question): \(ending.errors)"
                 )
@@ -59,21 +58,20 @@ struct MistakenQuestionTests {
         }
     }
 
-    @Test func `a name that is the token, or another id, of somebody else's is refused`()
+    @Test func `a name that is another id of somebody else's subscription is refused`()
         async throws
     {
-        let token = "7e3fb204-2fd2-4f2c-9a5e-00000000000a"
         let rows = [
             FirstDayTests.row("1000", "2015-06-09", "2015-07-09"),
             FirstDayTests.row(
                 "2000",
                 "2015-06-10",
                 "2099-08-10",
-                ",\"app_account_token\":\"\(token)\",\"web_order_line_item_id\":\"777\""
+                ",\"web_order_line_item_id\":\"777\""
             ),
         ]
         try await FirstDayTests.withLedger(rows) { command, folder in
-            for name in [token, token.uppercased(), "777", "2000"] {
+            for name in ["777", "2000"] {
                 let refused = try await command.run("customers", "link", name, "1000")
                 #expect(refused.code == 65, "\(name): \(refused.output)")
                 let list = try folder.write("list.csv", Array("\(name),1000\n".utf8))
@@ -83,44 +81,39 @@ struct MistakenQuestionTests {
             let both = try folder.write("both.csv", Array("2000,1000\nbob,2000\n".utf8))
             let mixed = try await command.run("customers", "import", both)
             #expect(mixed.errors.contains("line 1: ") && mixed.output.contains("1 link appended"))
-            try await command.expect(0, "customers", "unlink", "bob", "2000", "--at", "2016-01-01")
-            // Where their own subscription is linked first, an old one without a token joins it.
-            try await command.expect(
-                0,
-                ["customers", "link", token, "2000", "--at", "2017-01-01"]
-            )
-            try await command.expect(0, "customers", "link", token, "1000", "--at", "2017-01-01")
-            try await command.expect(0, "access", token, "--at", "2018-01-01")
         }
     }
 
-    @Test func `a token that came after the name is refused, and answers when the link has ended`()
-        async throws
-    {
+    // Apps give a customer's own UUID as the token, and name the customer by it.
+    @Test(arguments: [true, false])
+    func `a name that is a token means both what is linked to it and what has the token`(
+        tokenFirst: Bool
+    ) async throws {
         let token = "7e3fb204-2fd2-4f2c-9a5e-00000000000b"
+        let withToken = FirstDayTests.row(
+            "2000",
+            "2015-06-10",
+            "2016-08-10",
+            ",\"app_account_token\":\"\(token)\""
+        )
+        let link = ["customers", "link", token.uppercased(), "1000", "--at", "2015-06-09"]
         try await FirstDayTests.withLedger([Self.two[0]]) { command, folder in
-            try await command.expect(0, "customers", "link", token, "1000", "--at", "2015-06-09")
-            let row = FirstDayTests.row(
-                "2000",
-                "2015-06-10",
-                "2099-08-10",
-                ",\"app_account_token\":\"\(token)\""
-            )
-            let path = try folder.write(
-                "late.json",
-                Array(FirstDayTests.response(of: row, 9).utf8)
-            )
+            if !tokenFirst { try await command.expect(0, link) }
+            let late = FirstDayTests.response(of: withToken, 9)
+            let path = try folder.write("late.json", Array(late.utf8))
             try await command.expect(0, "ingest", "--quiet", "--vouch", path)
-            let asked = try await command.run("access", token, "--at", "2018-01-01")
-            #expect(
-                asked.code == 64 && asked.errors.contains("or the token, of"),
-                "\(asked.errors)"
-            )
-            try await command.expect(
-                0,
-                ["customers", "unlink", token, "1000", "--at", "2016-01-01"]
-            )
-            try await command.expect(0, "access", token, "--at", "2018-01-01")
+            if tokenFirst { try await command.expect(0, link) }
+            for name in [token, token.uppercased(), "1000", "2000"] {
+                for date in ["2015-06-09T12:00:00Z", "2016-01-01"] {
+                    try await command.expect(0, "access", name, "--at", date)
+                }
+                let shown = try await command.expect(0, "customers", "show", name)
+                #expect(shown.contains("1000") && shown.contains("2000"), "\(name): \(shown)")
+            }
+            let unlink = ["customers", "unlink", token.uppercased(), "1000"]
+            try await command.expect(0, unlink + ["--at", "2015-06-09T13:00:00Z"])
+            try await command.expect(0, "access", token, "--at", "2016-01-01")
+            try await command.expect(1, "access", "1000", "--at", "2016-01-01")
         }
     }
 

@@ -114,9 +114,9 @@ struct CustomerLinkTests {
             for fact in facts { _ = try await append(fact, to: log) }
             let first = StreamID(environment: .production, originalTransactionId: "1")
             let second = StreamID(environment: .sandbox, originalTransactionId: "2")
-            #expect(try await log.streams(ofCustomer: "anna") == [first, second])
-            #expect(try await log.streams(ofCustomer: "ben") == [first])
-            #expect(try await log.streams(ofCustomer: "\u{E9}").isEmpty, "compared by bytes")
+            #expect(try await log.streams(ofCustomers: ["anna"]) == [first, second])
+            #expect(try await log.streams(ofCustomers: ["ben"]) == [first])
+            #expect(try await log.streams(ofCustomers: ["\u{E9}"]).isEmpty, "compared by bytes")
             #expect(
                 try await log.streams(ofAppAccountTokens: ["token of 1", "token of 2"])
                     == [first, second]
@@ -164,10 +164,10 @@ struct CustomerLinkTests {
             let count = EventLog.customerStreamsMax
             let facts = (0..<count).map { TestFacts.link("everybody", "\($0)") }
             _ = try await log.append(verified(facts))
-            #expect(try await log.streams(ofCustomer: "everybody").count == count)
+            #expect(try await log.streams(ofCustomers: ["everybody"]).count == count)
             _ = try await append(TestFacts.link("everybody", "one more"), to: log)
             let error = await #expect(throws: EventLogError.self) {
-                try await log.streams(ofCustomer: "everybody")
+                try await log.streams(ofCustomers: ["everybody"])
             }
             #expect(error?.code == .tooManyStreams)
             #expect(error?.message.contains("\(count)") == true)

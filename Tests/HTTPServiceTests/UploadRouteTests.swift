@@ -11,9 +11,9 @@ import Testing
 @Suite(.enabled { await TestServer.isAvailable })
 struct UploadRouteTests {
     // A JWS out of a page of the transaction history.
-    private static func signedTransactions() throws -> [String] {
+    private static func signedTransactions(of life: Int = 1) throws -> [String] {
         let page = try #require(
-            TestService.simulator.life(1).history(asOf: .systemClock()).first
+            TestService.simulator.life(life).history(asOf: .systemClock()).first
         )
         let json = try JSONSerialization.jsonObject(with: Data(page.payload)) as? [String: Any]
         return try #require(json?["signedTransactions"] as? [String])
@@ -45,6 +45,39 @@ struct UploadRouteTests {
             let asked = try await service.get("/v1/customers/anna/access", token: token)
             #expect(asked.status == 200)
             #expect(try await service.get("/v1/customers/ben/access", token: token).status == 404)
+        }
+    }
+
+    @Test func `a customer id that is the id of another subscription is said not to be linked`()
+        async throws
+    {
+        // The second one with a token.
+        let life = try #require(
+            (2..<50).first {
+                TestService.simulator.life($0).identity.appAccountToken != nil
+            }
+        )
+        let (first, second) = (try Self.signedTransactions(), try Self.signedTransactions(of: life))
+        try await TestService.run { service in
+            let token = try await service.token(.ingest)
+            func upload(_ signed: [String], for customer: String?) async throws -> [String: Any] {
+                var body: [String: Any] = ["signedTransactions": signed]
+                body["customerId"] = customer
+                let answer = try await service.post("/v1/transactions", json: body, token: token)
+                #expect(answer.status == 200)
+                let owned = try answer.json["subscriptions"] as? [[String: Any]]
+                return try #require(owned?.first)
+            }
+            let other = try await upload(first, for: nil)
+            #expect(other["refusal"] == nil)
+            let id = try #require(other["originalTransactionId"] as? String)
+            let refused = try await upload(second, for: id)
+            #expect(refused["refusal"] as? String == "name-is-id")
+            #expect(refused["customerId"] == nil && refused["isOfAnother"] as? Bool == false)
+            // The customer's own UUID as the name, which the app gave as the token too.
+            let name = TestService.simulator.life(life).identity.appAccountToken?.uppercased()
+            let owned = try await upload(second, for: name)
+            #expect(owned["customerId"] as? String == name && owned["refusal"] == nil)
         }
     }
 

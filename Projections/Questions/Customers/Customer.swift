@@ -26,10 +26,6 @@ public struct Customer: Sendable {
     /// count for none of them, by `StreamID`.
     public let ambiguous: [Ambiguity]
 
-    /// Subscriptions that no link names, whose app account token is the name that a link gives this
-    /// customer, and which nothing joins to them, by `StreamID`: by that name two are asked for.
-    public let namesakes: [StreamID]
-
     private let grounds: [StreamID: CustomerGround]
     private let all: [CustomerStream]
     private let times: CustomerTimes
@@ -85,13 +81,6 @@ public struct Customer: Sendable {
         }.map { all[$0] }
         self.all = all
         self.times = times
-        let isOfLink = customerId.map { byBytes($0, name) == nil } ?? false
-        namesakes =
-            isOfLink
-            ? all.indices.filter { index in
-                parties[index] != party && all[index].claims.linkedCustomer == nil
-                    && all[index].tokens.contains { TokenValue.areEqual($0, name) }
-            }.map { all[$0].stream } : []
         ambiguous = all.indices.compactMap { index in
             guard case .ambiguous(_, let ids) = parties[index] else { return nil }
             return Ambiguity(stream: all[index].stream, customerIds: ids)
@@ -137,13 +126,7 @@ public struct Customer: Sendable {
             all.indices.first { matches(all[$0]) }.map { parties[$0] }
         }
         func isName(_ text: String) -> Bool { byBytes(text, name) == nil }
-        let isLinked = all.contains { $0.claims.links.contains { isName($0.customer) } }
-        // Where every link of the name has ended, a token of the name is whom it means again.
-        let hasToken = all.contains { stream in
-            stream.claims.linkedCustomer == nil
-                && stream.tokens.contains { TokenValue.areEqual($0, name) }
-        }
-        if isLinked, parties.contains(.customer(.text(name))) || !hasToken {
+        if all.contains(where: { $0.claims.links.contains { isName($0.customer) } }) {
             return .customer(.text(name))
         }
         // A name of several stays with what has it and no link, if there is any such.

@@ -7,6 +7,8 @@ internal import Events
 /// 3. A group that leads by one of these to the subscriptions of exactly one customer is theirs.
 ///    One that leads to several is nobody's: it stays with its tokens, and is ambiguous. A customer
 ///    who once had a subscription counts, so that a transfer does not move the rest of an account.
+///    A group with an app account token that is the name of a customer leads to that customer: the
+///    token is the app's own name for whoever bought.
 ///
 /// At an instant only the links count that began by then: a link overrules a bond from the instant
 /// for which it holds, and says nothing of the time before. So a link changes no earlier answer.
@@ -62,6 +64,14 @@ struct CustomerParties {
                     by: instant
                 )
             }
+        }
+        let named = streams.flatMap { $0.claims.linkedCustomers(by: instant) }
+        let customersByToken = Dictionary(grouping: named, by: TokenValue.init)
+        for index in streams.indices where linked[index] == nil {
+            let customers = streams[index].tokens.flatMap {
+                customersByToken[TokenValue($0)] ?? []
+            }
+            if !customers.isEmpty { leads[root(of: index), default: []] += customers }
         }
         if let instant, namingBeforeFirstLink {
             addFirstLinks(after: instant, of: streams, linked, to: &leads)

@@ -9,14 +9,14 @@ extension EventLog {
     /// token that an app gives everybody.
     public static let customerStreamsMax = 1000
 
-    /// The subscriptions that a link ever named this customer for, sorted; whose they are now is
-    /// for `StreamClaims` to say.
+    /// The subscriptions that a link ever named any of these customers for, sorted; whose they are
+    /// now is for `StreamClaims` to say. Names are compared by bytes.
     ///
     /// - Throws: `tooManyStreams` above `customerStreamsMax`, `databaseUnavailable`.
     public func streams(
-        ofCustomer customer: String
+        ofCustomers customers: [String]
     ) async throws(EventLogError) -> [StreamID] {
-        try await streams(of: [customer], by: EventLog.byCustomer, named: "customer")
+        try await streams(of: customers, by: EventLog.byCustomer, named: "customer")
     }
 
     /// The subscriptions in which Apple ever named any of these app account tokens, sorted.
@@ -29,9 +29,7 @@ extension EventLog {
     public func streams(
         ofAppAccountTokens tokens: [String]
     ) async throws(EventLogError) -> [StreamID] {
-        let spellings = tokens.flatMap { token in
-            token.hasFormOfUUID ? [token, token.lowercased(), token.uppercased()] : [token]
-        }
+        let spellings = tokens.flatMap(\.spellingsOfUUID)
         return try await streams(of: spellings, by: EventLog.byToken, named: "app account token")
     }
 

@@ -52,6 +52,9 @@ struct UploadDocument: Codable, Hashable, Sendable {
         let customerId: String?
         /// Whether that is another customer than the upload names; then nothing was linked.
         let isOfAnother: Bool
+        /// Why nothing was linked though no other customer has it: `name-is-id` for a customer id
+        /// that is also the id of another subscription, `erased`, `unknown-stream`.
+        let refusal: String?
     }
 }
 
@@ -171,7 +174,8 @@ extension LedgerRoutes {
                 originalTransactionId: stream.originalTransactionId,
                 environment: stream.environment,
                 customerId: try await owner(of: stream, at: instant),
-                isOfAnother: false
+                isOfAnother: false,
+                refusal: nil
             )
         }
         let outcome = try await ledger.add(
@@ -184,17 +188,20 @@ extension LedgerRoutes {
             ),
             receivedAt: instant
         )
-        let holder: String? =
+        let (holder, refusal): (String?, String?) =
             switch outcome {
-            case .held(let hold): hold.customer
-            case .appended, .duplicate: customer
-            case .unknownStream, .notLinked, .erased, .nameIsId: nil
+            case .held(let hold): (hold.customer, nil)
+            case .appended, .duplicate: (customer, nil)
+            case .nameIsId: (nil, "name-is-id")
+            case .erased: (nil, "erased")
+            case .unknownStream, .notLinked: (nil, "unknown-stream")
             }
         return UploadDocument.Owned(
             originalTransactionId: stream.originalTransactionId,
             environment: stream.environment,
             customerId: holder,
-            isOfAnother: holder.map { $0 != customer } ?? false
+            isOfAnother: holder.map { $0 != customer } ?? false,
+            refusal: refusal
         )
     }
 }

@@ -117,9 +117,6 @@ extension Ledger {
     ) async throws -> AskedSubscriptions {
         let customer = try await customer(subject.id, in: environment, knownAt: knownAt)
         var streams = customer.streams(ownedAt: instant)
-        if let namesake = customer.namesakes.first, !subject.isAlone {
-            throw subject.ambiguous(with: namesake, customer)
-        }
         let isOfLink = customer.customerId.map { FieldValue.text($0) == .text(subject.id) } ?? false
         let theirs = Set((customer.streams + customer.related).map(\.stream))
         for named in try await self.streams(named: subject.id, in: environment).sorted()

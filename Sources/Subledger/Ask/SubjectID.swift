@@ -145,9 +145,8 @@ extension SubjectID {
         let theirs = customer.streams.first?.stream.originalTransactionId ?? ""
         return QuestionError(
             .ambiguousId,
-            "\(id) is both the name of the customer who is linked to \(theirs) and an id, or the "
-                + "token, of the subscription \(named.originalTransactionId), which is not linked to "
-                + "them"
+            "\(id) is both the name of the customer who is linked to \(theirs) and an id of the "
+                + "subscription \(named.originalTransactionId), which is not linked to them"
         )
     }
 

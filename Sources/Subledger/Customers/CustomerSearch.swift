@@ -26,7 +26,7 @@ struct CustomerSearch {
 
     /// The customer of the name.
     mutating func customer() async throws(EventLogError) -> Customer {
-        var next = [stream(name)] + (try await log.streams(ofCustomer: name))
+        var next = [stream(name)]
         next += try await look([
             .appAccountToken(name), .transactionId(name), .webOrderLineItemId(name),
             .appTransactionId(name, bundleId: ""), .previousOriginalTransactionId(name),
@@ -37,7 +37,7 @@ struct CustomerSearch {
             // Whom a group leads to does not change any more; what else they have is read now.
             guard let id = customer.customerId, customerId == nil else { return customer }
             customerId = id
-            next = try await log.streams(ofCustomer: id)
+            next = try await look([.appAccountToken(id)])
         }
     }
 
@@ -92,7 +92,9 @@ struct CustomerSearch {
                 }
             }
         }
+        // A token may be the app's own name for the customer.
         return try await log.streams(ofAppAccountTokens: tokens)
+            + log.streams(ofCustomers: tokens.flatMap(\.spellingsOfUUID))
             + log.streams(ofAppTransactionIds: appTransactions)
             + log.streams(provenBy: receipts)
             + log.streams(ofTransactionIds: transactions)

@@ -33,7 +33,7 @@ extension Ledger {
         ofCustomer name: String
     ) async throws(EventLogError) -> [Environment] {
         var found = Set(try await log.environments(of: name))
-        found.formUnion(try await log.streams(ofCustomer: name).map(\.environment))
+        found.formUnion(try await log.streams(ofCustomers: [name]).map(\.environment))
         found.formUnion(try await log.streams(ofAppAccountTokens: [name]).map(\.environment))
         found.formUnion(try await log.streams(ofTransactionIds: [name]).map(\.environment))
         found.formUnion(try await log.streams(ofAppTransactionIds: [name]).map(\.environment))

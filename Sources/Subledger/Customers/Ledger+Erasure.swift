@@ -41,7 +41,7 @@ extension Ledger {
     public func erasureTargets(
         ofCustomer customer: String
     ) async throws(EventLogError) -> [ErasureTarget] {
-        var streams = Set(try await log.streams(ofCustomer: customer))
+        var streams = Set(try await log.streams(ofCustomers: [customer]))
         streams.formUnion(try await log.streams(ofAppAccountTokens: [customer]))
         guard !streams.isEmpty else { return [] }
         let naming = streams

@@ -130,8 +130,8 @@ extension Ledger {
         }
     }
 
-    // Names of customers that are ids, or tokens, of subscriptions that are not theirs: neither by
-    // what the log says, nor by another of these lines.
+    // Names of customers that are ids of subscriptions that are not theirs: neither by what the log
+    // says, nor by another of these lines.
     private func takenNames(
         _ lines: [LinkLine],
         _ streams: Set<StreamID>
@@ -140,7 +140,7 @@ extension Ledger {
         let ids = Set(lines.map { FieldValue.text($0.originalTransactionId) })
         let linked = Dictionary(grouping: lines) { FieldValue.text($0.customer) }
         var taken: Set<FieldValue> = []
-        // Mostly a name is the token of the very subscription that its line names.
+        // Mostly a name is no id, or one of the very subscription that its line names.
         let isPlain = named.allSatisfy { streams.contains($0) }
         for (name, own) in linked where !isPlain || ids.contains(name) {
             let theirs = Set(own.map(\.originalTransactionId))

@@ -152,8 +152,10 @@ extension Ledger {
         }
     }
 
-    /// Subscriptions of which an id, or the token, is the name of a customer and which are not
-    /// theirs, by `StreamID`: a question by such a name would be about two customers.
+    /// Subscriptions of which an id is the name of a customer and which are not theirs, by
+    /// `StreamID`: a question by such a name would be about two customers.
+    ///
+    /// An app account token of that name is the customer's own (`CustomerParties`).
     ///
     /// - Parameters:
     ///   - name: The customer's name.
@@ -184,14 +186,12 @@ extension Ledger {
         return others
     }
 
-    /// What has one of these names as an id or as its token, in one round trip each.
+    /// What has one of these names as an id, in one round trip for each kind of id.
     func namesakes(of names: [String]) async throws(EventLogError) -> Set<StreamID> {
         let known = try await log.streams(withOriginalTransactionIds: names)
         var found = Set(known.filter(\.isKnownByApple).map(\.stream))
         found.formUnion(try await log.streams(ofTransactionIds: names))
         found.formUnion(try await log.streams(ofWebOrderLineItemIds: names))
-        let spellings = Set(names + names.map { $0.lowercased() } + names.map { $0.uppercased() })
-        found.formUnion(try await log.streams(ofAppAccountTokens: spellings.sorted()))
         return found
     }
 
