@@ -114,17 +114,21 @@ struct CustomerLinkTests {
             for fact in facts { _ = try await append(fact, to: log) }
             let first = StreamID(environment: .production, originalTransactionId: "1")
             let second = StreamID(environment: .sandbox, originalTransactionId: "2")
-            #expect(try await log.streams(ofCustomers: ["anna"]) == [first, second])
-            #expect(try await log.streams(ofCustomers: ["ben"]) == [first])
-            #expect(try await log.streams(ofCustomers: ["\u{E9}"]).isEmpty, "compared by bytes")
+            #expect(try await log.streams(with: [.customer("anna")]) == [first, second])
+            #expect(try await log.streams(with: [.customer("ben")]) == [first])
+            #expect(try await log.streams(with: [.customer("\u{E9}")]).isEmpty, "compared by bytes")
             #expect(
-                try await log.streams(ofAppAccountTokens: ["token of 1", "token of 2"])
+                try await log.streams(with: [
+                    .appAccountToken("token of 1"), .appAccountToken("token of 2"),
+                ])
                     == [first, second]
             )
-            #expect(try await log.streams(ofAppAccountTokens: []).isEmpty)
-            #expect(try await log.streams(ofTransactionIds: ["t1"]) == [first])
-            #expect(try await log.streams(ofTransactionIds: ["alias"]) == [first])
-            #expect(try await log.streams(ofTransactionIds: ["", "nothing"]).isEmpty)
+            #expect(try await log.streams(with: []).isEmpty)
+            #expect(try await log.streams(with: [.transactionId("t1")]) == [first])
+            #expect(try await log.streams(with: [.transactionId("alias")]) == [first])
+            #expect(
+                try await log.streams(with: [.transactionId(""), .transactionId("nothing")]).isEmpty
+            )
             let customers = try await log.customers(limit: 10)
             #expect(customers.map(\.customerId) == ["anna", "ben", "e\u{301}"])
             #expect(customers.map(\.streams) == [2, 1, 1])
@@ -164,10 +168,10 @@ struct CustomerLinkTests {
             let count = EventLog.customerStreamsMax
             let facts = (0..<count).map { TestFacts.link("everybody", "\($0)") }
             _ = try await log.append(verified(facts))
-            #expect(try await log.streams(ofCustomers: ["everybody"]).count == count)
+            #expect(try await log.streams(with: [.customer("everybody")]).count == count)
             _ = try await append(TestFacts.link("everybody", "one more"), to: log)
             let error = await #expect(throws: EventLogError.self) {
-                try await log.streams(ofCustomers: ["everybody"])
+                try await log.streams(with: [.customer("everybody")])
             }
             #expect(error?.code == .tooManyStreams)
             #expect(error?.message.contains("\(count)") == true)

@@ -18,9 +18,17 @@ struct StreamLookUpTests {
                 _ = try await log.append(verified(fact))
             }
             func ids(_ streams: [StreamID]) -> [String] { streams.map(\.originalTransactionId) }
-            #expect(ids(try await log.streams(ofWebOrderLineItemIds: ["w2", "x"])) == ["2"])
-            #expect(ids(try await log.streams(ofAppTransactionIds: ["a"])) == ["1", "2"])
-            #expect(try await log.streams(ofAppTransactionIds: ["", "x"]).isEmpty)
+            #expect(
+                ids(
+                    try await log.streams(with: [
+                        .webOrderLineItemId("w2"), .webOrderLineItemId("x"),
+                    ])
+                ) == ["2"]
+            )
+            #expect(ids(try await log.streams(with: [.appTransactionId("a")])) == ["1", "2"])
+            #expect(
+                try await log.streams(with: [.appTransactionId(""), .appTransactionId("x")]).isEmpty
+            )
         }
     }
 
@@ -36,10 +44,10 @@ struct StreamLookUpTests {
             let outcomes = try await log.append(verified(all, payload: receipt))
             #expect(outcomes.map(\.isConfirmation).last == true)
             _ = try await log.append(verified(TestFacts.transaction("8")))
-            let found = try await log.streams(provenBy: [Digest.of(receipt)])
+            let found = try await log.streams(with: [.payload(Digest.of(receipt))])
             #expect(found.map(\.originalTransactionId) == (1...7).map(String.init))
-            #expect(try await log.streams(provenBy: [.zero]).isEmpty)
-            #expect(try await log.streams(provenBy: []).isEmpty)
+            #expect(try await log.streams(with: [.payload(.zero)]).isEmpty)
+            #expect(try await log.streams(with: []).isEmpty)
         }
     }
 }

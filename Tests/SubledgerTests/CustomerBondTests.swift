@@ -76,7 +76,9 @@ struct CustomerBondTests {
                 #expect(try await ledger.ids(name) == ["1000", "2000"], "\(name)")
             }
             #expect(try await ledger.ids("123456789012345678901234") == ["3000"])
-            let found = try await ledger.log.streams(continuing: ["1000", "7"])
+            let found = try await ledger.log.streams(with: [
+                .previousOriginalTransactionId("1000"), .previousOriginalTransactionId("7"),
+            ])
             #expect(found.map(\.originalTransactionId) == ["2000"])
         }
     }

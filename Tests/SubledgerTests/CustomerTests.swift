@@ -99,7 +99,7 @@ struct CustomerTests {
         for stream in streams {
             let history = try await ledger.log.history(of: stream, knownAt: knownAt)
             guard !history.events.isEmpty else { continue }
-            let receipts = try await ledger.log.receipts(of: history)
+            let receipts = try await ledger.log.receipts(of: [history])[0]
             all.append(CustomerStream(history, receipts: receipts))
         }
         let environment = try #require(streams.first).environment

@@ -9,16 +9,25 @@ extension EventLog {
     public func evidenceSummaries(
         of history: StreamHistory
     ) async throws(EventLogError) -> [Int64: EvidenceSummary] {
-        let lane = identity.lanes.lane(of: history.stream.originalTransactionId)
-        var numbers = Set(history.events.map(\.evidence))
-        for confirmation in history.confirmations { numbers.insert(confirmation.evidence) }
-        let asked = Array(numbers)
-        return try await reading("read the evidence of a stream") { session in
-            let rows = try await session.query(
+        try await evidenceSummaries(of: [history])[0]
+    }
+
+    /// The evidence of each of some histories, in one round trip.
+    func evidenceSummaries(
+        of histories: [StreamHistory]
+    ) async throws(EventLogError) -> [[Int64: EvidenceSummary]] {
+        guard !histories.isEmpty else { return [] }
+        let statements = histories.map { history in
+            let lane = identity.lanes.lane(of: history.stream.originalTransactionId)
+            let numbers = Set(history.events.map(\.evidence))
+                .union(history.confirmations.map(\.evidence))
+            return PostgresStatement(
                 EvidenceSummary.sql,
-                [.int4(Int32(lane)), .int8Array(asked)]
+                [.int4(Int32(lane)), .int8Array(Array(numbers))]
             )
-            return try EvidenceSummary.byNumber(rows)
+        }
+        return try await reading("read the evidence of a stream") { session in
+            try await session.pipeline(statements).map { try EvidenceSummary.byNumber($0) }
         }
     }
 

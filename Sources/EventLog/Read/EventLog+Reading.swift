@@ -9,26 +9,36 @@ extension EventLog {
         of stream: StreamID,
         knownAt: KnownAt = .latest
     ) async throws(EventLogError) -> StreamHistory {
-        let lane = identity.lanes.lane(of: stream.originalTransactionId)
-        let bound = KnowledgeBound(try await wholeCommits(knownAt, lane: lane), lane: lane)
-        let parameters: [PostgresValue] =
-            [
-                .int4(Int32(lane)), .text(stream.environment.word),
-                .text(stream.originalTransactionId),
-            ] + bound.parameters
-        return try await reading("read \(stream.originalTransactionId)") { session in
-            let found = try await session.pipeline([
-                PostgresStatement(bound.events, parameters),
-                PostgresStatement(bound.confirmations, parameters),
-            ])
-            var history = StreamHistory(stream: stream, events: [], confirmations: [])
-            for row in 0..<found[0].count {
-                history.events.append(try EventRows.event(in: found[0][row]))
+        try await histories(of: [stream], knownAt: knownAt)[0]
+    }
+
+    /// All that the log knew about some subscriptions, in their order and in one round trip.
+    package func histories(
+        of streams: [StreamID],
+        knownAt: KnownAt = .latest
+    ) async throws(EventLogError) -> [StreamHistory] {
+        guard let first = streams.first else { return [] }
+        var (lanes, statements): ([Int], [PostgresStatement]) = ([], [])
+        for stream in streams {
+            let lane = identity.lanes.lane(of: stream.originalTransactionId)
+            let bound = KnowledgeBound(try await wholeCommits(knownAt, lane: lane), lane: lane)
+            lanes.append(lane)
+            statements += bound.statements(of: stream, lane: lane)
+        }
+        let (asked, laneOf) = (statements, lanes)
+        let others = streams.count > 1 ? " and \(streams.count - 1) more" : ""
+        return try await reading("read \(first.originalTransactionId)\(others)") { session in
+            let found = try await session.pipeline(asked)
+            return try streams.indices.map { index in
+                let (events, confirmations) = (found[2 * index], found[2 * index + 1])
+                return StreamHistory(
+                    stream: streams[index],
+                    events: try events.map { try EventRows.event(in: $0) },
+                    confirmations: try confirmations.flatMap { row in
+                        try EventRows.confirmations(in: row, lane: laneOf[index])
+                    }
+                )
             }
-            for row in 0..<found[1].count {
-                history.confirmations += try EventRows.confirmations(in: found[1][row], lane: lane)
-            }
-            return history
         }
     }
 
@@ -153,9 +163,9 @@ extension EventLog {
 
 /// The two statements that read one stream up to a bound of knowledge.
 private struct KnowledgeBound {
-    let events: String
-    let confirmations: String
-    let parameters: [PostgresValue]
+    private let events: String
+    private let confirmations: String
+    private let parameters: [PostgresValue]
 
     init(_ knownAt: KnownAt, lane: Int) {
         let stream = "%.lane = $1 AND %.environment = $2 AND %.original_transaction_id = $3"
@@ -181,5 +191,12 @@ private struct KnowledgeBound {
             WHERE \(stream.replacing("%", with: "c"))\(confirmationBound)
             ORDER BY c.as_of_ms, c.commit_no
             """
+    }
+
+    func statements(of stream: StreamID, lane: Int) -> [PostgresStatement] {
+        let key: [PostgresValue] = [
+            .int4(Int32(lane)), .text(stream.environment.word), .text(stream.originalTransactionId),
+        ]
+        return [events, confirmations].map { PostgresStatement($0, key + parameters) }
     }
 }

@@ -80,10 +80,11 @@ extension Ledger {
         in environment: Environment
     ) async throws(EventLogError) -> Set<StreamID> {
         let own = StreamID(environment: environment, originalTransactionId: id)
-        if try await log.environments(of: id).contains(environment) { return [own] }
-        var found = Set(try await log.streams(ofTransactionIds: [id]))
-        found.formUnion(try await log.streams(ofWebOrderLineItemIds: [id]))
-        return found.filter { $0.environment == environment }
+        let found = try await log.streams(
+            with: [.originalTransactionId(id), .transactionId(id), .webOrderLineItemId(id)]
+        )
+        if found.contains(own) { return [own] }
+        return Set(found.filter { $0.environment == environment })
     }
 
     /// Refuses a position that the lane of a subscription does not have.

@@ -15,7 +15,7 @@ struct CustomerSearch {
     private var customerId: String?
     private var seen: Set<StreamID> = []
     private var found: [CustomerStream] = []
-    private var asked: Set<CustomerBond> = []
+    private var asked: Set<StreamKey> = []
 
     init(log: EventLog, name: String, environment: Environment, knownAt: KnownAt) {
         self.log = log
@@ -28,8 +28,9 @@ struct CustomerSearch {
     mutating func customer() async throws(EventLogError) -> Customer {
         var next = [stream(name)]
         next += try await look([
-            .appAccountToken(name), .transactionId(name), .webOrderLineItemId(name),
-            .appTransactionId(name, bundleId: ""), .previousOriginalTransactionId(name),
+            .customer(name), .appAccountToken(name), .transactionId(name),
+            .webOrderLineItemId(name), .appTransactionId(name),
+            .previousOriginalTransactionId(name),
         ])
         while true {
             while !next.isEmpty { next = try await neighbours(of: try await read(next)) }
@@ -37,25 +38,24 @@ struct CustomerSearch {
             // Whom a group leads to does not change any more; what else they have is read now.
             guard let id = customer.customerId, customerId == nil else { return customer }
             customerId = id
-            next = try await look([.appAccountToken(id)])
+            next = try await look([.customer(id), .appAccountToken(id)])
         }
     }
 
     private mutating func read(
         _ streams: [StreamID]
     ) async throws(EventLogError) -> [CustomerStream] {
-        var new: [CustomerStream] = []
-        for stream in streams where stream.environment == environment {
-            guard !stream.originalTransactionId.isEmpty, seen.insert(stream).inserted else {
-                continue
-            }
-            guard seen.count <= EventLog.customerStreamsMax else {
-                throw EventLogError.tooManyStreams(name, "name")
-            }
-            let history = try await log.history(of: stream, knownAt: knownAt)
-            guard !history.events.isEmpty else { continue }
-            new.append(CustomerStream(history, receipts: try await log.receipts(of: history)))
+        let unread = streams.filter { stream in
+            stream.environment == environment && !stream.originalTransactionId.isEmpty
+                && seen.insert(stream).inserted
         }
+        guard seen.count <= EventLog.customerStreamsMax else {
+            throw EventLogError.tooManyStreams(name, "name")
+        }
+        let histories = try await log.histories(of: unread, knownAt: knownAt)
+            .filter { !$0.events.isEmpty }
+        let receipts = try await log.receipts(of: histories)
+        let new = zip(histories, receipts).map { CustomerStream($0, receipts: $1) }
         found += new
         return new
     }
@@ -63,47 +63,42 @@ struct CustomerSearch {
     private mutating func neighbours(
         of new: [CustomerStream]
     ) async throws(EventLogError) -> [StreamID] {
-        // Every spelling of a token leads to what was signed with it.
-        let bonds = new.flatMap { stream in
-            stream.tokens.map { CustomerBond.appAccountToken($0) } + stream.bonds
+        var keys: [StreamKey] = []
+        for stream in new {
+            // Every spelling of a token leads to what was signed with it; it may be the app's own
+            // name for the customer, too.
+            for token in stream.tokens {
+                keys.append(.appAccountToken(token))
+                keys += token.spellingsOfUUID.map(StreamKey.customer)
+            }
+            keys += stream.bonds.map(\.streamKey)
         }
-        return try await look(bonds)
+        return try await look(keys)
     }
 
-    // Each value is asked for once, all of a kind together.
-    private mutating func look(
-        _ bonds: [CustomerBond]
-    ) async throws(EventLogError) -> [StreamID] {
-        var (tokens, appTransactions, transactions): ([String], [String], [String]) = ([], [], [])
-        var (lineItems, continued): ([String], [String]) = ([], [])
-        var receipts: [Digest] = []
-        for bond in bonds {
-            // Tokens of another spelling are equal, and another look-up.
-            if case .appAccountToken(let token) = bond {
-                tokens.append(token)
-            } else if asked.insert(bond).inserted {
-                switch bond {
-                case .appAccountToken: break
-                case .appTransactionId(let id, _): appTransactions.append(id)
-                case .appReceipt(let digest): receipts.append(digest)
-                case .transactionId(let id): transactions.append(id)
-                case .webOrderLineItemId(let id): lineItems.append(id)
-                case .previousOriginalTransactionId(let id): continued.append(id)
-                }
-            }
+    // Each key is asked for once.
+    private mutating func look(_ keys: [StreamKey]) async throws(EventLogError) -> [StreamID] {
+        let new = keys.filter { asked.insert($0).inserted }
+        let continued = new.compactMap { key in
+            if case .previousOriginalTransactionId(let id) = key { stream(id) } else { nil }
         }
-        // A token may be the app's own name for the customer.
-        return try await log.streams(ofAppAccountTokens: tokens)
-            + log.streams(ofCustomers: tokens.flatMap(\.spellingsOfUUID))
-            + log.streams(ofAppTransactionIds: appTransactions)
-            + log.streams(provenBy: receipts)
-            + log.streams(ofTransactionIds: transactions)
-            + log.streams(ofWebOrderLineItemIds: lineItems)
-            + log.streams(continuing: continued)
-            + continued.map(stream)
+        return try await log.streams(with: new) + continued
     }
 
     private func stream(_ id: String) -> StreamID {
         StreamID(environment: environment, originalTransactionId: id)
+    }
+}
+
+extension CustomerBond {
+    fileprivate var streamKey: StreamKey {
+        switch self {
+        case .appAccountToken(let token): .appAccountToken(token)
+        case .appTransactionId(let id, bundleId: _): .appTransactionId(id)
+        case .appReceipt(let digest): .payload(digest)
+        case .transactionId(let id): .transactionId(id)
+        case .webOrderLineItemId(let id): .webOrderLineItemId(id)
+        case .previousOriginalTransactionId(let id): .previousOriginalTransactionId(id)
+        }
     }
 }

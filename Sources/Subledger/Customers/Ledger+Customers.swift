@@ -32,13 +32,12 @@ extension Ledger {
     public func environments(
         ofCustomer name: String
     ) async throws(EventLogError) -> [Environment] {
-        var found = Set(try await log.environments(of: name))
-        found.formUnion(try await log.streams(ofCustomers: [name]).map(\.environment))
-        found.formUnion(try await log.streams(ofAppAccountTokens: [name]).map(\.environment))
-        found.formUnion(try await log.streams(ofTransactionIds: [name]).map(\.environment))
-        found.formUnion(try await log.streams(ofAppTransactionIds: [name]).map(\.environment))
-        found.formUnion(try await log.streams(ofWebOrderLineItemIds: [name]).map(\.environment))
-        found.formUnion(try await log.streams(continuing: [name]).map(\.environment))
+        let streams = try await log.streams(with: [
+            .originalTransactionId(name), .customer(name), .appAccountToken(name),
+            .transactionId(name), .appTransactionId(name), .webOrderLineItemId(name),
+            .previousOriginalTransactionId(name),
+        ])
+        let found = Set(streams.map(\.environment))
         return found.sorted { $0.word.utf8.lexicographicallyPrecedes($1.word.utf8) }
     }
 }

@@ -41,8 +41,8 @@ extension Ledger {
     public func erasureTargets(
         ofCustomer customer: String
     ) async throws(EventLogError) -> [ErasureTarget] {
-        var streams = Set(try await log.streams(ofCustomers: [customer]))
-        streams.formUnion(try await log.streams(ofAppAccountTokens: [customer]))
+        let names = customer.spellingsOfUUID.map(StreamKey.customer)
+        var streams = Set(try await log.streams(with: names + [.appAccountToken(customer)]))
         guard !streams.isEmpty else { return [] }
         let naming = streams
         // The tokens of the customer's own subscriptions name the customer wherever they stand.
@@ -54,16 +54,19 @@ extension Ledger {
                 if let token = event.fact.content.text(.appAccountToken) { tokens.insert(token) }
             }
         }
-        streams.formUnion(try await log.streams(ofAppAccountTokens: tokens.sorted()))
+        streams.formUnion(
+            try await log.streams(with: tokens.sorted().map(StreamKey.appAccountToken))
+        )
         streams.formUnion(try await bonded(to: customer, tokens: tokens))
         var targets: [ErasureTarget] = []
         for stream in streams.subtracting(naming).sorted() + naming.sorted() {
             let claims = StreamClaims(Timeline(try await log.history(of: stream)))
+            let own = claims.links.map(\.customer).first { customer.isSameName(as: $0) }
             targets.append(
                 ErasureTarget(
                     stream: stream,
                     scope: claims.isSomebodyElses(than: customer) ? .link : .customer,
-                    customer: customer
+                    customer: own ?? customer
                 )
             )
         }
@@ -195,6 +198,14 @@ extension CustomerStream {
 extension StreamClaims {
     /// Whether a link gives the subscription to another customer now.
     fileprivate func isSomebodyElses(than customer: String) -> Bool {
-        linkedCustomer.map { FieldValue.text($0) != .text(customer) } ?? false
+        linkedCustomer.map { !customer.isSameName(as: $0) } ?? false
+    }
+}
+
+extension String {
+    // A UUID names the same customer in either case: as a token it does, too.
+    fileprivate func isSameName(as other: String) -> Bool {
+        let own = spellingsOfUUID.map { FieldValue.text($0) }
+        return other.spellingsOfUUID.contains { own.contains(.text($0)) }
     }
 }

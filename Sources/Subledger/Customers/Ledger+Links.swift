@@ -186,12 +186,15 @@ extension Ledger {
         return others
     }
 
-    /// What has one of these names as an id, in one round trip for each kind of id.
+    /// What has one of these names as an id, in two round trips.
     func namesakes(of names: [String]) async throws(EventLogError) -> Set<StreamID> {
         let known = try await log.streams(withOriginalTransactionIds: names)
         var found = Set(known.filter(\.isKnownByApple).map(\.stream))
-        found.formUnion(try await log.streams(ofTransactionIds: names))
-        found.formUnion(try await log.streams(ofWebOrderLineItemIds: names))
+        found.formUnion(
+            try await log.streams(
+                with: names.flatMap { [.transactionId($0), .webOrderLineItemId($0)] }
+            )
+        )
         return found
     }
 

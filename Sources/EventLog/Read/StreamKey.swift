@@ -1,0 +1,234 @@
+public import Events
+internal import Postgres
+
+/// What a subscription is looked up by.
+///
+/// Texts are compared by bytes, but for tokens; an empty one leads nowhere.
+public enum StreamKey: Hashable, Sendable {
+    /// Its own id.
+    case originalTransactionId(String)
+    /// A customer whom a link ever named; whose it is now is for `StreamClaims` to say.
+    case customer(String)
+    /// A token that Apple ever named in it.
+    ///
+    /// A UUID is found in lower case, in upper case and as it is given: the log keeps the letters
+    /// that Apple signed. One that was signed in mixed case is found by that spelling alone,
+    /// because the index is over what was signed.
+    case appAccountToken(String)
+    /// A transaction id, as an event's own or as the alias of a repetition (Apple's data: trap 4).
+    case transactionId(String)
+    /// A `webOrderLineItemId` of a purchase.
+    case webOrderLineItemId(String)
+    /// An id that Apple ever gave it: one Apple account in one app. Consumables are left out.
+    case appTransactionId(String)
+    /// The subscription that, as Apple says, it continues: after a migration the new one names the
+    /// old one's `originalTransactionId`, and not the other way round.
+    case previousOriginalTransactionId(String)
+    /// A payload that proved or confirmed anything of it: subscriptions of one app receipt are of
+    /// one Apple account.
+    case payload(Digest)
+}
+
+extension EventLog {
+    /// Most subscriptions that one look-up gives.
+    ///
+    /// Those of a person are few, also of one who lets trials lapse for years, and all of them are
+    /// read and folded at once to answer about one customer. What leads to more is no person: a
+    /// token that an app gives everybody.
+    public static let customerStreamsMax = 1000
+
+    /// The subscriptions that any of these keys leads to, sorted, in one round trip.
+    ///
+    /// - Parameter keys: What to look up; memory grows with their number.
+    /// - Returns: The subscriptions of every environment, each once.
+    /// - Throws: `tooManyStreams` where the keys of one kind lead to more than
+    ///   `customerStreamsMax`, `databaseUnavailable`.
+    public func streams(with keys: [StreamKey]) async throws(EventLogError) -> [StreamID] {
+        let asked = Dictionary(grouping: keys.filter { !$0.isEmpty }, by: \.kind)
+            .sorted { $0.key < $1.key }
+        guard !asked.isEmpty else { return [] }
+        let statements = asked.map { kind, keys in
+            PostgresStatement(
+                kind.sql,
+                kind.parameters(keys, identity.lanes)
+                    + [.int8(Int64(EventLog.customerStreamsMax + 1))]
+            )
+        }
+        let found = try await reading("look up subscriptions") { session in
+            try await session.pipeline(statements).map { rows in
+                try rows.map { row in
+                    StreamID(
+                        environment: Environment(try row.text(0)),
+                        originalTransactionId: try row.text(1)
+                    )
+                }
+            }
+        }
+        for ((kind, keys), streams) in zip(asked, found)
+        where streams.count > EventLog.customerStreamsMax {
+            throw EventLogError.tooManyStreams(keys[0].text, kind.name)
+        }
+        return Set(found.joined()).sorted()
+    }
+}
+
+extension EventLogError {
+    /// The refusal to answer about a customer with more subscriptions than a person has.
+    public static func tooManyStreams(_ key: String, _ name: String) -> EventLogError {
+        EventLogError(
+            .tooManyStreams,
+            "the \(name) \(key) leads to more than \(EventLog.customerStreamsMax) subscriptions, "
+                + "more than one answer can cover; ask about one of them by its "
+                + "originalTransactionId (`periods`, `state`, `explain --alone`)"
+        )
+    }
+}
+
+extension StreamKey {
+    fileprivate var kind: StreamKeyKind {
+        switch self {
+        case .originalTransactionId: .originalTransactionId
+        case .customer: .customer
+        case .appAccountToken: .appAccountToken
+        case .transactionId: .transactionId
+        case .webOrderLineItemId: .webOrderLineItemId
+        case .appTransactionId: .appTransactionId
+        case .previousOriginalTransactionId: .previousOriginalTransactionId
+        case .payload: .payload
+        }
+    }
+
+    // The key for people and, but for payloads, for SQL.
+    fileprivate var text: String {
+        switch self {
+        case .originalTransactionId(let text), .customer(let text), .appAccountToken(let text),
+            .transactionId(let text), .webOrderLineItemId(let text), .appTransactionId(let text),
+            .previousOriginalTransactionId(let text):
+            text
+        case .payload(let digest): digest.hex
+        }
+    }
+
+    fileprivate var isEmpty: Bool { text.isEmpty }
+}
+
+/// Keys of one kind are looked up by one statement.
+private enum StreamKeyKind: Int, Comparable {
+    case originalTransactionId, customer, appAccountToken, transactionId, webOrderLineItemId
+    case appTransactionId, previousOriginalTransactionId, payload
+
+    static func < (left: StreamKeyKind, right: StreamKeyKind) -> Bool {
+        left.rawValue < right.rawValue
+    }
+
+    /// The kind, for people.
+    var name: String {
+        switch self {
+        case .originalTransactionId: "original transaction id"
+        case .customer: "customer"
+        case .appAccountToken: "app account token"
+        case .transactionId: "transaction id"
+        case .webOrderLineItemId: "web order line item id"
+        case .appTransactionId: "app transaction id"
+        case .previousOriginalTransactionId: "previous original transaction id"
+        case .payload: "payload"
+        }
+    }
+
+    /// The keys as parameters of `sql`, without the limit.
+    func parameters(_ keys: [StreamKey], _ lanes: LaneCount) -> [PostgresValue] {
+        let texts = keys.map(\.text)
+        switch self {
+        case .originalTransactionId:
+            return [.textArray(texts), .int4Array(texts.map { Int32(lanes.lane(of: $0)) })]
+        case .appAccountToken: return [.textArray(texts.flatMap(\.spellingsOfUUID))]
+        case .payload:
+            return [
+                .byteaArray(
+                    keys.compactMap {
+                        if case .payload(let digest) = $0 { digest.bytes } else { nil }
+                    }
+                )
+            ]
+        default: return [.textArray(texts)]
+        }
+    }
+
+    // DISTINCT before LIMIT: a stream has an event a renewal, and counts once.
+    var sql: String {
+        switch self {
+        case .originalTransactionId:
+            """
+            SELECT DISTINCT e.environment, e.original_transaction_id
+            FROM unnest($1::text[], $2::int[]) AS asked (id, lane)
+                JOIN ledger.event e ON e.lane = asked.lane AND e.original_transaction_id = asked.id
+            LIMIT $3
+            """
+        case .customer:
+            """
+            SELECT DISTINCT environment, original_transaction_id FROM ledger.event
+            WHERE customer_id = ANY ($1) LIMIT $2
+            """
+        case .appAccountToken:
+            """
+            SELECT DISTINCT environment, original_transaction_id FROM ledger.event
+            WHERE app_account_token = ANY ($1) AND original_transaction_id <> '' LIMIT $2
+            """
+        case .transactionId:
+            """
+            SELECT environment, original_transaction_id FROM ledger.event
+            WHERE transaction_id = ANY ($1) AND original_transaction_id <> ''
+            UNION SELECT environment, original_transaction_id FROM ledger.confirmation
+            WHERE transaction_ids && $1 AND original_transaction_id <> ''
+            LIMIT $2
+            """
+        case .webOrderLineItemId:
+            """
+            SELECT DISTINCT environment, original_transaction_id FROM ledger.event
+            WHERE web_order_line_item_id = ANY ($1) AND original_transaction_id <> '' LIMIT $2
+            """
+        case .appTransactionId:
+            // Consumables have tag 5, `type`; of these a person may have more than any answer takes.
+            """
+            SELECT DISTINCT environment, original_transaction_id FROM ledger.event
+            WHERE app_transaction_id = ANY ($1) AND original_transaction_id <> ''
+                AND (expires_date_ms <> 0
+                    OR ledger.content_text(content, 5) IS DISTINCT FROM 'Consumable')
+            LIMIT $2
+            """
+        case .previousOriginalTransactionId:
+            // As the index has it: the form is that of a signed transaction, the byte the tag of
+            // previousOriginalTransactionId.
+            """
+            SELECT DISTINCT environment, original_transaction_id FROM ledger.event
+            WHERE substr(content, 2, 1) = '\\x01'::bytea
+                AND position('\\x18'::bytea IN content) > 0
+                AND ledger.content_text(content, 24) IS NOT NULL
+                AND ledger.content_text(content, 24) COLLATE "C" = ANY ($1)
+                AND original_transaction_id <> ''
+            LIMIT $2
+            """
+        case .payload:
+            // All that cites a payload is in the commit that brought it.
+            """
+            WITH proof AS (
+                SELECT c.lane, c.commit_no, c.first_offset, c.count, v.evidence_no
+                FROM unnest($1::bytea[]) AS asked (digest)
+                CROSS JOIN LATERAL (
+                    SELECT * FROM ledger.evidence WHERE \(EvidenceSummary.isAsked) OFFSET 0) v
+                JOIN ledger.commit c USING (lane, commit_no))
+            SELECT e.environment, e.original_transaction_id
+            FROM proof p JOIN ledger.event e ON e.lane = p.lane AND e.lane_offset >= p.first_offset
+                AND e.lane_offset < p.first_offset + p.count AND e.evidence_no = p.evidence_no
+            WHERE e.environment <> '' AND e.original_transaction_id <> ''
+            UNION
+            SELECT c.environment, c.original_transaction_id
+            FROM proof p JOIN ledger.confirmation c ON c.lane = p.lane AND c.commit_no = p.commit_no
+                CROSS JOIN LATERAL ledger.repetitions(c) r
+            WHERE r.evidence_no = p.evidence_no
+                AND c.environment <> '' AND c.original_transaction_id <> ''
+            LIMIT $2
+            """
+        }
+    }
+}
