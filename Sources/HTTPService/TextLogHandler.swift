@@ -36,11 +36,11 @@ public struct TextLogHandler: LogHandler {
 
     // What could be taken for another member is put into quotes.
     private static func quoted(_ value: String) -> String {
-        let line = inOneLine(value)
-        guard line.unicodeScalars.contains(where: { " =\"".unicodeScalars.contains($0) }) else {
-            return line
+        guard value.unicodeScalars.contains(where: { " =\"\\".unicodeScalars.contains($0) }) else {
+            return inOneLine(value)
         }
-        return "\"" + line.replacing("\"", with: "\\\"") + "\""
+        let escaped = value.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")
+        return "\"\(inOneLine(escaped))\""
     }
 
     // A line of the log is one line, whatever somebody puts into an id: of scalars, because a line

@@ -73,15 +73,9 @@ struct ExportCommandTests {
             let whole = folder.path(of: "whole")
             let place = folder.path(of: "full")
             try await command.expect(0, ["export", "transactions", "--out", whole, "--quiet"])
-            // Files of at most 4 blocks of 512 bytes: the system refuses the rest, as a full disk does.
-            let program = try Program("subledger")
-            let ending = try await Program(path: "/bin/sh").run(
-                [
-                    "-c",
-                    "trap '' XFSZ; ulimit -f 4; exec '\(program.path)' export transactions --out "
-                        + "'\(place)' --partition-by none --quiet",
-                ],
-                environment: command.environment
+            let ending = try await Self.onFullDisk(
+                ["export", "transactions", "--out", place, "--partition-by", "none", "--quiet"],
+                command
             )
             #expect(ending.code == 70, "\(ending.errors)")
             #expect(
@@ -92,6 +86,43 @@ struct ExportCommandTests {
             #expect(!FileManager.default.fileExists(atPath: "\(place)/manifest.json"))
             try await command.expect(0, ["export", "transactions", "--out", place, "--quiet"])
             #expect(try Self.tree(place) == Self.tree(whole))
+        }
+    }
+
+    @Test func `a line of progress that was cut off is taken away`() async throws {
+        try await Self.withTables { command, _ in
+            let folder = try TestFolder()
+            let (whole, place) = (folder.path(of: "whole"), folder.path(of: "torn"))
+            let arguments = ["export", "transactions", "--partition-by", "day", "--quiet", "--out"]
+            try await command.expect(0, arguments + [whole])
+            try folder.write("torn/_progress.ndjson", Array("{\"table\":\"tra".utf8))
+            // It writes lines of its own, and then the disk is full.
+            let ending = try await Self.onFullDisk(arguments + [place], command)
+            #expect(ending.code == 70, "\(ending.errors)")
+            try await command.expect(0, arguments + [place])
+            #expect(try Self.tree(place) == Self.tree(whole))
+        }
+    }
+
+    @Test func `nothing is written behind a link`() async throws {
+        try await Self.withTables { command, _ in
+            let folder = try TestFolder()
+            let place = folder.path(of: "out")
+            let arguments = ["export", "transactions", "--quiet", "--out", place]
+            try await command.expect(0, arguments + ["--partition-by", "none"])
+            let (table, other) = (folder.path(of: "out/transactions"), folder.path(of: "elsewhere"))
+            try FileManager.default.moveItem(atPath: table, toPath: other)
+            try FileManager.default.createSymbolicLink(
+                atPath: table,
+                withDestinationPath: other
+            )
+            let before = try Self.tree(other)
+            for more in [["--partition-by", "year"], ["--ndjson"]] {
+                let ending = try await command.run(arguments + more)
+                #expect(ending.code == 64, "\(ending.errors)")
+                #expect(ending.errors.contains("\(table) is a link"), "\(ending.errors)")
+            }
+            #expect(try Self.tree(other) == before)
         }
     }
 
@@ -198,6 +229,18 @@ struct ExportCommandTests {
     }
 
     private static let arguments = ["export", "--partition-by", "day", "--quiet"]
+
+    // Files of at most 4 blocks of 512 bytes: the system refuses the rest, as a full disk does.
+    private static func onFullDisk(
+        _ arguments: [String],
+        _ command: Command
+    ) async throws -> Program.Ending {
+        let words = ([try Program("subledger").path] + arguments).map { "'\($0)'" }
+        return try await Program(path: "/bin/sh").run(
+            ["-c", "trap '' XFSZ; ulimit -f 4; exec \(words.joined(separator: " "))"],
+            environment: command.environment
+        )
+    }
 
     private static func withTables(
         _ body: (Command, ConnectionSettings) async throws -> Void

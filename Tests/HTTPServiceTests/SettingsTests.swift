@@ -79,6 +79,8 @@ struct SettingsTests {
         for (text, expected) in [
             (#"{"prot": 1}"#, "prot in "), ("[1]", "one JSON object"), ("{", "one JSON object"),
             (#"{"port": "8080"}"#, "port in "), (#"{"bundleId": "a"}"#, "bundleId in "),
+            // An empty list would be everybody.
+            (#"{"sandboxCustomer": []}"#, "sandboxCustomer in "),
         ] {
             let file = try folder.write("wrong.json", Data(text.utf8))
             let ending = try await run("--print-config", "--config", file)

@@ -175,6 +175,70 @@ struct ExportTests {
         }
     }
 
+    @Test func `a past position is exported without what was erased since then`() async throws {
+        try await Analytics.withLedger { session, ledger in
+            let folder = try TestFolder()
+            var request = ExportRequest(folder: folder.path)
+            request.tables = ["transactions"]
+            request.partitions = []
+            let heads = try await ledger.log.heads()
+            request.knownAt = .offsets(heads.mapValues(\.offset))
+            _ = try await ledger.export(request)
+            let file = folder.path(of: "transactions/transactions.csv.gz")
+            let id = try await session.query(
+                "SELECT min(original_transaction_id) FROM analytics.transactions"
+            ).single().text(0)
+            #expect(try await ExportTests.lines(file).contains { $0.contains(id) })
+            let stream = StreamID(environment: .production, originalTransactionId: id)
+            _ = try await ledger.erase(
+                [ErasureTarget(stream: stream, scope: .subscription)],
+                reason: ErasureTests.reason,
+                withSiblings: true
+            )
+            let again = try await ledger.export(request)
+            #expect(again.tables.map(\.filesWritten) == [1])
+            #expect(try await !ExportTests.lines(file).contains { $0.contains(id) })
+        }
+    }
+
+    @Test func `names that Swift holds equal are two folders`() async throws {
+        try await Analytics.withLedger { session, ledger in
+            let ids = try await session.query(
+                "SELECT DISTINCT original_transaction_id FROM analytics.transactions ORDER BY 1 LIMIT 2"
+            ).map { try $0.text(0) }
+            let names = ["\u{E9}", "e\u{301}"]
+            try #require(ids.count == 2 && names[0] == names[1])
+            for (name, id) in zip(names, ids) {
+                let link = CustomerLink(
+                    stream: StreamID(environment: .production, originalTransactionId: id),
+                    customer: name,
+                    statedBy: "test",
+                    reason: "test",
+                    statedAt: Instant(milliseconds: 0)
+                )
+                let outcome = try await ledger.add(link, receivedAt: .systemClock())
+                guard case .appended = outcome else {
+                    Issue.record("\(outcome)")
+                    return
+                }
+            }
+            try await ExportTests.follow(ledger, ledger.log.settings)
+            let folder = try TestFolder()
+            var request = ExportRequest(folder: folder.path)
+            request.tables = ["transactions"]
+            request.partitions = ["customer_id"]
+            for _ in 1...2 { _ = try await ledger.export(request) }
+            let place = folder.path(of: "transactions")
+            let folders = try FileManager.default.contentsOfDirectory(atPath: place)
+            for (name, id) in zip(names, ids) {
+                let own = "customer_id=\(name)"
+                #expect(folders.contains { $0.utf8.elementsEqual(own.utf8) }, "\(folders)")
+                let lines = try await ExportTests.lines("\(place)/\(own)/transactions.csv.gz")
+                #expect(lines.dropFirst().allSatisfy { $0.contains(id) } && lines.count > 1)
+            }
+        }
+    }
+
     @Test func `two exports into one folder at once are refused, as are tables that are not ready`()
         async throws
     {

@@ -16,7 +16,7 @@ extension EventLog {
             .textArray(streams.map(\.originalTransactionId)),
         ]
         return try await reading("look for erasures") { session in
-            try await session.query(
+            let statement = PostgresStatement(
                 """
                 SELECT \(EventRows.columns)
                 FROM unnest($1::int[], $2::text[], $3::text[]) AS stream (lane, environment, id)
@@ -26,7 +26,8 @@ extension EventLog {
                 ORDER BY e.lane, e.lane_offset
                 """,
                 parameters
-            ).map { try EventRows.event(in: $0) }
+            )
+            return try await session.lookUp([statement])[0].map { try EventRows.event(in: $0) }
         }
     }
 

@@ -27,7 +27,7 @@ extension EventLog {
             )
         }
         return try await reading("read the evidence of a stream") { session in
-            try await session.pipeline(statements).map { try EvidenceSummary.byNumber($0) }
+            try await session.lookUp(statements).map { try EvidenceSummary.byNumber($0) }
         }
     }
 

@@ -28,7 +28,7 @@ extension EventLog {
         let (asked, laneOf) = (statements, lanes)
         let others = streams.count > 1 ? " and \(streams.count - 1) more" : ""
         return try await reading("read \(first.originalTransactionId)\(others)") { session in
-            let found = try await session.pipeline(asked)
+            let found = try await session.lookUp(asked)
             return try streams.indices.map { index in
                 let (events, confirmations) = (found[2 * index], found[2 * index + 1])
                 return StreamHistory(

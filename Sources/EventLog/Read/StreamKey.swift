@@ -55,7 +55,7 @@ extension EventLog {
             )
         }
         let found = try await reading("look up subscriptions") { session in
-            try await session.pipeline(statements).map { rows in
+            try await session.lookUp(statements).map { rows in
                 try rows.map { row in
                     StreamID(
                         environment: Environment(try row.text(0)),

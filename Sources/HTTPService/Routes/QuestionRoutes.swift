@@ -22,7 +22,9 @@ extension LedgerRoutes {
                     audit(call, question.rawValue, about: subject.id)
                     let clocks = try call.clocks(now: clock())
                     try await waitForPosition(of: call)
-                    return try Response.json(try await answer(question, subject, clocks, call))
+                    return try await ledger.log.onOneConnection {
+                        try Response.json(try await answer(question, subject, clocks, call))
+                    }
                 }
             }
         }

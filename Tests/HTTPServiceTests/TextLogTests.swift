@@ -1,0 +1,31 @@
+import HTTPService
+import Logging
+import Synchronization
+import Testing
+
+/// The service's log for people.
+struct TextLogTests {
+    @Test func `a line stays one, and its members cannot be forged, whatever an id holds`() {
+        let lines = Mutex<[String]>([])
+        var logger = Logger(label: "test") { _ in
+            TextLogHandler(level: .info) { line in lines.withLock { $0.append(line) } }
+        }
+        logger[metadataKey: "customer"] = "anna\r\n2026-01-01T00:00:00Z info audit question=access"
+        logger.info(
+            "asked\u{2028}twice",
+            metadata: ["id": "a\" status=200", "path": "\\\"", "plain": "é-1", "bell": "\u{1B}[1m"]
+        )
+        let written = lines.withLock { $0 }
+        #expect(written.count == 1)
+        let line = written.first ?? ""
+        #expect(!line.unicodeScalars.contains { $0.value < 0x20 || $0.value == 0x2028 }, "\(line)")
+        #expect(
+            line.hasSuffix(
+                #" info asked\u{2028}twice bell=\u{1B}[1m "#
+                    + #"customer="anna\u{D}\u{A}2026-01-01T00:00:00Z info audit question=access" "#
+                    + #"id="a\" status=200" path="\\\"" plain=é-1"#
+            ),
+            "\(line)"
+        )
+    }
+}
