@@ -23,9 +23,9 @@ package enum StandardStream {
     /// have: `verify | head` still says by its exit code what it found. Where stdout cannot be
     /// written for another reason the process ends with that reason and the code of `feed`.
     package static func writeOutput(_ bytes: [UInt8]) {
-        guard !isReaderGone.load(ordering: .relaxed), let number = write(bytes, to: 1) else {
-            return
-        }
+        guard !isReaderGone.load(ordering: .relaxed), !Pager.takes(bytes, for: 1),
+            let number = write(bytes, to: 1)
+        else { return }
         if number == EPIPE || number == ECONNRESET {
             isReaderGone.store(true, ordering: .relaxed)
             return

@@ -5,7 +5,8 @@ internal import Synchronization
 package enum Terminal {
     /// Writes a line to stderr, harmless to a terminal.
     package static func write(_ line: String) {
-        StandardStream.writeErrors(Array((line.harmless + "\n").utf8))
+        let bytes = Array((line.harmless + "\n").utf8)
+        if !Pager.takes(bytes, for: 2) { StandardStream.writeErrors(bytes) }
     }
 
     /// Writes a line to stdout, harmless to a terminal.

@@ -18,6 +18,9 @@ struct SubledgerCommand: AsyncParsableCommand {
             If the database is unreachable, an append fails after SUBLEDGER_APPEND_SECONDS_MAX \
             seconds (default 60).
 
+            On a terminal, answers longer than the screen go through $PAGER (default less); \
+            PAGER=cat turns that off.
+
             Exit codes: 0 ok, 1 access denied, 3 integrity mismatch, 4 not found, 64 usage, 65 bad \
             input (the rest was accepted), 66 input missing, 69 database unavailable, 70 internal, \
             75 try again later, 77 permission, 78 configuration, 130 interrupted.
@@ -79,6 +82,7 @@ struct SubledgerCommand: AsyncParsableCommand {
         Interrupt.install()
         do {
             var command = try parseAsRoot()
+            if type(of: command) is any LongAnswer.Type { Pager.begin() }
             if var asynchronous = command as? any AsyncParsableCommand {
                 try await asynchronous.run()
             } else {

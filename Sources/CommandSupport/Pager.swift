@@ -1,0 +1,100 @@
+import Foundation
+internal import Synchronization
+
+/// Shows an answer that is longer than the terminal page by page.
+///
+/// What is written is held until it fills the terminal, then goes to the program that PAGER names
+/// (default `less`), with what is written to stderr in its place between. An empty PAGER, `cat` or
+/// a terminal that cannot move its cursor leaves answers as they are.
+package enum Pager {
+    private enum State {
+        case off
+        case holding([Piece], lines: Int)
+        case paging(PagerPipe)
+    }
+
+    // Unchecked because the state's lock guards it.
+    private struct PagerPipe: @unchecked Sendable {
+        let stream: UnsafeMutablePointer<FILE>
+    }
+
+    private struct Piece {
+        let descriptor: Int32
+        let bytes: [UInt8]
+    }
+
+    private static let state = Mutex(State.off)
+
+    /// Holds what is written from now on, where stdout is a terminal.
+    package static func begin() {
+        guard command != nil, rowCount != nil else { return }
+        state.withLock { $0 = .holding([], lines: 0) }
+        atexit { Pager.end() }
+    }
+
+    /// Takes what is about to be written to a stream.
+    ///
+    /// - Parameters:
+    ///   - bytes: Whole lines, or pieces of them.
+    ///   - descriptor: 1 or 2.
+    /// - Returns: False where the caller has to write it.
+    static func takes(_ bytes: [UInt8], for descriptor: Int32) -> Bool {
+        guard descriptor == 1 || isatty(descriptor) == 1 else { return false }
+        return state.withLock { state in
+            switch state {
+            case .off: return false
+            case .paging(let pipe):
+                // Whoever has read enough closes the pager, and needs no more.
+                _ = StandardStream.write(bytes, to: fileno(pipe.stream))
+                return true
+            case .holding(var pieces, var lines):
+                pieces.append(Piece(descriptor: descriptor, bytes: bytes))
+                lines += bytes.count { $0 == 0x0A }
+                state = .holding(pieces, lines: lines)
+                if lines >= rowCount ?? .max { state = start(pieces) }
+                return true
+            }
+        }
+    }
+
+    /// Writes what is held, or waits until the pager was left.
+    private static func end() {
+        state.withLock { state in
+            switch state {
+            case .off: break
+            case .holding(let pieces, _): write(pieces)
+            case .paging(let pipe): pclose(pipe.stream)
+            }
+            state = .off
+        }
+    }
+
+    private static func write(_ pieces: [Piece]) {
+        for piece in pieces { _ = StandardStream.write(piece.bytes, to: piece.descriptor) }
+    }
+
+    // Without a pager after all, everything goes to where it belongs.
+    private static func start(_ pieces: [Piece]) -> State {
+        // As other tools call less: no paging of what fits, and what was read stays on the screen.
+        setenv("LESS", "FRX", 0)
+        guard let pager = popen(command ?? "cat", "w") else {
+            write(pieces)
+            return .off
+        }
+        for piece in pieces { _ = StandardStream.write(piece.bytes, to: fileno(pager)) }
+        return .paging(PagerPipe(stream: pager))
+    }
+
+    private static var command: String? {
+        let environment = ProcessInfo.processInfo.environment
+        guard isatty(1) == 1, environment["TERM"] != "dumb" else { return nil }
+        let command = environment["PAGER"] ?? "less"
+        return command.isEmpty || command == "cat" ? nil : command
+    }
+
+    private static var rowCount: Int? {
+        var size = winsize()
+        guard ioctl(1, UInt(TIOCGWINSZ), &size) == 0, size.ws_row > 0 else { return nil }
+        return Int(size.ws_row)
+    }
+}

@@ -1,0 +1,28 @@
+/// A command whose answer may be longer than the terminal and is read at leisure.
+protocol LongAnswer {}
+
+extension AccessCommand: LongAnswer {}
+extension ExplainCommand: LongAnswer {}
+extension PeriodsCommand: LongAnswer {}
+extension StateCommand: LongAnswer {}
+extension ChangesCommand: LongAnswer {}
+extension RefundsCommand: LongAnswer {}
+extension EligibilityCommand: LongAnswer {}
+extension HistoryCommand: LongAnswer {}
+extension DiffCommand: LongAnswer {}
+extension BlameCommand: LongAnswer {}
+extension EventCommand: LongAnswer {}
+extension DueCommand: LongAnswer {}
+extension StreamsCommand: LongAnswer {}
+extension CatalogShowCommand: LongAnswer {}
+extension CatalogListCommand: LongAnswer {}
+extension CatalogDiffCommand: LongAnswer {}
+extension ListCustomersCommand: LongAnswer {}
+extension ShowCustomerCommand: LongAnswer {}
+extension CustomerClaimsCommand: LongAnswer {}
+extension ListReportsCommand: LongAnswer {}
+extension TableReportCommand: LongAnswer {}
+extension WrongAnswersReport: LongAnswer {}
+extension DriftReportCommand: LongAnswer {}
+extension IngestQualityReport: LongAnswer {}
+extension AnomaliesReport: LongAnswer {}
