@@ -12,11 +12,13 @@ public struct Ledger: Sendable {
     public let log: EventLog
     /// What is trusted and accepted.
     public let verifier: AppStoreVerifier
+    let catalogStore: CatalogStore
 
     /// A ledger over an open log.
     public init(log: EventLog, verifier: AppStoreVerifier) {
         self.log = log
         self.verifier = verifier
+        catalogStore = CatalogStore(log: log)
     }
 
     /// Opens the ledger of a database that `Migrator` has prepared.

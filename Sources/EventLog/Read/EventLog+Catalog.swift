@@ -59,24 +59,44 @@ extension EventLog {
     ///
     /// - Throws: `databaseUnavailable`; `malformedLog` where a body is not what was imported.
     public func catalogs() async throws(EventLogError) -> [CatalogVersion] {
-        let lane = catalogLane
+        try await catalogs(havingRead: [])
+    }
+
+    /// Every version of the product catalog, by number; bodies that were read before are not sent
+    /// again.
+    package func catalogs(
+        havingRead known: [CatalogVersion]
+    ) async throws(EventLogError) -> [CatalogVersion] {
+        let statement = PostgresStatement(
+            """
+            SELECT version, effective_from_ms, recorded_at, source, digest,
+                CASE WHEN digest <> ALL ($2) THEN body END
+            FROM ledger.catalog WHERE lane = $1 ORDER BY version
+            """,
+            [
+                .int4(Int32(identity.lanes.lane(of: StreamID.catalog.originalTransactionId))),
+                .byteaArray(known.map(\.digest.bytes)),
+            ]
+        )
         return try await reading("read the catalog") { session in
-            try await session.query(
-                EventLog.selectCatalogs + " ORDER BY version",
-                [.int4(lane)]
-            ).map(EventLog.catalog)
+            try await session.lookUp([statement])[0].map { try EventLog.catalog($0, known) }
         }
     }
 
-    private var catalogLane: Int32 {
-        Int32(identity.lanes.lane(of: StreamID.catalog.originalTransactionId))
-    }
-
-    private static func catalog(_ row: PostgresRow) throws -> CatalogVersion {
-        let body = Array(try row.text(5).utf8)
+    private static func catalog(
+        _ row: PostgresRow,
+        _ known: [CatalogVersion]
+    ) throws -> CatalogVersion {
         let version = Int(try row.int4(0))
-        let digest = Digest.of(body)
-        guard try row.bytea(4) == digest.bytes else {
+        let written = try row.bytea(4)
+        let (digest, body): (Digest, [UInt8])
+        if let before = known.first(where: { $0.digest.bytes == written }) {
+            (digest, body) = (before.digest, before.body)
+        } else {
+            body = Array(try row.text(5).utf8)
+            digest = Digest.of(body)
+        }
+        guard written == digest.bytes else {
             throw EventLogError(
                 .malformedLog,
                 "version \(version) of the catalog is not what was imported: its body does not "
@@ -92,9 +112,4 @@ extension EventLog {
             body: body
         )
     }
-
-    private static let selectCatalogs = """
-        SELECT version, effective_from_ms, recorded_at, source, digest, body
-        FROM ledger.catalog WHERE lane = $1
-        """
 }

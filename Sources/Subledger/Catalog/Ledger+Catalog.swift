@@ -3,19 +3,21 @@ public import Catalog
 public import EventLog
 public import Events
 public import Projections
+internal import Synchronization
 
 extension Ledger {
     /// Every version of the product catalog that was imported by then; `.none` where none was.
     ///
     /// - Throws: `EventLogError`; `CatalogError` where a version cannot be read back.
     public func catalogs(knownAt: KnownAt = .latest) async throws -> CatalogHistory {
-        try await CatalogStore(log: log).history(knownAt: knownAt)
+        try await catalogStore.history(knownAt: knownAt)
     }
 }
 
 /// The product catalog of a ledger: versions in, history out.
 public struct CatalogStore: Sendable {
     private let log: EventLog
+    private let read = ReadVersions()
 
     /// The catalog beside a log.
     public init(log: EventLog) {
@@ -86,7 +88,13 @@ public struct CatalogStore: Sendable {
     ///
     /// - Throws: `EventLogError`; `CatalogError` where one cannot be read back.
     public func versions() async throws -> [Version] {
-        try await log.catalogs().map { try Version($0) }
+        let known = read.versions.withLock { $0 }
+        let records = try await log.catalogs(havingRead: known.map(\.record))
+        let versions = try records.map { record in
+            try known.first { $0.record == record } ?? Version(record)
+        }
+        read.versions.withLock { $0 = versions }
+        return versions
     }
 
     /// Adds what a file says as the next version, unless the newest one says it already.
@@ -159,4 +167,9 @@ public struct CatalogStore: Sendable {
             previous: previous
         )
     }
+}
+
+/// The versions as they were read last: every question needs them, and a version does not change.
+private final class ReadVersions: Sendable {
+    let versions = Mutex<[CatalogStore.Version]>([])
 }

@@ -164,7 +164,7 @@ private struct ReportRun {
     // catalog was imported after them, that instant.
     private func knownAt(_ ground: AnalyticsGround) async throws -> String? {
         let offsets = KnownAt.offsets(ledger.whole(ground.offsets))
-        let store = CatalogStore(log: ledger.log)
+        let store = ledger.catalogStore
         if try await store.history(knownAt: offsets).newestVersion == ground.catalogVersion {
             return offsets.text(lanes: ledger.log.identity.lanes)
         }
