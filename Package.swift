@@ -177,7 +177,7 @@ let package = Package(
             dependencies: [
                 "AppStore", "Catalog", "EventLog", "Events", "Projections", "Projector",
                 "Subledger", coreMetrics, httpTypes, hummingbird, hummingbirdCore, hummingbirdTLS,
-                lifecycle, logging, metrics, nioCore, nioSSL, unixSignals,
+                lifecycle, logging, metrics, nioCore, nioHTTP1, nioSSL, unixSignals,
             ],
             swiftSettings: strict
         ),

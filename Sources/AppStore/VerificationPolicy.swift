@@ -103,3 +103,11 @@ extension VerificationPolicy {
         )
     }
 }
+
+extension VerificationPolicy: CustomStringConvertible, CustomReflectable {
+    /// What is accepted, without the shared secret.
+    public var description: String { "verification policy" }
+
+    /// Nothing: what is printed of a program may end in a log, and the shared secret must not.
+    public var customMirror: Mirror { Mirror(self, children: [:]) }
+}

@@ -72,6 +72,30 @@ extension RecordedHistory {
         )
     }
 
+    /// The history for somebody who could not use it before an instant: what was recorded earlier
+    /// counts as recorded live then.
+    public func unknown(before instant: Instant) -> RecordedHistory {
+        cut(
+            events.map { event in
+                guard event.recordedAt < instant else { return event }
+                return Event(
+                    position: event.position,
+                    recordedAt: instant,
+                    fact: event.fact,
+                    evidence: event.evidence,
+                    erased: event.erased
+                )
+            },
+            repetitions.map { repetition in
+                Repetition(
+                    confirmation: repetition.confirmation,
+                    recordedAt: max(repetition.recordedAt, instant),
+                    knownFromOffset: repetition.knownFromOffset
+                )
+            }
+        )
+    }
+
     private func cut(_ events: [Event], _ repetitions: [Repetition]) -> RecordedHistory {
         var history = RecordedHistory(stream: stream, events: events, repetitions: repetitions)
         history.unreadable = unreadable

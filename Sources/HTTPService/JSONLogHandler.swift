@@ -36,7 +36,7 @@ public struct JSONLogHandler: LogHandler {
     /// Writes one line.
     public func log(event: LogEvent) {
         var line: [String: String] = [
-            "ts": Date.now.formatted(.iso8601.time(includingFractionalSeconds: true)),
+            "ts": Date.now.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true)),
             "level": event.level.rawValue,
             "label": label,
             "message": "\(event.message)",

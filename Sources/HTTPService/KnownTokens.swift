@@ -27,6 +27,8 @@ actor KnownTokens {
 
     /// Between readings for names that are not known.
     private static let rest = Duration.milliseconds(100)
+    /// How long what was read holds while the database cannot be asked.
+    private static let outageSecondsMax = 3600.0
 
     /// The tokens of a log.
     ///
@@ -52,7 +54,14 @@ actor KnownTokens {
     /// - Throws: `EventLogError` where the tokens cannot be read.
     func roles(of token: AccessToken) async throws -> Set<TokenRole> {
         let count = readCount
-        if !isFresh { try await read(after: count) }
+        if !isFresh {
+            do {
+                try await read(after: count)
+            } catch let error as EventLogError {
+                // Metrics are wanted most while the database is away. All else needs it anyway.
+                guard error.isRetryable, age < KnownTokens.outageSecondsMax else { throw error }
+            }
+        }
         if grants[token.name] == nil, readCount == count {
             try await Task.sleep(until: restEnd, clock: .continuous)
             try await read(after: count)
@@ -62,11 +71,13 @@ actor KnownTokens {
         return grant.roles
     }
 
-    // A clock that was set back makes no reading last longer.
-    private var isFresh: Bool {
-        guard let readAt else { return false }
+    private var isFresh: Bool { age < secondsMax }
+
+    // Seconds since the grants were read. A clock that was set back makes no reading last longer.
+    private var age: Double {
+        guard let readAt else { return .infinity }
         let age = Double(clock().milliseconds - readAt.milliseconds) / 1000
-        return age >= 0 && age < secondsMax
+        return age >= 0 ? age : .infinity
     }
 
     /// Reads the tokens, unless another caller began that since the count: they share one reading.

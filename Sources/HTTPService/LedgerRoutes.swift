@@ -38,7 +38,7 @@ public struct LedgerRoutes: Sendable {
     /// What late payloads cost.
     let lateness: LatenessMeter
     private let tokens: KnownTokens
-    private let state = ServiceState()
+    let state = ServiceState()
 
     /// The routes of a ledger.
     ///
@@ -84,10 +84,16 @@ public struct LedgerRoutes: Sendable {
     }
 }
 
+extension LedgerRoutes: CustomStringConvertible {
+    /// A word for logs: what the routes hold is secret in part.
+    public var description: String { "routes of a ledger" }
+}
+
 /// What the routes share.
-private final class ServiceState: Sendable {
+final class ServiceState: Sendable {
     let isDraining = Atomic<Bool>(false)
     let uploads = Atomic<Int>(0)
+    let claims = Turns<StreamID>()
 }
 
 extension LedgerRoutes {
@@ -147,7 +153,11 @@ extension LedgerRoutes {
             let problem = Problem(error)
             failure = problem.code
             if problem.status.kind == .serverError {
-                context.logger.error("request failed", metadata: ["error": "\(error)"])
+                context.logger.log(
+                    level: error is Problem ? .notice : .error,
+                    "request failed",
+                    metadata: ["error": "\((error as? Problem)?.detail ?? "\(error)")"]
+                )
             }
             response = try problem.response()
         }
@@ -235,6 +245,14 @@ extension LedgerRoutes {
             )
             problem.retryAfterSeconds = 1
             throw problem
+        }
+        if let encoding = call.request.headers[.contentEncoding], encoding != "identity" {
+            throw Problem(
+                .unsupportedMediaType,
+                "content-encoding",
+                "The body has the Content-Encoding \(encoding.prefix(64)); expected none. Send it "
+                    + "unpacked."
+            )
         }
         let bytes = try await call.body(upTo: byteCountMax, within: limits.bodySecondsMax)
         guard !bytes.isEmpty else {

@@ -104,6 +104,8 @@ public struct LedgerServer: Service {
             where [EADDRINUSE, EADDRNOTAVAIL, EACCES].contains(error.errnoCode)
         {
             throw ListeningError(host: options.host, port: options.port, number: error.errnoCode)
+        } catch is SocketAddressError.UnknownHost {
+            throw ListeningError(host: options.host, port: options.port, number: EADDRNOTAVAIL)
         }
     }
 
@@ -131,6 +133,7 @@ public struct LedgerServer: Service {
     ) throws -> HTTPServerBuilder {
         let plain = HTTPServerBuilder.http1(
             configuration: HTTP1Channel.Configuration(
+                additionalChannelHandlers: [EarlierHTTP()],
                 idleTimeout: .nanoseconds(Int64(limits.idleSecondsMax * 1e9)),
                 httpDecoderConfiguration: HTTP1Channel.Configuration.DecoderConfiguration(
                     maxHeaderFieldSize: headerByteCountMax,

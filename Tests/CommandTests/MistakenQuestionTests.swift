@@ -117,6 +117,29 @@ struct MistakenQuestionTests {
         }
     }
 
+    @Test func `what was not known to be the customer's was not served to them`() async throws {
+        let row = FirstDayTests.row("1000", "2015-06-09", "2099-07-09")
+        try await FirstDayTests.withLedger([row]) { command, _ in
+            let then = Date.now.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
+            try await command.expect(0, "customers", "link", "alice", "1000", "--at", "2015-06-09")
+            let at = ["--at", then]
+            let access = try await command.run(["access", "alice", "--known-at", then] + at)
+            #expect(access.code == 4, "\(access.output)")
+            let explained = try await command.expect(0, ["explain", "alice"] + at)
+            #expect(explained.contains("SERVED    no"), "\(explained)")
+            #expect(
+                explained.contains(
+                    "The ledger did not know at the time that 1000 belongs to alice"
+                ),
+                "\(explained)"
+            )
+            #expect(!explained.contains("was right"), "\(explained)")
+            // By its own id it was known.
+            let own = try await command.expect(0, ["explain", "1000"] + at)
+            #expect(own.contains("SERVED    yes"), "\(own)")
+        }
+    }
+
     @Test func `a name that cannot be read is refused`() async throws {
         try await FirstDayTests.withLedger(FirstDayTests.one) { command, _ in
             for (name, words) in [

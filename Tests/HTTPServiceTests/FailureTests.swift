@@ -35,6 +35,7 @@ struct FailureTests {
             let first = try #require(payloads.first)
             #expect(try await service.post(path, first).status == 200)
             let token = try await service.token(.support)
+            #expect(try await service.get("/metrics", token: token).status == 200)
             try await server.stop()
             let refused = try await service.post(path, payloads[1])
             #expect(refused.status == 503)
@@ -43,6 +44,12 @@ struct FailureTests {
             let question = "/v1/customers/anna/eligibility"
             #expect(try await service.get(question, token: token).status == 503)
             #expect(try await service.get("/readyz").status == 503)
+            // What says that the database is away.
+            let metrics = try await service.get("/metrics", token: token)
+            #expect(metrics.status == 200)
+            #expect(
+                String(decoding: metrics.body, as: UTF8.self).contains("subledger_database_up 0")
+            )
             #expect(try await service.get("/livez").status == 200)
             _ = try await server.start()
             #expect(try await service.post(path, payloads[1]).status == 200)

@@ -48,5 +48,17 @@ struct RawConnection {
         return String(decoding: received, as: UTF8.self)
     }
 
+    /// All that comes back until the other side closes the connection.
+    func rest() async -> String {
+        await withCheckedContinuation { continuation in
+            Thread.detachNewThread {
+                var received: [UInt8] = []
+                var byte: UInt8 = 0
+                while recv(descriptor, &byte, 1, 0) == 1 { received.append(byte) }
+                continuation.resume(returning: String(decoding: received, as: UTF8.self))
+            }
+        }
+    }
+
     func end() { close(descriptor) }
 }

@@ -11,7 +11,7 @@ import Testing
 @Suite(.enabled { await TestServer.isAvailable })
 struct UploadRouteTests {
     // A JWS out of a page of the transaction history.
-    private static func signedTransactions(of life: Int = 1) throws -> [String] {
+    static func signedTransactions(of life: Int = 1) throws -> [String] {
         let page = try #require(
             TestService.simulator.life(life).history(asOf: .systemClock()).first
         )

@@ -50,6 +50,8 @@ public struct Explanation: Sendable {
     ///   - catalogs: Which type a product is of where Apple does not say.
     ///   - tenures: The time around the instant in which a subscription was the customer's; none for
     ///     one that counts for all of time.
+    ///   - connections: From when it was known whose a subscription is, where that was later than
+    ///     its events.
     ///   - firstCommit: When the ledger made its first commit; nil where that does not matter.
     ///   - now: Our clock; nil where no instant is still to come.
     public init(
@@ -60,12 +62,19 @@ public struct Explanation: Sendable {
         under policy: AccessPolicy = .current,
         _ catalogs: CatalogHistory = .none,
         tenures: [StreamID: Range<Instant>] = [:],
+        connections: [StreamID: Instant] = [:],
         firstCommit: Instant? = nil,
         now: Instant? = nil
     ) {
         (at, self.policy) = (instant, policy)
-        let accesses = histories.map {
-            KnownAccess($0, product: product, under: policy, catalogs, tenures[$0.stream])
+        let accesses = histories.map { history in
+            KnownAccess(
+                connections[history.stream].map(history.unknown) ?? history,
+                product: product,
+                under: policy,
+                catalogs,
+                tenures[history.stream]
+            )
         }
         let end = accesses.instants.last ?? instant
         rowsNow = accesses.rows(knownAt: max(end, instant))

@@ -25,11 +25,11 @@ struct TakenDocument: Codable, Hashable, Sendable {
         let message: String
     }
 
-    init(_ ingestions: [Ledger.Ingestion]) {
+    init(_ ingestions: [Ledger.Ingestion], links: [Position] = []) {
         let outcomes = ingestions.flatMap(\.outcomes)
         appended = outcomes.count(where: \.isNew)
         duplicates = outcomes.count { !$0.isNew && !$0.isErased }
-        positions = PositionVector(outcomes).document
+        positions = PositionVector(outcomes.map(\.position) + links).document
         notices = ingestions.flatMap(\.notices).map {
             Notice(notice: $0.code.rawValue, message: $0.message)
         }
@@ -37,10 +37,8 @@ struct TakenDocument: Codable, Hashable, Sendable {
 }
 
 extension PositionVector {
-    fileprivate init(_ outcomes: [AppendOutcome]) {
-        self.init(
-            Dictionary(outcomes.map { ($0.position.lane, $0.position.offset) }) { max($0, $1) }
-        )
+    fileprivate init(_ positions: [Position]) {
+        self.init(Dictionary(positions.map { ($0.lane, $0.offset) }) { max($0, $1) })
     }
 }
 
@@ -52,9 +50,11 @@ extension LedgerRoutes {
     ///
     /// 200 only when it is durable. Apple sends again after any other status, so that what can
     /// never be taken gets 400 and is kept among the rejections, and 503 what can be taken later.
+    /// The route needs no token, so that whatever is no notification is refused and not kept.
     func addNotifications(to router: some RouterMethods<some RequestContext>) {
         on(.post, "/v1/appstore/notifications", of: router, for: nil) { call in
             try await withBody(of: call, upTo: limits.notificationByteCountMax) { body in
+                try LedgerRoutes.checkIsNotification(body)
                 let receivedAt = clock()
                 do {
                     let taken = try await ledger.ingest(
@@ -71,5 +71,20 @@ extension LedgerRoutes {
                 }
             }
         }
+    }
+
+    private static func checkIsNotification(_ body: [UInt8]) throws(Problem) {
+        do throws(JSON.Failure) {
+            let root = try JSON(body).root
+            if root["signedPayload"] != nil || root["notification_type"] != nil { return }
+        } catch {
+            // Refused like all else.
+        }
+        throw Problem(
+            .badRequest,
+            "not-a-notification",
+            "The body is no App Store Server Notification: it has neither signedPayload (version 2) "
+                + "nor notification_type (version 1). Transactions go to /v1/transactions."
+        )
     }
 }

@@ -88,6 +88,16 @@ extension LedgerRoutes {
             if case .offsets(let offsets)? = KnownAt(text) { offsets } else { nil }
         }
         guard let wanted else { return }
+        let laneCount = ledger.log.identity.lanes.value
+        guard wanted.allSatisfy({ $0.value >= 0 && (0..<laneCount).contains($0.key) }) else {
+            throw Problem(
+                .badRequest,
+                "query",
+                "minPosition is \"\(try call.query(.minPosition)?.prefix(64) ?? "")\"; expected "
+                    + "positions of this ledger, which has \(laneCount) "
+                    + (laneCount == 1 ? "lane" : "lanes") + ", counted from 0."
+            )
+        }
         let end = ContinuousClock.now + .seconds(limits.positionSecondsMax)
         while true {
             let heads = try await ledger.log.heads()

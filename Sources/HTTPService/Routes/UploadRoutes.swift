@@ -143,13 +143,18 @@ extension LedgerRoutes {
         let streams = Set(taken.flatMap(\.facts).map(\.stream))
             .filter { !$0.originalTransactionId.isEmpty }
             .sorted { $0.originalTransactionId < $1.originalTransactionId }
-        var owned: [UploadDocument.Owned] = []
+        var (owned, links): ([UploadDocument.Owned], [Position]) = ([], [])
         for stream in streams {
-            owned.append(try await own(stream, customer, call, at: receivedAt))
+            // One after the other: the first who claims it has it, and the next learns that.
+            let (mine, positions) = try await state.claims.inTurn(stream) {
+                try await own(stream, customer, call, at: receivedAt)
+            }
+            owned.append(mine)
+            links += positions
         }
         return try Response.json(
             UploadDocument(
-                taken: TakenDocument(taken),
+                taken: TakenDocument(taken, links: links),
                 rejections: refused,
                 subscriptions: owned
             )
@@ -168,15 +173,16 @@ extension LedgerRoutes {
         _ customer: String?,
         _ call: Call,
         at instant: Instant
-    ) async throws -> UploadDocument.Owned {
+    ) async throws -> (UploadDocument.Owned, links: [Position]) {
         guard let customer else {
-            return UploadDocument.Owned(
+            let owned = UploadDocument.Owned(
                 originalTransactionId: stream.originalTransactionId,
                 environment: stream.environment,
                 customerId: try await owner(of: stream, at: instant),
                 isOfAnother: false,
                 refusal: nil
             )
+            return (owned, [])
         }
         let outcome = try await ledger.add(
             CustomerLink(
@@ -188,20 +194,26 @@ extension LedgerRoutes {
             ),
             receivedAt: instant
         )
-        let (holder, refusal): (String?, String?) =
-            switch outcome {
-            case .held(let hold): (hold.customer, nil)
-            case .appended, .duplicate: (customer, nil)
-            case .nameIsId: (nil, "name-is-id")
-            case .erased: (nil, "erased")
-            case .unknownStream, .notLinked: (nil, "unknown-stream")
-            }
-        return UploadDocument.Owned(
+        var (holder, refusal): (String?, String?) = (customer, nil)
+        var positions: [Position] = []
+        switch outcome {
+        case .held(let hold): holder = hold.customer
+        case .appended(let found):
+            positions = found
+            // Another process may have linked it at the same time.
+            holder = try await owner(of: stream, at: instant) ?? customer
+        case .duplicate(let found, _): positions = [found]
+        case .nameIsId: (holder, refusal) = (nil, "name-is-id")
+        case .erased: (holder, refusal) = (nil, "erased")
+        case .unknownStream, .notLinked: (holder, refusal) = (nil, "unknown-stream")
+        }
+        let owned = UploadDocument.Owned(
             originalTransactionId: stream.originalTransactionId,
             environment: stream.environment,
             customerId: holder,
             isOfAnother: holder.map { $0 != customer } ?? false,
             refusal: refusal
         )
+        return (owned, positions)
     }
 }

@@ -12,9 +12,9 @@ package struct ExplanationAnswer: Sendable {
     package let now: KnowledgeMarks
     package let then: KnowledgeMarks
     package let evidence: [Position: EvidenceSummary]
-    /// The subscriptions that were known at the instant to be the customer's; nil where one
-    /// subscription was asked about alone.
-    let streamsThen: Set<StreamID>?
+    /// From when each subscription was known to be the customer's, for those that were not at the
+    /// instant.
+    let connections: [StreamID: Instant]
     /// The version of the catalog that held at the instant; nil where there is none.
     package let catalogVersion: Int?
     /// When the ledger made its first commit; nil where there is none.
@@ -72,13 +72,14 @@ extension Ledger {
         var subject = subject
         let rule = try await sandboxRule(subject, at: instant, product, knownAt: used, sandbox)
         if rule != nil { subject.environment = .sandbox }
+        let asked = try await asked(subject, at: instant, knownAt: used)
         var answer = try await explanation(
-            of: try await asked(subject, at: instant, knownAt: used),
+            of: asked,
             product: product,
             at: instant,
             knownAt: used,
             askedAs: knownAt,
-            streamsThen: try await streams(of: subject, at: instant)
+            connections: try await connections(of: asked, to: subject, after: instant)
         )
         answer.sandboxRule = rule
         return answer
@@ -110,7 +111,7 @@ extension Ledger {
     ///   - instant: The instant asked about.
     ///   - knownAt: How much of the log may be used.
     ///   - askedKnownAt: How much was asked for, where that lies inside of a commit.
-    ///   - streamsThen: The subscriptions that were known at the instant to be the customer's.
+    ///   - connections: From when it was known whose each is that was not known at the instant.
     ///   - policy: What counts as access.
     /// - Returns: The answer.
     /// - Throws: `EventLogError`; `CatalogError` where the catalog cannot be read back;
@@ -121,7 +122,7 @@ extension Ledger {
         at instant: Instant,
         knownAt: KnownAt,
         askedAs askedKnownAt: KnownAt? = nil,
-        streamsThen: Set<StreamID>? = nil,
+        connections: [StreamID: Instant] = [:],
         under policy: AccessPolicy = .current
     ) async throws -> ExplanationAnswer {
         let now = try await KnowledgeMarks(of: asked, knownAt: knownAt, in: log)
@@ -142,6 +143,7 @@ extension Ledger {
                 under: policy,
                 catalogs,
                 tenures: asked.tenures,
+                connections: connections,
                 firstCommit: firstCommit,
                 now: .systemClock()
             ),
@@ -149,26 +151,57 @@ extension Ledger {
             now: now,
             then: try await KnowledgeMarks(of: asked, at: instant, notAfter: now, in: log),
             evidence: try await asked.evidence(in: log),
-            streamsThen: streamsThen,
+            connections: connections,
             catalogVersion: catalogs.version(at: instant)?.version,
             firstCommit: firstCommit
         )
     }
 
-    // The subscriptions of a customer at an instant, as far as was known at it.
+    // From when it was known that a subscription is the customer's; none for those of which that
+    // was known at the instant, and for one that is asked about alone.
+    private func connections(
+        of asked: AskedCustomer,
+        to subject: SubjectID,
+        after instant: Instant
+    ) async throws -> [StreamID: Instant] {
+        guard !subject.isAlone else { return [:] }
+        let named = try await streams(named: subject.id, in: asked.environment)
+        let known = try await streams(of: subject, in: asked.environment, at: instant, instant)
+        var connections: [StreamID: Instant] = [:]
+        let recorded = asked.histories.flatMap(\.events).map(\.recordedAt)
+        let later = Set(recorded.filter { $0 > instant }).sorted()
+        for stream in asked.histories.map(\.stream)
+        where !named.contains(stream) && !known.contains(stream) {
+            // Whose it is became known by one of these events, and stayed known.
+            var (low, high) = (0, later.count - 1)
+            while low < high {
+                let middle = (low + high) / 2
+                let found = try await streams(
+                    of: subject,
+                    in: asked.environment,
+                    at: instant,
+                    later[middle]
+                )
+                if found.contains(stream) { high = middle } else { low = middle + 1 }
+            }
+            connections[stream] = later.isEmpty ? nil : later[high]
+        }
+        return connections
+    }
+
+    // The subscriptions of a customer at an instant, as far as was known at another one.
     private func streams(
         of subject: SubjectID,
-        at instant: Instant
-    ) async throws -> Set<StreamID>? {
-        guard !subject.isAlone else { return nil }
-        let environment = try await environment(of: subject)
+        in environment: Environment,
+        at instant: Instant,
+        _ knowledge: Instant
+    ) async throws -> Set<StreamID> {
         let found = try await subscriptions(
             of: subject,
             in: environment,
             at: instant,
-            knownAt: .time(instant)
+            knownAt: .time(knowledge)
         )
         return Set(found.streams.map(\.stream))
-            .union(try await streams(named: subject.id, in: environment))
     }
 }

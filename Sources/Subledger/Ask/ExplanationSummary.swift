@@ -78,7 +78,7 @@ struct ExplanationSummary {
             return ["The ledger learnt of it only on \(words.date(learnt)); \(notAsked)."]
         }
         return ["The ledger learnt of it only on \(words.date(learnt)); \(answerThen)."]
-            + (isConnected || explanation.served.reason == .notKnownYet ? [] : [notConnected])
+            + (isConnected ? [] : [notConnected])
     }
 
     // Why nobody can have asked it at the time.
@@ -136,7 +136,7 @@ struct ExplanationSummary {
         case .offsets:
             [
                 "This uses only what the ledger knew at position "
-                    + "\(answer.now.text(lanes: answer.customer.lanes))."
+                    + "\(answer.askedKnownAt.text(lanes: answer.customer.lanes))."
             ]
         }
     }
@@ -160,9 +160,9 @@ extension ExplanationAnswer {
     /// instant.
     var knewItsCustomerThen: Bool {
         let entitled = explanation.entitled
-        guard let stream = entitled.period?.stream ?? entitled.oneTimePurchase?.stream,
-            let streamsThen
-        else { return true }
-        return streamsThen.contains(stream)
+        guard let stream = entitled.period?.stream ?? entitled.oneTimePurchase?.stream else {
+            return true
+        }
+        return connections[stream] == nil
     }
 }

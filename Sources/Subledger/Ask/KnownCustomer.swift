@@ -154,6 +154,7 @@ extension Ledger {
                 "\(subject.id) is not known in \(environment), but in \(known)"
             )
         }
+        guard knownAt != .latest else { return subject.noSubscription }
         return QuestionError(
             .nothingKnownThen,
             "nothing was known of \(subject.id) as of \(knownAt.text(lanes: log.identity.lanes))"

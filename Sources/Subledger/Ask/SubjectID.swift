@@ -140,6 +140,15 @@ extension SubjectID {
         )
     }
 
+    /// The error where one subscription is asked for by what is no id of one.
+    var noSubscription: QuestionError {
+        QuestionError(
+            .unknownId,
+            "no subscription has the originalTransactionId \(id), which is another id of a customer "
+                + "or of a purchase; ask about the customer"
+        )
+    }
+
     /// The error where a link gives the customer the name that Apple gave to somebody else's
     /// purchase.
     func ambiguous(with named: StreamID, _ customer: Customer) -> QuestionError {

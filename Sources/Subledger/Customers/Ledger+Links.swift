@@ -192,7 +192,9 @@ extension Ledger {
         var found = Set(known.filter(\.isKnownByApple).map(\.stream))
         found.formUnion(
             try await log.streams(
-                with: names.flatMap { [.transactionId($0), .webOrderLineItemId($0)] }
+                with: names.flatMap {
+                    [.transactionId($0), .webOrderLineItemId($0), .appTransactionId($0)]
+                }
             )
         )
         return found
