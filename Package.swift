@@ -32,6 +32,10 @@ let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let metrics = Target.Dependency.product(name: "Metrics", package: "swift-metrics")
 let coreMetrics = Target.Dependency.product(name: "CoreMetrics", package: "swift-metrics")
+let asyncHTTPClient = Target.Dependency.product(
+    name: "AsyncHTTPClient",
+    package: "async-http-client"
+)
 let lifecycle = Target.Dependency.product(
     name: "ServiceLifecycle",
     package: "swift-service-lifecycle"
@@ -67,6 +71,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio-ssl.git", from: "2.37.6"),
         .package(url: "https://github.com/apple/swift-system.git", from: "1.8.1"),
         .package(url: "https://github.com/hummingbird-project/hummingbird.git", from: "2.28.1"),
+        .package(url: "https://github.com/swift-server/async-http-client.git", from: "1.37.0"),
         .package(
             url: "https://github.com/swift-server/swift-service-lifecycle.git",
             from: "2.13.0"
@@ -187,6 +192,14 @@ let package = Package(
             swiftSettings: strict
         ),
         .target(
+            name: "SimulatedStoreService",
+            dependencies: [
+                "AppStoreSimulator", "Events", asyncHTTPClient, crypto, httpTypes, hummingbird,
+                hummingbirdCore, lifecycle, logging, nioCore, nioHTTP1, unixSignals,
+            ],
+            swiftSettings: strict
+        ),
+        .target(
             name: "CommandSupport",
             dependencies: [
                 "AppStore", "CZlib", "EmbeddedPostgres", "EventLog", "Postgres", "Subledger",
@@ -206,10 +219,10 @@ let package = Package(
         .executableTarget(
             name: "SubledgerCommand",
             dependencies: [
-                "AppStore", "AppStoreSimulator", "Catalog", "CommandSupport", "EmbeddedPostgres",
-                "EventLog", "Events", "HTTPService", "Postgres", "Projections", "Projector",
-                "Subledger", "SubledgerBench", argumentParser, configuration, logging,
-                systemPackage,
+                "AppStore", "AppStoreSimulator", "Catalog", "CommandSupport",
+                "EmbeddedPostgres", "EventLog", "Events", "HTTPService", "Postgres", "Projections",
+                "Projector", "SimulatedStoreService", "Subledger", "SubledgerBench",
+                argumentParser, configuration, logging, systemPackage,
             ],
             swiftSettings: strict
         ),
