@@ -187,6 +187,14 @@ let package = Package(
             swiftSettings: strict
         ),
         .target(
+            name: "AppStoreServerAPI",
+            dependencies: [
+                "AppStore", "EventLog", "Events", "Subledger", asyncHTTPClient, crypto, nioCore,
+                nioHTTP1,
+            ],
+            swiftSettings: strict
+        ),
+        .target(
             name: "AppStoreSimulator",
             dependencies: ["Events", crypto, rsa, x509, asn1],
             swiftSettings: strict
@@ -219,7 +227,7 @@ let package = Package(
         .executableTarget(
             name: "SubledgerCommand",
             dependencies: [
-                "AppStore", "AppStoreSimulator", "Catalog", "CommandSupport",
+                "AppStore", "AppStoreServerAPI", "AppStoreSimulator", "Catalog", "CommandSupport",
                 "EmbeddedPostgres", "EventLog", "Events", "HTTPService", "Postgres", "Projections",
                 "Projector", "SimulatedStoreService", "Subledger", "SubledgerBench",
                 argumentParser, configuration, logging, systemPackage,
@@ -291,6 +299,16 @@ let package = Package(
                 "Projections", "Projector", "Subledger", "TestSupport",
             ],
             exclude: ["kept-folds.txt"],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "AppStoreServerAPITests",
+            dependencies: [
+                "AppStore", "AppStoreServerAPI", "AppStoreSimulator", "EventLog", "Events",
+                "HTTPService", "Postgres", "Projections", "Projector", "SimulatedStoreService",
+                "Subledger", "SubledgerCommand", "TestSupport", crypto, httpTypes, hummingbird,
+                hummingbirdTesting, logging, nioCore,
+            ],
             swiftSettings: strict
         ),
         .testTarget(
