@@ -1,4 +1,4 @@
-import AppStoreServerAPI
+@testable import AppStoreServerAPI
 import AppStoreSimulator
 import EventLog
 import Events
@@ -8,6 +8,31 @@ import Subledger
 import Testing
 
 @Suite struct PollTests {
+    @Test func `the most urgent are kept: overdue, ending soon, failed`() {
+        func subject(_ id: String, _ reason: PollSubject.Reason, _ end: Int64) -> PollSubject {
+            PollSubject(
+                stream: StreamID(environment: .production, originalTransactionId: id),
+                reason: reason,
+                accessEnd: Instant(milliseconds: end)
+            )
+        }
+        let urgent = UrgentSubjects(countMax: 5)
+        for (id, reason, end) in [
+            ("f1", PollSubject.Reason.failed, Int64(1)), ("s9", .endsSoon, 9), ("o1", .overdue, 1),
+            ("f8", .failed, 8), ("s2", .endsSoon, 2), ("o7", .overdue, 7), ("a", .asked, 0),
+        ] {
+            for copy in 0..<3 where copy == 0 || id == "a" {
+                urgent.add(subject(copy == 0 ? id : "\(id)\(copy)", reason, end))
+            }
+        }
+        let (subjects, left, reasons) = urgent.finish()
+        #expect(
+            subjects.map(\.stream.originalTransactionId) == ["o7", "o1", "s2", "s9", "f8"]
+        )
+        #expect(left == 4)
+        #expect(reasons == ["failed": 2, "ends_soon": 2, "overdue": 2, "asked": 3])
+    }
+
     private static let seed: UInt64 = 19
     // 2026-05-28 20:26:40 UTC
     private static let now = Instant(milliseconds: 1_780_000_000_000)
@@ -184,18 +209,50 @@ import Testing
         }
     }
 
-    @Test func `a rate limit of an hour ends the round, and names when to go on`() async throws {
+    @Test func `a rate limit that does not end ends the round, and names when to go on`()
+        async throws
+    {
         try await Self.store(30) {
             $0.rateShare = 0.1
         } _: { store in
             try await PolledLedger.run(seed: Self.seed) { polled in
                 var limits = ServerLimits.brisk
-                limits.rateLimitSecondsMax = 0
+                limits.rateLimitSecondsMax = 0.5
                 let ids = store.server.lives.map(\.originalTransactionId)
                 let report = try await polled.poll(.ids(ids), store, limits)
                 #expect(report.left > 0 && report.failed == 0)
-                #expect(report.answered + report.left == 30)
+                #expect((1...5).contains(report.answered) && report.answered + report.left == 30)
                 #expect(report.retryAt != nil)
+            }
+        }
+    }
+
+    @Test func `a sweep of missed notifications that ended early goes on where it was`()
+        async throws
+    {
+        try await Self.store(24) {
+            $0.rateShare = 0.3
+        } _: { store in
+            try await PolledLedger.run(seed: Self.seed) { polled in
+                var limits = ServerLimits.brisk
+                limits.rateLimitSecondsMax = 0.5
+                let first = try await polled.poll(.all, store, limits, pauseSeconds: 0)
+                #expect(first.missedNotifications > 0 && first.retryAt != nil)
+                let log = polled.ledger.log
+                let lease = try #require(
+                    try await log.takePollLease(
+                        on: StreamID(environment: .production, originalTransactionId: ""),
+                        holder: "test",
+                        seconds: 60,
+                        pause: 0
+                    )
+                )
+                let reached = try #require(lease.continuation.flatMap { Int64($0) })
+                #expect(reached < Self.now.milliseconds)
+                #expect(reached > Self.now.milliseconds - 180 * 86_400_000)
+                // The lease is held: another poller leaves the notifications alone.
+                let other = try await polled.poll(.all, store, limits, pauseSeconds: 0)
+                #expect(other.missedNotifications == 0)
             }
         }
     }

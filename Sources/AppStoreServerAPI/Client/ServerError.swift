@@ -50,8 +50,7 @@ public struct ServerError: Error, Hashable, Sendable, CustomStringConvertible {
     public var isRetryable: Bool {
         switch code {
         case .rateLimited, .unavailable, .timedOut: true
-        case .refused: errorCode.map { $0.response != .giveUp } ?? false
-        default: false
+        case .credentials, .address, .refused, .answerTooLarge, .answerUnreadable: false
         }
     }
 

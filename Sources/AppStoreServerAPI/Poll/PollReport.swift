@@ -40,8 +40,8 @@ public struct PollReport: Codable, Hashable, Sendable {
     public struct Failure: Codable, Hashable, Sendable {
         /// The subscription; nil for the notifications of an environment.
         public let originalTransactionId: String?
-        /// The environment that was asked; nil where neither knew the id.
-        public let environment: Environment?
+        /// The environment that was asked, or asked first.
+        public let environment: Environment
         /// Why, as a word of the machine.
         public let reason: String
         /// What happened, and what to do.

@@ -149,45 +149,7 @@ extension Poller {
 }
 
 extension Poller {
-    /// What did not reach the server is asked for again so long after it was sent, in milliseconds:
-    /// Apple sends again for about six and a half days.
-    private static let overlap: Int64 = 7 * 86_400_000
-
-    /// Asks for the notifications that have not reached the server since the last time, with the
-    /// time before in which Apple may still have been trying.
-    func askForMissedNotifications(
-        in environment: Environment,
-        _ report: inout PollReport
-    ) async throws {
-        let subject = StreamID(environment: environment, originalTransactionId: "")
-        guard let lease = try await lease(on: subject) else { return }
-        let now = clock().milliseconds
-        let kept: Int64 = (environment == .sandbox ? 30 : 180) * 86_400_000
-        let last = lease.continuation.flatMap { Int64($0) } ?? 0
-        let filter = ServerRequest.NotificationFilter(
-            start: Instant(milliseconds: max(last - Poller.overlap, now - kept)),
-            end: Instant(milliseconds: now),
-            onlyFailures: true
-        )
-        var taken = TakenAnswers()
-        do {
-            _ = try await client.forEachPage(of: .notificationHistory(filter), in: environment) {
-                try await take($0, into: &taken)
-            }
-            try await end(lease, at: "\(now)", isAnswered: true)
-        } catch let error as ServerError {
-            try await end(lease, at: nil, isAnswered: false)
-            guard error.code != .credentials else { throw error }
-            if let retryAt = error.retryAt {
-                report.retryAt = max(report.retryAt ?? .epoch, retryAt)
-            }
-            report.fail(subject, error.code.rawValue, error.message)
-        }
-        report.missedNotifications += taken.statements
-        report.add(taken)
-    }
-
-    private func lease(on subject: StreamID) async throws -> PollLease? {
+    func lease(on subject: StreamID) async throws -> PollLease? {
         try await ledger.log.takePollLease(
             on: subject,
             holder: options.holder,
@@ -196,7 +158,7 @@ extension Poller {
         )
     }
 
-    private func end(
+    func end(
         _ lease: PollLease,
         at continuation: String?,
         isAnswered: Bool
@@ -210,7 +172,7 @@ extension Poller {
     }
 
     // An answer without statements is no payload. One that is refused is kept by the ledger.
-    private func take(_ answer: ServerAnswer, into taken: inout TakenAnswers) async throws {
+    func take(_ answer: ServerAnswer, into taken: inout TakenAnswers) async throws {
         taken.requests += 1
         taken.statements += answer.statementCount
         guard answer.statementCount > 0 else { return }

@@ -82,6 +82,37 @@ extension EventLog {
         }
     }
 
+    /// Keeps a lease for longer, with how far the answers have come.
+    ///
+    /// - Parameters:
+    ///   - lease: The lease.
+    ///   - holder: Who took it.
+    ///   - continuation: Where the last answer ended.
+    ///   - seconds: How long it lasts from now on.
+    /// - Returns: Whether the lease is still held; otherwise another poller has taken over.
+    /// - Throws: `databaseUnavailable`.
+    public func renew(
+        _ lease: PollLease,
+        holder: String,
+        continuation: String,
+        seconds: Double
+    ) async throws(EventLogError) -> Bool {
+        let sql = """
+            UPDATE operation.poll SET continuation = $5,
+                expires_at = clock_timestamp() + $6 * interval '1 millisecond'
+            WHERE lane = $1 AND environment = $2 AND original_transaction_id = $3 AND holder = $4
+            RETURNING lane
+            """
+        let values: [PostgresValue] = [
+            .int4(lane(of: lease.subject)), .text(lease.subject.environment.word),
+            .text(lease.subject.originalTransactionId), .text(holder), .text(continuation),
+            .int8(Int64(seconds * 1000)),
+        ]
+        return try await reading("renew a lease to ask Apple") { session in
+            try await !session.query(sql, values).isEmpty
+        }
+    }
+
     private func lane(of subject: StreamID) -> Int32 {
         Int32(identity.lanes.lane(of: subject.originalTransactionId))
     }
