@@ -16,6 +16,8 @@ public struct PollReport: Codable, Hashable, Sendable {
     public internal(set) var requests = 0
     /// Notifications of Apple's history that had not reached the server.
     public internal(set) var missedNotifications = 0
+    /// Signed statements in the answers: transactions, statuses and notifications.
+    public internal(set) var statements = 0
     /// Facts that are events now.
     public internal(set) var appended = 0
     /// Facts that the log knew already.
@@ -64,6 +66,7 @@ public struct PollReport: Codable, Hashable, Sendable {
 
     mutating func add(_ taken: TakenAnswers) {
         requests += taken.requests
+        statements += taken.statements
         appended += taken.appended
         duplicates += taken.duplicates
         rejected += taken.rejected
