@@ -32,6 +32,10 @@ let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let metrics = Target.Dependency.product(name: "Metrics", package: "swift-metrics")
 let coreMetrics = Target.Dependency.product(name: "CoreMetrics", package: "swift-metrics")
+let asyncHTTPClient = Target.Dependency.product(
+    name: "AsyncHTTPClient",
+    package: "async-http-client"
+)
 let lifecycle = Target.Dependency.product(
     name: "ServiceLifecycle",
     package: "swift-service-lifecycle"
@@ -67,6 +71,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio-ssl.git", from: "2.37.6"),
         .package(url: "https://github.com/apple/swift-system.git", from: "1.8.1"),
         .package(url: "https://github.com/hummingbird-project/hummingbird.git", from: "2.28.1"),
+        .package(url: "https://github.com/swift-server/async-http-client.git", from: "1.37.0"),
         .package(
             url: "https://github.com/swift-server/swift-service-lifecycle.git",
             from: "2.13.0"
@@ -182,8 +187,24 @@ let package = Package(
             swiftSettings: strict
         ),
         .target(
+            name: "AppStoreServerAPI",
+            dependencies: [
+                "AppStore", "EventLog", "Events", "Subledger", asyncHTTPClient, crypto, nioCore,
+                nioHTTP1,
+            ],
+            swiftSettings: strict
+        ),
+        .target(
             name: "AppStoreSimulator",
             dependencies: ["Events", crypto, rsa, x509, asn1],
+            swiftSettings: strict
+        ),
+        .target(
+            name: "SimulatedStoreService",
+            dependencies: [
+                "AppStoreSimulator", "Events", asyncHTTPClient, crypto, httpTypes, hummingbird,
+                hummingbirdCore, lifecycle, logging, nioCore, nioHTTP1, unixSignals,
+            ],
             swiftSettings: strict
         ),
         .target(
@@ -206,10 +227,10 @@ let package = Package(
         .executableTarget(
             name: "SubledgerCommand",
             dependencies: [
-                "AppStore", "AppStoreSimulator", "Catalog", "CommandSupport", "EmbeddedPostgres",
-                "EventLog", "Events", "HTTPService", "Postgres", "Projections", "Projector",
-                "Subledger", "SubledgerBench", argumentParser, configuration, logging,
-                systemPackage,
+                "AppStore", "AppStoreServerAPI", "AppStoreSimulator", "Catalog", "CommandSupport",
+                "EmbeddedPostgres", "EventLog", "Events", "HTTPService", "Postgres", "Projections",
+                "Projector", "SimulatedStoreService", "Subledger", "SubledgerBench",
+                argumentParser, configuration, logging, systemPackage,
             ],
             swiftSettings: strict
         ),
@@ -278,6 +299,16 @@ let package = Package(
                 "Projections", "Projector", "Subledger", "TestSupport",
             ],
             exclude: ["kept-folds.txt"],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "AppStoreServerAPITests",
+            dependencies: [
+                "AppStore", "AppStoreServerAPI", "AppStoreSimulator", "EventLog", "Events",
+                "HTTPService", "Postgres", "Projections", "Projector", "SimulatedStoreService",
+                "Subledger", "SubledgerCommand", "TestSupport", crypto, httpTypes, hummingbird,
+                hummingbirdTesting, logging, nioCore,
+            ],
             swiftSettings: strict
         ),
         .testTarget(

@@ -814,6 +814,25 @@ COMMENT ON TABLE operation.lease IS 'Which process follows a lane; it may be tak
 
 COMMENT ON COLUMN operation.lease.folds IS 'Names and versions of the folds whose tables it brings on.';
 
+CREATE TABLE operation.poll (
+    lane integer NOT NULL,
+    environment text NOT NULL COLLATE pg_catalog."C",
+    original_transaction_id text NOT NULL COLLATE pg_catalog."C",
+    continuation text COLLATE pg_catalog."C",
+    answered_at timestamp with time zone,
+    holder text COLLATE pg_catalog."C",
+    expires_at timestamp with time zone,
+    CONSTRAINT poll_lease_is_whole CHECK (((holder IS NULL) = (expires_at IS NULL)))
+);
+
+COMMENT ON TABLE operation.poll IS 'What Apple was asked: one row for each subscription that was, and one without an id for the notifications of an environment. Lost rows cost requests, nothing else.';
+
+COMMENT ON COLUMN operation.poll.continuation IS 'Where the next question continues: the revision of the transaction history, or of notifications the instant up to which they were asked for, in milliseconds.';
+
+COMMENT ON COLUMN operation.poll.answered_at IS 'When Apple answered last, on the server''s clock.';
+
+COMMENT ON COLUMN operation.poll.holder IS 'Which poller is asking now; NULL where none is. It may be taken over once it has expired.';
+
 CREATE TABLE operation.token (
     name text NOT NULL COLLATE pg_catalog."C",
     roles text[] NOT NULL COLLATE pg_catalog."C",
@@ -885,6 +904,9 @@ ALTER TABLE ONLY ledger.root_certificate
 
 ALTER TABLE ONLY operation.lease
     ADD CONSTRAINT lease_pkey PRIMARY KEY (lane, folds);
+
+ALTER TABLE ONLY operation.poll
+    ADD CONSTRAINT poll_pkey PRIMARY KEY (lane, environment, original_transaction_id);
 
 ALTER TABLE ONLY operation.token
     ADD CONSTRAINT token_pkey PRIMARY KEY (name);
@@ -1056,6 +1078,9 @@ GRANT SELECT ON TABLE ledger.root_certificate TO ledger_reader;
 GRANT SELECT ON TABLE operation.lease TO ledger_writer;
 GRANT SELECT ON TABLE operation.lease TO ledger_reader;
 GRANT INSERT,DELETE,UPDATE ON TABLE operation.lease TO ledger_projector;
+
+GRANT SELECT,INSERT,UPDATE ON TABLE operation.poll TO ledger_writer;
+GRANT SELECT ON TABLE operation.poll TO ledger_reader;
 
 GRANT SELECT ON TABLE operation.token TO ledger_writer;
 GRANT SELECT ON TABLE operation.token TO ledger_reader;

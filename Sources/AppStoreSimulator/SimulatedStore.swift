@@ -10,17 +10,32 @@ public struct SimulatedStore: Sendable {
     public let bundleId: String
     /// Apple's number of the app, as in every notification.
     public let appAppleId: Int64
+    /// How fast time passes in it.
+    public let pace: SimulatedPace
 
     /// A store; the defaults are an app that exists nowhere else.
     public init(
         pki: SimulatedPKI,
         environment: Environment = .production,
         bundleId: String = "example.subledger",
-        appAppleId: Int64 = 1_234_567_890
+        appAppleId: Int64 = 1_234_567_890,
+        pace: SimulatedPace = .calendar
     ) {
         self.pki = pki
         self.environment = environment
         self.bundleId = bundleId
         self.appAppleId = appAppleId
+        self.pace = pace
+    }
+
+    /// The same store at another pace.
+    public func at(_ pace: SimulatedPace) -> SimulatedStore {
+        SimulatedStore(
+            pki: pki,
+            environment: environment,
+            bundleId: bundleId,
+            appAppleId: appAppleId,
+            pace: pace
+        )
     }
 }

@@ -1,4 +1,5 @@
 import AppStore
+import AppStoreServerAPI
 import ArgumentParser
 import Catalog
 import CommandSupport
@@ -24,6 +25,7 @@ extension Failure {
         case let error as PolicyError: end(Exit.badInput, error.description)
         case let error as QuestionError: end(exitCode(of: error.code), words(error))
         case let error as ExportError: end(exitCode(of: error.code), error.description)
+        case let error as ServerError: end(exitCode(of: error.code), error.description)
         case let error as EmbeddedServerError:
             end(
                 error.code == .absent ? Exit.configuration : Exit.unavailable,
@@ -117,6 +119,16 @@ extension Failure {
         case .unknownPosition: error.message.replacing(/^knownAt/, with: "--known-at")
         case .tooManyEvents: error.message + ": bound it with --known-at"
         case .tablesNotReady, .unknownReport: error.message
+        }
+    }
+
+    private static func exitCode(of code: ServerError.Code) -> ExitCode {
+        switch code {
+        case .credentials, .address: Exit.configuration
+        case .refused: Exit.notFound
+        case .rateLimited: Exit.tryAgain
+        case .unavailable, .timedOut: Exit.unavailable
+        case .answerTooLarge, .answerUnreadable: Exit.badInput
         }
     }
 

@@ -30,8 +30,8 @@ struct SubledgerCommand: AsyncParsableCommand {
             CommandGroup(
                 name: "Fill",
                 subcommands: [
-                    IngestCommand.self, MigrateCommand.self, CatalogCommand.self,
-                    RejectionsCommand.self,
+                    IngestCommand.self, PollCommand.self, MigrateCommand.self,
+                    CatalogCommand.self, RejectionsCommand.self,
                 ]
             ),
             CommandGroup(

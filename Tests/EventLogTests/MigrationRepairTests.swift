@@ -98,6 +98,11 @@ struct MigrationRepairTests {
             mended: ["privileges on schema operation"]
         ),
         Damage(sql: "DROP TABLE operation.lease", mended: ["table operation.lease"]),
+        Damage(sql: "DROP TABLE operation.poll", mended: ["table operation.poll"]),
+        Damage(
+            sql: "REVOKE UPDATE ON operation.poll FROM ledger_writer",
+            mended: ["privileges on operation.poll"]
+        ),
         Damage(
             sql: "DROP FUNCTION ledger.repetitions(ledger.confirmation)",
             mended: ["function ledger.repetitions"]

@@ -61,7 +61,7 @@ import Testing
     }
 
     @Test
-    func `only Postgres knows libpq, and only EventLog, Projector and the edge know Postgres`()
+    func `modules that reach outside are known only where the arrows allow it`()
         throws
     {
         let allowed = [
@@ -71,6 +71,11 @@ import Testing
                 "Sources/CommandSupport/Input/Gzip", "Sources/EventLog/Evidence/Deflate.swift",
                 "Sources/Subledger/Export/GzipWriter.swift",
             ],
+            // What speaks HTTP to others: the client of Apple's, and the store that stands in for
+            // it. Neither is known below the command line.
+            "AsyncHTTPClient": ["Sources/AppStoreServerAPI/", "Sources/SimulatedStoreService/"],
+            "AppStoreServerAPI": ["Sources/SubledgerCommand/"],
+            "SimulatedStoreService": ["Sources/SubledgerCommand/"],
             "EmbeddedPostgres": [
                 "Sources/CommandSupport/", "Sources/Subledger/Ledger+Opening.swift",
                 "Sources/SubledgerCommand/",

@@ -114,5 +114,26 @@ BEGIN
         COMMENT ON COLUMN operation.token.last_used_at IS
             'When it was used last, to within a minute.';
     END IF;
+    IF to_regclass('operation.poll') IS NULL THEN
+        CREATE TABLE operation.poll (
+            lane                    int              NOT NULL,
+            environment             text COLLATE "C" NOT NULL,
+            original_transaction_id text COLLATE "C" NOT NULL,
+            continuation            text COLLATE "C" NULL,
+            answered_at             timestamptz      NULL,
+            holder                  text COLLATE "C" NULL,
+            expires_at              timestamptz      NULL,
+            CONSTRAINT poll_pkey PRIMARY KEY (lane, environment, original_transaction_id),
+            CONSTRAINT poll_lease_is_whole CHECK ((holder IS NULL) = (expires_at IS NULL))
+        );
+        COMMENT ON TABLE operation.poll IS
+            'What Apple was asked: one row for each subscription that was, and one without an id for the notifications of an environment. Lost rows cost requests, nothing else.';
+        COMMENT ON COLUMN operation.poll.continuation IS
+            'Where the next question continues: the revision of the transaction history, or of notifications the instant up to which they were asked for, in milliseconds.';
+        COMMENT ON COLUMN operation.poll.answered_at IS
+            'When Apple answered last, on the server''s clock.';
+        COMMENT ON COLUMN operation.poll.holder IS
+            'Which poller is asking now; NULL where none is. It may be taken over once it has expired.';
+    END IF;
 END
 $$;

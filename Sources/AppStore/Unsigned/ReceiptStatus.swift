@@ -1,11 +1,11 @@
 /// The `status` of a verifyReceipt response, and what it asks for
 /// (Apple's data: verifyReceipt status).
-enum ReceiptStatus {
+package enum ReceiptStatus {
     /// The receipt of iOS 6 is valid, its subscription is over: not an error.
     static let expired: Int64 = 21_006
 
     /// Refuses a response whose status says that it holds no data to take.
-    static func check(_ body: JSON.Value) throws(Rejection) {
+    package static func check(_ body: JSON.Value) throws(Rejection) {
         guard let value = body["status"], !value.isBlank else { return }
         guard let status = value.looseInteger else {
             throw Rejection(

@@ -9,7 +9,7 @@ public struct SubscriptionLife: Sendable {
     /// Whose life it is.
     public let identity: LifeIdentity
     /// The store that signs.
-    public let store: SimulatedStore
+    public private(set) var store: SimulatedStore
     /// What happened, in true order.
     public let events: [SimulatedEvent]
     /// The turns the life took.
@@ -57,6 +57,13 @@ public struct SubscriptionLife: Sendable {
                 status: chapter.state.status(at: chapter.signedAt)
             )
         }
+    }
+
+    /// The same life at another pace.
+    public func at(_ pace: SimulatedPace) -> SubscriptionLife {
+        var life = self
+        life.store = store.at(pace)
+        return life
     }
 
     /// Apple's id of the subscription.

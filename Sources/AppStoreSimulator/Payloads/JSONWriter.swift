@@ -6,6 +6,12 @@ internal import Events
 /// keeps; so they are written here and not by an encoder whose output may change.
 struct JSONWriter {
     private(set) var bytes: [UInt8] = [UInt8(ascii: "{")]
+    private let pace: SimulatedPace
+
+    /// An empty object, whose instants are of that pace.
+    init(_ pace: SimulatedPace = .calendar) {
+        self.pace = pace
+    }
 
     /// The finished object.
     var object: [UInt8] { bytes + [UInt8(ascii: "}")] }
@@ -29,7 +35,12 @@ struct JSONWriter {
     }
 
     mutating func add(_ name: StaticString, _ instant: Instant?) {
-        add(name, instant?.milliseconds)
+        add(name, instant.map { pace.date($0).milliseconds })
+    }
+
+    /// When something is signed, whose milliseconds are genuine.
+    mutating func add(_ name: StaticString, signedAt instant: Instant) {
+        add(name, pace.real(instant).milliseconds)
     }
 
     /// Text that needs no escaping, such as a compact JWS.

@@ -12,7 +12,7 @@ extension PayloadContent {
         guard let plan = purchase.product.billingPlan else { return }
         json.add("billingPlanType", plan.word)
         guard let stage = CommitmentStage(of: purchase, state) else { return }
-        var info = JSONWriter()
+        var info = JSONWriter(store.pace)
         info.add("billingPeriodNumber", stage.periodNumber)
         info.add("commitmentExpiresDate", stage.expiresDate)
         if !identity.isFamilyShared {
@@ -30,7 +30,7 @@ extension PayloadContent {
     ) {
         if state.isAutoRenewOn { json.add("renewalBillingPlanType", next.billingPlan?.word) }
         guard let coming = SimulatedCommitment(after: state, of: identity) else { return }
-        var info = JSONWriter()
+        var info = JSONWriter(store.pace)
         info.add("commitmentAutoRenewProductId", coming.productId)
         info.add("commitmentAutoRenewStatus", coming.isAutoRenewOn ? 1 : 0)
         info.add("commitmentRenewalBillingPlanType", coming.billingPlan?.word)

@@ -19,7 +19,7 @@ struct PayloadContent {
         number: Int64? = nil,
         signedAt: Instant
     ) -> [UInt8] {
-        var json = JSONWriter()
+        var json = JSONWriter(store.pace)
         json.add("transactionId", identity.transactionId(number ?? purchase.transactionNumber))
         json.add("originalTransactionId", identity.originalTransactionId)
         json.add("webOrderLineItemId", identity.webOrderLineItemId(purchase.lineItemNumber))
@@ -33,7 +33,7 @@ struct PayloadContent {
         json.add("type", "Auto-Renewable Subscription")
         json.add("appAccountToken", state.appAccountToken ?? identity.appAccountToken)
         json.add("inAppOwnershipType", identity.isFamilyShared ? "FAMILY_SHARED" : "PURCHASED")
-        json.add("signedDate", signedAt)
+        json.add("signedDate", signedAt: signedAt)
         add(purchase.revocation, to: &json, signedAt: signedAt)
         if purchase.isUpgraded { json.add("isUpgraded", true) }
         if let offer = purchase.offer { add(offer, to: &json, signedAt: signedAt) }
@@ -53,7 +53,7 @@ struct PayloadContent {
     /// A one-time purchase, which is a stream of its own and never expires.
     func transaction(_ purchase: LifeState.OneTimePurchase, signedAt: Instant) -> [UInt8] {
         let id = identity.transactionId(purchase.transactionNumber)
-        var json = JSONWriter()
+        var json = JSONWriter(store.pace)
         json.add("transactionId", id)
         json.add("originalTransactionId", id)
         json.add("bundleId", store.bundleId)
@@ -64,7 +64,7 @@ struct PayloadContent {
         json.add("type", purchase.kind.rawValue)
         json.add("appAccountToken", identity.appAccountToken)
         json.add("inAppOwnershipType", "PURCHASED")
-        json.add("signedDate", signedAt)
+        json.add("signedDate", signedAt: signedAt)
         add(purchase.revocation, to: &json, signedAt: signedAt)
         json.add("environment", store.environment.word)
         json.add("transactionReason", "PURCHASE")
@@ -80,14 +80,14 @@ struct PayloadContent {
     func renewalInfo(of state: LifeState, signedAt: Instant) -> [UInt8]? {
         guard let newest = state.newest else { return nil }
         let product = state.renewalProduct ?? newest.product
-        var json = JSONWriter()
+        var json = JSONWriter(store.pace)
         json.add("originalTransactionId", identity.originalTransactionId)
         json.add("autoRenewProductId", product.id)
         json.add("productId", newest.product.id)
         json.add("autoRenewStatus", state.isAutoRenewOn ? 1 : 0)
         addBilling(of: state, to: &json)
         json.add("priceIncreaseStatus", state.isPriceIncreaseAccepted.map { $0 ? 1 : 0 })
-        json.add("signedDate", signedAt)
+        json.add("signedDate", signedAt: signedAt)
         json.add("environment", store.environment.word)
         json.add("recentSubscriptionStartDate", state.runStart)
         json.add("renewalDate", newest.expiresDate)

@@ -87,17 +87,17 @@ extension SubscriptionLife {
         attributes.add(3, BER.utf8(facts.version))
         attributes.add(4, version: 2, facts.opaqueValue)
         attributes.add(5, facts.hash(encodedBundleId: bundleId))
-        attributes.add(12, BER.ia5(AppleDateText.rfc3339(instant)))
+        attributes.add(12, BER.ia5(AppleDateText.rfc3339(store.pace.real(instant))))
         attributes.add(15, BER.integer(facts.downloadId))
         attributes.add(16, BER.integer(facts.versionExternalId))
-        attributes.add(18, BER.ia5(AppleDateText.rfc3339(facts.downloadDate)))
+        attributes.add(18, BER.ia5(AppleDateText.rfc3339(store.pace.real(facts.downloadDate))))
         attributes.add(19, BER.utf8(facts.originalVersion))
         if let preorder = facts.preorderDate {
-            attributes.add(32, BER.ia5(AppleDateText.rfc3339(preorder)))
+            attributes.add(32, BER.ia5(AppleDateText.rfc3339(store.pace.real(preorder))))
         }
         if isComplete { attributes.addOpaque(of: facts, asOf: instant) }
         for row in rows {
-            attributes.add(17, ReceiptAttributes(row, isComplete: isComplete).set)
+            attributes.add(17, ReceiptAttributes(row, isComplete: isComplete, pace: store.pace).set)
         }
         return attributes.set
     }
@@ -110,17 +110,18 @@ private struct ReceiptAttributes {
     init() {}
 
     /// Those of one purchase; dates that are not set are empty texts, as in Apple's receipts.
-    init(_ row: ReceiptRow, isComplete: Bool) {
+    init(_ row: ReceiptRow, isComplete: Bool, pace: SimulatedPace) {
+        let text = { (instant: Instant) in AppleDateText.rfc3339(pace.real(instant)) }
         add(1701, BER.integer(row.quantity))
         add(1702, BER.utf8(row.productId))
         add(1703, BER.utf8(row.transactionId))
-        add(1704, BER.ia5(AppleDateText.rfc3339(row.purchaseDate)))
+        add(1704, BER.ia5(text(row.purchaseDate)))
         add(1705, BER.utf8(row.originalTransactionId))
-        add(1706, BER.ia5(AppleDateText.rfc3339(row.originalPurchaseDate)))
+        add(1706, BER.ia5(text(row.originalPurchaseDate)))
         let subscription = row.subscription
-        add(1708, BER.ia5(subscription.map { AppleDateText.rfc3339($0.expiresDate) } ?? ""))
+        add(1708, BER.ia5(subscription.map { text($0.expiresDate) } ?? ""))
         add(1711, BER.integer(subscription.flatMap { Int64($0.lineItemId) } ?? 0))
-        add(1712, BER.ia5(row.cancellation.map { AppleDateText.rfc3339($0.date) } ?? ""))
+        add(1712, BER.ia5(row.cancellation.map { text($0.date) } ?? ""))
         add(1713, BER.integer(subscription?.isTrial == true ? 1 : 0))
         if let subscription { add(1719, BER.integer(subscription.isIntroductory ? 1 : 0)) }
         if let cancellation = row.cancellation { add(1720, BER.integer(cancellation.reason)) }

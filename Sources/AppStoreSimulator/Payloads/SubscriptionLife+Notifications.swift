@@ -1,4 +1,4 @@
-internal import Events
+public import Events
 
 /// What Apple pushes: one POST body per notification.
 extension SubscriptionLife {
@@ -7,6 +7,25 @@ extension SubscriptionLife {
         chapters.enumerated().flatMap { number, chapter in
             notifications(about: chapter, number: number)
         }
+    }
+
+    /// When each of the notifications is signed, without signing any.
+    public var notificationInstants: [Instant] {
+        chapters.flatMap { chapter in
+            chapter.notices.indices.map { Self.signedAt(chapter, notice: $0) }
+        }
+    }
+
+    /// The notification of that number, from 0, in the order of `notificationInstants`.
+    public func notification(_ number: Int) -> Delivery {
+        var first = 0
+        for (index, chapter) in chapters.enumerated() {
+            if number < first + chapter.notices.count {
+                return notifications(about: chapter, number: index)[number - first]
+            }
+            first += chapter.notices.count
+        }
+        preconditionFailure("life \(identity.index) has no notification \(number)")
     }
 
     private func notifications(about chapter: Chapter, number: Int) -> [Delivery] {
@@ -30,13 +49,13 @@ extension SubscriptionLife {
         uuid: String,
         signedAt: Instant
     ) -> [UInt8] {
-        var json = JSONWriter()
+        var json = JSONWriter(store.pace)
         json.add("notificationType", notice.type)
         json.add("subtype", notice.subtype)
         json.add("notificationUUID", uuid)
         json.add("data", object: data(of: notice, state: state, signedAt: signedAt))
         json.add("version", "2.0")
-        json.add("signedDate", signedAt)
+        json.add("signedDate", signedAt: signedAt)
         var body = JSONWriter()
         body.add("signedPayload", plain: store.pki.sign(payloadJSON: json.object))
         return body.object

@@ -9,23 +9,50 @@ extension SubscriptionLife {
     ///
     /// Each transaction stands as of then and is signed then. At least one page, possibly empty.
     public func history(asOf instant: Instant) -> [Delivery] {
-        let content = PayloadContent(identity: identity, store: store)
-        guard let state = state(asOf: instant) else { return pages(of: [], signedAt: instant) }
+        pages(
+            of: listed(asOf: instant).map { signable($0, signedAt: instant) },
+            signedAt: instant
+        )
+    }
+
+    /// The transactions there are at an instant, by last modification: the order of the history.
+    public func listed(asOf instant: Instant) -> [ListedTransaction] {
+        guard let state = state(asOf: instant) else { return [] }
         let periods = state.purchases.map { purchase in
-            (
-                purchase.modifiedAt, purchase.transactionNumber,
-                content.transaction(purchase, of: state, signedAt: instant)
+            ListedTransaction(
+                modifiedAt: purchase.modifiedAt,
+                number: purchase.transactionNumber,
+                transactionId: identity.transactionId(purchase.transactionNumber),
+                revocationDate: purchase.revocation?.date,
+                content: .period(purchase, state)
             )
         }
         let oneTimePurchases = state.oneTimePurchases.map { purchase in
-            (
-                purchase.revocation?.date ?? purchase.purchaseDate,
-                purchase.transactionNumber,
-                content.transaction(purchase, signedAt: instant)
+            ListedTransaction(
+                modifiedAt: purchase.revocation?.date ?? purchase.purchaseDate,
+                number: purchase.transactionNumber,
+                transactionId: identity.transactionId(purchase.transactionNumber),
+                revocationDate: purchase.revocation?.date,
+                content: .oneTime(purchase)
             )
         }
-        let entries = (periods + oneTimePurchases).sorted { ($0.0, $0.1) < ($1.0, $1.1) }
-        return pages(of: entries.map(\.2), signedAt: instant)
+        return (periods + oneTimePurchases).sorted {
+            ($0.modifiedAt, $0.number) < ($1.modifiedAt, $1.number)
+        }
+    }
+
+    /// The JWS of a transaction that is listed.
+    public func signed(_ transaction: ListedTransaction, at instant: Instant) -> [UInt8] {
+        store.pki.sign(payloadJSON: signable(transaction, signedAt: instant))
+    }
+
+    private func signable(_ transaction: ListedTransaction, signedAt: Instant) -> [UInt8] {
+        let content = PayloadContent(identity: identity, store: store)
+        return switch transaction.content {
+        case .period(let purchase, let state):
+            content.transaction(purchase, of: state, signedAt: signedAt)
+        case .oneTime(let purchase): content.transaction(purchase, signedAt: signedAt)
+        }
     }
 
     /// The answer of Get All Subscription Statuses at an instant.

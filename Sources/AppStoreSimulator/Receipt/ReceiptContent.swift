@@ -14,7 +14,11 @@ struct ReceiptContent {
 
     /// An empty object in the style.
     func writer() -> ReceiptWriter {
-        ReceiptWriter(style: style, subsecond: life.identity.subsecond)
+        ReceiptWriter(
+            style: style,
+            subsecond: life.identity.subsecond,
+            pace: life.store.pace
+        )
     }
 
     /// One transaction.

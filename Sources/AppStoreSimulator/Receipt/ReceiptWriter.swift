@@ -6,11 +6,13 @@ internal import Events
 /// those who use it.
 struct ReceiptWriter {
     private var json = JSONWriter()
+    private let pace: SimulatedPace
     private let style: ReceiptStyle
     private let subsecond: Int64
 
     /// An empty object; the milliseconds are added to instants in a style that keeps them.
-    init(style: ReceiptStyle, subsecond: Int64) {
+    init(style: ReceiptStyle, subsecond: Int64, pace: SimulatedPace) {
+        self.pace = pace
         self.style = style
         self.subsecond = style.contains(.subsecondDates) ? subsecond : 0
     }
@@ -65,15 +67,17 @@ struct ReceiptWriter {
     /// An instant in its three forms; nothing for nil.
     mutating func dates(_ name: StaticString, _ instant: Instant?) {
         guard let instant else { return }
-        threeForms(name, Instant(milliseconds: instant.milliseconds + subsecond))
+        threeForms(name, Instant(milliseconds: pace.date(instant).milliseconds + subsecond))
     }
 
     /// The instant of the answer itself, whose milliseconds are always genuine.
-    mutating func requestDates(_ instant: Instant) { threeForms("request_date", instant) }
+    mutating func requestDates(_ instant: Instant) {
+        threeForms("request_date", pace.real(instant))
+    }
 
     /// The end of a period as iOS 6 wrote it: milliseconds under the plain name, texts beside it.
     mutating func expiry(_ instant: Instant) {
-        let shifted = Instant(milliseconds: instant.milliseconds + subsecond)
+        let shifted = Instant(milliseconds: pace.date(instant).milliseconds + subsecond)
         milliseconds("expires_date", "", shifted)
         text("expires_date", "_formatted", AppleDateText.gmt(shifted))
         text("expires_date", "_formatted_pst", AppleDateText.pacific(shifted))

@@ -21,7 +21,7 @@ struct ServePlan {
     /// Where the database is.
     let database: DatabaseOptions
     /// The settings in force.
-    let settings: ServeSettings
+    let settings: CommandSettings<ServeSetting>
     private let logFormat: ServeCommand.LogFormat
     private let logLevel: Logger.Level
 
@@ -32,7 +32,7 @@ struct ServePlan {
     ///   - environment: The variables of the process.
     /// - Throws: `Failure` that names the setting that is wrong.
     init(_ command: ServeCommand, _ environment: [String: String]) async throws {
-        var settings = try await ServeSettings(
+        var settings = try await CommandSettings<ServeSetting>(
             flags: command.flags,
             environment: environment,
             file: command.config
@@ -75,7 +75,7 @@ struct ServePlan {
     }
 
     private static func tlsFiles(
-        _ settings: inout ServeSettings
+        _ settings: inout CommandSettings<ServeSetting>
     ) throws -> (certificate: String, key: String)? {
         let certificate = try settings.text(.tlsCertificate, "a file", default: "")
         let key = try settings.text(.tlsKey, "a file", default: "")
@@ -89,7 +89,9 @@ struct ServePlan {
         return certificate.isEmpty ? nil : (certificate, key)
     }
 
-    private static func sandbox(_ settings: inout ServeSettings) throws -> SandboxPolicy {
+    private static func sandbox(
+        _ settings: inout CommandSettings<ServeSetting>
+    ) throws -> SandboxPolicy {
         var options = SandboxOptions()
         options.sandboxCustomer = try settings.texts(.sandboxCustomer, "customers' ids")
         options.sandboxFrom = try settings.time(.sandboxFrom)
@@ -112,69 +114,6 @@ struct ServePlan {
             case .json: JSONLogHandler(label: label, level: level) { Terminal.write($0) }
             case .text: TextLogHandler(level: level) { Terminal.write($0) }
             }
-        }
-    }
-}
-
-extension ServeSettings {
-    fileprivate mutating func text(
-        _ setting: ServeSetting,
-        _ expected: String,
-        default fallback: String
-    ) throws -> String {
-        try value(setting, [.string], expecting: expected, default: fallback) { content in
-            if case .string(let text) = content, !text.isEmpty { text } else { nil }
-        }
-    }
-
-    fileprivate mutating func texts(
-        _ setting: ServeSetting,
-        _ expected: String,
-        _ isValid: (String) -> Bool = { !$0.isEmpty }
-    ) throws -> [String] {
-        try value(setting, [.stringArray], expecting: "a list of " + expected, default: []) {
-            content in
-            // A list that became empty must not mean the same as none: some then mean everybody.
-            if case .stringArray(let texts) = content, !texts.isEmpty, texts.allSatisfy(isValid) {
-                texts
-            } else {
-                nil
-            }
-        }
-    }
-
-    fileprivate mutating func time(_ setting: ServeSetting) throws -> String? {
-        let expected = "a time: " + AskedTime.forms
-        let text: String = try value(setting, [.string], expecting: expected, default: "") {
-            content in
-            if case .string(let text) = content, AskedTime(text) != nil { text } else { nil }
-        }
-        return text.isEmpty ? nil : text
-    }
-
-    fileprivate mutating func seconds(
-        _ setting: ServeSetting,
-        _ range: ClosedRange<Double>,
-        default fallback: Double
-    ) throws -> Double {
-        let expected = "seconds from \(Int(range.lowerBound)) to \(Int(range.upperBound))"
-        return try value(setting, [.double, .int], expecting: expected, default: fallback) {
-            content in
-            switch content {
-            case .double(let seconds) where range.contains(seconds): seconds
-            case .int(let seconds) where range.contains(Double(seconds)): Double(seconds)
-            default: nil
-            }
-        }
-    }
-
-    fileprivate mutating func word<Word: CaseIterable & RawRepresentable<String>>(
-        _ setting: ServeSetting,
-        default fallback: Word
-    ) throws -> Word {
-        let expected = Word.allCases.map(\.rawValue).joined(separator: ", ")
-        return try value(setting, [.string], expecting: expected, default: fallback) { content in
-            if case .string(let text) = content { Word(rawValue: text) } else { nil }
         }
     }
 }

@@ -4,7 +4,7 @@ import CommandSupport
 import Events
 import Foundation
 
-struct SimulateCommand: ParsableCommand {
+struct SimulateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "simulate",
         abstract: "Write the signed payloads of a synthetic App Store.",
@@ -29,6 +29,11 @@ struct SimulateCommand: ParsableCommand {
             Only v2 and history are complete. An app receipt contains no grace periods and nothing \
             that happened after it was made; verifyReceipt and V1 contain no prices, and only the \
             receipt inside them is signed.
+
+            --serve PORT serves a store of these subscriptions over HTTP instead: the App Store \
+            Server API with its tokens, pages and rate limits, verifyReceipt, and notifications to \
+            --notify URL with Apple's retries. Production is at /, the sandbox at /sandbox. The \
+            key for tokens is written as AuthKey.p8. /control/truth has the true periods so far.
             """
     )
 
@@ -70,6 +75,7 @@ struct SimulateCommand: ParsableCommand {
     )
     var asLogs = false
 
+    @OptionGroup(title: "A store over HTTP") var store: ServedStoreOptions
     @OptionGroup var output: OutputOptions
 
     /// Most subscriptions of one simulation: what its ids can tell apart.
@@ -84,9 +90,30 @@ struct SimulateCommand: ParsableCommand {
         guard !files || !asLogs else {
             throw ValidationError("--files and --as-logs cannot be combined")
         }
+        guard store.serve != nil else { return }
+        guard !files, !asLogs, formats.isEmpty, truth == nil, environment == "Production" else {
+            throw ValidationError(
+                "--serve writes no payloads: leave out --format, --files, --as-logs, --truth and "
+                    + "--environment"
+            )
+        }
+        guard subscriptions <= ServedStoreOptions.subscriptionsMax else {
+            throw ValidationError(
+                "--serve serves at most \(ServedStoreOptions.subscriptionsMax) subscriptions"
+            )
+        }
     }
 
-    func run() throws {
+    func run() async throws {
+        if let port = store.serve {
+            return try await store.run(
+                port: port,
+                subscriptions: subscriptions,
+                seed: seed,
+                folder: out,
+                sharedSecret: sharedSecret
+            )
+        }
         let simulator = AppStoreSimulator(seed: seed, environment: Environment(environment))
         var writer = try SimulationWriter(
             folder: out,

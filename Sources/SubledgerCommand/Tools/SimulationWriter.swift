@@ -41,6 +41,13 @@ struct SimulationWriter {
         try SimulationWriter.write(root, to: "\(folder)/root.der")
     }
 
+    /// The private key for tokens of a store that is served; nobody else may read it.
+    func write(key pem: String) throws {
+        let path = "\(folder)/AuthKey.p8"
+        try SimulationWriter.write(Array(pem.utf8), to: path)
+        guard chmod(path, 0o600) == 0 else { throw SimulationWriter.cannotWrite(path, errno) }
+    }
+
     func write(catalog: [UInt8]) throws {
         try SimulationWriter.write(catalog, to: "\(folder)/catalog.storekit")
     }

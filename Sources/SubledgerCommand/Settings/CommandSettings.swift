@@ -1,13 +1,19 @@
-import ArgumentParser
 import CommandSupport
 import Configuration
 import Foundation
 import SystemPackage
 
-/// A setting of `serve`: each is a flag, an environment variable and a member of the file.
-enum ServeSetting: String, CaseIterable {
-    case host, port, appendSeconds, drainSeconds, follow, logFormat, logLevel, tlsCertificate
-    case tlsKey, bundleId, environment, sandboxCustomer, sandboxFrom, sandboxTo, databaseUrl
+/// The name of a setting: a flag, an environment variable and a member of the file.
+protocol SettingName: RawRepresentable<String>, CaseIterable, Hashable, Sendable {
+    /// The command that has it.
+    static var command: String { get }
+    /// Whether its value is masked.
+    var isSecret: Bool { get }
+}
+
+extension SettingName {
+    /// What the names of environment variables start with.
+    static var variablePrefix: String { "SUBLEDGER_\(command.uppercased())_" }
 
     /// The words of its name: `logFormat` is `log`, `format`.
     private var words: [String] {
@@ -19,29 +25,23 @@ enum ServeSetting: String, CaseIterable {
 
     /// The environment variable: `SUBLEDGER_SERVE_LOG_FORMAT`.
     var variable: String {
-        ServeSettings.variablePrefix + words.joined(separator: "_").uppercased()
+        Self.variablePrefix + words.joined(separator: "_").uppercased()
     }
-
-    /// Whether its value is masked.
-    var isSecret: Bool { self == .databaseUrl }
 }
 
-/// The settings of `serve`, from flags, then the environment, then a file.
-struct ServeSettings {
-    /// What the names of environment variables start with.
-    static let variablePrefix = "SUBLEDGER_SERVE_"
-
+/// The settings of a command, from flags, then the environment, then a file.
+struct CommandSettings<Name: SettingName> {
     private let sources: [Source]
     private(set) var effective: [Effective] = []
 
     private struct Source {
         let provider: any ConfigProvider
-        let name: (ServeSetting) -> String
+        let name: (Name) -> String
     }
 
     /// A setting that has a value, and where it is from.
     struct Effective {
-        let setting: ServeSetting
+        let setting: Name
         let value: String
         let origin: String
     }
@@ -52,17 +52,17 @@ struct ServeSettings {
     ///   - flags: What was typed.
     ///   - environment: The variables of the process.
     ///   - file: The path of a JSON object; nil for none.
-    /// - Throws: `Failure` for a file that cannot be read, and for settings that `serve` does not
-    ///   have.
+    /// - Throws: `Failure` for a file that cannot be read, and for settings that the command does
+    ///   not have.
     init(
-        flags: [ServeSetting: ConfigContent],
+        flags: [Name: ConfigContent],
         environment: [String: String],
         file: String?
     ) async throws {
-        let ours = environment.filter { $0.key.hasPrefix(ServeSettings.variablePrefix) }
+        let ours = environment.filter { $0.key.hasPrefix(Name.variablePrefix) }
         for variable in ours.keys.sorted()
-        where !ServeSetting.allCases.contains(where: { $0.variable == variable }) {
-            throw ServeSettings.unknown(variable, ServeSetting.allCases.map(\.variable))
+        where !Name.allCases.contains(where: { $0.variable == variable }) {
+            throw Self.unknown(variable, Name.allCases.map(\.variable))
         }
         var sources = [
             Source(
@@ -80,17 +80,17 @@ struct ServeSettings {
             ),
             Source(
                 provider: EnvironmentVariablesProvider(environmentVariables: ours)
-                    .prefixKeys(with: "subledger.serve"),
+                    .prefixKeys(with: ConfigKey(["subledger", Name.command])),
                 name: { $0.variable }
             ),
         ]
         if let file {
-            try ServeSettings.check(file)
+            try Self.check(file)
             do {
                 let provider = try await FileProvider<JSONSnapshot>(filePath: FilePath(file))
                 sources.append(Source(provider: provider, name: { "\($0.rawValue) in \(file)" }))
             } catch {
-                throw ServeSettings.unreadable(file)
+                throw Self.unreadable(file)
             }
         }
         self.sources = sources
@@ -108,8 +108,8 @@ struct ServeSettings {
             throw unreadable(file)
         }
         guard let members = object as? [String: Any] else { throw unreadable(file) }
-        for name in members.keys.sorted() where ServeSetting(rawValue: name) == nil {
-            throw unknown("\(name) in \(file)", ServeSetting.allCases.map(\.rawValue))
+        for name in members.keys.sorted() where Name(rawValue: name) == nil {
+            throw unknown("\(name) in \(file)", Name.allCases.map(\.rawValue))
         }
     }
 
@@ -128,7 +128,7 @@ struct ServeSettings {
     }
 }
 
-extension ServeSettings {
+extension CommandSettings {
     /// The value of a setting.
     ///
     /// - Parameters:
@@ -140,7 +140,7 @@ extension ServeSettings {
     /// - Returns: The value.
     /// - Throws: `Failure` that names the setting where it was found.
     mutating func value<Value>(
-        _ setting: ServeSetting,
+        _ setting: Name,
         _ types: [ConfigType],
         expecting expected: String,
         default fallback: Value,
@@ -150,23 +150,23 @@ extension ServeSettings {
             guard let content = try content(of: setting, types, in: source, expected) else {
                 continue
             }
-            let text = ServeSettings.text(content)
+            let text = Self.text(content)
             guard let value = convert(content) else {
-                throw ServeSettings.wrong(source.name(setting), isText(setting, text), expected)
+                throw Self.wrong(source.name(setting), isText(setting, text), expected)
             }
             note(setting, text, source.name(setting))
             return value
         }
-        note(setting, ServeSettings.text(fallback), "default")
+        note(setting, Self.text(fallback), "default")
         return fallback
     }
 
-    private func isText(_ setting: ServeSetting, _ text: String) -> String {
+    private func isText(_ setting: Name, _ text: String) -> String {
         setting.isSecret ? "not usable" : "'\(text.prefix(64))'"
     }
 
     private func content(
-        of setting: ServeSetting,
+        of setting: Name,
         _ types: [ConfigType],
         in source: Source,
         _ expected: String
@@ -185,10 +185,10 @@ extension ServeSettings {
             }
         }
         guard isThere else { return nil }
-        throw ServeSettings.wrong(source.name(setting), "of another type", expected)
+        throw Self.wrong(source.name(setting), "of another type", expected)
     }
 
-    private mutating func note(_ setting: ServeSetting, _ text: String, _ origin: String) {
+    private mutating func note(_ setting: Name, _ text: String, _ origin: String) {
         let isMasked = setting.isSecret && !text.isEmpty
         effective.append(
             Effective(setting: setting, value: isMasked ? "********" : text, origin: origin)

@@ -1,0 +1,296 @@
+internal import AppStore
+internal import AsyncHTTPClient
+public import EventLog
+public import Events
+internal import NIOHTTP1
+
+/// Asks the App Store Server API.
+///
+/// Requests keep to Apple's rate limits, are repeated where that may help, and end within named
+/// limits of time and size. Safe to use from many tasks; they share the budget. Close it at the end.
+public struct AppStoreServerClient: Sendable {
+    private let credentials: ServerCredentials
+    private let hosts: ServerHosts
+    let limits: ServerLimits
+    private let clock: @Sendable () -> Instant
+    private let budget: RequestBudget
+    private let transport: Transport
+
+    /// A client.
+    ///
+    /// - Parameters:
+    ///   - credentials: Who asks.
+    ///   - hosts: Where Apple is.
+    ///   - limits: What a question may take.
+    ///   - clock: Our clock, for tokens and for `Retry-After`.
+    public init(
+        _ credentials: ServerCredentials,
+        hosts: ServerHosts = .apple,
+        limits: ServerLimits = ServerLimits(),
+        clock: @escaping @Sendable () -> Instant = { .systemClock() }
+    ) {
+        self.credentials = credentials
+        self.hosts = hosts
+        self.limits = limits
+        self.clock = clock
+        budget = RequestBudget(limits: limits)
+        transport = Transport(limits: limits, clock: clock)
+    }
+
+    /// Closes all connections; what is under way fails.
+    public func close() async throws { try await transport.close() }
+
+    /// The answer to a question; of one with pages, one page.
+    ///
+    /// - Parameters:
+    ///   - request: The question.
+    ///   - page: Where the page begins; nil for the first one.
+    ///   - environment: Production or Sandbox.
+    /// - Returns: The answer, of which nothing is verified.
+    /// - Throws: `ServerError`, `CancellationError`.
+    public func answer(
+        to request: ServerRequest,
+        page: String? = nil,
+        in environment: Environment
+    ) async throws -> ServerAnswer {
+        var attempt = 1
+        while true {
+            do {
+                let payload = try await ask(request, page: page, in: environment)
+                return try ServerAnswer(payload, to: request, in: environment)
+            } catch let error as ServerError {
+                guard error.isRetryable, attempt < limits.attemptsMax,
+                    !(error.code == .rateLimited && error.errorCode == nil)
+                else { throw error }
+                attempt += 1
+                // After a rate limit the budget waits as long as Apple asked for.
+                if error.code != .rateLimited {
+                    try await Task.sleep(
+                        for: limits.backOff(before: attempt, jitter: .random(in: 0...1))
+                    )
+                }
+            }
+        }
+    }
+
+    /// The answer of production; of the sandbox where production does not know the transaction.
+    ///
+    /// - Throws: `ServerError`, `CancellationError`.
+    public func answer(to request: ServerRequest) async throws -> ServerAnswer {
+        do {
+            return try await answer(to: request, in: .production)
+        } catch let error as ServerError where error.errorCode == .transactionIdNotFound {
+            return try await answer(to: request, in: .sandbox)
+        }
+    }
+
+    /// All pages of an answer, one after the other.
+    ///
+    /// - Parameters:
+    ///   - request: The question.
+    ///   - page: Where an earlier answer ended; nil for the beginning.
+    ///   - environment: Production or Sandbox.
+    ///   - take: Takes each page before the next one is asked for.
+    /// - Returns: Where a later question continues; `page` where the answer names nothing.
+    /// - Throws: `ServerError`, `CancellationError`, and what `take` throws.
+    public func forEachPage(
+        of request: ServerRequest,
+        from page: String? = nil,
+        in environment: Environment,
+        _ take: (ServerAnswer) async throws -> Void
+    ) async throws -> String? {
+        var page = page
+        var seen: Set<String> = []
+        for _ in 0..<limits.pagesMax {
+            if let page { seen.insert(page) }
+            let answer = try await answer(to: request, page: page, in: environment)
+            try await take(answer)
+            guard answer.hasMore else { return answer.continuation ?? page }
+            if let next = answer.continuation, seen.contains(next) {
+                throw ServerError(
+                    .answerUnreadable,
+                    "the pages of \(request.path) go round in a circle: one names an earlier one "
+                        + "as the next. What came before was taken"
+                )
+            }
+            page = answer.continuation
+        }
+        throw ServerError(
+            .answerTooLarge,
+            "the answer of \(request.path) has more than \(limits.pagesMax) pages. What came "
+                + "before was taken"
+        )
+    }
+
+    /// The bytes that verifyReceipt answers: of production first, of the sandbox where the receipt
+    /// is one of its.
+    ///
+    /// - Parameters:
+    ///   - receipt: The receipt in base64.
+    ///   - sharedSecret: The app's shared secret, which receipts with subscriptions need.
+    /// - Returns: An answer with data: status 0 or 21006.
+    /// - Throws: `ServerError`, `CancellationError`.
+    public func verifyReceipt(
+        _ receipt: String,
+        sharedSecret: String? = nil
+    ) async throws -> (payload: [UInt8], environment: Environment) {
+        let question = ReceiptQuestion(receipt: receipt, sharedSecret: sharedSecret)
+        do {
+            return (try await verify(question, in: .production), .production)
+        } catch is ReceiptQuestion.OtherEnvironment {
+            do {
+                return (try await verify(question, in: .sandbox), .sandbox)
+            } catch is ReceiptQuestion.OtherEnvironment {
+                throw ServerError(
+                    .refused,
+                    "verifyReceipt: production and sandbox each say that the receipt is of the "
+                        + "other one. Ask again later"
+                )
+            }
+        }
+    }
+
+    private func verify(
+        _ question: ReceiptQuestion,
+        in environment: Environment
+    ) async throws -> [UInt8] {
+        var attempt = 1
+        while true {
+            do {
+                var request = HTTPClientRequest(
+                    url: hosts.receipts(environment) + ReceiptQuestion.path
+                )
+                request.method = .POST
+                request.headers.add(name: "Content-Type", value: "application/json")
+                request.body = .bytes(question.body)
+                let reply = try await exchange(request, ReceiptQuestion.path)
+                return try question.payload(of: reply)
+            } catch let error as ServerError {
+                guard error.isRetryable, attempt < limits.attemptsMax else { throw error }
+                attempt += 1
+                try await Task.sleep(
+                    for: limits.backOff(before: attempt, jitter: .random(in: 0...1))
+                )
+            }
+        }
+    }
+}
+
+extension AppStoreServerClient {
+    // One attempt.
+    private func ask(
+        _ question: ServerRequest,
+        page: String?,
+        in environment: Environment
+    ) async throws -> [UInt8] {
+        if let wait = try await budget.turn(question.endpoint, environment) {
+            let seconds = Int(wait / .seconds(1)) + 1
+            throw ServerError(
+                .rateLimited,
+                "\(question.path) may be asked again in \(seconds) s: Apple's rate limit",
+                retryAt: Instant(milliseconds: clock().milliseconds + Int64(seconds) * 1000)
+            )
+        }
+        var request = HTTPClientRequest(url: hosts.api(environment) + question.target(page: page))
+        request.method = question.isPost ? .POST : .GET
+        request.headers.add(
+            name: "Authorization",
+            value: "Bearer " + (try credentials.token(at: clock()))
+        )
+        request.headers.add(name: "Accept", value: "application/json")
+        if let body = question.body {
+            request.headers.add(name: "Content-Type", value: "application/json")
+            request.body = .bytes(Array(body.utf8))
+        }
+        let reply = try await exchange(request, question.path)
+        guard (200...299).contains(reply.status) else {
+            let error = ServerError(reply, path: question.path, credentials)
+            if error.code == .rateLimited {
+                await budget.hold(question.endpoint, environment, for: wait(until: error.retryAt))
+            }
+            throw error
+        }
+        return reply.body
+    }
+
+    // Without a time Apple's window of an hour may be meant; a minute is asked for again soon
+    // enough.
+    private func wait(until instant: Instant?) -> Duration {
+        guard let instant else { return .seconds(60) }
+        return .milliseconds(max(0, instant.milliseconds - clock().milliseconds))
+    }
+
+    private func exchange(
+        _ request: HTTPClientRequest,
+        _ path: String
+    ) async throws -> Transport.Reply {
+        do {
+            return try await transport.send(request)
+        } catch let fault as Transport.Fault {
+            throw ServerError(fault, path: path, limits)
+        }
+    }
+}
+
+extension ServerError {
+    /// What an answer without data says.
+    init(_ reply: Transport.Reply, path: String, _ credentials: ServerCredentials) {
+        let code = ServerError.code(in: reply.body)
+        let words = code.map { "error \($0)" } ?? "HTTP status \(reply.status)"
+        let response =
+            code?.response ?? ServerErrorCode.response(toStatus: reply.status)
+        switch (reply.status, response) {
+        case (401, _):
+            self.init(
+                .credentials,
+                "Apple does not accept the \(credentials) (HTTP status 401). Check key, key id, "
+                    + "issuer id and bundle id, and the clock of this machine",
+                errorCode: code
+            )
+        case (_, .wait):
+            self.init(
+                .rateLimited,
+                "\(path): Apple's rate limit is reached (\(words))",
+                errorCode: code ?? .rateLimitExceeded,
+                retryAt: reply.retryAfter
+            )
+        case (_, .retry):
+            self.init(
+                .unavailable,
+                "\(path): Apple cannot answer now (\(words)). Ask again later",
+                errorCode: code,
+                retryAt: reply.retryAfter
+            )
+        case (_, .giveUp):
+            self.init(.refused, "\(path): Apple refused the question (\(words))", errorCode: code)
+        }
+    }
+
+    /// What the way to Apple says.
+    init(_ fault: Transport.Fault, path: String, _ limits: ServerLimits) {
+        switch fault {
+        case .timedOut:
+            self.init(
+                .timedOut,
+                "\(path): no complete answer in time; at most \(limits.silenceSecondsMax) s "
+                    + "between two pieces and \(limits.answerSecondsMax) s in all are waited"
+            )
+        case .tooLarge:
+            self.init(
+                .answerTooLarge,
+                "the answer of \(path) has more than \(limits.answerByteCountMax) bytes. Nothing "
+                    + "of it was taken"
+            )
+        case .unavailable(let what):
+            self.init(.unavailable, "\(path): Apple cannot be reached (\(what))")
+        }
+    }
+
+    private static func code(in body: [UInt8]) -> ServerErrorCode? {
+        do throws(JSON.Failure) {
+            return try JSON(body).root["errorCode"]?.integer.map(ServerErrorCode.init(rawValue:))
+        } catch {
+            return nil
+        }
+    }
+}

@@ -1,0 +1,71 @@
+internal import Events
+internal import FoundationEssentials
+
+/// Where the App Store Server API and verifyReceipt are.
+public struct ServerHosts: Hashable, Sendable {
+    let production: String
+    let sandbox: String
+    let productionReceipts: String
+    let sandboxReceipts: String
+
+    /// Apple's.
+    public static let apple = ServerHosts(
+        production: "https://api.storekit.apple.com",
+        sandbox: "https://api.storekit-sandbox.apple.com",
+        productionReceipts: "https://buy.itunes.apple.com",
+        sandboxReceipts: "https://sandbox.itunes.apple.com"
+    )
+
+    private init(
+        production: String,
+        sandbox: String,
+        productionReceipts: String,
+        sandboxReceipts: String
+    ) {
+        self.production = production
+        self.sandbox = sandbox
+        self.productionReceipts = productionReceipts
+        self.sandboxReceipts = sandboxReceipts
+    }
+
+    /// Those of another store, such as `subledger simulate --serve`: production at the URL, the
+    /// sandbox below it at `/sandbox`.
+    ///
+    /// - Parameter url: `https://…`; `http://…` only of this machine, as a token is sent there.
+    /// - Throws: `ServerError` with the code `address`.
+    public init(url: String) throws(ServerError) {
+        let base = url.hasSuffix("/") ? String(url.dropLast()) : url
+        guard let address = URL(string: base), let host = address.host, !host.isEmpty,
+            address.query == nil, address.fragment == nil, address.user == nil,
+            address.scheme == "https" || address.scheme == "http"
+        else {
+            throw ServerError(
+                .address,
+                "'\(url.prefix(128))' is not the address of a store; expected https://HOST"
+            )
+        }
+        guard address.scheme == "https" || ServerHosts.local.contains(host) else {
+            throw ServerError(
+                .address,
+                "\(base) is not encrypted, and a token would be sent there; expected https://, or "
+                    + "http:// on 127.0.0.1"
+            )
+        }
+        self.init(
+            production: base,
+            sandbox: base + "/sandbox",
+            productionReceipts: base,
+            sandboxReceipts: base + "/sandbox"
+        )
+    }
+
+    private static let local: Set<String> = ["127.0.0.1", "::1", "[::1]", "localhost"]
+
+    func api(_ environment: Environment) -> String {
+        environment == .sandbox ? sandbox : production
+    }
+
+    func receipts(_ environment: Environment) -> String {
+        environment == .sandbox ? sandboxReceipts : productionReceipts
+    }
+}

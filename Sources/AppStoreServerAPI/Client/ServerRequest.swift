@@ -1,0 +1,163 @@
+public import Events
+
+/// A question to the App Store Server API.
+///
+/// None of them changes anything at Apple, but for the request of a test notification.
+public enum ServerRequest: Hashable, Sendable {
+    /// Get Transaction History, version 2: everything a customer bought, by last modification.
+    case transactionHistory(String)
+    /// Get All Subscription Statuses: the newest transaction and the renewal of each subscription.
+    case subscriptionStatuses(String)
+    /// Get Refund History, version 2.
+    case refundHistory(String)
+    /// Get Transaction Info.
+    case transaction(String)
+    /// Get App Transaction Info.
+    case appTransaction(String)
+    /// Look Up Order ID; Apple has it in production only.
+    case order(String)
+    /// Get Notification History: what Apple sent, with the same bytes.
+    case notificationHistory(NotificationFilter)
+    /// Get Status of Subscription Renewal Date Extensions.
+    case extensionStatus(productId: String, requestIdentifier: String)
+    /// Request a Test Notification.
+    case testNotification
+    /// Get Test Notification Status.
+    case testNotificationStatus(String)
+
+    /// Which notifications are asked for.
+    public struct NotificationFilter: Hashable, Sendable {
+        /// Not before this instant; Apple keeps 180 days of production and 30 of the sandbox.
+        public var start: Instant
+        /// Before this instant.
+        public var end: Instant
+        /// Only those about this transaction's customer; nil for all.
+        public var transactionId: String?
+        /// Only those that have not reached the server.
+        public var onlyFailures: Bool
+
+        /// The notifications of a span of time.
+        public init(
+            start: Instant,
+            end: Instant,
+            transactionId: String? = nil,
+            onlyFailures: Bool = false
+        ) {
+            self.start = start
+            self.end = end
+            self.transactionId = transactionId
+            self.onlyFailures = onlyFailures
+        }
+    }
+
+    /// The questions that Apple counts together.
+    enum Endpoint: Hashable, Sendable {
+        case history, statuses, refunds, transaction, appTransaction, order, notifications
+        case massExtension, test
+
+        /// Requests a second that Apple allows an app in production; the sandbox allows a tenth.
+        var perSecond: Double {
+            switch self {
+            case .history, .statuses, .transaction, .appTransaction, .notifications: 50
+            case .refunds, .order: 10
+            case .massExtension, .test: 1
+            }
+        }
+    }
+
+    /// How an answer is continued.
+    enum Paging: Sendable {
+        case none
+        case revision
+        case paginationToken
+    }
+
+    var endpoint: Endpoint {
+        switch self {
+        case .transactionHistory: .history
+        case .subscriptionStatuses: .statuses
+        case .refundHistory: .refunds
+        case .transaction: .transaction
+        case .appTransaction: .appTransaction
+        case .order: .order
+        case .notificationHistory: .notifications
+        case .extensionStatus: .massExtension
+        case .testNotification, .testNotificationStatus: .test
+        }
+    }
+
+    var paging: Paging {
+        switch self {
+        case .transactionHistory, .refundHistory: .revision
+        case .notificationHistory: .paginationToken
+        default: .none
+        }
+    }
+
+    var isPost: Bool {
+        switch self {
+        case .notificationHistory, .testNotification: true
+        default: false
+        }
+    }
+
+    /// The path below the host, without the query.
+    var path: String {
+        switch self {
+        case .transactionHistory(let id): "/inApps/v2/history/" + ServerRequest.escaped(id)
+        case .subscriptionStatuses(let id): "/inApps/v1/subscriptions/" + ServerRequest.escaped(id)
+        case .refundHistory(let id): "/inApps/v2/refund/lookup/" + ServerRequest.escaped(id)
+        case .transaction(let id): "/inApps/v1/transactions/" + ServerRequest.escaped(id)
+        case .appTransaction(let id):
+            "/inApps/v1/transactions/appTransactions/" + ServerRequest.escaped(id)
+        case .order(let id): "/inApps/v1/lookup/" + ServerRequest.escaped(id)
+        case .notificationHistory: "/inApps/v1/notifications/history"
+        case .extensionStatus(let productId, let requestIdentifier):
+            "/inApps/v1/subscriptions/extend/mass/\(ServerRequest.escaped(productId))/"
+                + ServerRequest.escaped(requestIdentifier)
+        case .testNotification: "/inApps/v1/notifications/test"
+        case .testNotificationStatus(let token):
+            "/inApps/v1/notifications/test/" + ServerRequest.escaped(token)
+        }
+    }
+
+    /// The path with the query of a page; nil for the first one.
+    func target(page: String?) -> String {
+        guard let page else { return path }
+        switch paging {
+        case .none: return path
+        case .revision: return path + "?revision=" + ServerRequest.escaped(page)
+        case .paginationToken: return path + "?paginationToken=" + ServerRequest.escaped(page)
+        }
+    }
+
+    /// The JSON body; nil where there is none.
+    var body: String? {
+        guard case .notificationHistory(let filter) = self else { return nil }
+        var members = [
+            #""startDate":\#(filter.start.milliseconds)"#,
+            #""endDate":\#(filter.end.milliseconds)"#,
+        ]
+        // An id is digits; whatever else it may be, the path's rule keeps JSON whole.
+        if let id = filter.transactionId {
+            members.append(#""transactionId":"\#(ServerRequest.escaped(id))""#)
+        }
+        if filter.onlyFailures { members.append(#""onlyFailures":true"#) }
+        return "{" + members.joined(separator: ",") + "}"
+    }
+
+    // All but the unreserved characters of RFC 3986.
+    private static func escaped(_ text: String) -> String {
+        var escaped = ""
+        for byte in text.utf8 {
+            if Base64.isURLCharacter(byte) || byte == UInt8(ascii: ".") || byte == UInt8(ascii: "~")
+            {
+                escaped.unicodeScalars.append(Unicode.Scalar(byte))
+            } else {
+                let digits = String(byte, radix: 16, uppercase: true)
+                escaped += "%" + (digits.count < 2 ? "0" : "") + digits
+            }
+        }
+        return escaped
+    }
+}

@@ -1,0 +1,114 @@
+internal import AsyncHTTPClient
+internal import Events
+internal import NIOCore
+internal import NIOHTTP1
+
+/// Sends one HTTP request and reads its whole answer, within the limits.
+final class Transport: Sendable {
+    /// An answer.
+    struct Reply: Sendable {
+        let status: Int
+        /// Apple's `Retry-After`: milliseconds since 1970, not seconds from now.
+        let retryAfter: Instant?
+        let body: [UInt8]
+    }
+
+    /// Why there is no answer.
+    enum Fault: Error {
+        case timedOut
+        case tooLarge
+        case unavailable(String)
+    }
+
+    private let client: HTTPClient
+    private let limits: ServerLimits
+    private let clock: @Sendable () -> Instant
+
+    init(limits: ServerLimits, clock: @escaping @Sendable () -> Instant) {
+        self.limits = limits
+        self.clock = clock
+        client = HTTPClient(
+            eventLoopGroupProvider: .singleton,
+            configuration: HTTPClient.Configuration(
+                // A token goes where it was meant to go and nowhere else.
+                redirectConfiguration: .disallow,
+                timeout: HTTPClient.Configuration.Timeout(
+                    connect: Transport.time(limits.connectSecondsMax),
+                    read: Transport.time(limits.silenceSecondsMax)
+                )
+            )
+        )
+    }
+
+    /// Closes all connections.
+    func close() async throws { try await client.shutdown() }
+
+    /// The answer to a request.
+    ///
+    /// - Throws: `Fault`; `CancellationError` where the task was cancelled.
+    func send(_ request: HTTPClientRequest) async throws -> Reply {
+        do {
+            return try await withThrowingTaskGroup(of: Reply?.self) { group in
+                group.addTask { try await self.exchange(request) }
+                group.addTask { [limits] in
+                    try await Task.sleep(for: .seconds(limits.answerSecondsMax))
+                    return nil
+                }
+                defer { group.cancelAll() }
+                guard let first = try await group.next(), let reply = first else {
+                    throw Fault.timedOut
+                }
+                return reply
+            }
+        } catch let fault as Fault {
+            throw fault
+        } catch let error as HTTPClientError {
+            throw Transport.fault(error)
+        } catch let error as CancellationError {
+            throw error
+        } catch {
+            throw Fault.unavailable("\(error)")
+        }
+    }
+
+    private func exchange(_ request: HTTPClientRequest) async throws -> Reply {
+        let response = try await client.execute(
+            request,
+            timeout: Transport.time(limits.answerSecondsMax)
+        )
+        var body: [UInt8] = []
+        for try await piece in response.body {
+            guard body.count + piece.readableBytes <= limits.answerByteCountMax else {
+                throw Fault.tooLarge
+            }
+            body.append(contentsOf: piece.readableBytesView)
+        }
+        return Reply(
+            status: Int(response.status.code),
+            retryAfter: Transport.retryAfter(
+                response.headers.first(name: "Retry-After"),
+                now: clock()
+            ),
+            body: body
+        )
+    }
+
+    private static func fault(_ error: HTTPClientError) -> Fault {
+        let timeouts: [HTTPClientError] = [
+            .readTimeout, .connectTimeout, .deadlineExceeded, .getConnectionFromPoolTimeout,
+        ]
+        return timeouts.contains(error) ? .timedOut : .unavailable(error.shortDescription)
+    }
+
+    // Seconds are accepted as well: a proxy before Apple would send them, and no instant is so
+    // early.
+    static func retryAfter(_ text: String?, now: Instant) -> Instant? {
+        guard let text, let number = Int64(text), number >= 0 else { return nil }
+        if number > retryAfterSecondsMax { return Instant(milliseconds: number) }
+        return Instant(milliseconds: now.milliseconds + number * 1000)
+    }
+
+    private static let retryAfterSecondsMax: Int64 = 86_400 * 365
+
+    private static func time(_ seconds: Double) -> TimeAmount { .nanoseconds(Int64(seconds * 1e9)) }
+}

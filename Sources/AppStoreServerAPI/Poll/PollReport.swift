@@ -1,0 +1,88 @@
+internal import AppStore
+public import Events
+internal import Subledger
+
+/// What a round of questions to Apple came to.
+public struct PollReport: Codable, Hashable, Sendable {
+    /// Subscriptions that Apple answered about.
+    public internal(set) var answered = 0
+    /// Those of them of which the ledger learnt something.
+    public internal(set) var withNews = 0
+    /// Subscriptions that another poller asks about, or that were asked about a short while ago.
+    public internal(set) var skipped = 0
+    /// Subscriptions that were selected and not asked about, because the round ended early.
+    public internal(set) var left = 0
+    /// Requests that were answered, pages and refusals included.
+    public internal(set) var requests = 0
+    /// Notifications of Apple's history that had not reached the server.
+    public internal(set) var missedNotifications = 0
+    /// Signed statements in the answers: transactions, statuses and notifications.
+    public internal(set) var statements = 0
+    /// Facts that are events now.
+    public internal(set) var appended = 0
+    /// Facts that the log knew already.
+    public internal(set) var duplicates = 0
+    /// Answers that could not be verified; they are among the rejections.
+    public internal(set) var rejected = 0
+    /// Events of the ledger that cannot be read, by subscription: no period of theirs is certain.
+    public internal(set) var unreadable = 0
+    /// Selected subscriptions by the reason for asking.
+    public internal(set) var reasons: [String: Int] = [:]
+    /// What could not be asked, or was not answered; the first of each kind of subject.
+    public internal(set) var failures: [Failure] = []
+    /// How many there were in all.
+    public internal(set) var failed = 0
+    /// When to go on, where a rate limit ended the round.
+    public internal(set) var retryAt: Instant?
+
+    /// Failures that are listed; all are counted.
+    static let failuresMax = 20
+
+    /// A question without an answer.
+    public struct Failure: Codable, Hashable, Sendable {
+        /// The subscription; nil for the notifications of an environment.
+        public let originalTransactionId: String?
+        /// The environment that was asked, or asked first.
+        public let environment: Environment
+        /// Why, as a word of the machine.
+        public let reason: String
+        /// What happened, and what to do.
+        public let message: String
+    }
+
+    mutating func fail(_ subject: StreamID, _ reason: String, _ message: String) {
+        failed += 1
+        guard failures.count < PollReport.failuresMax else { return }
+        failures.append(
+            Failure(
+                originalTransactionId: subject.originalTransactionId.isEmpty
+                    ? nil : subject.originalTransactionId,
+                environment: subject.environment,
+                reason: reason,
+                message: message
+            )
+        )
+    }
+
+    mutating func add(_ taken: TakenAnswers) {
+        requests += taken.requests
+        statements += taken.statements
+        appended += taken.appended
+        duplicates += taken.duplicates
+        rejected += taken.rejected
+    }
+}
+
+/// What the answers about one subject came to.
+struct TakenAnswers: Sendable {
+    var requests = 0
+    var statements = 0
+    var appended = 0
+    var duplicates = 0
+    var rejected = 0
+
+    mutating func add(_ ingestion: Ledger.Ingestion) {
+        appended += ingestion.outcomes.count(where: \.isNew)
+        duplicates += ingestion.outcomes.count { !$0.isNew && !$0.isErased }
+    }
+}

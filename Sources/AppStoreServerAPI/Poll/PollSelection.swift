@@ -1,0 +1,80 @@
+internal import EventLog
+internal import Events
+internal import Subledger
+internal import Synchronization
+
+/// Whom a poller asks Apple about.
+public enum PollSelection: Sendable {
+    /// Who may have been charged, or have lost access, without our knowing: subscriptions that end
+    /// soon, those whose charge failed, for sixty days, and those whose period ended in silence.
+    case due(withinMilliseconds: Int64)
+    /// Every subscription in the ledger.
+    case all
+    /// These, by any of their transaction ids, whoever asked about them before.
+    case ids([String])
+}
+
+/// A subscription to ask about, and why.
+struct PollSubject: Hashable, Sendable {
+    let stream: StreamID
+    let reason: Reason
+    /// The end of the last access; nil where nothing is certain.
+    let accessEnd: Instant?
+
+    /// Why to ask; the most urgent first.
+    enum Reason: String, CaseIterable, Sendable {
+        /// An event of it cannot be read: Apple's answer may be all that is known.
+        case unreadable
+        /// The period has ended and Apple has not spoken since: a customer may be locked out.
+        case overdue
+        /// The period ends soon.
+        case endsSoon = "ends_soon"
+        /// The charge failed, and may succeed any day.
+        case failed
+        /// Nothing is due.
+        case asked
+
+        var urgency: Int { Self.allCases.firstIndex(of: self) ?? Self.allCases.count }
+    }
+
+    /// Whether it comes before another one: of overdue and failed charges the latest, because Apple
+    /// retries those soonest; of those that end soon the next.
+    func isBefore(_ other: PollSubject) -> Bool {
+        if reason != other.reason { return reason.urgency < other.reason.urgency }
+        let ends = (accessEnd?.milliseconds ?? .max, other.accessEnd?.milliseconds ?? .max)
+        if ends.0 != ends.1 { return reason == .endsSoon ? ends.0 < ends.1 : ends.0 > ends.1 }
+        return stream < other.stream
+    }
+}
+
+/// The most urgent subjects of a ledger, however many there are.
+final class UrgentSubjects: Sendable {
+    private let state = Mutex<(kept: [PollSubject], left: Int, reasons: [String: Int])>(
+        ([], 0, [:])
+    )
+    private let countMax: Int
+
+    init(countMax: Int) { self.countMax = countMax }
+
+    func add(_ subject: PollSubject) {
+        state.withLock { state in
+            state.kept.append(subject)
+            state.reasons[subject.reason.rawValue, default: 0] += 1
+            if state.kept.count >= 2 * countMax { trim(&state.kept, &state.left) }
+        }
+    }
+
+    /// Those that are kept, the most urgent first, and how many are left for another round.
+    func finish() -> (subjects: [PollSubject], left: Int, reasons: [String: Int]) {
+        state.withLock { state in
+            trim(&state.kept, &state.left)
+            return (state.kept, state.left, state.reasons)
+        }
+    }
+
+    private func trim(_ kept: inout [PollSubject], _ left: inout Int) {
+        kept.sort { $0.isBefore($1) }
+        left += max(0, kept.count - countMax)
+        kept.removeLast(max(0, kept.count - countMax))
+    }
+}

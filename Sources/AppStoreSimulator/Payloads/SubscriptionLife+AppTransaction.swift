@@ -1,0 +1,45 @@
+public import Events
+
+/// What Apple signs about the customer's copy of the app, and about no purchase.
+extension SubscriptionLife {
+    /// The JWS of the app transaction at an instant.
+    public func signedAppTransaction(asOf instant: Instant) -> [UInt8] {
+        let facts = ReceiptFacts(self)
+        var json = JSONWriter(store.pace)
+        json.add("receiptType", store.environment.word)
+        json.add("appAppleId", store.appAppleId)
+        json.add("bundleId", store.bundleId)
+        json.add("applicationVersion", facts.version)
+        json.add("versionExternalIdentifier", facts.versionExternalId)
+        json.add("receiptCreationDate", signedAt: instant)
+        json.add("originalPurchaseDate", facts.downloadDate)
+        json.add("originalApplicationVersion", facts.originalVersion)
+        json.add("appTransactionId", identity.appTransactionId)
+        json.add("originalPlatform", "iOS")
+        return store.pki.sign(payloadJSON: json.object)
+    }
+}
+
+extension SimulatedStore {
+    /// The body of a test notification, as it is posted.
+    ///
+    /// - Parameters:
+    ///   - uuid: Its `notificationUUID`.
+    ///   - signedAt: When it is signed, in real time.
+    /// - Returns: The body.
+    public func testNotification(uuid: String, signedAt: Instant) -> [UInt8] {
+        var data = JSONWriter()
+        data.add("appAppleId", appAppleId)
+        data.add("bundleId", bundleId)
+        data.add("environment", environment.word)
+        var json = JSONWriter()
+        json.add("notificationType", "TEST")
+        json.add("notificationUUID", uuid)
+        json.add("data", object: data.object)
+        json.add("version", "2.0")
+        json.add("signedDate", signedAt: signedAt)
+        var body = JSONWriter()
+        body.add("signedPayload", plain: pki.sign(payloadJSON: json.object))
+        return body.object
+    }
+}

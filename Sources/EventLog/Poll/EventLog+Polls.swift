@@ -1,0 +1,119 @@
+public import Events
+internal import Postgres
+
+/// Leave to ask Apple about a subscription, or about the notifications of an environment.
+public struct PollLease: Sendable {
+    /// What may be asked about; without an id, the environment's notifications.
+    public let subject: StreamID
+    /// Where the last answer ended, in the words of whoever asks; nil where there was none.
+    public let continuation: String?
+}
+
+extension EventLog {
+    /// Takes the leave to ask about a subject, so that several pollers do not ask twice.
+    ///
+    /// A lease that is neither finished nor given back ends by itself, on the server's clock.
+    ///
+    /// - Parameters:
+    ///   - subject: What is to be asked about; without an id, the environment's notifications.
+    ///   - holder: This poller, in words that no two share.
+    ///   - seconds: How long the lease lasts.
+    ///   - pause: Seconds since the last answer before which nobody asks again.
+    /// - Returns: The lease; nil where another poller has it, or the pause is not over.
+    /// - Throws: `databaseUnavailable`; `permissionDenied` for whoever is no member of
+    ///   `ledger_writer`.
+    public func takePollLease(
+        on subject: StreamID,
+        holder: String,
+        seconds: Double,
+        pause: Double
+    ) async throws(EventLogError) -> PollLease? {
+        let sql = """
+            INSERT INTO operation.poll (lane, environment, original_transaction_id, holder,
+                expires_at)
+            VALUES ($1, $2, $3, $4, clock_timestamp() + $5 * interval '1 millisecond')
+            ON CONFLICT ON CONSTRAINT poll_pkey DO UPDATE
+                SET holder = excluded.holder, expires_at = excluded.expires_at
+                WHERE coalesce(poll.expires_at <= clock_timestamp(), true) AND coalesce(
+                    poll.answered_at <= clock_timestamp() - $6 * interval '1 millisecond', true)
+            RETURNING continuation
+            """
+        let values: [PostgresValue] = [
+            .int4(lane(of: subject)), .text(subject.environment.word),
+            .text(subject.originalTransactionId), .text(holder), .int8(Int64(seconds * 1000)),
+            .int8(Int64(pause * 1000)),
+        ]
+        return try await reading("take a lease to ask Apple") { session in
+            let rows = try await session.query(sql, values)
+            guard rows.count == 1 else { return nil }
+            return PollLease(subject: subject, continuation: try rows[0].textIfPresent(0))
+        }
+    }
+
+    /// Gives a lease back with where the answer ended.
+    ///
+    /// One that has ended and was taken by another poller stays with it.
+    ///
+    /// - Parameters:
+    ///   - lease: The lease.
+    ///   - holder: Who took it.
+    ///   - continuation: Where the answer ended; nil keeps what was known.
+    ///   - isAnswered: Whether Apple answered; otherwise the next poller need not wait.
+    /// - Throws: `databaseUnavailable`.
+    public func end(
+        _ lease: PollLease,
+        holder: String,
+        continuation: String?,
+        isAnswered: Bool
+    ) async throws(EventLogError) {
+        let sql = """
+            UPDATE operation.poll SET holder = NULL, expires_at = NULL,
+                continuation = coalesce($5, continuation),
+                answered_at = CASE WHEN $6 THEN clock_timestamp() ELSE answered_at END
+            WHERE lane = $1 AND environment = $2 AND original_transaction_id = $3 AND holder = $4
+            """
+        let values: [PostgresValue] = [
+            .int4(lane(of: lease.subject)), .text(lease.subject.environment.word),
+            .text(lease.subject.originalTransactionId), .text(holder),
+            .text(continuation), .bool(isAnswered),
+        ]
+        try await reading("end a lease to ask Apple") { session in
+            _ = try await session.query(sql, values)
+        }
+    }
+
+    /// Keeps a lease for longer, with how far the answers have come.
+    ///
+    /// - Parameters:
+    ///   - lease: The lease.
+    ///   - holder: Who took it.
+    ///   - continuation: Where the last answer ended.
+    ///   - seconds: How long it lasts from now on.
+    /// - Returns: Whether the lease is still held; otherwise another poller has taken over.
+    /// - Throws: `databaseUnavailable`.
+    public func renew(
+        _ lease: PollLease,
+        holder: String,
+        continuation: String,
+        seconds: Double
+    ) async throws(EventLogError) -> Bool {
+        let sql = """
+            UPDATE operation.poll SET continuation = $5,
+                expires_at = clock_timestamp() + $6 * interval '1 millisecond'
+            WHERE lane = $1 AND environment = $2 AND original_transaction_id = $3 AND holder = $4
+            RETURNING lane
+            """
+        let values: [PostgresValue] = [
+            .int4(lane(of: lease.subject)), .text(lease.subject.environment.word),
+            .text(lease.subject.originalTransactionId), .text(holder), .text(continuation),
+            .int8(Int64(seconds * 1000)),
+        ]
+        return try await reading("renew a lease to ask Apple") { session in
+            try await !session.query(sql, values).isEmpty
+        }
+    }
+
+    private func lane(of subject: StreamID) -> Int32 {
+        Int32(identity.lanes.lane(of: subject.originalTransactionId))
+    }
+}

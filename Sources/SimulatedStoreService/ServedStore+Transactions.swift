@@ -1,0 +1,162 @@
+internal import AppStoreSimulator
+internal import Events
+internal import Foundation
+
+/// Get Transaction History and Get Refund History.
+struct HistoryDocument: Encodable {
+    let revision: String?
+    let hasMore: Bool
+    let bundleId: String
+    let appAppleId: Int64?
+    let environment: Environment
+    let signedTransactions: [String]
+}
+
+/// Get Transaction Info.
+struct TransactionDocument: Encodable {
+    let signedTransactionInfo: String
+}
+
+/// Get App Transaction Info.
+struct AppTransactionDocument: Encodable {
+    let signedAppTransactionInfo: String
+}
+
+/// Look Up Order ID.
+struct OrderDocument: Encodable {
+    /// 0 for an order of a customer, 1 for none.
+    let status: Int
+    let signedTransactions: [String]
+}
+
+extension ServedStore {
+    /// Get Transaction History: by last modification, from a revision on.
+    func history(
+        of id: String,
+        revision: String?,
+        at now: Instant
+    ) throws(StoreError)
+        -> HistoryDocument
+    {
+        let life = try known(id, at: now)
+        let instant = life.store.pace.calendar(now)
+        let listed = life.listed(asOf: instant)
+        return try page(of: listed, life, revision, signedAt: instant) { $0.modifiedAt }
+    }
+
+    /// Get Refund History: by revocation date.
+    func refunds(
+        of id: String,
+        revision: String?,
+        at now: Instant
+    ) throws(StoreError)
+        -> HistoryDocument
+    {
+        let life = try known(id, at: now)
+        let instant = life.store.pace.calendar(now)
+        let listed = life.listed(asOf: instant).filter { $0.revocationDate != nil }
+            .sorted {
+                ($0.revocationDate ?? .epoch, $0.number) < ($1.revocationDate ?? .epoch, $1.number)
+            }
+        return try page(of: listed, life, revision, signedAt: instant) {
+            $0.revocationDate ?? .epoch
+        }
+    }
+
+    /// Get All Subscription Statuses.
+    func statuses(of id: String, at now: Instant) throws(StoreError) -> [UInt8] {
+        let life = try known(id, at: now)
+        return life.statuses(asOf: life.store.pace.calendar(now)).payload
+    }
+
+    /// Get Transaction Info.
+    func transaction(_ id: String, at now: Instant) throws(StoreError) -> TransactionDocument {
+        let life = try known(id, allowsAppTransaction: false, at: now)
+        let instant = life.store.pace.calendar(now)
+        guard let found = life.listed(asOf: instant).first(where: { $0.transactionId == id })
+        else { throw .transactionNotFound }
+        return TransactionDocument(
+            signedTransactionInfo: String(
+                decoding: life.signed(found, at: instant),
+                as: UTF8.self
+            )
+        )
+    }
+
+    /// Get App Transaction Info.
+    func appTransaction(
+        of id: String,
+        at now: Instant
+    ) throws(StoreError)
+        -> AppTransactionDocument
+    {
+        let life = try known(id, at: now)
+        return AppTransactionDocument(
+            signedAppTransactionInfo: String(
+                decoding: life.signedAppTransaction(asOf: life.store.pace.calendar(now)),
+                as: UTF8.self
+            )
+        )
+    }
+
+    /// Look Up Order ID: an order here is `M` and the id of the subscription.
+    func order(_ id: String, at now: Instant) -> OrderDocument {
+        guard id.first == "M", let number = life(of: String(id.dropFirst()), at: now) else {
+            return OrderDocument(status: 1, signedTransactions: [])
+        }
+        let life = lives[number]
+        let instant = life.store.pace.calendar(now)
+        return OrderDocument(
+            status: 0,
+            signedTransactions: life.listed(asOf: instant).map {
+                String(decoding: life.signed($0, at: instant), as: UTF8.self)
+            }
+        )
+    }
+
+    private func known(
+        _ id: String,
+        allowsAppTransaction: Bool = true,
+        at now: Instant
+    ) throws(StoreError) -> SubscriptionLife {
+        guard id.utf8.count <= 32, !id.isEmpty, id.utf8.allSatisfy({ 0x30...0x39 ~= $0 }) else {
+            throw .invalidTransactionId
+        }
+        guard let number = life(of: id, allowsAppTransaction: allowsAppTransaction, at: now) else {
+            throw .transactionNotFound
+        }
+        return lives[number]
+    }
+
+    // A revision names the last transaction that was handed out by when it was changed: what is
+    // changed later comes again.
+    private func page(
+        of listed: [ListedTransaction],
+        _ life: SubscriptionLife,
+        _ revision: String?,
+        signedAt: Instant,
+        by order: (ListedTransaction) -> Instant
+    ) throws(StoreError) -> HistoryDocument {
+        var rest = listed[...]
+        if let revision {
+            let parts = revision.split(separator: "_").compactMap { Int64($0) }
+            guard parts.count == 3, parts[2] == life.identity.index else { throw .invalidRevision }
+            let mark = Instant(milliseconds: parts[0])
+            rest = rest.drop { (order($0), $0.number) <= (mark, parts[1]) }
+        }
+        let page = rest.prefix(SubscriptionLife.historyPageMax)
+        let next = page.last.map {
+            "\(order($0).milliseconds)_\($0.number)_\(life.identity.index)"
+        }
+        return HistoryDocument(
+            revision: next ?? revision,
+            hasMore: page.count < rest.count,
+            bundleId: life.store.bundleId,
+            appAppleId: environment == .production ? life.store.appAppleId : nil,
+            environment: environment,
+            signedTransactions: page.map {
+                String(decoding: life.signed($0, at: signedAt), as: UTF8.self)
+            }
+        )
+    }
+}

@@ -1,0 +1,30 @@
+internal import Foundation
+
+/// An error as the App Store Server API answers it.
+struct StoreError: Error, Encodable, Hashable {
+    let errorCode: Int64
+    let errorMessage: String
+
+    private init(_ errorCode: Int64, _ errorMessage: String) {
+        self.errorCode = errorCode
+        self.errorMessage = errorMessage
+    }
+
+    /// The first three digits.
+    var httpStatus: Int { Int(errorCode / 10_000) }
+
+    static let badRequest = StoreError(4_000_000, "Bad request.")
+    static let invalidRevision = StoreError(4_000_005, "Invalid request revision.")
+    static let invalidTransactionId = StoreError(4_000_006, "Invalid transaction id.")
+    static let startTooFarInPast = StoreError(4_000_012, "Start date is too far in the past.")
+    static let startAfterEnd = StoreError(4_000_013, "Start date is after end date.")
+    static let invalidPaginationToken = StoreError(4_000_014, "Invalid pagination token.")
+    static let invalidTestToken = StoreError(4_000_020, "Invalid test notification token.")
+    static let noAppTransactionId = StoreError(4_000_048, "App transaction id not supported.")
+    static let noNotificationURL = StoreError(4_040_007, "No App Store Server Notification URL.")
+    static let testNotFound = StoreError(4_040_008, "Test notification not found.")
+    static let extensionNotFound = StoreError(4_040_009, "Status of extension not found.")
+    static let transactionNotFound = StoreError(4_040_010, "Transaction id not found.")
+    static let rateLimited = StoreError(4_290_000, "Rate limit exceeded.")
+    static let internalRetryable = StoreError(5_000_001, "An unknown error occurred. Try again.")
+}

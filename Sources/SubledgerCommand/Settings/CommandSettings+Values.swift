@@ -1,0 +1,66 @@
+import Configuration
+import Subledger
+
+/// Settings by what they are.
+extension CommandSettings {
+    mutating func text(
+        _ setting: Name,
+        _ expected: String,
+        default fallback: String
+    ) throws -> String {
+        try value(setting, [.string], expecting: expected, default: fallback) { content in
+            if case .string(let text) = content, !text.isEmpty { text } else { nil }
+        }
+    }
+
+    mutating func texts(
+        _ setting: Name,
+        _ expected: String,
+        _ isValid: (String) -> Bool = { !$0.isEmpty }
+    ) throws -> [String] {
+        try value(setting, [.stringArray], expecting: "a list of " + expected, default: []) {
+            content in
+            // A list that became empty must not mean the same as none: some then mean everybody.
+            if case .stringArray(let texts) = content, !texts.isEmpty, texts.allSatisfy(isValid) {
+                texts
+            } else {
+                nil
+            }
+        }
+    }
+
+    mutating func time(_ setting: Name) throws -> String? {
+        let expected = "a time: " + AskedTime.forms
+        let text: String = try value(setting, [.string], expecting: expected, default: "") {
+            content in
+            if case .string(let text) = content, AskedTime(text) != nil { text } else { nil }
+        }
+        return text.isEmpty ? nil : text
+    }
+
+    mutating func seconds(
+        _ setting: Name,
+        _ range: ClosedRange<Double>,
+        default fallback: Double
+    ) throws -> Double {
+        let expected = "seconds from \(Int(range.lowerBound)) to \(Int(range.upperBound))"
+        return try value(setting, [.double, .int], expecting: expected, default: fallback) {
+            content in
+            switch content {
+            case .double(let seconds) where range.contains(seconds): seconds
+            case .int(let seconds) where range.contains(Double(seconds)): Double(seconds)
+            default: nil
+            }
+        }
+    }
+
+    mutating func word<Word: CaseIterable & RawRepresentable<String>>(
+        _ setting: Name,
+        default fallback: Word
+    ) throws -> Word {
+        let expected = Word.allCases.map(\.rawValue).joined(separator: ", ")
+        return try value(setting, [.string], expecting: expected, default: fallback) { content in
+            if case .string(let text) = content { Word(rawValue: text) } else { nil }
+        }
+    }
+}

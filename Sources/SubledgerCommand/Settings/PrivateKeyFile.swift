@@ -1,0 +1,49 @@
+import CommandSupport
+import Foundation
+
+/// Reads a private key from a file; no message ever contains a part of it.
+enum PrivateKeyFile {
+    /// Largest file that is read: a key has some three hundred bytes.
+    private static let bytesMax = 64 << 10
+
+    /// The text of a file that nobody else may read.
+    static func text(_ path: String) throws -> String {
+        let file = open(path, O_RDONLY | O_CLOEXEC)
+        guard file >= 0 else { throw unreadable(path, errno) }
+        defer { close(file) }
+        var status = stat()
+        guard fstat(file, &status) == 0 else { throw unreadable(path, errno) }
+        // As libpq wants it: one's own file for nobody else, or root's for its group.
+        let allowed: mode_t = status.st_uid == 0 && geteuid() != 0 ? 0o640 : 0o600
+        guard status.st_mode & 0o777 & ~(allowed | 0o100) == 0 else {
+            throw Failure(
+                Exit.configuration,
+                "the key file \(path) can be read or changed by other users (mode "
+                    + "\(String(status.st_mode & 0o777, radix: 8))); run chmod 600 \(path)"
+            )
+        }
+        return try text(path, file)
+    }
+
+    private static func text(_ path: String, _ file: Int32) throws -> String {
+        var bytes = [UInt8](repeating: 0, count: bytesMax)
+        var count = 0
+        while count < bytesMax {
+            let more = bytes.withUnsafeMutableBytes {
+                read(file, $0.baseAddress?.advanced(by: count), bytesMax - count)
+            }
+            guard more >= 0 else { throw unreadable(path, errno) }
+            guard more > 0 else { break }
+            count += more
+        }
+        return String(decoding: bytes[..<count], as: UTF8.self)
+    }
+
+    /// The file cannot be read, for a reason of the system's.
+    static func unreadable(_ path: String, _ number: Int32) -> Failure {
+        Failure(
+            Exit.inputMissing,
+            "cannot read the key file \(path): \(String(cString: strerror(number)))"
+        )
+    }
+}

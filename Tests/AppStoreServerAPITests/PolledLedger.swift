@@ -1,0 +1,157 @@
+import AppStore
+import AppStoreServerAPI
+import AppStoreSimulator
+import EventLog
+import Events
+import Foundation
+import HTTPService
+import Hummingbird
+import HummingbirdTesting
+import Postgres
+import Projections
+import Subledger
+import TestSupport
+import Testing
+
+/// A ledger that trusts a simulated store.
+struct PolledLedger: Sendable {
+    let ledger: Ledger
+    let settings: ConnectionSettings
+
+    /// Runs a body with an empty ledger.
+    static func run(
+        seed: UInt64,
+        _ body: (PolledLedger) async throws -> Void
+    ) async throws {
+        try await TestServer.shared.withDatabase(from: .polled) { settings in
+            var options = EventLog.Options()
+            options.readersMax = 1
+            let policy = VerificationPolicy(
+                roots: [
+                    try RootCertificate(der: AppStoreSimulator(seed: seed).store.pki.rootDER)
+                ]
+            )
+            let ledger = Ledger(
+                log: try await EventLog.open(settings, options),
+                verifier: AppStoreVerifier(policy: policy)
+            )
+            do {
+                try await body(PolledLedger(ledger: ledger, settings: settings))
+            } catch {
+                await ledger.close()
+                throw error
+            }
+            await ledger.close()
+        }
+    }
+
+    /// Runs a body with the address at which this ledger takes notifications.
+    func receiving(_ body: @escaping @Sendable (String) async throws -> Void) async throws {
+        let routes = LedgerRoutes(ledger, limits: ServiceLimits(), sandbox: .never)
+        let application = Application(
+            router: LedgerServer.router(of: routes),
+            server: try LedgerServer.http(limits: routes.limits),
+            configuration: ApplicationConfiguration(address: .hostname("127.0.0.1", port: 0)),
+            logger: TestStore.silent
+        )
+        try await application.test(.live) { client in
+            let port = try #require(client.port)
+            try await body("http://127.0.0.1:\(port)/v1/appstore/notifications")
+        }
+    }
+
+    /// One round of a poller that asks a store.
+    func poll(
+        _ selection: PollSelection,
+        _ store: TestStore,
+        _ limits: ServerLimits = .brisk,
+        pauseSeconds: Double = 600,
+        clock: (@Sendable () -> Instant)? = nil
+    ) async throws -> PollReport {
+        var options = Poller.Options(holder: UUID().uuidString)
+        options.pauseSeconds = pauseSeconds
+        let now = store.now
+        let clock = clock ?? { now }
+        let client = AppStoreServerClient(
+            try store.credentials(),
+            hosts: try ServerHosts(url: store.url),
+            limits: limits,
+            clock: clock
+        )
+        let report: PollReport
+        do {
+            report = try await Poller(ledger, client, options: options, clock: clock)
+                .poll(selection)
+        } catch {
+            try await client.close()
+            throw error
+        }
+        try await client.close()
+        return report
+    }
+
+    /// Takes in what the store has signed, as if nothing had been lost.
+    func ingestEverything(of lives: [SubscriptionLife], until now: Instant) async throws {
+        for life in lives {
+            for (number, instant) in life.notificationInstants.enumerated()
+            where life.store.pace.real(instant) <= now {
+                _ = try await ledger.ingest(
+                    life.notification(number).payload,
+                    source: "notification"
+                )
+            }
+        }
+    }
+
+    /// How many rows the tables of the log have.
+    func rowCounts() async throws -> [Int64] {
+        let session = try await PostgresSession.connect(settings)
+        let row = try await session.query(
+            """
+            SELECT (SELECT count(*) FROM ledger.event), (SELECT count(*) FROM ledger.confirmation),
+                (SELECT count(*) FROM ledger.evidence), (SELECT count(*) FROM ledger.commit),
+                (SELECT count(*) FROM ledger.rejection)
+            """,
+            []
+        )
+        await session.close()
+        return try (0..<5).map { try row.single().int8($0) }
+    }
+
+    /// The digests of all projections.
+    func digests() async throws -> [String] {
+        try await ledger.projector.rebuild().map { "\($0.digest)" }
+    }
+
+    /// How the ledger's periods differ from those of the store.
+    func differences(from lives: [SubscriptionLife], at now: Instant) async throws -> [String] {
+        var differences: [String] = []
+        for life in lives {
+            let pace = life.store.pace
+            let expected = life.periods(asOf: pace.calendar(now)).map {
+                "\($0.productId) \(pace.date($0.validFrom)) – \(pace.date($0.validTo)) "
+                    + "\($0.kind.rawValue) \($0.endReason.rawValue)"
+            }
+            let stream = StreamID(
+                environment: life.store.environment,
+                originalTransactionId: life.originalTransactionId
+            )
+            let found = try await ledger.periods(of: stream).rows.map {
+                "\($0.productId) \($0.validFrom) – \($0.validTo) \($0.kind.rawValue) "
+                    + "\($0.endReason.rawValue)"
+            }
+            guard found != expected else { continue }
+            differences.append(
+                "\(life.originalTransactionId) \(life.kinds.map(\.rawValue).sorted())\n"
+                    + "expected \(expected.joined(separator: "\n    "))\n"
+                    + "found    \(found.joined(separator: "\n    "))"
+            )
+        }
+        return differences
+    }
+}
+
+extension TestTemplate {
+    /// An empty ledger.
+    static let polled = TestTemplate("polled") { _ = try await Migrator.migrate($0) }
+}

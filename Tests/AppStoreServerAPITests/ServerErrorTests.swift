@@ -1,0 +1,153 @@
+@testable import AppStoreServerAPI
+import AppStore
+import AppStoreSimulator
+import EventLog
+import Events
+import Foundation
+import Hummingbird
+import SimulatedStoreService
+import Testing
+
+/// What Apple answers in place of data.
+@Suite struct ServerErrorTests {
+    private static func body(_ code: Int64) -> String {
+        #"{"errorCode":\#(code),"errorMessage":"x"}"#
+    }
+
+    @Test func `every documented code is mapped, and an unknown one is treated as its class`()
+        async throws
+    {
+        let retried: Set<Int64> = [
+            4_040_002, 4_040_004, 4_040_006, 5_000_001, 5_009_999, 5_030_000,
+        ]
+        let codes = ServerErrorCode.meanings.keys.sorted() + [4_009_999, 5_009_999, 5_030_000]
+        for code in codes where code != 4_290_000 {
+            try await OddServer.run { _, _ in
+                OddServer.json(
+                    Self.body(code),
+                    status: HTTPResponse.Status(code: Int(code / 10_000))
+                )
+            } _: { url, requests in
+                try await AppStoreServerClient.with(try anyCredentials(), url: url) { client in
+                    let error = try await serverError {
+                        _ = try await client.answer(to: .transaction("1"), in: .production)
+                    }
+                    #expect(error.errorCode?.rawValue == code)
+                    #expect(error.isRetryable == retried.contains(code), "\(code)")
+                    #expect(requests() == (retried.contains(code) ? 5 : 1), "\(code)")
+                    #expect(error.message.contains("\(code)"))
+                }
+            }
+        }
+    }
+
+    @Test func `Retry-After is an instant in milliseconds, and nothing is sent before it`()
+        async throws
+    {
+        let start = ContinuousClock.now
+        let free = Instant(milliseconds: Instant.systemClock().milliseconds + 700)
+        try await OddServer.run { number, _ in
+            guard number > 1 else {
+                return OddServer.json(
+                    Self.body(4_290_000),
+                    status: .tooManyRequests,
+                    headers: [.retryAfter: "\(free.milliseconds)"]
+                )
+            }
+            #expect(Instant.systemClock() >= free)
+            return OddServer.json(#"{"signedTransactionInfo":"a.b.c"}"#)
+        } _: { url, requests in
+            try await AppStoreServerClient.with(try anyCredentials(), url: url) { client in
+                _ = try await client.answer(to: .transaction("1"), in: .production)
+                #expect(requests() == 2)
+            }
+        }
+        #expect(ContinuousClock.now - start >= .milliseconds(600))
+    }
+
+    @Test func `a rate limit that is too long to wait for is an error with its end`()
+        async throws
+    {
+        let free = Instant(milliseconds: Instant.systemClock().milliseconds + 3_600_000)
+        try await OddServer.run { _, _ in
+            OddServer.json(
+                Self.body(4_290_000),
+                status: .tooManyRequests,
+                headers: [.retryAfter: "\(free.milliseconds)"]
+            )
+        } _: { url, requests in
+            try await AppStoreServerClient.with(try anyCredentials(), url: url) { client in
+                for _ in 0..<3 {
+                    let error = try await serverError {
+                        _ = try await client.answer(to: .transaction("1"), in: .production)
+                    }
+                    #expect(error.code == .rateLimited)
+                    let end = try #require(error.retryAt).milliseconds
+                    #expect(abs(end - free.milliseconds) < 5000)
+                }
+                // The second and third question were not sent: they were doomed.
+                #expect(requests() == 1)
+                // Another endpoint has a limit of its own.
+                _ = try await serverError {
+                    _ = try await client.answer(to: .order("1"), in: .production)
+                }
+                #expect(requests() == 2)
+            }
+        }
+    }
+
+    @Test func `requests keep to a rate, so that a store never refuses one`() async throws {
+        // A tenth of Apple's rate: five a second. The store counts on a real clock.
+        try await TestStore.run(ticks: true) {
+            ($0.subscriptions, $0.rateShare) = (1, 0.1)
+        } _: { store in
+            var limits = ServerLimits.brisk
+            limits.rateShare = 0.1
+            limits.rateLimitSecondsMax = 30
+            let id = store.server.lives[0].originalTransactionId
+            try await AppStoreServerClient.with(
+                try store.credentials(),
+                url: store.url,
+                limits
+            ) { client in
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    for _ in 0..<12 {
+                        group.addTask {
+                            _ = try await client.answer(to: .transaction(id), in: .production)
+                        }
+                    }
+                    try await group.waitForAll()
+                }
+            }
+            let counts = try JSONDecoder().decode(
+                [String: [String: Int]].self,
+                from: try await store.get("/control/requests")
+            )
+            #expect(counts == ["Production transaction": ["requests": 12, "refused": 0]])
+        }
+    }
+
+    @Test func `an error that may pass is asked again until it has passed`() async throws {
+        try await TestStore.run {
+            ($0.subscriptions, $0.failing) = (5, 0.4)
+        } _: { store in
+            try await store.withClient { client in
+                for life in store.server.lives {
+                    let answer = try await client.answer(
+                        to: .transaction(life.originalTransactionId),
+                        in: .production
+                    )
+                    #expect(answer.statementCount == 1)
+                }
+            }
+        }
+    }
+
+    @Test func `the time between attempts doubles up to its limit, and half of it is drawn`() {
+        var limits = ServerLimits()
+        (limits.backOffSeconds, limits.backOffSecondsMax) = (1, 5)
+        let waits = (2...6).map { limits.backOff(before: $0, jitter: 1) }
+        #expect(waits == [.seconds(1), .seconds(2), .seconds(4), .seconds(5), .seconds(5)])
+        #expect(limits.backOff(before: 3, jitter: 0) == .seconds(1))
+    }
+}
