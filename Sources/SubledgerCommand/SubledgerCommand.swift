@@ -27,7 +27,7 @@ struct SubledgerCommand: AsyncParsableCommand {
             CommandGroup(
                 name: "Fill",
                 subcommands: [
-                    IngestCommand.self, MigrateCommand.self, CatalogCommand.self,
+                    IngestCommand.self, MigrateCommand.self, CatalogCommand.self, RatesCommand.self,
                     RejectionsCommand.self,
                 ]
             ),

@@ -56,6 +56,7 @@ extension ReportQuestion {
                     + "\(ReportQuestion.limitMax)"
             )
         }
+        try money.check(report)
     }
 }
 
@@ -74,7 +75,8 @@ private struct ReportRun {
     }
 
     func document() async throws -> ReportDocument {
-        let query = question.report.sql + ReportRun.boundsSQL
+        let money = ReportConversion(money: question.money, recordedUntil: nil)
+        let query = money.filling(question.report.sql) + ReportRun.boundsSQL
         let reading = AnalyticsReading(ledger: ledger, session: session, query: query)
         return try await reading.answer(knownAt: question.knownAt) { ground in
             let bounds = try await bounds(ground)
@@ -117,13 +119,19 @@ private struct ReportRun {
     }
 
     private func rows(_ ground: AnalyticsGround, _ bounds: Bounds) async throws -> PostgresRows {
-        try await session.query(
-            ground.sql(question.report.text(by: question.by, limit: question.limit + 1)),
+        let money = conversion(ground)
+        let text = question.report.text(by: question.by, limit: question.limit + 1, money)
+        return try await session.query(
+            ground.sql(text),
             [
                 .text(bounds.from.day), .text(bounds.to.day), .text(question.environment.word),
                 .timestamptz(microseconds: bounds.asOf.milliseconds * 1000),
-            ]
+            ] + money.parameters
         )
+    }
+
+    private func conversion(_ ground: AnalyticsGround) -> ReportConversion {
+        ReportConversion(money: question.money, recordedUntil: ground.recordedUntil)
     }
 
     private func document(
@@ -132,7 +140,8 @@ private struct ReportRun {
         _ bounds: Bounds,
         _ rows: PostgresRows
     ) async throws -> ReportDocument {
-        let columns = question.report.columns(by: question.by)
+        let columns =
+            question.report.columns(by: question.by) + conversion(ground).columns
         return ReportDocument(
             name: question.report.name,
             version: question.report.version,
@@ -145,6 +154,7 @@ private struct ReportRun {
             positions: PositionVector(ground.offsets).document,
             catalogVersion: ground.catalogVersion,
             folds: folds,
+            money: question.money.isAsked ? question.money : nil,
             erasures: bounds.erasures,
             refusedSubscriptions: ground.refused,
             command: try await knownAt(ground).map { command(ground, bounds, knownAt: $0) },
@@ -160,29 +170,52 @@ private struct ReportRun {
         )
     }
 
-    // The bound that gives the same events and the same catalog: the positions, or, where the
-    // catalog was imported after them, that instant.
+    // The bound that gives the same events, the same catalog and the same rates: the positions, or,
+    // where something was imported after them, the instant of the last import.
     private func knownAt(_ ground: AnalyticsGround) async throws -> String? {
         let offsets = KnownAt.offsets(ledger.whole(ground.offsets))
         let store = CatalogStore(log: ledger.log)
-        if try await store.history(knownAt: offsets).newestVersion == ground.catalogVersion {
+        let rates = try await newestRate(ground)
+        let bound = try await ledger.log.recordingBound(of: offsets) ?? .epoch
+        let isCatalogKnown =
+            try await store.history(knownAt: offsets).newestVersion == ground.catalogVersion
+        if isCatalogKnown, rates ?? bound <= bound {
             return offsets.text(lanes: ledger.log.identity.lanes)
         }
         let judging = try await store.versions().first {
             $0.record.version == ground.catalogVersion
         }
-        guard let imported = judging?.record.recordedAt,
+        let imports = [isCatalogKnown ? nil : judging?.record.recordedAt, rates].compactMap { $0 }
+        guard let imported = imports.max(),
             case let heads = try await ledger.log.heads(knownAt: .time(imported)),
-            heads.mapValues(\.offset) == ground.offsets
+            heads.mapValues(\.offset) == ground.offsets,
+            try await store.history(knownAt: .time(imported)).newestVersion
+                == ground.catalogVersion
         else { return nil }
         return imported.description
+    }
+
+    // When the newest rate was imported that the report could use; nil where it uses none.
+    private func newestRate(_ ground: AnalyticsGround) async throws -> Instant? {
+        guard let currency = question.money.currency else { return nil }
+        return try await session.query(
+            """
+            SELECT (extract(epoch FROM max(recorded_at)) * 1000)::bigint
+            FROM operation.currency_rate
+            WHERE base_currency = $1 AND ($2::timestamptz IS NULL OR recorded_at <= $2)
+            """,
+            [
+                .text(currency),
+                .timestamptz(microseconds: ground.recordedUntil.map { $0.milliseconds * 1000 }),
+            ]
+        ).single().int8IfPresent(0).map(Instant.init(milliseconds:))
     }
 
     private func command(_ ground: AnalyticsGround, _ bounds: Bounds, knownAt: String) -> String {
         let by = question.by.isEmpty ? "none" : question.by.map(\.rawValue).joined(separator: ",")
         return "subledger report \(question.report.name) --from \(bounds.from.day) "
             + "--to \(bounds.to.day) --by \(by) --environment \(question.environment.word) "
-            + "--known-at \(knownAt)"
+            + "--known-at \(knownAt)\(question.money.arguments)"
             + (question.limit == ReportQuestion.limitDefault ? "" : " --limit \(question.limit)")
     }
 

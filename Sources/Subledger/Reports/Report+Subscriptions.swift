@@ -180,9 +180,9 @@ extension Report {
     ///
     /// Reads only what those days need; a call of the daily snapshot for each is far slower.
     static let standing = """
-        SELECT DISTINCT ON (b.day, t.lane, t.original_transaction_id) \(standingColumns)
+        SELECT DISTINCT ON (b.day, t.lane, t.original_transaction_id) \(standingColumns){{of_purchase}}
                     FROM \(monthEnds)
-                    JOIN analytics.transactions t
+                    JOIN {{transactions}} t
                         ON t.environment = $3 AND t.start_time < b.until
                             AND t.effective_end_time >= b.until
                             AND t.start_time < t.effective_end_time
