@@ -197,6 +197,8 @@ enum ReportBenchQueries {
             WHERE v.environment = $3 AND v.movement LIKE 'churn%' AND NOT v.is_family_shared
                 AND v.occurred_at >= $1::date AND v.occurred_at < $2::date + 1 GROUP BY 1
         ) c USING (month)
+        WHERE coalesce(l.lost, b.back, c.voluntary) IS NOT NULL OR EXISTS (
+            SELECT FROM island i WHERE i.since < m.day AND i.until >= m.day)
         """,
         "trial-conversion": """
         SELECT concat(\(month), '|', count(*), '|', count(*) FILTER (WHERE t.converted), '|',

@@ -87,15 +87,14 @@ private struct ReportRun {
 
     private func bounds(_ ground: AnalyticsGround) async throws -> Bounds {
         let lanes = ground.offsets.sorted { $0.key < $1.key }
-        let found = try await session.query(
-            ground.sql(ReportRun.boundsSQL),
-            [
-                .text(question.environment.word), .int4Array(lanes.map { Int32($0.key) }),
-                .int8Array(lanes.map(\.value)),
-            ]
-        ).single()
+        let parameters: [PostgresValue] = [
+            .text(question.environment.word), .int4Array(lanes.map { Int32($0.key) }),
+            .int8Array(lanes.map(\.value)),
+        ]
+        let found = try await session.query(ground.sql(ReportRun.boundsSQL), parameters).single()
         guard let last = try found.int8IfPresent(1) else {
-            let others = try found.textIfPresent(3)
+            let others = try await session.query(ReportRun.othersSQL, parameters).single()
+                .textIfPresent(0)
             throw QuestionError(
                 others == nil ? .emptyLedger : .otherEnvironment,
                 "the ledger has no event of \(question.environment.word)"
@@ -219,20 +218,28 @@ private struct ReportRun {
             + (question.limit == ReportQuestion.limitDefault ? "" : " --limit \(question.limit)")
     }
 
-    // The first purchase; the newest signature, as far as the log is counted; all erasures; where
-    // else there are events.
+    // The first purchase; the newest signature, as far as the log is counted; all erasures. The scan
+    // of the log for the signature is by several workers, so it has no other aggregate.
     private static let boundsSQL = """
         SELECT (
-                SELECT (extract(epoch FROM min(t.start_time)) * 1000)::bigint
-                FROM analytics.transactions t WHERE t.environment = $1
-            ),
-            max(e.as_of_ms) FILTER (WHERE e.environment = $1 AND e.lane_offset <= h.lane_offset
-                AND e.kind IN ('transaction', 'renewal', 'notification')),
-            count(*) FILTER (WHERE e.kind = 'erasure'),
-            string_agg(DISTINCT e.environment, ', ' ORDER BY e.environment) FILTER (
-                WHERE e.environment NOT IN ($1, '') AND e.lane_offset <= h.lane_offset)
+                SELECT (extract(epoch FROM t.start_time) * 1000)::bigint
+                FROM projection.transactions t WHERE t.environment = $1
+                ORDER BY t.start_time LIMIT 1
+            ), (
+                SELECT max(e.as_of_ms) FROM ledger.event e
+                JOIN unnest($2::int[], $3::bigint[]) AS h (lane, lane_offset)
+                    ON h.lane = e.lane AND e.lane_offset <= h.lane_offset
+                WHERE e.environment = $1 AND e.kind IN ('transaction', 'renewal', 'notification')
+            ), (SELECT count(*) FROM ledger.event e WHERE e.kind = 'erasure')
+        """
+
+    // Where else there are events.
+    private static let othersSQL = """
+        SELECT string_agg(DISTINCT e.environment, ', ' ORDER BY e.environment)
         FROM ledger.event e
-        LEFT JOIN unnest($2::int[], $3::bigint[]) AS h (lane, lane_offset) ON h.lane = e.lane
+        JOIN unnest($2::int[], $3::bigint[]) AS h (lane, lane_offset)
+            ON h.lane = e.lane AND e.lane_offset <= h.lane_offset
+        WHERE e.environment NOT IN ($1, '')
         """
 }
 
