@@ -145,6 +145,12 @@ public enum Schema {
             sql: text(PackageResources.v006_rejection_arrival_sql),
             check: text(PackageResources.check_v006_rejection_arrival_sql)
         ),
+        Migration(
+            version: 7,
+            name: "v007-currency-rate",
+            sql: text(PackageResources.v007_currency_rate_sql),
+            check: text(PackageResources.check_v007_currency_rate_sql)
+        ),
     ]
 
     private static func text(_ bytes: [UInt8]) -> String {

@@ -226,14 +226,14 @@ BEGIN
     THEN
         RETURN NULL;
     END IF;
-    RAISE EXCEPTION 'ledger.% is append-only: % refused', TG_TABLE_NAME, TG_OP
+    RAISE EXCEPTION '%.% is append-only: % refused', TG_TABLE_SCHEMA, TG_TABLE_NAME, TG_OP
         USING ERRCODE = 'LG001',
               HINT = 'A wrong event is answered by a new one; a wrong projection is rebuilt; '
                   'what must be forgotten is erased with subledger erase.';
 END
 $$;
 
-COMMENT ON FUNCTION ledger.refuse_change() IS 'Refuses UPDATE, DELETE and TRUNCATE of the log with SQLSTATE LG001, but for the erasures of this transaction.';
+COMMENT ON FUNCTION ledger.refuse_change() IS 'Refuses UPDATE, DELETE and TRUNCATE of append-only tables with SQLSTATE LG001, but for the erasures of this transaction.';
 
 CREATE FUNCTION ledger.refuse_orphan(lane integer, commit_no bigint) RETURNS integer
     LANGUAGE plpgsql
@@ -803,6 +803,34 @@ COMMENT ON COLUMN ledger.root_certificate.root_key IS 'First 4 bytes of digest.'
 
 COMMENT ON COLUMN ledger.root_certificate.digest IS 'SHA-256 of the certificate in DER. The records of evidence cover it.';
 
+CREATE TABLE operation.currency_rate (
+    base_currency text NOT NULL COLLATE pg_catalog."C",
+    currency text NOT NULL COLLATE pg_catalog."C",
+    day date NOT NULL,
+    revision integer NOT NULL,
+    rate numeric(20,12) NOT NULL,
+    recorded_at timestamp with time zone NOT NULL,
+    CONSTRAINT currency_rate_currency_is_iso_4217 CHECK (((base_currency ~ '^[A-Z]{3}$'::text) AND (currency ~ '^[A-Z]{3}$'::text))),
+    CONSTRAINT currency_rate_is_of_two CHECK ((base_currency <> currency)),
+    CONSTRAINT currency_rate_is_positive CHECK ((rate > (0)::numeric)),
+    CONSTRAINT currency_rate_revision_counts_from_one CHECK ((revision >= 1))
+)
+WITH (autovacuum_freeze_min_age='0', autovacuum_vacuum_insert_scale_factor='0.05', autovacuum_analyze_scale_factor='0.05');
+
+COMMENT ON TABLE operation.currency_rate IS 'Exchange rates that the operator imported: one row a pair of currencies, day and revision. Append-only; of several revisions the last one that was recorded by then holds.';
+
+COMMENT ON COLUMN operation.currency_rate.base_currency IS 'ISO 4217 code of the currency that amounts are converted into.';
+
+COMMENT ON COLUMN operation.currency_rate.currency IS 'ISO 4217 code of the currency that is converted.';
+
+COMMENT ON COLUMN operation.currency_rate.day IS 'The first day, UTC, for which the rate holds: until the next day that has one, and no longer than a report allows.';
+
+COMMENT ON COLUMN operation.currency_rate.revision IS 'Counts up, from 1, when another rate is imported for the same day.';
+
+COMMENT ON COLUMN operation.currency_rate.rate IS 'Units of base_currency for one unit of currency.';
+
+COMMENT ON COLUMN operation.currency_rate.recorded_at IS 'Our clock: when it was imported; whole milliseconds.';
+
 CREATE TABLE operation.lease (
     lane integer NOT NULL,
     folds text NOT NULL COLLATE pg_catalog."C",
@@ -901,6 +929,9 @@ ALTER TABLE ONLY ledger.rejection_taken
 
 ALTER TABLE ONLY ledger.root_certificate
     ADD CONSTRAINT root_certificate_pkey PRIMARY KEY (lane, root_key);
+
+ALTER TABLE ONLY operation.currency_rate
+    ADD CONSTRAINT currency_rate_pkey PRIMARY KEY (base_currency, currency, day, revision);
 
 ALTER TABLE ONLY operation.lease
     ADD CONSTRAINT lease_pkey PRIMARY KEY (lane, folds);
@@ -1019,6 +1050,10 @@ CREATE TRIGGER append_only_statement BEFORE DELETE OR UPDATE OR TRUNCATE ON ledg
 
 ALTER TABLE ledger.root_certificate ENABLE ALWAYS TRIGGER append_only_statement;
 
+CREATE TRIGGER append_only_statement BEFORE DELETE OR UPDATE OR TRUNCATE ON operation.currency_rate FOR EACH STATEMENT EXECUTE FUNCTION ledger.refuse_change();
+
+ALTER TABLE operation.currency_rate ENABLE ALWAYS TRIGGER append_only_statement;
+
 GRANT USAGE ON SCHEMA ledger TO ledger_writer;
 GRANT USAGE ON SCHEMA ledger TO ledger_reader;
 
@@ -1074,6 +1109,9 @@ GRANT SELECT ON TABLE ledger.rejection_taken TO ledger_reader;
 
 GRANT SELECT,INSERT ON TABLE ledger.root_certificate TO ledger_writer;
 GRANT SELECT ON TABLE ledger.root_certificate TO ledger_reader;
+
+GRANT SELECT,INSERT ON TABLE operation.currency_rate TO ledger_writer;
+GRANT SELECT ON TABLE operation.currency_rate TO ledger_reader;
 
 GRANT SELECT ON TABLE operation.lease TO ledger_writer;
 GRANT SELECT ON TABLE operation.lease TO ledger_reader;

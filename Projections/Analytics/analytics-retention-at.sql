@@ -11,18 +11,39 @@ RETURNS TABLE (
 )
 LANGUAGE sql STABLE
 AS $$
-WITH member AS (
-    SELECT DISTINCT ON (t.lane, t.environment, t.original_transaction_id)
-        t.lane, t.environment, t.original_transaction_id, t.product_identifier, t.start_time,
-        date_trunc('month', t.start_time AT TIME ZONE 'UTC')::date AS cohort,
-        coalesce(t.product_duration, t.billing_duration)::interval AS length
-    FROM analytics.transactions t
-    WHERE t.is_paid AND t.start_time < t.effective_end_time AND coalesce(t.product_duration, t.billing_duration) IS NOT NULL
-        AND t.start_time <= as_of
-    ORDER BY t.lane, t.environment, t.original_transaction_id, t.start_time, t.ordinal
-), size AS (
-    SELECT m.cohort, m.environment, m.product_identifier, count(*) AS members
-    FROM member m GROUP BY 1, 2, 3
+WITH purchase AS (
+    SELECT t.lane, t.environment, t.original_transaction_id, t.ordinal, t.product_identifier,
+        t.start_time, t.effective_end_time,
+        CASE WHEN t.start_time <= as_of
+            THEN coalesce(t.product_duration, t.billing_duration)::interval END AS length
+    FROM analytics.transactions t WHERE t.is_paid AND t.start_time < t.effective_end_time
+), payer AS MATERIALIZED (
+    -- All that a subscription's purchases say, put together once: joins for each of its periods are
+    -- planned as nested loops.
+    SELECT p.lane, p.environment, p.original_transaction_id,
+        range_agg(tstzrange(p.start_time, p.effective_end_time)) AS spans,
+        min(p.start_time) FILTER (WHERE p.length IS NOT NULL) AS start_time,
+        (array_agg(p.product_identifier ORDER BY p.start_time, p.ordinal)
+            FILTER (WHERE p.length IS NOT NULL))[1] AS product_identifier,
+        (array_agg(p.length ORDER BY p.start_time, p.ordinal)
+            FILTER (WHERE p.length IS NOT NULL))[1] AS length
+    FROM purchase p GROUP BY p.lane, p.environment, p.original_transaction_id
+), member AS MATERIALIZED (
+    SELECT p.*, date_trunc('month', p.start_time AT TIME ZONE 'UTC')::date AS cohort,
+        count(*) OVER (PARTITION BY date_trunc('month', p.start_time AT TIME ZONE 'UTC'),
+            p.environment, p.product_identifier) AS members,
+        EXISTS (
+            SELECT FROM projection.renewal_states r
+            WHERE r.lane = p.lane AND r.environment = p.environment
+                AND r.original_transaction_id = p.original_transaction_id
+                AND r.valid_from <= as_of AND (r.valid_to IS NULL OR as_of < r.valid_to)
+                AND NOT r.is_auto_renew_on) AS is_switched_off,
+        ARRAY(
+            SELECT m.occurred_at FROM projection.movements m
+            WHERE m.lane = p.lane AND m.environment = p.environment
+                AND m.original_transaction_id = p.original_transaction_id
+                AND m.movement = 'auto_renew_off') AS switched_off
+    FROM payer p WHERE p.start_time IS NOT NULL
 ), step AS (
     -- One more than were reached: where nobody had the opportunity yet.
     SELECT m.*, n AS period_number,
@@ -33,39 +54,17 @@ WITH member AS (
         extract(epoch FROM as_of - m.start_time)::bigint
             / greatest(extract(epoch FROM m.length)::bigint, 1))::integer) AS n
 ), judged AS (
-    SELECT s.cohort, s.environment, s.product_identifier, s.period_number,
+    SELECT s.cohort, s.environment, s.product_identifier, s.period_number, s.members,
         s.until <= as_of AS had_opportunity,
-        s.period_number = 1 OR EXISTS (
-            SELECT FROM analytics.transactions t
-            WHERE t.lane = s.lane AND t.environment = s.environment
-                AND t.original_transaction_id = s.original_transaction_id AND t.is_paid
-                AND t.start_time <= s.since AND t.effective_end_time > s.since) AS was_active,
+        s.period_number = 1 OR s.spans @> s.since AS was_active, s.spans @> s.until AS is_active,
+        s.spans @> as_of AND NOT s.is_switched_off AS is_pending,
         EXISTS (
-            SELECT FROM analytics.transactions t
-            WHERE t.lane = s.lane AND t.environment = s.environment
-                AND t.original_transaction_id = s.original_transaction_id AND t.is_paid
-                AND t.start_time <= s.until AND t.effective_end_time > s.until) AS is_active,
-        EXISTS (
-            SELECT FROM analytics.transactions t
-            WHERE t.lane = s.lane AND t.environment = s.environment
-                AND t.original_transaction_id = s.original_transaction_id AND t.is_paid
-                AND t.start_time <= as_of AND t.effective_end_time > as_of
-                AND NOT EXISTS (
-                    SELECT FROM projection.renewal_states r
-                    WHERE r.lane = t.lane AND r.environment = t.environment
-                        AND r.original_transaction_id = t.original_transaction_id
-                        AND r.valid_from <= as_of AND (r.valid_to IS NULL OR as_of < r.valid_to)
-                        AND NOT r.is_auto_renew_on)) AS is_pending,
-        EXISTS (
-            SELECT FROM projection.movements m
-            WHERE m.lane = s.lane AND m.environment = s.environment
-                AND m.original_transaction_id = s.original_transaction_id
-                AND m.movement = 'auto_renew_off' AND m.occurred_at >= s.since
-                AND m.occurred_at < least(s.until, as_of)) AS was_switched_off
+            SELECT FROM unnest(s.switched_off) AS i (instant)
+            WHERE i.instant >= s.since AND i.instant < least(s.until, as_of)) AS was_switched_off
     FROM step s
 )
 SELECT j.cohort, j.environment, j.product_identifier, j.period_number,
-    min(z.members), count(*) FILTER (WHERE j.had_opportunity),
+    min(j.members), count(*) FILTER (WHERE j.had_opportunity),
     count(*) FILTER (WHERE j.had_opportunity AND j.is_active),
     count(*) FILTER (WHERE NOT j.had_opportunity AND j.was_active AND j.is_pending),
     count(*) FILTER (WHERE j.had_opportunity AND j.was_active AND NOT j.is_active),
@@ -73,7 +72,6 @@ SELECT j.cohort, j.environment, j.product_identifier, j.period_number,
     count(*) FILTER (WHERE j.was_active),
     count(*) FILTER (WHERE j.had_opportunity AND j.was_active)
 FROM judged j
-JOIN size z USING (cohort, environment, product_identifier)
 GROUP BY j.cohort, j.environment, j.product_identifier, j.period_number
 $$;
 COMMENT ON FUNCTION analytics.retention_at(timestamptz) IS

@@ -11,7 +11,10 @@ package struct BenchCommand: AsyncParsableCommand {
     package static let configuration = CommandConfiguration(
         commandName: "bench",
         abstract: "Measure the ledger against the best that this machine does without it.",
-        subcommands: [Append.self, Ingest.self, Read.self, Verify.self, Rebuild.self, Serve.self]
+        subcommands: [
+            Append.self, Ingest.self, Read.self, Verify.self, Rebuild.self, Reports.self,
+            Serve.self,
+        ]
     )
 
     /// The command without a word after it.

@@ -31,7 +31,7 @@ struct SubledgerCommand: AsyncParsableCommand {
                 name: "Fill",
                 subcommands: [
                     IngestCommand.self, PollCommand.self, MigrateCommand.self,
-                    CatalogCommand.self, RejectionsCommand.self,
+                    CatalogCommand.self, RatesCommand.self, RejectionsCommand.self,
                 ]
             ),
             CommandGroup(

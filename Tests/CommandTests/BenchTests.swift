@@ -26,6 +26,32 @@ struct BenchTests {
         }
     }
 
+    @Test func `bench report finds the rows of every report by hand, and exports what COPY copies`()
+        async throws
+    {
+        try await withLedger { command, _ in
+            let output = try await command.expect(
+                0,
+                "bench",
+                "report",
+                "--events",
+                "6000",
+                "--rounds",
+                "2",
+                "--quiet",
+                "--json"
+            )
+            let measured = try JSONDecoder().decode(Reports.self, from: Data(output.utf8))
+            let list = try await command.expect(0, "report", "list")
+            for (name, pair) in measured.reports {
+                #expect(list.contains("\(name) (definition "))
+                #expect(pair.seconds > 0 && pair.sqlSeconds > 0 && pair.ratio > 0, "\(name)")
+            }
+            #expect(measured.reports.count == 14)
+            #expect(measured.export.rows > 1000 && measured.export.ratio > 0)
+        }
+    }
+
     @Test func `bench ingest takes every kind of file in, twice`() async throws {
         try await withLedger { command, _ in
             let output = try await command.expect(
@@ -74,6 +100,20 @@ struct BenchTests {
             #expect(served.ratioToLimitAt32 > 0 && served.ratioToLimitAt32 < 1.5)
             #expect(served.requestsPerCommitAt32 >= 1)
         }
+    }
+
+    private struct Reports: Decodable {
+        struct Pair: Decodable {
+            let seconds: Double
+            let sqlSeconds: Double
+            let ratio: Double
+        }
+        struct Export: Decodable {
+            let rows: Int64
+            let ratio: Double
+        }
+        let reports: [String: Pair]
+        let export: Export
     }
 
     private struct Served: Decodable {

@@ -112,6 +112,7 @@ struct MigrateTests {
                     "v001-ledger", "v002-checkpoint", "v003-erasure", "v004-continuation",
                     "v005-rejection",
                     "v006-rejection-arrival",
+                    "v007-currency-rate",
                 ]
             )
         }

@@ -152,6 +152,37 @@ struct ReportTests {
         }
     }
 
+    @Test func `what is lost and comes back is what the daily snapshot counts, by every dimension`()
+        async throws
+    {
+        try await Analytics.withLedger { session, ledger in
+            let counts = [
+                "lost", "resubscribed", "churnedVoluntary", "churnedInvoluntary", "churnedUnknown",
+            ]
+            var question = ReportQuestion(try #require(Report.named("churn")))
+            question.dimensions = [.month, .product, .country, .offer]
+            let found = try await ledger.report(question).rows.map(ReportRow.init).filter { row in
+                counts.contains { row.number($0) > 0 }
+            }.map { row in
+                (["month", "productId", "country", "offerType"] + counts).map { row[$0] }
+                    .joined(separator: " ")
+            }
+            let expected = try await session.query(
+                """
+                SELECT concat_ws(' ', to_char(day, 'YYYY-MM'), product_identifier, country,
+                    offer_type, sum(lost), sum(resubscribed), sum(churned_voluntary),
+                    sum(churned_involuntary), sum(churned_unknown))
+                FROM analytics.daily_snapshot WHERE environment = 'Production'
+                GROUP BY to_char(day, 'YYYY-MM'), product_identifier, country, offer_type
+                HAVING sum(lost + resubscribed + churned_voluntary + churned_involuntary
+                    + churned_unknown) > 0
+                """
+            ).map { try $0.text(0) }
+            #expect(found.sorted() == expected.sorted())
+            #expect(found.count > 20)
+        }
+    }
+
     @Test func `every paid purchase is a payment that a customer made or an automatic one`()
         async throws
     {

@@ -10,11 +10,11 @@ BEGIN
     THEN
         RETURN NULL;
     END IF;
-    RAISE EXCEPTION 'ledger.% is append-only: % refused', TG_TABLE_NAME, TG_OP
+    RAISE EXCEPTION '%.% is append-only: % refused', TG_TABLE_SCHEMA, TG_TABLE_NAME, TG_OP
         USING ERRCODE = 'LG001',
               HINT = 'A wrong event is answered by a new one; a wrong projection is rebuilt; '
                   'what must be forgotten is erased with subledger erase.';
 END
 $$;
 COMMENT ON FUNCTION ledger.refuse_change() IS
-    'Refuses UPDATE, DELETE and TRUNCATE of the log with SQLSTATE LG001, but for the erasures of this transaction.';
+    'Refuses UPDATE, DELETE and TRUNCATE of append-only tables with SQLSTATE LG001, but for the erasures of this transaction.';

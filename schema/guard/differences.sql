@@ -10,7 +10,8 @@ WITH
 appended (relname) AS (VALUES
     ('ledger.event'), ('ledger.confirmation'), ('ledger.evidence'), ('ledger.root_certificate'),
     ('ledger.evidence_segment'), ('ledger.commit'), ('ledger.rejection'),
-    ('ledger.rejection_taken'), ('ledger.ingestion'), ('ledger.catalog'), ('ledger.checkpoint')),
+    ('ledger.rejection_taken'), ('ledger.ingestion'), ('ledger.catalog'), ('ledger.checkpoint'),
+    ('operation.currency_rate')),
 -- All further privileges on tables and columns. SELECT … FOR UPDATE of a lane asks for UPDATE; the
 -- trigger refuses the use of it.
 further (relname, attname, grantee, privilege) AS (VALUES
@@ -51,7 +52,8 @@ relation AS (
 guarded AS (
     SELECT *, CASE WHEN rule IN ('rejection', 'rejection_taken') THEN 'UPDATE'
         ELSE 'UPDATE OR DELETE OR TRUNCATE' END AS events
-    FROM relation WHERE nspname = 'ledger' AND relkind IN ('r', 'p')),
+    FROM relation
+    WHERE relkind IN ('r', 'p') AND (nspname = 'ledger' OR name = 'operation.currency_rate')),
 -- Privileges of PUBLIC and of our roles; those of others are the owner's business. An empty attname
 -- is the whole table.
 granted AS (

@@ -31,27 +31,12 @@ public struct CatalogStore: Sendable {
     /// - Throws: `EventLogError`; `CatalogError` where a version cannot be read back.
     public func history(knownAt: KnownAt = .latest) async throws -> CatalogHistory {
         let versions = try await versions()
-        guard let instant = try await instant(of: knownAt) else {
+        guard let instant = try await log.recordingBound(of: knownAt) else {
             return CatalogHistory(versions.map(\.catalog))
         }
         return CatalogHistory(
             versions.filter { $0.record.recordedAt <= instant }.map(\.catalog)
         )
-    }
-
-    // Nil for no bound.
-    private func instant(of knownAt: KnownAt) async throws -> Instant? {
-        switch knownAt {
-        case .latest: return nil
-        case .time(let instant): return instant
-        case .offsets(let offsets):
-            var newest = Instant(milliseconds: 0)
-            for lane in offsets.keys {
-                let mark = try await log.newestCommit(lane: lane, knownAt: knownAt)
-                newest = max(newest, mark?.commit.committedAt ?? newest)
-            }
-            return newest
-        }
     }
 
     /// A version, read.

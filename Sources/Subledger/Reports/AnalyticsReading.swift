@@ -12,6 +12,8 @@ struct AnalyticsGround: Sendable {
     var catalogVersion = 0
     /// Subscriptions that a fold refused.
     var refused = 0
+    /// When what the operator imported counts at the latest; nil for all of it.
+    var recordedUntil: Instant?
     /// Whether temporary tables of the session answer, and not the live ones.
     var isTemporary = false
 
@@ -113,9 +115,9 @@ struct AnalyticsReading {
     // As the log knew then: nothing that others read changes.
     private func fold(_ knownAt: KnownAt) async throws -> AnalyticsGround {
         let heads = try await ledger.log.heads(knownAt: knownAt)
-        var catalogsKnownAt = KnownAt.offsets(ledger.whole(heads.mapValues(\.offset)))
-        if case .time = knownAt { catalogsKnownAt = knownAt }
-        let catalogs = try await ledger.catalogs(knownAt: catalogsKnownAt)
+        var importsKnownAt = KnownAt.offsets(ledger.whole(heads.mapValues(\.offset)))
+        if case .time = knownAt { importsKnownAt = knownAt }
+        let catalogs = try await ledger.catalogs(knownAt: importsKnownAt)
         let refused = try await ledger.projector.fillTemporary(
             of: projections,
             for: relations,
@@ -128,6 +130,7 @@ struct AnalyticsReading {
             heads: heads,
             catalogVersion: catalogs.newestVersion,
             refused: refused,
+            recordedUntil: try await ledger.log.recordingBound(of: importsKnownAt),
             isTemporary: true
         )
     }

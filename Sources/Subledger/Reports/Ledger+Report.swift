@@ -56,6 +56,7 @@ extension ReportQuestion {
                     + "\(ReportQuestion.limitMax)"
             )
         }
+        try money.check(report)
     }
 }
 
@@ -74,7 +75,8 @@ private struct ReportRun {
     }
 
     func document() async throws -> ReportDocument {
-        let query = question.report.sql + ReportRun.boundsSQL
+        let money = ReportConversion(money: question.money, recordedUntil: nil)
+        let query = money.filling(question.report.sql) + ReportRun.boundsSQL
         let reading = AnalyticsReading(ledger: ledger, session: session, query: query)
         return try await reading.answer(knownAt: question.knownAt) { ground in
             let bounds = try await bounds(ground)
@@ -85,15 +87,14 @@ private struct ReportRun {
 
     private func bounds(_ ground: AnalyticsGround) async throws -> Bounds {
         let lanes = ground.offsets.sorted { $0.key < $1.key }
-        let found = try await session.query(
-            ground.sql(ReportRun.boundsSQL),
-            [
-                .text(question.environment.word), .int4Array(lanes.map { Int32($0.key) }),
-                .int8Array(lanes.map(\.value)),
-            ]
-        ).single()
+        let parameters: [PostgresValue] = [
+            .text(question.environment.word), .int4Array(lanes.map { Int32($0.key) }),
+            .int8Array(lanes.map(\.value)),
+        ]
+        let found = try await session.query(ground.sql(ReportRun.boundsSQL), parameters).single()
         guard let last = try found.int8IfPresent(1) else {
-            let others = try found.textIfPresent(3)
+            let others = try await session.query(ReportRun.othersSQL, parameters).single()
+                .textIfPresent(0)
             throw QuestionError(
                 others == nil ? .emptyLedger : .otherEnvironment,
                 "the ledger has no event of \(question.environment.word)"
@@ -117,13 +118,19 @@ private struct ReportRun {
     }
 
     private func rows(_ ground: AnalyticsGround, _ bounds: Bounds) async throws -> PostgresRows {
-        try await session.query(
-            ground.sql(question.report.text(by: question.by, limit: question.limit + 1)),
+        let money = conversion(ground)
+        let text = question.report.text(by: question.by, limit: question.limit + 1, money)
+        return try await session.query(
+            ground.sql(text),
             [
                 .text(bounds.from.day), .text(bounds.to.day), .text(question.environment.word),
                 .timestamptz(microseconds: bounds.asOf.milliseconds * 1000),
-            ]
+            ] + money.parameters
         )
+    }
+
+    private func conversion(_ ground: AnalyticsGround) -> ReportConversion {
+        ReportConversion(money: question.money, recordedUntil: ground.recordedUntil)
     }
 
     private func document(
@@ -132,7 +139,8 @@ private struct ReportRun {
         _ bounds: Bounds,
         _ rows: PostgresRows
     ) async throws -> ReportDocument {
-        let columns = question.report.columns(by: question.by)
+        let columns =
+            question.report.columns(by: question.by) + conversion(ground).columns
         return ReportDocument(
             name: question.report.name,
             version: question.report.version,
@@ -145,6 +153,7 @@ private struct ReportRun {
             positions: PositionVector(ground.offsets).document,
             catalogVersion: ground.catalogVersion,
             folds: folds,
+            money: question.money.isAsked ? question.money : nil,
             erasures: bounds.erasures,
             refusedSubscriptions: ground.refused,
             command: try await knownAt(ground).map { command(ground, bounds, knownAt: $0) },
@@ -160,46 +169,77 @@ private struct ReportRun {
         )
     }
 
-    // The bound that gives the same events and the same catalog: the positions, or, where the
-    // catalog was imported after them, that instant.
+    // The bound that gives the same events, the same catalog and the same rates: the positions, or,
+    // where something was imported after them, the instant of the last import.
     private func knownAt(_ ground: AnalyticsGround) async throws -> String? {
         let offsets = KnownAt.offsets(ledger.whole(ground.offsets))
         let store = ledger.catalogStore
-        if try await store.history(knownAt: offsets).newestVersion == ground.catalogVersion {
+        let rates = try await newestRate(ground)
+        let bound = try await ledger.log.recordingBound(of: offsets) ?? .epoch
+        let isCatalogKnown =
+            try await store.history(knownAt: offsets).newestVersion == ground.catalogVersion
+        if isCatalogKnown, rates ?? bound <= bound {
             return offsets.text(lanes: ledger.log.identity.lanes)
         }
         let judging = try await store.versions().first {
             $0.record.version == ground.catalogVersion
         }
-        guard let imported = judging?.record.recordedAt,
+        let imports = [isCatalogKnown ? nil : judging?.record.recordedAt, rates].compactMap { $0 }
+        guard let imported = imports.max(),
             case let heads = try await ledger.log.heads(knownAt: .time(imported)),
-            heads.mapValues(\.offset) == ground.offsets
+            heads.mapValues(\.offset) == ground.offsets,
+            try await store.history(knownAt: .time(imported)).newestVersion
+                == ground.catalogVersion
         else { return nil }
         return imported.description
+    }
+
+    // When the newest rate was imported that the report could use; nil where it uses none.
+    private func newestRate(_ ground: AnalyticsGround) async throws -> Instant? {
+        guard let currency = question.money.currency else { return nil }
+        return try await session.query(
+            """
+            SELECT (extract(epoch FROM max(recorded_at)) * 1000)::bigint
+            FROM operation.currency_rate
+            WHERE base_currency = $1 AND ($2::timestamptz IS NULL OR recorded_at <= $2)
+            """,
+            [
+                .text(currency),
+                .timestamptz(microseconds: ground.recordedUntil.map { $0.milliseconds * 1000 }),
+            ]
+        ).single().int8IfPresent(0).map(Instant.init(milliseconds:))
     }
 
     private func command(_ ground: AnalyticsGround, _ bounds: Bounds, knownAt: String) -> String {
         let by = question.by.isEmpty ? "none" : question.by.map(\.rawValue).joined(separator: ",")
         return "subledger report \(question.report.name) --from \(bounds.from.day) "
             + "--to \(bounds.to.day) --by \(by) --environment \(question.environment.word) "
-            + "--known-at \(knownAt)"
+            + "--known-at \(knownAt)\(question.money.arguments)"
             + (question.limit == ReportQuestion.limitDefault ? "" : " --limit \(question.limit)")
     }
 
-    // The first purchase; the newest signature, as far as the log is counted; all erasures; where
-    // else there are events.
+    // The first purchase; the newest signature, as far as the log is counted; all erasures. The scan
+    // of the log for the signature is by several workers, so it has no other aggregate.
     private static let boundsSQL = """
         SELECT (
-                SELECT (extract(epoch FROM min(t.start_time)) * 1000)::bigint
-                FROM analytics.transactions t WHERE t.environment = $1
-            ),
-            max(e.as_of_ms) FILTER (WHERE e.environment = $1 AND e.lane_offset <= h.lane_offset
-                AND e.kind IN ('transaction', 'renewal', 'notification')),
-            count(*) FILTER (WHERE e.kind = 'erasure'),
-            string_agg(DISTINCT e.environment, ', ' ORDER BY e.environment) FILTER (
-                WHERE e.environment NOT IN ($1, '') AND e.lane_offset <= h.lane_offset)
+                SELECT (extract(epoch FROM t.start_time) * 1000)::bigint
+                FROM projection.transactions t WHERE t.environment = $1
+                ORDER BY t.start_time LIMIT 1
+            ), (
+                SELECT max(e.as_of_ms) FROM ledger.event e
+                JOIN unnest($2::int[], $3::bigint[]) AS h (lane, lane_offset)
+                    ON h.lane = e.lane AND e.lane_offset <= h.lane_offset
+                WHERE e.environment = $1 AND e.kind IN ('transaction', 'renewal', 'notification')
+            ), (SELECT count(*) FROM ledger.event e WHERE e.kind = 'erasure')
+        """
+
+    // Where else there are events.
+    private static let othersSQL = """
+        SELECT string_agg(DISTINCT e.environment, ', ' ORDER BY e.environment)
         FROM ledger.event e
-        LEFT JOIN unnest($2::int[], $3::bigint[]) AS h (lane, lane_offset) ON h.lane = e.lane
+        JOIN unnest($2::int[], $3::bigint[]) AS h (lane, lane_offset)
+            ON h.lane = e.lane AND e.lane_offset <= h.lane_offset
+        WHERE e.environment NOT IN ($1, '')
         """
 }
 

@@ -78,7 +78,7 @@ extension Report {
                     coalesce(sum(x.gross - x.net), 0)::bigint AS given_back_milliunits,
                     coalesce(sum(x.net), 0)::bigint AS net_milliunits,
                     \(milliseconds("min(x.start_time)")) AS first_paid_time,
-                    \(milliseconds("max(x.start_time)")) AS last_paid_time
+                    \(milliseconds("max(x.start_time)")) AS last_paid_time{{totals}}
                 FROM (\(paymentRows)) x
                 WHERE x.day BETWEEN $1::date AND $2::date
                 GROUP BY {{keys}}
@@ -170,8 +170,8 @@ extension Report {
     /// Purchases that cost something, or whose price Apple did not say, with their customer.
     static let paymentRows = """
         SELECT \(purchaseColumns), c.customer_id, t.currency, t.start_time, t.refunded_at,
-            t.purchase_price_milliunits AS gross, t.price_milliunits AS net
-        FROM analytics.transactions t
+            t.purchase_price_milliunits AS gross, t.price_milliunits AS net{{of_purchase}}
+        FROM {{transactions}} t
         LEFT JOIN analytics.customers c ON c.lane = t.lane AND c.environment = t.environment
             AND c.original_transaction_id = t.original_transaction_id
             AND c.valid_from <= t.start_time AND (c.valid_to IS NULL OR t.start_time < c.valid_to)

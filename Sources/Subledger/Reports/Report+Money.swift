@@ -15,7 +15,7 @@ extension Report {
             sql: """
                 SELECT {{by}}x.day::text AS day, x.currency, count(*) AS active_paid,
                     coalesce(sum(x.mrr_milliunits), 0)::bigint AS mrr_milliunits,
-                    coalesce(12 * sum(x.mrr_milliunits), 0)::bigint AS arr_milliunits
+                    coalesce(12 * sum(x.mrr_milliunits), 0)::bigint AS arr_milliunits{{totals}}
                 FROM (\(standing)) x
                 WHERE x.is_paid
                 GROUP BY {{keys}}
@@ -41,20 +41,20 @@ extension Report {
                     sum(x.gross - x.net)::bigint AS given_back_milliunits,
                     sum(x.net)::bigint AS net_milliunits,
                     sum(x.given_back)::bigint AS given_back_on_refund_date_milliunits,
-                    sum(x.gross - x.given_back)::bigint AS net_on_refund_date_milliunits
+                    sum(x.gross - x.given_back)::bigint AS net_on_refund_date_milliunits{{totals}}
                 FROM (
                     SELECT \(purchaseColumns), t.currency,
                         coalesce(t.purchase_price_milliunits, 0) AS gross,
-                        coalesce(t.price_milliunits, 0) AS net, 0 AS given_back
-                    FROM analytics.transactions t
+                        coalesce(t.price_milliunits, 0) AS net, 0 AS given_back{{of_purchase}}
+                    FROM {{transactions}} t
                     WHERE t.environment = $3 AND \(isAskedDay)
                         AND t.ownership_type IS DISTINCT FROM 'FAMILY_SHARED'
                     UNION ALL
                     SELECT (m.occurred_at AT TIME ZONE 'UTC')::date,
                         to_char(m.occurred_at AT TIME ZONE 'UTC', 'YYYY-MM'),
                         m.product_identifier, p.country, p.offer_type, m.currency, 0, 0,
-                        -coalesce(m.amount_milliunits, 0)
-                    FROM analytics.movements m
+                        -coalesce(m.amount_milliunits, 0){{of_movement}}
+                    FROM {{movements}} m
                     LEFT JOIN LATERAL (
                         SELECT y.country, y.offer_type FROM analytics.transactions y
                         WHERE y.lane = m.lane AND y.environment = m.environment
@@ -112,10 +112,10 @@ extension Report {
             sql: """
                 SELECT {{by}}x.currency, count(*) AS customers_count,
                     sum(x.payments)::bigint AS payments_count, sum(x.net)::bigint AS net_milliunits,
-                    round(sum(x.net) / count(*))::bigint AS ltv_milliunits
+                    round(sum(x.net) / count(*))::bigint AS ltv_milliunits{{totals}}
                 FROM (
                     SELECT y.customer_id, y.currency, min(y.month) AS month, min(y.day) AS day,
-                        count(*) AS payments, coalesce(sum(y.net), 0) AS net
+                        count(*) AS payments, coalesce(sum(y.net), 0) AS net{{of_customer}}
                     FROM (\(paymentRows)) y GROUP BY 1, 2
                 ) x
                 WHERE x.day BETWEEN $1::date AND $2::date
@@ -138,7 +138,7 @@ extension Report {
                 SELECT {{by}}x.month_number, x.currency,
                     count(DISTINCT x.subscription) AS subscriptions_count,
                     count(*) AS payments_count,
-                    coalesce(sum(x.price_milliunits), 0)::bigint AS net_milliunits
+                    coalesce(sum(x.price_milliunits), 0)::bigint AS net_milliunits{{totals}}
                 FROM (
                     SELECT (f.start_time AT TIME ZONE 'UTC')::date AS day,
                         to_char(f.start_time AT TIME ZONE 'UTC', 'YYYY-MM') AS month,
@@ -148,7 +148,7 @@ extension Report {
                                 - extract(year FROM f.start_time AT TIME ZONE 'UTC'))
                             + extract(month FROM t.start_time AT TIME ZONE 'UTC')
                             - extract(month FROM f.start_time AT TIME ZONE 'UTC'))::bigint
-                            AS month_number
+                            AS month_number{{of_purchase}}
                     FROM (
                         SELECT DISTINCT ON (y.lane, y.original_transaction_id) y.lane,
                             y.original_transaction_id, y.start_time, y.product_identifier,
@@ -157,7 +157,7 @@ extension Report {
                         WHERE y.environment = $3 AND y.is_paid
                         ORDER BY y.lane, y.original_transaction_id, y.start_time, y.ordinal
                     ) f
-                    JOIN analytics.transactions t ON t.lane = f.lane AND t.environment = $3
+                    JOIN {{transactions}} t ON t.lane = f.lane AND t.environment = $3
                         AND t.original_transaction_id = f.original_transaction_id
                         AND t.is_paid AND t.start_time <= $4
                 ) x

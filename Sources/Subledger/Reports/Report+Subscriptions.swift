@@ -51,6 +51,7 @@ extension Report {
         ),
         Report(
             "churn",
+            version: 2,
             """
             Subscriptions that had a running paid purchase at the end of a day and none at the end of \
             the next (lost), less those that came back (resubscribed), of those active before the \
@@ -71,19 +72,8 @@ extension Report {
                     sum(x.churned_voluntary)::bigint AS churned_voluntary,
                     sum(x.churned_involuntary)::bigint AS churned_involuntary,
                     sum(x.churned_unknown)::bigint AS churned_unknown
-                FROM (
-                    SELECT v.*, to_char(v.day, 'YYYY-MM') AS month, d.product_identifier, d.country,
-                        d.offer_type
-                    FROM analytics.daily_snapshot_between($1::date - 1, $2::date) d
-                    CROSS JOIN LATERAL (VALUES
-                        (true, d.day + 1, d.active_paid, 0, 0, 0, 0, 0),
-                        (false, d.day, 0, d.lost, d.resubscribed, d.churned_voluntary,
-                            d.churned_involuntary, d.churned_unknown)
-                    ) v (is_stock, day, at_start, lost, resubscribed, churned_voluntary,
-                        churned_involuntary, churned_unknown)
-                    WHERE d.environment = $3
-                ) x
-                WHERE x.day BETWEEN $1::date AND $2::date AND (NOT x.is_stock OR {{begins}})
+                FROM (\(churnRows)) x
+                WHERE NOT x.is_stock OR {{begins}}
                 GROUP BY {{keys}}
                 """
         ),
@@ -178,16 +168,27 @@ extension Report {
 
     /// What runs at those midnights, as the daily snapshot counts it: of two purchases the newest.
     ///
-    /// Reads only what those days need; a call of the daily snapshot for each is far slower.
+    /// Each purchase names the few month ends that it runs over; a call of the daily snapshot, or a
+    /// join of days with purchases, is far slower.
     static let standing = """
-        SELECT DISTINCT ON (b.day, t.lane, t.original_transaction_id) \(standingColumns)
-                    FROM \(monthEnds)
-                    JOIN analytics.transactions t
-                        ON t.environment = $3 AND t.start_time < b.until
-                            AND t.effective_end_time >= b.until
-                            AND t.start_time < t.effective_end_time
-                    WHERE t.is_paid OR t.is_trial_period
-                        AND t.ownership_type IS DISTINCT FROM 'FAMILY_SHARED'
+        SELECT DISTINCT ON (b.day, t.lane, t.original_transaction_id) \(standingColumns){{of_purchase}}
+                    FROM {{transactions}} t
+                    CROSS JOIN LATERAL (
+                        SELECT (u AT TIME ZONE 'UTC')::date - 1 AS day, u AS until
+                        FROM (
+                            SELECT m AT TIME ZONE 'UTC' AS u FROM generate_series(
+                                interval '1 month' + date_trunc('month', greatest(
+                                    t.start_time AT TIME ZONE 'UTC', $1::date::timestamp)),
+                                least(t.effective_end_time AT TIME ZONE 'UTC',
+                                    ($2::date + 1)::timestamp), interval '1 month') m
+                            UNION ALL SELECT ($2::date + 1)::timestamp AT TIME ZONE 'UTC'
+                            WHERE extract(day FROM $2::date + 1) <> 1
+                        ) e
+                        WHERE t.start_time < u AND t.effective_end_time >= u
+                    ) b
+                    WHERE t.environment = $3 AND t.start_time < t.effective_end_time
+                        AND (t.is_paid OR t.is_trial_period
+                            AND t.ownership_type IS DISTINCT FROM 'FAMILY_SHARED')
                     ORDER BY b.day, t.lane, t.original_transaction_id, t.start_time DESC,
                         t.ordinal DESC
         """

@@ -104,6 +104,9 @@ extension Report.Column {
     static func percent(_ name: String) -> Self { Self(name: name, kind: .percent) }
     static func instant(_ name: String) -> Self { Self(name: name, kind: .instant) }
 
+    /// Whether it is part of what tells rows apart, and not a remark on their numbers.
+    public var isLabel: Bool { kind == .text && !name.hasPrefix("rate_") }
+
     /// Its name in JSON: Apple's for a product, else the same in camel case.
     public var jsonName: String {
         let words = name.replacing("product_identifier", with: "product_id").split(separator: "_")
@@ -120,22 +123,25 @@ extension Report {
     }
 
     /// The query with parameters: `$1` the first day, `$2` the last one, `$3` the environment, `$4`
-    /// the instant after which nothing counts.
+    /// the instant after which nothing counts, then those of the conversion.
     ///
     /// `{{by}}` stands for the columns of the dimensions, each with a comma after it, of what `x`
     /// names; `{{keys}}` for all columns that rows are grouped by; `{{begins}}` for whether `x.day`
-    /// begins a group's time.
-    func text(by dimensions: [Dimension], limit: Int) -> String {
+    /// begins a group's time. `ReportConversion` fills in the rest.
+    func text(by dimensions: [Dimension], limit: Int, _ conversion: ReportConversion) -> String {
         let columns = dimensions.map { "x.\($0.column), " }.joined()
         let keyCount = dimensions.count + keys.count
         let groups = keyCount == 0 ? "()" : (1...keyCount).map { "\($0)" }.joined(separator: ", ")
         let isMonthly = dimensions.contains(.month)
-        let query = sql.replacing("{{by}}", with: columns).replacing("{{keys}}", with: groups)
-            .replacing(
-                "{{begins}}",
-                with: isMonthly
-                    ? "(x.day = $1::date OR extract(day FROM x.day) = 1)" : "x.day = $1::date"
-            )
+        let query = conversion.filling(sql).replacing("{{by}}", with: columns).replacing(
+            "{{keys}}",
+            with: groups
+        )
+        .replacing(
+            "{{begins}}",
+            with: isMonthly
+                ? "(x.day = $1::date OR extract(day FROM x.day) = 1)" : "x.day = $1::date"
+        )
         let order =
             (greatestFirst.map { ["\($0) DESC"] } ?? [])
             + self.columns(by: dimensions).prefix(keyCount).map { column in
@@ -143,7 +149,9 @@ extension Report {
             }
         // A parameter that a report has no use for has a type all the same.
         return """
-            WITH asked AS (SELECT $1::date, $2::date, $3::text, $4::timestamptz)
+            WITH asked AS (
+                SELECT $1::date, $2::date, $3::text, $4::timestamptz
+            )\(conversion.tables)
             SELECT * FROM (
             \(query)
             ) report\(order.isEmpty ? "" : " ORDER BY " + order.joined(separator: ", "))

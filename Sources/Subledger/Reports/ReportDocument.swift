@@ -16,6 +16,8 @@ public struct ReportQuestion: Sendable {
     public var environment = Environment.production
     /// How much of the log counts; nil for what the live tables hold, which takes no fold.
     public var knownAt: KnownAt?
+    /// How money is converted and estimated.
+    public var money = ReportMoney()
     /// Most rows of the answer: they are held in memory.
     public var limit = ReportQuestion.limitDefault
 
@@ -56,12 +58,14 @@ public struct ReportDocument: Codable, Hashable, Sendable {
     public let catalogVersion: Int
     /// The versions of the folds behind the numbers, by name.
     public let folds: [String: Int]
+    /// How money is converted and estimated; nil where it is as Apple signed it.
+    public let money: ReportMoney?
     /// Erasures in the ledger, of any time: only these change what was known at a position.
     public let erasures: Int64
     /// Subscriptions that a fold refused, which are not counted.
     public let refusedSubscriptions: Int
     /// The command that prints this report again; nil where it cannot be asked for, because a
-    /// catalog that was imported later than these positions has judged it.
+    /// catalog or rates that were imported later than these positions have judged it.
     public let command: String?
     /// Whether these are all rows; false where the limit cut them off.
     public let isComplete: Bool

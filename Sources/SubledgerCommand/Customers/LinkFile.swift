@@ -6,50 +6,18 @@ import Subledger
 /// Reads a list of links: the columns customer, id and from, in this order or as a header names
 /// them; `-` is stdin.
 struct LinkFile {
-    private let place: String
-    private let handle: FileHandle
-    private var parser = CSVParser()
+    private var file: CSVFile
     private var columns: [String]?
-    private var isAtEnd = false
-
-    /// Bytes that are read at once.
-    private static let chunkByteCount = 1 << 16
 
     private static let names = ["customer", "id", "from"]
 
     init(_ path: String) throws {
-        place = path == "-" ? "stdin" : path
-        do {
-            handle =
-                path == "-"
-                ? FileHandle.standardInput
-                : try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
-        } catch {
-            let isThere = FileManager.default.fileExists(atPath: path)
-            throw Failure(
-                Exit.inputMissing,
-                isThere
-                    ? "the list \(path) cannot be read: it is a folder, or you may not read it"
-                    : "there is no file \(path)"
-            )
-        }
+        file = try CSVFile(path)
     }
 
     /// The next lines; nil at the end.
     mutating func next() throws -> [Result<LinkLine, RefusedLine>]? {
-        guard !isAtEnd, !Interrupt.isRequested else { return nil }
-        let bytes: [UInt8]
-        do {
-            bytes = [UInt8](try handle.read(upToCount: LinkFile.chunkByteCount) ?? Data())
-        } catch {
-            throw Failure(
-                Exit.inputMissing,
-                "the list \(place) cannot be read: \(error.localizedDescription)"
-            )
-        }
-        isAtEnd = bytes.isEmpty
-        let records = isAtEnd ? [parser.finish()].compactMap { $0 } : parser.append(bytes)
-        return try records.compactMap { try line(of: $0) }
+        try file.next()?.compactMap { try line(of: $0) }
     }
 
     // Nil for the header.
@@ -60,10 +28,7 @@ struct LinkFile {
             .failure(RefusedLine(line: record.line, reason: "malformed-line", message: message))
         }
         guard let fields = record.fields?.map({ $0.trimmingCharacters(in: .whitespaces) }) else {
-            return refused(
-                "the line is not comma-separated text in UTF-8 (RFC 4180) of at most "
-                    + "\(CSVParser.recordByteCountMax) bytes"
-            )
+            return refused(CSVFile.malformedLine)
         }
         guard let columns else {
             let header = try header(fields)
@@ -116,7 +81,7 @@ struct LinkFile {
         else {
             throw Failure(
                 Exit.badInput,
-                "the header of \(place) is \(fields.joined(separator: ",")); expected customer, "
+                "the header of \(file.place) is \(fields.joined(separator: ",")); expected customer, "
                     + "id and, optionally, from"
             )
         }

@@ -40,7 +40,7 @@ struct ReportChart {
         self.column = column
         let places = ReportChart.places(report.rows.map { $0[axis.jsonName] ?? .none })
         let isMoney = column.kind == .money
-        let keys = report.columns.filter { $0.kind == .text && $0 != axis }
+        let keys = report.columns.filter { $0.isLabel && $0 != axis }
         let named = keys.indices.filter { !isMoney || keys[$0].name != "currency" }
         var groups: [[String]: [ReportValue: Int64]] = [:]
         var currencies: [[String]: String] = [:]

@@ -11,6 +11,7 @@ extension ReportDocument {
                 + "\(positionWords); catalog \(catalogVersion), folds \(foldWords)"
                 + (erasures > 0 ? "; erasures \(erasures)" : "")
         )
+        for line in moneyWords { Terminal.print(line) }
         let bars = ReportBars(self, drawnColumn)
         var table = TextTable(columns.map(\.title) + [""])
         for row in rows {
@@ -21,6 +22,29 @@ extension ReportDocument {
             for line in chart.sparklines { Terminal.print(line) }
         }
         if let command { Terminal.print("again: \(command)") }
+    }
+
+    /// How money was converted and estimated; empty where it is as Apple signed it.
+    var moneyWords: [String] {
+        guard let money else { return [] }
+        var words: [String] = []
+        if let currency = money.currency {
+            words.append(
+                "money in \(currency) by the operator's rates, at most "
+                    + "\(counted(money.rateDaysMax, "day")) old, each amount rounded to the "
+                    + "milliunit"
+            )
+        }
+        if let commission = money.commission {
+            let rule =
+                commission == .standard
+                ? "30 %, 15 % of a subscription after a year of paid service" : "15 %"
+            let tax = money.taxPercents.isEmpty ? "no tax" : "tax \(money.taxWords) %"
+            words.append(
+                "proceeds are an estimate, not Apple's numbers: commission \(rule); \(tax)"
+            )
+        }
+        return words
     }
 
     /// The positions that are counted.
@@ -57,13 +81,26 @@ extension ReportDocument {
                     + "`SELECT * FROM projection.refused_stream` says why"
             )
         }
+        if let unconverted { notes.append(unconverted) }
         if command == nil {
             notes.append(
-                "this report cannot be asked for again: catalog \(catalogVersion), which judged it, "
-                    + "was imported after other events; with --known-at it has that of the time"
+                "this report cannot be asked for again: "
+                    + (money?.currency == nil
+                        ? "catalog \(catalogVersion), which judged it, was"
+                        : "its rates, or catalog \(catalogVersion), were")
+                    + " imported after other events; with --known-at it has that of the time"
             )
         }
         return notes
+    }
+
+    // Amounts that no rate converted.
+    private var unconverted: String? {
+        guard let currency = money?.currency else { return nil }
+        let others = Set(rows.compactMap { self.currency(of: $0) }).subtracting([currency]).sorted()
+        guard !others.isEmpty else { return nil }
+        return "no rate to \(currency) covers some amounts in "
+            + "\(others.joined(separator: ", ")): they are listed in their own currency; `subledger rates list` shows what was imported"
     }
 
     /// A value for people.

@@ -179,7 +179,7 @@ struct ReportBarPicture {
             let y = index * Self.rowHeight + 3
             let width = Int(bars.share(of: row) * Double(Self.width))
             let value = report.text(of: column, in: row)
-            let name = report.columns.filter { $0.kind == .text && $0.name != "currency" }
+            let name = report.columns.filter { $0.isLabel && $0.name != "currency" }
                 .map { report.text(of: $0, in: row) }.joined(separator: ", ")
             let shown = name.count > Self.nameMax ? name.prefix(Self.nameMax - 1) + "…" : name[...]
             return """

@@ -59,6 +59,7 @@ struct ReportPage {
             ("folds", report.foldWords),
             ("catalog", report.catalogVersion == 0 ? "none" : "version \(report.catalogVersion)"),
         ]
+        facts += report.moneyWords.map { ("money", $0) }
         if report.erasures > 0 { facts.append(("erasures", "\(report.erasures)")) }
         let items = facts.map { name, value -> HTML in "<dt>\(name)</dt><dd>\(value)</dd>" }
         return "<dl class=\"subject\">\(HTML.joined(items))</dl>"

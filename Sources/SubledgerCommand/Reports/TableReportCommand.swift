@@ -53,6 +53,8 @@ struct TableReportCommand: AsyncParsableCommand, TakingWord {
     @Option(help: Clock.knownAtHelp, transform: Clock.knowledge)
     var knownAt: AskedKnowledge?
 
+    @OptionGroup var money: MoneyOptions
+
     @Option(help: "At most this many rows; they are held in memory.")
     var limit = ReportQuestion.limitDefault
 
@@ -106,6 +108,7 @@ struct TableReportCommand: AsyncParsableCommand, TakingWord {
         question.to = to?.instant(now: now, in: .utc)
         question.environment = environment
         question.knownAt = knownAt?.knownAt(now: now, in: .utc)
+        question.money = money.money
         question.limit = limit
         let page = html.map(OutputFile.init)
         try page?.check()

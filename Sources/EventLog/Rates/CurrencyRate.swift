@@ -1,0 +1,72 @@
+public import Events
+
+/// What a unit of a currency is worth in another, from a day on, as the operator says it.
+public struct CurrencyRate: Hashable, Sendable {
+    /// Two currencies.
+    public struct Pair: Hashable, Sendable {
+        /// ISO 4217 code of the currency that is converted.
+        public let currency: String
+        /// ISO 4217 code of the currency that amounts are converted into.
+        public let baseCurrency: String
+
+        /// A pair; nil where one is not three capital letters, or both are the same.
+        public init?(_ currency: String, in baseCurrency: String) {
+            guard CurrencyRate.isCode(currency), CurrencyRate.isCode(baseCurrency),
+                currency != baseCurrency
+            else { return nil }
+            self.currency = currency
+            self.baseCurrency = baseCurrency
+        }
+    }
+
+    /// What a rate is about: there is one at a time for each.
+    public struct Key: Hashable, Sendable {
+        /// The currencies.
+        public let pair: Pair
+        /// The day, UTC, as `2026-03-03`.
+        public let day: String
+
+        /// Nil where the day is not one of the calendar.
+        public init?(_ pair: Pair, day: String) {
+            guard day.utf8.count == 10, let instant = Instant(day),
+                instant.description.hasPrefix(day)
+            else { return nil }
+            self.pair = pair
+            self.day = day
+        }
+    }
+
+    /// What it is about.
+    public let key: Key
+    /// Units of the base currency for one unit of the other.
+    public let rate: ExactDecimal
+
+    /// A rate.
+    public init(_ key: Key, _ rate: ExactDecimal) {
+        self.key = key
+        self.rate = rate
+    }
+
+    /// Whether a text can be a code of ISO 4217: three capital letters.
+    public static func isCode(_ text: String) -> Bool {
+        text.utf8.count == 3 && text.utf8.allSatisfy { (65...90).contains($0) }
+    }
+}
+
+/// All rates that the ledger keeps of two currencies.
+public struct CurrencyRateSummary: Hashable, Sendable {
+    /// The currencies.
+    public let pair: CurrencyRate.Pair
+    /// Days that have a rate.
+    public let days: Int64
+    /// Rates that were replaced by a later import.
+    public let replaced: Int64
+    /// The first day with a rate.
+    public let firstDay: String
+    /// The last day with a rate.
+    public let lastDay: String
+    /// The rate of that day.
+    public let lastRate: ExactDecimal
+    /// When the newest of them was imported, on our clock.
+    public let recordedAt: Instant
+}

@@ -1,0 +1,111 @@
+public import EventLog
+
+/// How a report converts and estimates money; what is not asked for is not done.
+public struct ReportMoney: Codable, Hashable, Sendable {
+    /// The currency that amounts are converted into, ISO 4217; nil for none.
+    public var currency: String?
+    /// Days after its own for which a rate may be used.
+    public var rateDaysMax = ReportMoney.rateDaysDefault
+    /// Apple's commission, for an estimate of the proceeds; nil for no estimate.
+    public var commission: Commission?
+    /// The share of the price that is tax, in percent, by the storefront's country (ISO 3166-1
+    /// alpha-3); no tax is taken off the prices of other countries.
+    public var taxPercents: [String: ExactDecimal] = [:]
+
+    /// Days for which a rate may be used where the question names no number: banks publish none on
+    /// weekends and holidays.
+    public static let rateDaysDefault = 7
+
+    /// Most days that can be asked for.
+    public static let rateDaysMax = 366
+
+    /// Apple's commission.
+    public enum Commission: String, CaseIterable, Codable, Sendable {
+        /// 30 %, and 15 % of a subscription after a year of paid service.
+        case standard
+        /// 15 %, App Store Small Business Program.
+        case smallBusiness = "small-business"
+    }
+
+    /// Amounts as Apple signed them.
+    public init() {}
+
+    /// Whether anything is asked for.
+    var isAsked: Bool { currency != nil || commission != nil }
+
+    /// Refuses what cannot be meant.
+    func check(_ report: Report) throws(QuestionError) {
+        guard !isAsked || report.columns.contains(where: { $0.kind == .money }) else {
+            throw QuestionError(
+                .unknownReport,
+                "report \(report.name) has no money; --currency and --commission are for reports "
+                    + "that have"
+            )
+        }
+        if let currency, !CurrencyRate.isCode(currency) {
+            throw QuestionError(
+                .unknownReport,
+                "invalid currency '\(currency)': expected three capital letters (ISO 4217), as in EUR"
+            )
+        }
+        guard (0...ReportMoney.rateDaysMax).contains(rateDaysMax) else {
+            throw QuestionError(
+                .unknownReport,
+                "a rate cannot be used for \(rateDaysMax) days; expected 0 to "
+                    + "\(ReportMoney.rateDaysMax)"
+            )
+        }
+        guard commission == nil || report.name == "revenue" else {
+            throw QuestionError(
+                .unknownReport,
+                "report \(report.name) has no estimate of proceeds; `subledger report revenue` has"
+            )
+        }
+        guard commission != nil || taxPercents.isEmpty else {
+            throw QuestionError(
+                .unknownReport,
+                "taxes are for an estimate of proceeds, which needs --commission"
+            )
+        }
+        try checkTaxes()
+    }
+
+    private func checkTaxes() throws(QuestionError) {
+        for (country, percent) in taxPercents.sorted(by: { $0.key < $1.key }) {
+            let isCountry =
+                country.utf8.count == 3 && country.utf8.allSatisfy { (65...90).contains($0) }
+            guard isCountry else {
+                throw QuestionError(
+                    .unknownReport,
+                    "invalid country '\(country)': expected that of a storefront, three capital "
+                        + "letters (ISO 3166-1), as in DEU"
+                )
+            }
+            guard percent.text.prefix(while: { $0 != "." }).count <= 2 else {
+                throw QuestionError(
+                    .unknownReport,
+                    "invalid tax of \(country), \(percent.text) %: expected the share of the price "
+                        + "that is tax, below 100 %"
+                )
+            }
+        }
+    }
+
+    /// What asks for the same again.
+    var arguments: String {
+        var words = ""
+        if let currency {
+            words += " --currency \(currency)"
+            if rateDaysMax != ReportMoney.rateDaysDefault { words += " --rate-days \(rateDaysMax)" }
+        }
+        if let commission { words += " --commission \(commission.rawValue)" }
+        if !taxPercents.isEmpty { words += " --tax \(taxWords)" }
+        return words
+    }
+
+    /// The taxes, by country: `DEU=15.97,FRA=16.67`.
+    public var taxWords: String {
+        taxPercents.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value.text)" }
+            .joined(separator: ",")
+    }
+}

@@ -1,0 +1,185 @@
+import AppStore
+import CommandSupport
+import EventLog
+import Foundation
+import Postgres
+import Projector
+import Subledger
+
+/// Runs the measurements of `bench report` on tables that are there.
+struct ReportBench {
+    let settings: ConnectionSettings
+
+    /// Rows of a report that are compared: of a row for each customer not all of them.
+    private static let rowsMax = 1000
+
+    /// Whether a log with tables is there.
+    func isThere() async -> Bool {
+        do {
+            return try await withLedger { ledger in
+                !(try await ledger.report(ReportQuestion(Report.all[0])).positions.isEmpty)
+            }
+        } catch {
+            return false
+        }
+    }
+
+    /// Writes the log, and makes its tables.
+    func fill(events: Int) async throws {
+        _ = try await RebuildBenchLog(events: events).write(to: settings)
+        try await withLedger { ledger in _ = try await ledger.projector.rebuild() }
+        let session = try await PostgresSession.connect(settings)
+        try await session.execute("VACUUM (ANALYZE)")
+        await session.close()
+    }
+
+    /// Events of the log.
+    func events() async throws -> Int {
+        try await withLedger { ledger in
+            try await ledger.log.heads().values.reduce(0) { $0 + Int($1.offset) }
+        }
+    }
+
+    /// One round; of a pair each comes first as often as the other.
+    func measure(into results: inout ReportBenchResults, isReversed: Bool) async throws {
+        for (report, plain) in try ReportBenchQueries.all() {
+            var question = ReportQuestion(report)
+            question.limit = ReportBench.rowsMax
+            let asked = question
+            // Its days bound the query by hand; and it fills the caches for both.
+            let bounds = try await withLedger { try await $0.report(asked) }
+            let first = isReversed ? try await rows(of: plain, as: bounds) : nil
+            let ours = try await timed(asked)
+            let theirs = if let first { first } else { try await rows(of: plain, as: bounds) }
+            results.record(report.name, ours.seconds, theirs.seconds)
+            try ReportBench.compare(ours.document, theirs.rows)
+        }
+        try await measureExport(into: &results)
+    }
+
+    private func timed(
+        _ question: ReportQuestion
+    ) async throws -> (seconds: Double, document: ReportDocument) {
+        try await withLedger { ledger in
+            let begin = ContinuousClock.now
+            let document = try await ledger.report(question)
+            return ((ContinuousClock.now - begin) / .seconds(1), document)
+        }
+    }
+
+    // In a session of its own, as the report has one.
+    private func rows(
+        of sql: String,
+        as report: ReportDocument
+    ) async throws -> (seconds: Double, rows: [String]) {
+        let begin = ContinuousClock.now
+        let session = try await PostgresSession.connect(settings)
+        try await session.execute("SET TIME ZONE 'UTC'; SET jit = off")
+        let rows = try await session.query(
+            """
+            WITH asked AS (SELECT $1::date, $2::date, $3::text, $4::timestamptz)
+            \(sql) LIMIT \(ReportBench.rowsMax)
+            """,
+            [
+                .text(report.from), .text(report.to), .text(report.environment.word),
+                .timestamptz(microseconds: report.asOf.milliseconds * 1000),
+            ]
+        )
+        await session.close()
+        let seconds = (ContinuousClock.now - begin) / .seconds(1)
+        return (seconds, try rows.map { try $0.text(0) })
+    }
+
+    private static func compare(_ report: ReportDocument, _ rows: [String]) throws {
+        let found = report.rows.map { row in
+            report.columns.map { column in
+                switch row[column.jsonName] {
+                case .text(let text): text
+                case .integer(let number), .hundredths(let number): "\(number)"
+                case nil, .some(.none): ""
+                }
+            }.joined(separator: "|")
+        }
+        guard found.sorted() == rows.sorted() else {
+            let odd = Set(found).symmetricDifference(rows).sorted().prefix(4)
+            throw Failure(
+                Exit.internalError,
+                "report \(report.name): \(found.count) rows, and \(rows.count) by hand; they differ in "
+                    + odd.joined(separator: "  ")
+            )
+        }
+    }
+
+    private func measureExport(into results: inout ReportBenchResults) async throws {
+        let folder = NSTemporaryDirectory() + "subledger-bench-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(
+            atPath: folder,
+            withIntermediateDirectories: true
+        )
+        var request = ExportRequest(folder: folder + "/export")
+        request.tables = ["transactions"]
+        let asked = request
+        let begin = ContinuousClock.now
+        let exported = try await withLedger { try await $0.export(asked) }
+        let middle = ContinuousClock.now
+        let bytes = try await copy(to: folder + "/transactions.csv")
+        let seconds = (middle - begin) / .seconds(1)
+        results.recordExport(seconds, (ContinuousClock.now - middle) / .seconds(1))
+        results.note(rows: exported.tables.map(\.rows).reduce(0, +), copiedBytes: bytes)
+        try FileManager.default.removeItem(atPath: folder)
+    }
+
+    private func copy(to path: String) async throws -> Int {
+        guard FileManager.default.createFile(atPath: path, contents: nil) else {
+            throw Failure(Exit.internalError, "\(path) cannot be made")
+        }
+        let file = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
+        let session = try await PostgresSession.connect(settings)
+        try await session.execute("SET TIME ZONE 'UTC'; SET jit = off")
+        let written = try await session.copyOut(
+            "COPY (SELECT * FROM analytics.transactions) TO STDOUT (FORMAT CSV, HEADER)",
+            into: (bytes: 0, pending: Data())
+        ) { (state, piece) throws(CopyFailure) in
+            state.pending.append(contentsOf: piece)
+            state.bytes += piece.count
+            guard state.pending.count >= 1 << 20 else { return }
+            do {
+                try file.write(contentsOf: state.pending)
+            } catch {
+                throw CopyFailure.file("\(error)")
+            }
+            state.pending.removeAll(keepingCapacity: true)
+        }
+        try file.write(contentsOf: written.pending)
+        try file.close()
+        await session.close()
+        return written.bytes
+    }
+
+    private func withLedger<Answer>(
+        _ body: (Ledger) async throws -> Answer
+    ) async throws -> Answer {
+        let ledger = Ledger(
+            log: try await EventLog.open(settings),
+            verifier: AppStoreVerifier(policy: VerificationPolicy())
+        )
+        do {
+            let answer = try await body(ledger)
+            await ledger.close()
+            return answer
+        } catch {
+            await ledger.close()
+            throw error
+        }
+    }
+}
+
+/// Why the copy that an export is compared with failed.
+private enum CopyFailure: Error, PostgresErrorConvertible {
+    case file(String)
+    case database(PostgresError)
+
+    init(_ error: PostgresError) {
+        self = .database(error)
+    }
+}

@@ -1,0 +1,53 @@
+import CommandSupport
+import Foundation
+
+/// Reads a list of comma-separated text as it comes; `-` is stdin.
+struct CSVFile {
+    /// The file's name, for messages.
+    let place: String
+    private let handle: FileHandle
+    private var parser = CSVParser()
+    private var isAtEnd = false
+
+    /// Bytes that are read at once.
+    private static let chunkByteCount = 1 << 16
+
+    /// What is wrong with a record without fields.
+    static let malformedLine =
+        "the line is not comma-separated text in UTF-8 (RFC 4180) of at most "
+        + "\(CSVParser.recordByteCountMax) bytes"
+
+    init(_ path: String) throws {
+        place = path == "-" ? "stdin" : path
+        do {
+            handle =
+                path == "-"
+                ? FileHandle.standardInput
+                : try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
+        } catch {
+            let isThere = FileManager.default.fileExists(atPath: path)
+            throw Failure(
+                Exit.inputMissing,
+                isThere
+                    ? "the list \(path) cannot be read: it is a folder, or you may not read it"
+                    : "there is no file \(path)"
+            )
+        }
+    }
+
+    /// The next records; nil at the end, and once the user asked to stop.
+    mutating func next() throws -> [CSVParser.Record]? {
+        guard !isAtEnd, !Interrupt.isRequested else { return nil }
+        let bytes: [UInt8]
+        do {
+            bytes = [UInt8](try handle.read(upToCount: CSVFile.chunkByteCount) ?? Data())
+        } catch {
+            throw Failure(
+                Exit.inputMissing,
+                "the list \(place) cannot be read: \(error.localizedDescription)"
+            )
+        }
+        isAtEnd = bytes.isEmpty
+        return isAtEnd ? [parser.finish()].compactMap { $0 } : parser.append(bytes)
+    }
+}

@@ -1,0 +1,126 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// `rates` and reports that convert by them, from the outside.
+@Suite(.enabled { await TestServer.isAvailable })
+struct RateCommandTests {
+    private struct Import: Decodable {
+        struct Refusal: Decodable {
+            let line: Int
+            let message: String
+        }
+        let lines: Int
+        let added: Int
+        let known: Int
+        let replaced: Int
+        let rejected: Int
+        let rejections: [Refusal]
+    }
+    private struct Summary: Decodable {
+        let currency: String
+        let baseCurrency: String
+        let days: Int
+        let lastRate: String
+    }
+    private struct Report: Decodable {
+        struct Row: Decodable { let currency: String? }
+        let command: String?
+        let rows: [Row]
+    }
+
+    @Test func `a list is taken in once, and bad lines are named`() async throws {
+        try await withLedger { command, _ in
+            let folder = try TestFolder()
+            let text = """
+                Date,Currency,Base_Currency,Rate
+                2026-01-05,USD,EUR,0.9223
+                2026-02-30,USD,EUR,0.9
+                2026-01-05,usd,EUR,0.9
+                2026-01-05,EUR,EUR,1
+                2026-01-05,GBP,EUR,1e2
+                2026-01-05,GBP,EUR
+                2026-01-05,GBP,EUR,"1.15"
+                2026-01-05,GBP,EUR,1.16
+
+                """
+            let file = try folder.write("rates.csv", Data(text.utf8))
+            let arguments = ["rates", "import", file]
+            let empty = try await command.expect(0, "rates", "list")
+            #expect(empty.contains("no exchange rates were imported"))
+            let dry = try await command.run(arguments + ["--dry-run"])
+            #expect(dry.code == 65 && dry.output.contains("2 rates to add"), "\(dry.output)")
+            for (line, words) in [
+                (3, "invalid date '2026-02-30'"), (4, "invalid currency 'usd'"),
+                (5, "expected two different ones"), (6, "invalid rate '1e2'"),
+                (7, "the line has 3 fields"), (9, "line 8 gives another rate"),
+            ] {
+                #expect(
+                    dry.errors.contains("line \(line): ") && dry.errors.contains(words),
+                    "\(dry.errors)"
+                )
+            }
+            let taken = try await command.json(
+                Import.self,
+                exit: 65,
+                "rates",
+                "import",
+                file
+            )
+            #expect(taken.added == 2 && taken.rejected == 6 && taken.lines == 8)
+            let again = try await command.json(
+                Import.self,
+                exit: 65,
+                "rates",
+                "import",
+                file
+            )
+            #expect(again.added == 0 && again.known == 2)
+            let list = try await command.json([Summary].self, "rates", "list")
+            #expect(list.map(\.currency) == ["GBP", "USD"] && list[1].lastRate == "0.9223")
+            let header = try folder.write("header.csv", Data("date,rate\n".utf8))
+            let refused = try await command.run("rates", "import", header)
+            #expect(refused.code == 65 && refused.errors.contains("expected date,currency"))
+            try await command.expect(66, "rates", "import", folder.path + "/none.csv")
+        }
+    }
+
+    @Test func `a converted report names its rates, what has none, and how to have it again`()
+        async throws
+    {
+        try await withSimulatedLedger { command in
+            try await command.expect(0, "rebuild", "--quiet")
+            let folder = try TestFolder()
+            let file = try folder.write("rates.csv", Data("2020-01-01,USD,EUR,0.9\n".utf8))
+            try await command.expect(0, "rates", "import", file)
+            let asked = ["report", "revenue", "--currency", "EUR", "--rate-days", "300"]
+            let ending = try await command.run(asked)
+            #expect(ending.code == 0, "\(ending.errors)")
+            #expect(
+                ending.output.contains("money in EUR by the operator's rates, at most 300 days")
+            )
+            #expect(ending.errors.contains("no rate to EUR covers some amounts in"))
+            let json = try await command.expect(0, asked + ["--json"])
+            let report = try JSONDecoder().decode(Report.self, from: Data(json.utf8))
+            let again = try #require(report.command).split(separator: " ").map(String.init)
+            #expect(try await command.expect(0, Array(again.dropFirst()) + ["--json"]) == json)
+            let proceeds = try await command.expect(
+                0,
+                "report",
+                "revenue",
+                "--commission",
+                "small-business",
+                "--tax",
+                "DEU=15.97"
+            )
+            #expect(proceeds.contains("proceeds are an estimate"), "\(proceeds)")
+            #expect(proceeds.contains("--commission small-business --tax DEU=15.97"))
+            for wrong in [
+                ["--tax", "DEU=1"], ["--commission", "half"], ["--currency", "euro"],
+                ["--commission", "standard", "--tax", "DEU"],
+            ] {
+                try await command.expect(64, ["report", "revenue"] + wrong)
+            }
+        }
+    }
+}
