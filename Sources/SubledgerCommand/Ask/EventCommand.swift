@@ -8,7 +8,7 @@ struct EventCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "event",
         abstract:
-            "One event of the log: what it says, the bytes that prove it, its place in the chain.",
+            "One event of the log: its content, the bytes that prove it, its place in the chain.",
         discussion: """
             --raw writes the evidence of the event to stdout, byte for byte: the smallest piece of \
             the payload that proves itself. That is a JWS (a notification with those nested in \

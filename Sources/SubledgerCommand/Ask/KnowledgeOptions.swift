@@ -8,7 +8,7 @@ import Subledger
 struct ZoneOption: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "The time zone of dates and of times without one. Default: UTC.",
+            "The time zone for output, and for times given without a zone. Default: UTC.",
             discussion: "Europe/Berlin, +05:30, or local for this machine's time zone.",
             valueName: "zone"
         ),

@@ -17,7 +17,7 @@ struct RefundsCommand: AsyncParsableCommand {
 
     @Option(
         help: Clock.help(
-            "Cases, states and money at this instant, by everything known now."
+            "Cases, states and money at this instant, as known now."
         ),
         transform: Clock.time
     )

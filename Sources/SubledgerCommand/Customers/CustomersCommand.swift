@@ -12,11 +12,11 @@ struct CustomersCommand: AsyncParsableCommand {
         abstract: "Link subscriptions to customers, and show who had which subscription when.",
         discussion: """
             A link is a statement by the operator, recorded as an event like Apple's; it holds \
-            until an unlink. If another customer claims the subscription meanwhile, nothing moves: \
-            the claim is contested, and `customers claims --contested` lists it. Subscriptions \
-            without a link are joined by what Apple states: those with one app account token, \
-            appTransactionId or app receipt belong to one customer. If an Apple account joins two \
-            app account tokens, they count as one customer until a link overrules it.
+            until an unlink. If another customer claims the subscription meanwhile, it does not \
+            move: the claim is contested, and `customers claims --contested` lists it. For \
+            subscriptions without a link, Apple's ids decide: those with the same app account \
+            token, appTransactionId or app receipt belong to one customer. If an Apple account \
+            joins two app account tokens, they count as one customer until a link overrules it.
             """,
         subcommands: [
             LinkCustomerCommand.self, UnlinkCustomerCommand.self, ImportCustomersCommand.self,
@@ -152,7 +152,7 @@ struct LinkCustomerCommand: AsyncParsableCommand {
 
     @OptionGroup var statement: StatementOptions
 
-    @Flag(help: "Take the subscription from the customer who has it.")
+    @Flag(help: "Move the subscription from the customer who has it.")
     var transfer = false
 
     @OptionGroup var database: DatabaseOptions

@@ -9,7 +9,7 @@ import Subledger
 extension TablesCommand {
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "List the tables of projections, with their folds and how far they are.",
+            abstract: "List the tables of projections, with their folds and positions.",
             discussion: """
                 The states are:
 

@@ -12,7 +12,7 @@ struct SimulateCommand: ParsableCommand {
             The same seed gives the same output, byte for byte. The payloads are signed by a test \
             root, written next to them as root.der: ingest them with --root-certificate. The \
             catalog is written as catalog.storekit, for `subledger catalog import`. --truth writes \
-            the periods that each subscription must fold to.
+            the periods that the fold must return for each subscription.
 
             The same subscriptions are available in every format that Apple has used (--format):
               v2              App Store Server Notifications V2, and what restores send:
@@ -27,8 +27,8 @@ struct SimulateCommand: ParsableCommand {
                               v1-notification.ndjson
 
             Only v2 and history are complete. An app receipt contains no grace periods and nothing \
-            that happened after it was made; verifyReceipt and V1 contain no prices, and only the \
-            receipt inside them is signed.
+            that happened after it was created; verifyReceipt and V1 contain no prices, and only \
+            the receipt inside them is signed.
             """
     )
 
@@ -64,8 +64,8 @@ struct SimulateCommand: ParsableCommand {
 
     @Flag(
         help: """
-            Write the payloads as logs have them: compressed, behind prefixes, in tables, dumps \
-            and exports of databases; `ingest` takes the same from them.
+            Write the payloads as they occur in logs: compressed, after prefixes, in tables, dumps \
+            and exports of databases. `ingest` reads the same payloads from them.
             """
     )
     var asLogs = false
