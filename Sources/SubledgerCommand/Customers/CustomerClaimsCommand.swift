@@ -5,8 +5,7 @@ import Subledger
 struct CustomerClaimsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "claims",
-        abstract: "Which customer claims which subscription: every link, and every token that "
-            + "changed.",
+        abstract: "Which customer claims which subscription: all links and all changed tokens.",
         discussion: """
             --contested lists only what needs a decision: links that had no effect because another \
             customer had the subscription, until an unlink or a transfer; and app account tokens \
