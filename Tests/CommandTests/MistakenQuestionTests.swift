@@ -47,7 +47,7 @@ struct MistakenQuestionTests {
                 #expect(
                     ending.errors.contains(
                         "2000 is both the name of the customer who is linked to 1000 and an id of "
-                            + "the subscription 2000, which is not linked to them; ask by another id"
+                            + "the subscription 2000, which is not linked to them; use another id"
                     ),
                     "\(question): \(ending.errors)"
                 )
