@@ -194,7 +194,7 @@ struct FirstDayTests {
             let text = try await command.expect(0, "explain", "2000", "--at", between)
             #expect(
                 text.contains(
-                    "not asked of this ledger: what it knows of that time was imported later"
+                    "not asked of this ledger: its facts about that time were imported later"
                 ),
                 "\(text)"
             )

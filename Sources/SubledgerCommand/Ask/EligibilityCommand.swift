@@ -69,8 +69,8 @@ extension EligibilityDocument {
             guard isKnown else { return [title] + nothing + linkLines }
             return [
                 title,
-                "no subscription of this customer is known, and only subscriptions have offers; "
-                    + "to ask about a group that is not known, use --group",
+                "no subscription of this customer is known, and only subscriptions have offers; to "
+                    + "ask about an unknown group, use --group",
             ]
         }
         var table = TextTable(["group", "offer", "eligible", "rule", "because of"])

@@ -92,7 +92,7 @@ extension HistoryDocument {
         let repetitions = events.reduce(0) { $0 + $1.confirmations }
         return [title, table.text]
             + (repetitions > 0
-                ? ["repetitions of these events without news: \(repetitions)"] : [])
+                ? ["repetitions of these events: \(repetitions)"] : [])
     }
 }
 

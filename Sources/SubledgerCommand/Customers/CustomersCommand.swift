@@ -132,7 +132,7 @@ struct StatementOptions: ParsableArguments {
         guard let document = StatementDocument(link, customer: customer, outcome, lanes: lanes)
         else {
             throw outcome.refusal(of: link, customer, lanes)
-                ?? Failure(Exit.internalError, "the statement was neither taken nor refused")
+                ?? Failure(Exit.internalError, "the statement was neither accepted nor refused")
         }
         return document
     }
@@ -198,16 +198,16 @@ extension LinkOutcome {
         case .erased(let position):
             return Failure(
                 Exit.badInput,
-                "event \(position.mark(lanes: lanes)) erased what was stated about \(id) before "
+                "event \(position.mark(lanes: lanes)) erased everything stated about \(id) before "
                     + "it; nothing was appended. Use a later --at"
             )
         case .nameIsId(let other):
             return Failure(
                 Exit.badInput,
                 "\(customer) is also the id of the subscription \(other.originalTransactionId), "
-                    + "which is not theirs, so that a question by this name would be about two "
-                    + "customers; nothing was appended. If it is theirs, link that one first; "
-                    + "else use another name"
+                    + "which is not theirs, so a question by this name would be about two "
+                    + "customers; nothing was appended. If it is theirs, link that subscription "
+                    + "first; otherwise use another name"
             )
         case .unknownStream:
             return Failure(

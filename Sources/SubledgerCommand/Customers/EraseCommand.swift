@@ -172,7 +172,7 @@ extension ErasureDocument {
     /// The answer for people.
     fileprivate func print(targets: Set<StreamID>) {
         guard !erasures.isEmpty else {
-            Terminal.print("nothing is left to erase")
+            Terminal.print("there is nothing to erase")
             return
         }
         var table = TextTable([

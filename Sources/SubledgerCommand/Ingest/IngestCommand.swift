@@ -92,8 +92,8 @@ struct IngestCommand: AsyncParsableCommand {
     private func validatePlan() throws {
         guard !plan || !verbose else {
             throw ValidationError(
-                "--plan prints what would be refused by reason, with an example of each, and has "
-                    + "no list of payloads; use it without --verbose"
+                "--plan prints what would be refused, by reason with one example each, and cannot "
+                    + "list payloads; use it without --verbose"
             )
         }
     }

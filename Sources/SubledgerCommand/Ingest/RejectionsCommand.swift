@@ -74,8 +74,8 @@ struct RejectionsCommand: AsyncParsableCommand {
         }
         guard !retry || limit == nil else {
             throw ValidationError(
-                "--limit limits the list, and --retry takes all; choose with --reason, --source or "
-                    + "--since"
+                "--limit applies to the list, but --retry ingests all; select with --reason, "
+                    + "--source or --since"
             )
         }
         if let reason, Rejection.Code(rawValue: reason) == nil {
@@ -162,9 +162,8 @@ struct RejectionsCommand: AsyncParsableCommand {
         guard let bytes = kept else {
             throw Failure(
                 Exit.notFound,
-                "nothing is kept of \(digest): it contains a password that could not be "
-                    + "separated from the rest, or the limit for kept payloads was reached; see "
-                    + "the original"
+                "no bytes of \(digest) are kept: it contains a password that could not be removed, "
+                    + "or the limit for kept payloads was reached; use the original"
             )
         }
         Terminal.put(bytes: Array(bytes))
@@ -175,8 +174,8 @@ struct RejectionsCommand: AsyncParsableCommand {
         guard !rejections.isEmpty else {
             Terminal.print(
                 open
-                    ? "nothing is open: everything that was refused was taken later, or nothing "
-                        + "was refused"
+                    ? "nothing is open: all refused payloads were accepted later, or none was "
+                        + "refused"
                     : "nothing was refused"
             )
             return

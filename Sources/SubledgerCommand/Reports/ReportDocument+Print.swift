@@ -48,7 +48,7 @@ extension ReportDocument {
     var notes: [String] {
         var notes: [String] = []
         if !isComplete {
-            notes.append("only the first \(rows.count) rows; --limit names another number")
+            notes.append("only the first \(rows.count) rows; --limit changes the number")
         }
         if refusedSubscriptions > 0 {
             notes.append(
@@ -59,8 +59,9 @@ extension ReportDocument {
         }
         if command == nil {
             notes.append(
-                "this report cannot be asked for again: catalog \(catalogVersion), which judged it, "
-                    + "was imported after other events; with --known-at it has that of the time"
+                "this report cannot be repeated: its catalog, version \(catalogVersion), was "
+                    + "imported after other events; with --known-at the report uses the catalog of "
+                    + "that time"
             )
         }
         return notes

@@ -75,8 +75,8 @@ extension WrongAnswersDocument {
     /// The answer for people.
     fileprivate func printTables(_ countsNotAsked: Bool) {
         Terminal.print(
-            "\(streamsWithAny) of \(streams) subscriptions were answered wrongly at some time: "
-                + "denied for \(Duration.words(wronglyDeniedSeconds)), granted for "
+            "\(streamsWithAny) of \(streams) subscriptions had wrong answers at some time: denied "
+                + "for \(Duration.words(wronglyDeniedSeconds)), granted for "
                 + Duration.words(wronglyGrantedSeconds)
         )
         if streamsNotAsked > 0 {

@@ -59,7 +59,7 @@ extension TokensCommand {
             guard isNew else {
                 throw Failure(
                     .validationFailure,
-                    "there is a token \(name), or there was one; a name is given once"
+                    "the name \(name) is or was used by another token; names cannot be reused"
                 )
             }
             if output.json {
@@ -89,7 +89,8 @@ extension TokensCommand {
             }
             guard !tokens.isEmpty else {
                 Terminal.write(
-                    "there are no tokens yet; `subledger tokens create NAME --role ROLE` makes one"
+                    "there are no tokens yet; `subledger tokens create NAME --role ROLE` creates "
+                        + "one"
                 )
                 return
             }

@@ -84,7 +84,8 @@ struct FollowCommand: AsyncParsableCommand {
         }
         guard !once, lease == nil, pollInterval == nil else {
             throw ValidationError(
-                "--wait-for follows nothing: leave --once, --lease and --poll-interval out"
+                "--wait-for only waits and does not follow: leave out --once, --lease and "
+                    + "--poll-interval"
             )
         }
         if let timeout, !FollowCommand.timeouts.contains(timeout) {
@@ -215,10 +216,10 @@ struct FollowCommand: AsyncParsableCommand {
         throw Failure(
             Exit.tryAgain,
             "the live tables do not contain \(position) after \(seconds) s; `subledger tables` "
-                + "shows how far they are, and `subledger follow` updates them"
+                + "shows their positions, and `subledger follow` updates them"
                 + (others.isEmpty
                     ? ""
-                    : ", except \(others.joined(separator: ", ")), which other folds made: "
+                    : ", except \(others.joined(separator: ", ")), which other folds built: "
                         + "`subledger tables diff` shows what a rebuild would change")
         )
     }

@@ -66,15 +66,15 @@ struct RebuildCommand: AsyncParsableCommand {
     func validate() throws {
         guard to == nil || with == nil else {
             throw ValidationError(
-                "--to cannot be combined with --with, which compares up to where the live tables "
-                    + "are: leave it out, or build tables as of --to with --into alone"
+                "--to cannot be combined with --with, which compares up to the position of the "
+                    + "live tables: leave it out, or build tables as of --to with --into alone"
             )
         }
         guard to == nil || into != nil else {
-            throw ValidationError("--to is for --into: live tables go up to the end of the log")
+            throw ValidationError("--to requires --into: live tables reach the end of the log")
         }
         guard with != nil || comparison.isEmpty else {
-            throw ValidationError("--html and --samples are for --with, and for `tables diff`")
+            throw ValidationError("--html and --samples require --with, or `tables diff`")
         }
     }
 

@@ -66,8 +66,8 @@ extension TablesCommand {
                 $0.state == .live && $0.isKnown && !$0.isCurrent && $0.policy == nil
             }) {
                 Terminal.write(
-                    "some live tables were made by other folds than this program's; "
-                        + "`subledger tables diff` shows what a rebuild would change"
+                    "other folds than this program's built some of the live tables; `subledger "
+                        + "tables diff` shows what a rebuild would change"
                 )
             }
         }

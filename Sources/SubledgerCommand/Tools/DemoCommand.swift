@@ -76,7 +76,7 @@ struct DemoCommand: AsyncParsableCommand {
 
         Terminal.write("4/6  building the tables, with a mistake in one fold")
         try await rebuildWithMistake(ledger)
-        Terminal.write("5/6  verifying the log, asking it")
+        Terminal.write("5/6 verifying the log, asking it questions")
         let report = try await ledger.log.verify()
         Terminal.print("verify: \(report.isOK ? "ok" : "MISMATCH"), \(report.events) events")
         try await showWrongAnswer(in: ledger)
