@@ -110,7 +110,7 @@ public struct AppStoreVerifier: Sendable {
         guard !envelope.parts.isEmpty else {
             throw Rejection(
                 .nothingSigned,
-                "The server response holds no signed transaction or notification: there is "
+                "The server response contains no signed transaction or notification: there is "
                     + "nothing to verify or append."
             )
         }

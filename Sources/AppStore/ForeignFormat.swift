@@ -8,7 +8,7 @@ enum ForeignFormat {
         if has("signedAppTransactionInfo") {
             return Rejection(
                 .appTransaction,
-                "The payload is an app transaction; it carries no subscription data."
+                "The payload is an app transaction, which contains no subscription data."
             )
         }
         if has("errorCode") { return unsupported("an error response of the App Store Server API") }
@@ -19,7 +19,7 @@ enum ForeignFormat {
         if has("notificationType", "notificationUUID", "transactionId", "originalTransactionId") {
             return unsupported("decoded data without its signature; give the JWS it came from")
         }
-        return unsupported("a JSON object of no form known")
+        return unsupported("a JSON object of unknown form")
     }
 
     /// The rejection of text in braces that is no JSON, where it is something else.
@@ -40,7 +40,7 @@ enum ForeignFormat {
         let head = text.prefix(lookAheadByteCount)
         switch text.first {
         case UInt8(ascii: "["):
-            return unsupported("a JSON array; take it apart first, each element is a payload")
+            return unsupported("a JSON array; split it first, because each element is a payload")
         case UInt8(ascii: "\""):
             return unsupported("a JSON string; give its content")
         default: break
@@ -48,10 +48,10 @@ enum ForeignFormat {
         let letters = head.filter { !Envelope.isWhitespace($0) }
         let whole = letters.prefix(letters.count & ~3)
         guard let decoded = Base64.decodeStandard(whole[...]) else {
-            return unsupported("bytes of no form known")
+            return unsupported("bytes of unknown form")
         }
         if isIOS6Receipt(decoded[...]) { return Rejection.ios6Receipt }
-        return unsupported("base64 of no form known")
+        return unsupported("base64 of unknown form")
     }
 
     /// How far into a payload is looked for a mark: each stands in the first lines.

@@ -39,9 +39,9 @@ struct Intake {
         if let named = unsignedEnvironment(hint: hint) { return named }
         throw Rejection(
             .environmentUnknown,
-            "Nothing in the payload that counts names the environment it was made in (responses of"
-                + " iOS 6 and JWS before 2022-02-24 do not). It is not guessed: if you know it, name"
-                + " the environment to be assumed."
+            "No trusted part of the payload names its environment (responses of iOS 6 and JWS"
+                + " before 2022-02-24 do not). It is not guessed: if you know it, name the"
+                + " environment to assume."
         )
     }
 

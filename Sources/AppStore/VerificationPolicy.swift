@@ -72,12 +72,12 @@ extension VerificationPolicy {
         if isLocal {
             guard environment == .xcode || environment == .localTesting else {
                 throw Rejection.xcodeSigned(
-                    "It claims the environment \(environment), for which only Apple signs."
+                    "It claims the environment \(environment), whose payloads only Apple signs."
                 )
             }
             guard environments.contains(environment) else {
                 throw Rejection.xcodeSigned(
-                    "The environment \(environment) is not among those accepted."
+                    "The environment \(environment) is not accepted."
                 )
             }
         }

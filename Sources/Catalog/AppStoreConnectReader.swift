@@ -69,8 +69,8 @@ struct AppStoreConnectReader {
         if responses.last?.links?.next != nil {
             builder.warn(
                 .incompleteResponse,
-                "it is one page of several: what is on the others is missing. Save them all and "
-                    + "put them into one JSON array"
+                "it is one page of several, so the others are missing. Save all pages and put them "
+                    + "into one JSON array"
             )
         }
         for group in order where group.type == "subscriptionGroups" {
@@ -98,8 +98,8 @@ struct AppStoreConnectReader {
             let name = attributes?.productId ?? "the subscription \(resource.id)"
             builder.warn(
                 .productLeftOut,
-                "\(name) is left out (state \(attributes?.state ?? "not given")): a product is "
-                    + "described by productId, groupLevel from 1 on, subscriptionPeriod and its group"
+                "\(name) is left out (state \(attributes?.state ?? "not given")): a product needs "
+                    + "productId, groupLevel from 1 on, subscriptionPeriod and its group"
             )
             return
         }

@@ -117,9 +117,9 @@ struct CatalogBuilder {
         else { return }
         warn(
             .localGroup,
-            "the group \(group) is known to Xcode only: App Store Connect's identifiers are "
-                + "numbers, and only they are in what Apple signs. Synchronise the file with App "
-                + "Store Connect in Xcode to have them"
+            "only Xcode knows the group \(group): App Store Connect's identifiers are numbers, and "
+                + "Apple's signed data contains only those. Synchronise the file with App Store "
+                + "Connect in Xcode to get them"
         )
     }
 }

@@ -105,7 +105,7 @@ public enum CatalogFile {
             return "\(path(context.codingPath + [key])) is missing; write it, or export the "
                 + "file again"
         case .valueNotFound(_, let context):
-            return "\(path(context.codingPath)) is null, which says nothing; a value is expected"
+            return "\(path(context.codingPath)) is null; a value is expected"
         case .typeMismatch(let type, let context):
             return "\(path(context.codingPath)) has another type than expected: \(type)"
         case .dataCorrupted(let context):

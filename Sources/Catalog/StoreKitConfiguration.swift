@@ -95,8 +95,8 @@ extension StoreKitConfiguration {
         if let version, version.major > StoreKitConfiguration.newestFormat {
             builder.warn(
                 .newerFormat,
-                "it has the format \(version.major), newer than \(Self.newestFormat), the newest "
-                    + "known here; what is new in it is ignored"
+                "it has format \(version.major), but the newest known format is "
+                    + "\(Self.newestFormat); what is new in it is ignored"
             )
         }
         for (number, group) in (subscriptionGroups ?? []).enumerated() {

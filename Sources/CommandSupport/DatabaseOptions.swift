@@ -23,7 +23,7 @@ package struct DatabaseOptions: ParsableArguments {
     package func validate() throws {
         guard databaseUrl?.isEmpty != true else {
             throw ValidationError(
-                "--database-url is empty; leave it out for the database of the environment"
+                "--database-url is empty; leave it out to use the database from the environment"
             )
         }
     }

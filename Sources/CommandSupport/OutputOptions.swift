@@ -2,7 +2,7 @@ package import ArgumentParser
 
 /// Whether tables fit the terminal.
 package struct TableWidthOption: ParsableArguments {
-    @Flag(help: "On a terminal: leave tables as wide as they are.")
+    @Flag(help: "On a terminal: do not shorten wide tables.")
     package var wide = false
 
     /// An option that the parser fills.

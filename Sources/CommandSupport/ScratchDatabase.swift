@@ -54,8 +54,8 @@ package struct ScratchDatabase {
         guard try rows.first.map({ try $0.bool(0) }) ?? true else {
             throw Failure(
                 Exit.configuration,
-                "this command needs the database name \(name), but a database of that name "
-                    + "exists that it did not create; rename or drop yours, or use another server"
+                "this command needs the database name \(name), but a database of that name exists "
+                    + "that subledger did not create; rename or drop it, or use another server"
             )
         }
         try await session.execute("DROP DATABASE IF EXISTS \(name) WITH (FORCE)")

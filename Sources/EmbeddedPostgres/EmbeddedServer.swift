@@ -155,8 +155,8 @@ public actor EmbeddedServer {
         guard !FileManager.default.fileExists(atPath: home) else {
             throw EmbeddedServerError(
                 .notOurs,
-                "The home \(home) exists, and a server for one process would remove it in the end. "
-                    + "Name a folder that does not exist."
+                "The folder \(home) exists, and a server for one process would remove it when it "
+                    + "stops. Name a folder that does not exist."
             )
         }
     }

@@ -34,7 +34,7 @@ struct ServerBinaries: Equatable {
         for binaries in found where try binaries.majorVersion() == dataVersion { return binaries }
         throw EmbeddedServerError(
             .wrongVersion,
-            "The data was made by PostgreSQL \(dataVersion), which is not installed. Install that "
+            "PostgreSQL \(dataVersion) created the data, but it is not installed. Install that "
                 + "version, or dump and restore the data with pg_upgrade."
         )
     }

@@ -108,7 +108,7 @@ struct ServerFolders: Sendable {
         guard isFolder, status.st_uid == user.uid, status.st_mode & 0o077 == 0 else {
             throw EmbeddedServerError(
                 .notOurs,
-                "\(path) is not a folder of \(user.name) alone (mode 0700), so others could read "
+                "\(path) is not a private folder of \(user.name) (mode 0700), so others could read "
                     + "or replace the data. Remove it, or choose another home."
             )
         }

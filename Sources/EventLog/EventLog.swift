@@ -189,8 +189,8 @@ public final class EventLog: Sendable {
         guard facts.count <= EventLog.factsPerPayloadMax else {
             throw EventLogError(
                 .tooManyFacts,
-                "payload \(verified.evidence.digest) brings \(facts.count) facts; "
-                    + "at most \(EventLog.factsPerPayloadMax) are taken at once"
+                "payload \(verified.evidence.digest) contains \(facts.count) facts; the limit is "
+                    + "\(EventLog.factsPerPayloadMax)"
             )
         }
         let (payload, dictionary) = (verified.evidence.payload, dictionaries.newest)

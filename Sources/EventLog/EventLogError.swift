@@ -94,8 +94,8 @@ extension EventLogError {
         if let role = LedgerRole.missing(from: error) {
             self.init(
                 .roleMissing,
-                "\(action): this server has no role \(role.rawValue); `subledger migrate` "
-                    + "creates the ledger's roles, and restores their privileges after a restore"
+                "\(action): this server has no role \(role.rawValue); `subledger migrate` creates "
+                    + "the ledger's roles, and grants their privileges again after a restore"
             )
             return
         }

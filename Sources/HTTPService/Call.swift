@@ -50,7 +50,7 @@ struct Call: Sendable {
                 throw Problem(
                     .badRequest,
                     "query",
-                    "\(name) is empty or has a NUL; leave it out, or give a value as expected."
+                    "\(name) is empty or contains a NUL; leave it out, or give a valid value."
                 )
             }
             return String(value)
@@ -165,7 +165,7 @@ extension Call {
                 throw Problem(
                     .requestTimeout,
                     "body-slow",
-                    "The body was not there within \(Int(seconds)) seconds."
+                    "The body did not arrive within \(Int(seconds)) seconds."
                 )
             }
             return bytes
@@ -176,7 +176,7 @@ extension Call {
         Problem(
             .contentTooLarge,
             "body-too-large",
-            "The body has more than the \(byteCountMax) bytes that this route takes."
+            "The body has more than the \(byteCountMax) bytes that this route accepts."
         )
     }
 }

@@ -199,16 +199,16 @@ extension LedgerRoutes {
             throw Problem(
                 .unauthorized,
                 "token-missing",
-                "This route needs the header `Authorization: Bearer TOKEN`; "
-                    + "`subledger tokens create` makes one."
+                "This route needs the header `Authorization: Bearer TOKEN`; `subledger tokens "
+                    + "create` prints a token."
             )
         }
         guard let token = AccessToken(String(header.dropFirst(scheme.count))) else {
             throw Problem(
                 .unauthorized,
                 "token-unknown",
-                "The header Authorization does not hold a token as `subledger tokens create` prints "
-                    + "it."
+                "The header Authorization does not contain a token as `subledger tokens create` "
+                    + "prints it."
             )
         }
         let roles = try await tokens.roles(of: token)
@@ -216,7 +216,7 @@ extension LedgerRoutes {
             throw Problem(
                 .unauthorized,
                 "token-unknown",
-                "The token is not known, or it was revoked."
+                "The token is unknown or was revoked."
             )
         }
         guard roles.contains(role) || roles.contains(.admin) else {

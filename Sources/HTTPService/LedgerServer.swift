@@ -185,8 +185,9 @@ public struct ListeningError: Error, CustomStringConvertible {
         let place = "\(host), port \(port)"
         return switch number {
         case EADDRINUSE: "another program listens at \(place); stop it, or name another --port"
-        case EACCES: "you may not listen at \(place): ports below 1024 need rights; name a --port"
-        default: "\(place) is no address of this machine; name one of them with --host"
+        case EACCES:
+            "not allowed to listen at \(place): ports below 1024 need privileges; name a --port"
+        default: "\(place) is not an address of this machine; name one with --host"
         }
     }
 }
@@ -242,7 +243,7 @@ private struct Following: Service {
         do {
             _ = try await ledger.projector.follow(options)
         } catch  where error.code == .nothingLive {
-            logger.notice("there are no tables yet; they are made now")
+            logger.notice("there are no tables yet; building them now")
             _ = try await ledger.projector.rebuild()
         }
     }

@@ -91,7 +91,8 @@ extension Problem {
         self.init(
             .internalServerError,
             code,
-            "The service failed. Its log has the reason, under the X-Request-Id of this response."
+            "The service failed. Its log contains the reason, under the X-Request-Id of this "
+                + "response."
         )
     }
 
@@ -101,7 +102,7 @@ extension Problem {
             self.init(
                 .serviceUnavailable,
                 error.code.rawValue,
-                "The database cannot be used at present. Send the request again."
+                "The database is currently unavailable. Send the request again."
             )
             retryAfterSeconds = Problem.retrySeconds
         case .tooManyFacts, .tooManyStreams, .sharedPayloads:
@@ -146,7 +147,7 @@ extension Problem {
         case .unknownProduct, .unknownGroup:
             error.message + ", or import a catalog that holds it (`subledger catalog import`)"
         case .ambiguousId:
-            error.message + "; ask by another id of the purchase that you mean, for example a "
+            error.message + "; use another id of the purchase that you mean, for example a "
                 + "transactionId"
         case .tooManyEvents: error.message + ": bound it with knownAt"
         }

@@ -35,13 +35,13 @@ enum Question: String, CaseIterable, Sendable {
     var summary: String {
         switch self {
         case .access: "Whether there is access, and to what."
-        case .eligibility: "Which offers may be made, and what stands in the way."
+        case .eligibility: "Which offers a customer may get, and which purchase prevents others."
         case .explain: "Why there was access or not, and what was answered then."
         case .periods: "When there was access, and why it stopped."
         case .history: "Every event."
         case .changes: "Every change of plan."
         case .refunds: "Every refund and its reversal."
-        case .state: "Where the subscription stood."
+        case .state: "The states of the subscription."
         }
     }
 
@@ -69,9 +69,9 @@ enum QueryParameter: String, CaseIterable, Sendable {
         switch self {
         case .at: "The instant asked about: \(AskedTime.forms)."
         case .knownAt: "Use only what the ledger knew then: \(AskedKnowledge.forms)."
-        case .tz: "The time zone of dates and of times without one; UTC unless named."
+        case .tz: "The time zone for output, and for times given without a zone. Default: UTC."
         case .environment: "Production, Sandbox, Xcode or LocalTesting."
-        case .minPosition: "Answer only when the log holds this position."
+        case .minPosition: "Answer only when the log contains this position."
         case .product: "Only this product."
         case .group: "Only this subscription group."
         case .trust: "Use only payloads with this trust; repeat for more."

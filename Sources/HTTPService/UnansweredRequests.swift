@@ -32,7 +32,7 @@ extension Problem {
             self.init(
                 .notFound,
                 "unknown-route",
-                "There is no such route; GET /openapi.json describes all that are there."
+                "There is no such route; GET /openapi.json describes all routes."
             )
             return
         }

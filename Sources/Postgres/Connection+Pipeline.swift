@@ -88,8 +88,9 @@ extension Connection {
         guard statements.count <= Self.pipelineStatementsMax else {
             throw PostgresError(
                 .misuse,
-                "A pipeline has \(statements.count) statements, of at most "
-                    + "\(Self.pipelineStatementsMax). Split it inside a transaction, or use COPY."
+                "A pipeline has \(statements.count) statements; at most "
+                    + "\(Self.pipelineStatementsMax) are allowed. Split it inside a transaction, "
+                    + "or use COPY."
             )
         }
         for statement in statements { try statement.check() }
@@ -212,8 +213,8 @@ extension Connection {
         abandon()
         var error = PostgresError(
             .misuse,
-            "COPY cannot run as a query or in a pipeline; the session was given up. "
-                + "Use copyIn or copyOut."
+            "COPY cannot run as a query or in a pipeline; the session was closed. Use copyIn or "
+                + "copyOut."
         )
         error.statementIndex = statement
         return error

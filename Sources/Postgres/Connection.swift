@@ -185,8 +185,8 @@ final class Connection {
         abandon()
         return PostgresError(
             .deadlinePassed,
-            "The database \(fault), and the connection was given up; whether a commit under way "
-                + "took effect is unknown. Repeat the work on a new session, if it is idempotent."
+            "The database \(fault), and the connection was closed; whether a commit under way took "
+                + "effect is unknown. Repeat the work on a new session if it is idempotent."
         )
     }
 
@@ -194,14 +194,14 @@ final class Connection {
     static func tooLate() -> PostgresError {
         PostgresError(
             .deadlinePassed,
-            "The time for the statement was over before it began; nothing of it took effect."
+            "The time limit of the statement passed before it began; it had no effect."
         )
     }
 
     static func cancelled() -> PostgresError {
         var error = PostgresError(
             .cancelled,
-            "The statement was stopped because its task was cancelled; nothing of it took effect."
+            "The statement was stopped because its task was cancelled; it had no effect."
         )
         error.sqlState = "57014"
         return error
@@ -209,5 +209,5 @@ final class Connection {
 
     private static let lostMessage =
         "The connection to the database was lost; whether a commit under way took effect is "
-        + "unknown. Repeat the work on a new session, if it is idempotent."
+        + "unknown. Repeat the work on a new session if it is idempotent."
 }

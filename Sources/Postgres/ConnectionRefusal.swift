@@ -17,8 +17,8 @@ enum ConnectionRefusal {
         if let option = invalidOption(in: words) {
             var error = PostgresError(
                 .invalidSettings,
-                "The connection settings\(origin) have a value of \(option) that libpq does not "
-                    + "accept. In a URI, percent-encode special characters of the password."
+                "libpq does not accept the value of \(option) in the connection settings\(origin). "
+                    + "In a URI, percent-encode special characters of the password."
             )
             error.primaryMessage = words
             return error
@@ -69,7 +69,7 @@ enum ConnectionRefusal {
             return ("authentication failed for \(user)", "Check the user and its password")
         }
         if words.contains("could not translate host name") {
-            return ("could not translate host name", "Check the name of the host")
+            return ("could not translate host name", "Check the host name")
         }
         if words.contains("does not support SSL") {
             return ("the server does not offer TLS, which sslmode requires", "Check sslmode")

@@ -67,8 +67,8 @@ extension CopyBinaryRow {
     private func unreadable(_ column: Int) -> PostgresError {
         PostgresError(
             .typeMismatch,
-            "Column \(column) of \(fields.count) in a row of a COPY has another "
-                + "length than its type. Check the columns of the COPY against those that are read."
+            "Column \(column) of \(fields.count) in a row of a COPY does not have the length of "
+                + "its type. Compare the columns of the COPY with those that are read."
         )
     }
 }

@@ -39,7 +39,7 @@ public struct CopyBinaryWriter: Sendable {
         requireCompleteRow()
         precondition(
             fields >= 0 && fields <= Self.fieldsMax,
-            "A row of COPY has \(fields) fields, of at most \(Self.fieldsMax)."
+            "A row of COPY has \(fields) fields; at most \(Self.fieldsMax) are allowed."
         )
         bytes.appendBigEndian(Int16(fields))
         fieldsMissing = fields

@@ -98,7 +98,7 @@ public struct PostgresError: Error, Sendable, Equatable {
         guard sqlState == "0A000" else { return self }
         var error = self
         (error.code, error.sqlState) = (.server("25006"), "25006")
-        error.message = "The server takes no writes: it is a standby, or recovers."
+        error.message = "The server does not accept writes: it is a standby, or is recovering."
         return error
     }
 

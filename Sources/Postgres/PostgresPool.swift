@@ -52,7 +52,7 @@ public final class PostgresPool: Sendable {
         sessionsMax: Int = PostgresPool.sessionsMaxDefault,
         acquireTimeout: Duration = PostgresPool.acquireTimeoutDefault
     ) {
-        precondition(sessionsMax >= 1, "A pool needs room for one session at least.")
+        precondition(sessionsMax >= 1, "A pool needs room for at least one session.")
         self.settings = settings
         self.sessionsMax = sessionsMax
         self.acquireTimeout = acquireTimeout
@@ -154,7 +154,7 @@ extension PostgresPool {
                     "Waiting for a session ended because the task was cancelled."
                 )
             case .closed:
-                throw PostgresError(.closed, "The pool was closed. Make a new one.")
+                throw PostgresError(.closed, "The pool was closed. Create a new one.")
             }
         }
     }

@@ -13,7 +13,7 @@ public struct PostgresRecord: PostgresFields, ~Copyable {
         let count = bytes.bigEndian(at: 0, as: Int32.self)
         // Every field takes eight bytes at least, so a false count cannot reserve much.
         guard count >= 0, Int(count) <= (bytes.count - 4) / 8 else {
-            throw Self.violation("it has fewer fields than it says")
+            throw Self.violation("it has fewer fields than it declares")
         }
         fields.reserveCapacity(Int(count))
         var offset = 4
@@ -62,7 +62,7 @@ public struct PostgresRecord: PostgresFields, ~Copyable {
     private static func violation(_ what: String) -> PostgresError {
         PostgresError(
             .protocolViolation,
-            "The bytes are no record: \(what). Expected the whole of what record_send returns."
+            "The bytes are not a record: \(what). Expected the whole result of record_send."
         )
     }
 }

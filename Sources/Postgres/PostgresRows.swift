@@ -47,7 +47,7 @@ public final class PostgresRows: Sendable {
         guard count == 1 else {
             throw PostgresError(
                 .misuse,
-                "The result has \(count) rows, where exactly one was promised."
+                "The result has \(count) rows; exactly one was expected."
             )
         }
         return self[0]

@@ -153,7 +153,7 @@ extension PostgresSession {
         guard !transactionIsOpen, connection.isBroken || connection.isIdle else {
             throw PostgresError(
                 .misuse,
-                "A transaction is already open on this session. Use it, or a session of your own."
+                "A transaction is already open on this session. Use it, or a separate session."
             )
         }
         do {

@@ -25,8 +25,8 @@ public struct PostgresStatement: Sendable, Equatable {
         guard parameters.count <= Self.parametersMax else {
             throw PostgresError(
                 .misuse,
-                "A statement has \(parameters.count) parameters, of at most "
-                    + "\(Self.parametersMax). Pass arrays and unnest them."
+                "A statement has \(parameters.count) parameters; at most \(Self.parametersMax) are "
+                    + "allowed. Pass arrays and unnest them."
             )
         }
     }
@@ -35,7 +35,7 @@ public struct PostgresStatement: Sendable, Equatable {
         guard !sql.utf8.contains(0) else {
             throw PostgresError(
                 .misuse,
-                "The text of a statement contains a zero byte, where C would end it. Remove it."
+                "The text of a statement contains a zero byte, which ends a C string. Remove it."
             )
         }
     }

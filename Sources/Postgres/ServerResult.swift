@@ -74,7 +74,7 @@ struct ServerResult: ~Copyable {
             return "The database refused the statement without a reason."
         }
         if state.hasPrefix("22") {
-            return "The database refused a value; its words quote it and are withheld here."
+            return "The database refused a value. Its message quotes the value and is withheld."
         }
         return "The database refused the statement: \(primary)"
     }

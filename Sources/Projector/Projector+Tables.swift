@@ -144,9 +144,9 @@ extension Projector {
     private static func restored(_ table: Table) -> ProjectorError {
         ProjectorError(
             .logForked,
-            "\(table.name) holds more events than the log: an older copy of the log was restored. "
-                + "`subledger verify` reports whether it is intact; if it is the right one, "
-                + "`subledger rebuild` rebuilds the tables"
+            "\(table.name) contains more events than the log: an older copy of the log was "
+                + "restored. `subledger verify` reports whether the log is intact; if it is the "
+                + "right one, `subledger rebuild` rebuilds the tables"
         )
     }
 

@@ -89,7 +89,7 @@ public struct Projector: Sendable {
         let known = projections.map(\.name).joined(separator: ", ")
         return ProjectorError(
             .unknownProjection,
-            "there is no projection `\(name)`; there are: \(known)"
+            "unknown projection `\(name)`; expected one of: \(known)"
         )
     }
 
@@ -106,8 +106,8 @@ extension Projector {
     static func behind(_ versions: [Int], _ newest: FoldContext) -> String? {
         let imported = newest.catalogs.newestVersion
         guard let oldest = versions.min(), oldest < imported else { return nil }
-        return "the live tables know the catalog up to version \(oldest), and version "
-            + "\(imported) was imported since; `subledger tables diff` shows what it changes"
+        return "the live tables use the catalog up to version \(oldest), but version \(imported) "
+            + "was imported since; `subledger tables diff` shows what it changes"
     }
 }
 

@@ -10,7 +10,7 @@ import Postgres
 package struct BenchCommand: AsyncParsableCommand {
     package static let configuration = CommandConfiguration(
         commandName: "bench",
-        abstract: "Measure the ledger against the best that this machine does without it.",
+        abstract: "Measure the ledger against the best that this machine achieves without it.",
         subcommands: [
             Append.self, Ingest.self, Read.self, Verify.self, Rebuild.self, Reports.self,
             Serve.self,
@@ -36,7 +36,7 @@ package struct BenchCommand: AsyncParsableCommand {
         @Option(help: "Rounds; ratios are medians over them.")
         var rounds = 3
 
-        @Option(help: "Appends by one caller in a round; more callers make more.")
+        @Option(help: "Appends by one caller in a round; more callers append more.")
         var appends = 1000
 
         @Option(help: "Batches of 1000 facts in a round.")

@@ -18,9 +18,9 @@ extension BenchCommand {
                 on all cores, while COPY BINARY writes the same rows into tables with the same \
                 columns, constraints and indexes; server and client share the cores in both. \
                 verifyReceipt responses are not signed: their limit is the decoder alone, on all \
-                cores, beside the same COPY. Ratios are taken within a round, and medians over the \
-                rounds are printed; MiB are what the first delivery added to the memory of this \
-                process, at most in any round. Use a release build.
+                cores, next to the same COPY. Ratios are taken within a round, and medians over \
+                the rounds are printed; MiB are what the first delivery added to the memory of \
+                this process, at most in any round. Use a release build.
                 """
         )
 

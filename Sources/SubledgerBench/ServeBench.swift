@@ -11,18 +11,17 @@ extension BenchCommand {
             abstract: "The HTTP service under load from another process, against its limit.",
             discussion: """
                 Works in a database of its own, subledger_bench, on the configured server, and \
-                starts `subledger serve` with its default settings as a process of its own; this \
-                process makes the load. Every request is a new notification of version 2 with \
-                three signatures, of another customer, signed a moment ago. Measured at 1, 32 \
-                and 256 connections, each of which sends its next request when it has its \
-                answer; then at half of the rate of 32, where the time counts from the instant \
-                at which a request was due; then GET access at 32 connections. The limit is \
-                measured in the same run, without HTTP: bare signature checks on all cores, a \
-                third of them because a notification has three, and durable INSERTs of one event \
-                row by 32 connections; the slower of the two counts. Service, server and load \
-                share the cores. With --soak, the notifications are sent again and again at the \
-                end, and the memory of the service before and after is compared. Use a release \
-                build.
+                starts `subledger serve` with its default settings as a separate process; this \
+                process generates the load. Every request is a new notification of version 2 with \
+                three signatures, of another customer, signed a moment ago. Measured at 1, 32 and \
+                256 connections, each of which sends its next request when it has its answer; then \
+                at half of the rate of 32, where the time counts from the instant at which a \
+                request was due; then GET access at 32 connections. The limit is measured in the \
+                same run, without HTTP: bare signature checks on all cores, a third of them \
+                because a notification has three, and durable INSERTs of one event row by 32 \
+                connections; the slower of the two counts. Service, server and load share the \
+                cores. With --soak, the notifications are sent again and again at the end, and the \
+                memory of the service before and after is compared. Use a release build.
                 """
         )
 

@@ -7,16 +7,16 @@ extension BenchCommand {
         static let configuration = CommandConfiguration(
             abstract: "Verifying against bare P-256, decoding against plain JSONDecoder.",
             discussion: """
-                Needs no database. One thread does all, so that rates are those of one core; time \
-                is the processor time of that thread, so that other programs hardly count. Each \
-                round measures everything in short turns, one after the other; ratios are taken \
-                within a round, and medians over the rounds are printed. Bare means: the same \
-                signatures with the same crypto library, while key, signatures and digests lie \
-                ready, and nothing is hashed or decoded; with hashing means: the SHA-256 of the \
-                same messages too. A notification holds three signatures, so it is held against a \
-                third of the bare rate. Plain means: Foundation's JSONDecoder into Codable structs \
-                of the same verifyReceipt responses, 500 rows each; ours are decoded into facts, \
-                as by ingest --vouch, and once more only parsed. Use a release build.
+                Needs no database. One thread does all work, so the rates are those of one core. \
+                Time is the processor time of that thread, so other programs hardly affect it. \
+                Each round measures everything in short turns, one after the other; ratios are \
+                taken within a round, and medians over the rounds are printed. Bare means: the \
+                same signatures with the same crypto library, while key, signatures and digests \
+                lie ready, and nothing is hashed or decoded; with hashing means: the SHA-256 of \
+                the same messages too. A notification contains three signatures, so it is compared \
+                with a third of the bare rate. Plain means: Foundation's JSONDecoder into Codable \
+                structs of the same verifyReceipt responses, 500 rows each; ours are decoded into \
+                facts, as by ingest --vouch, and once more only parsed. Use a release build.
                 """
         )
 

@@ -114,7 +114,7 @@ extension Failure {
         case .unknownProduct, .unknownGroup:
             error.message + ", or import a catalog that holds it (`subledger catalog import`)"
         case .ambiguousId:
-            error.message + "; ask by another id of the purchase that you mean, for example a "
+            error.message + "; use another id of the purchase that you mean, for example a "
                 + "transactionId"
         case .unknownPosition: error.message.replacing(/^knownAt/, with: "--known-at")
         case .tooManyEvents: error.message + ": bound it with --known-at"

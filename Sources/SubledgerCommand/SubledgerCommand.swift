@@ -12,11 +12,11 @@ struct SubledgerCommand: AsyncParsableCommand {
             Every verified transaction and notification becomes an idempotent event in a \
             PostgreSQL log that is never edited; everything else is a fold over it.
 
-            The database: --database-url, else DATABASE_URL, else libpq's own PG* variables, else \
-            a private server under $SUBLEDGER_HOME (default .subledger/), for development and \
-            small ledgers, which `migrate` creates. A connection pooler must be in session mode. \
-            If the database is unreachable, an append fails after SUBLEDGER_APPEND_SECONDS_MAX \
-            seconds (default 60).
+            The database is the first of these: --database-url, DATABASE_URL, libpq's own PG* \
+            variables, or a private server under $SUBLEDGER_HOME (default .subledger/). `migrate` \
+            creates the private server, which is meant for development and small ledgers. A \
+            connection pooler must be in session mode. If the database is unreachable, an append \
+            fails after SUBLEDGER_APPEND_SECONDS_MAX seconds (default 60).
 
             On a terminal, answers longer than the screen go through $PAGER (default less); \
             PAGER=cat turns that off.

@@ -148,7 +148,7 @@ struct LogFormTests {
         }
         #expect(
             reason.message
-                == "The table has no column c, so nothing of it was read; its columns are id, a, b."
+                == "The table has no column c, so it was not read; its columns are id, a, b."
         )
     }
 

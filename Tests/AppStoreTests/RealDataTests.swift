@@ -200,7 +200,7 @@ struct RealDataTests {
     }
 
     @Test(arguments: [
-        ("IdeasOnCanvas__AppReceiptValidator/not_a_receipt", "no form known"),
+        ("IdeasOnCanvas__AppReceiptValidator/not_a_receipt", "unknown form"),
         ("apphud__ApphudSDK/storekit/StoreKit.storekit", ".storekit"),
         ("voltrue2__in-app-purchase/latest_receipt_info-6.json", "JSON array"),
         (

@@ -251,7 +251,7 @@ struct VerifyReceiptTests {
             )
         }
         #expect(error?.code == .environmentUnknown)
-        #expect(error?.message.contains("name the environment to be assumed") == true)
+        #expect(error?.message.contains("name the environment to assume") == true)
     }
 
     @Test(
@@ -268,8 +268,8 @@ struct VerifyReceiptTests {
             ("21010", .receiptStatusAccount, "account"),
             ("21100", .receiptStatusRetry, "again"),
             ("21199,\"is-retryable\":true", .receiptStatusRetry, "again"),
-            ("21150,\"is-retryable\":\"0\"", .receiptStatusGaveUp, "for good"),
-            ("21150,\"is_retryable\":false", .receiptStatusGaveUp, "for good"),
+            ("21150,\"is-retryable\":\"0\"", .receiptStatusGaveUp, "permanently"),
+            ("21150,\"is_retryable\":false", .receiptStatusGaveUp, "permanently"),
             ("42", .receiptStatusGaveUp, "unknown status"),
             ("\"21007\"", .receiptStatusEnvironment, "to the sandbox"),
             ("{}", .claimMalformed, "status"),

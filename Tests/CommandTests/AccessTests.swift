@@ -155,7 +155,7 @@ struct AccessTests {
                 ["access", "1", "--at", "2016-12-31", "--content", "-"],
                 inputFile: lines
             )
-            #expect(table.code == 0 && table.output.contains("newest issue when subscribed"))
+            #expect(table.code == 0 && table.output.contains("newest issue at the start"))
         }
     }
 

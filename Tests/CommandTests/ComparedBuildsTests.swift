@@ -59,12 +59,12 @@ struct ComparedBuildsTests {
 
             let position = "#\(head.offset) (commit \(head.commit), \(head.digest.prefix(12))"
             for word in [
-                "rebuild --with", words, "schema next", position, "by the adopted policy",
+                "rebuild --with", words, "schema next", position, "use the adopted policy",
             ] { #expect(text.contains(word), "\(word)") }
             let html = try String(contentsOfFile: page, encoding: .utf8)
             for word in [
                 "rebuild --with", words.replacing("\"", with: "&quot;"), "schema next", position,
-                ledger, "by the adopted policy", "<dt>fold version</dt><dd>2 (active_periods",
+                ledger, "use the adopted policy", "<dt>fold version</dt><dd>2 (active_periods",
                 "<dt>catalog</dt><dd>none</dd>", "<dt>made</dt><dd>20",
             ] { #expect(html.contains(word), "\(word)") }
         }
@@ -178,12 +178,12 @@ struct ComparedBuildsTests {
                 ["tables", "check", "--quiet", "--html", page]
             )
             #expect(text.contains("  money (movements)  +"), "\(text.prefix(600))")
-            #expect(text.contains("lost; another table's, not added"))
+            #expect(text.contains("lost; from another table, not added"))
             #expect(text.contains("  next    subledger refunds "))
             let html = try String(contentsOfFile: page, encoding: .utf8)
             #expect(html.contains("<td>money (movements), "))
             #expect(html.contains("<td>money (refunds), "))
-            #expect(html.contains("; another table&#39;s, not added</td>"))
+            #expect(html.contains("; from another table, not added</td>"))
         }
     }
 }

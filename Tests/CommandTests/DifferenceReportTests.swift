@@ -141,9 +141,9 @@ struct DifferenceReportTests {
         try await withReport(of: sql) { report in
             let text = DifferenceText(report, style: .unicode, width: 100).text
             #expect(text.contains(#/more rows; --json has the first 50 of \d\d/#), "\(text)")
-            #expect(text.contains("of 2 spans that differ 1 lie outside of the picture"))
+            #expect(text.contains("of 2 spans that differ 1 are outside the picture"))
             let page = DifferencePage(report).text
-            #expect(page.contains("of 2 spans that differ 1 lie outside of the picture"))
+            #expect(page.contains("of 2 spans that differ 1 are outside the picture"))
             // The total stands in words, not only in what the picture is called.
             let sample = try #require(report.samples.first)
             let words = try #require(sample.effects(in: report.difference.tables).first)
@@ -165,7 +165,7 @@ struct DifferenceReportTests {
         #expect(access.outside(time(0, 20)) == nil)
         #expect(
             access.outside(time(3, 9))
-                == "of 3 spans that differ 1 lie outside of the picture, 1 go on beyond the picture"
+                == "of 3 spans that differ 1 are outside the picture, 1 go on beyond the picture"
         )
         let endless = AccessDifference(from: [time(1, 9)], to: [])
         #expect(

@@ -120,7 +120,7 @@ struct ExportCommandTests {
             for more in [["--partition-by", "year"], ["--ndjson"]] {
                 let ending = try await command.run(arguments + more)
                 #expect(ending.code == 64, "\(ending.errors)")
-                #expect(ending.errors.contains("\(table) is a link"), "\(ending.errors)")
+                #expect(ending.errors.contains("\(table) is a symbolic link"), "\(ending.errors)")
             }
             #expect(try Self.tree(other) == before)
         }
@@ -135,14 +135,14 @@ struct ExportCommandTests {
             let other = try folder.write("notes/mine.txt", Array("mine".utf8))
             let notes = URL(fileURLWithPath: other).deletingLastPathComponent().path
             for (arguments, code, words) in [
-                (["movments", "--out", place], 64, "there is no table 'movments' to export"),
+                (["movments", "--out", place], 64, "unknown table 'movments'"),
                 (["movments", "--out", place], 64, "transactions, movements, periods"),
-                (["--out", place, "--partition-by", "planet"], 64, "divided by 'planet'"),
+                (["--out", place, "--partition-by", "planet"], 64, "partitioned by 'planet'"),
                 (["--out", place, "--csv", "--ndjson"], 64, "exclude each other"),
-                (["--out", notes], 64, "holds other files (mine.txt) and no export"),
+                (["--out", notes], 64, "contains other files (mine.txt) and no export"),
                 (["--out", other], 70, "mine.txt cannot be made: Not a directory"),
                 (["--out", "/proc/none"], 70, "/proc/none cannot be made: "),
-                (["ingest_quality", "--known-at", "5", "--out", place], 64, "runs of ingest"),
+                (["ingest_quality", "--known-at", "5", "--out", place], 64, "counts ingest runs"),
             ] as [([String], Int32, String)] {
                 let ending = try await command.run(["export"] + arguments)
                 #expect(ending.code == code, "\(arguments): \(ending.errors)")

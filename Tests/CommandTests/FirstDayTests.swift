@@ -100,7 +100,7 @@ struct FirstDayTests {
         try await Self.withLedger(Self.one) { command, _ in
             try await command.expect(0, "customers", "link", "anna", "1000", "--at", "2016-03-01")
             let line =
-                "1000: not linked to anna before 2016-03-01 00:00:00; if it was theirs earlier: "
+                "1000: not linked to anna before 2016-03-01 00:00:00; if it belonged to them earlier: "
                 + "subledger customers link anna 1000 --environment Production --at "
             let access = try await command.expect(1, "access", "anna", "--at", "2015-06-20")
             #expect(access.contains(line + "2015-06-20T00:00:00Z"), "\(access)")
@@ -141,8 +141,8 @@ struct FirstDayTests {
             let offers = try await command.expect(0, "eligibility", "anna")
             #expect(
                 offers.contains(
-                    "1000: linked to anna until 2016-01-01 00:00:00, and not at the instant asked "
-                        + "about; it still counts: an offer can be used only once"
+                    "1000: linked to anna until 2016-01-01 00:00:00, not at the requested "
+                        + "instant; it still counts: an offer can be used only once"
                 ),
                 "\(offers)"
             )
@@ -178,10 +178,10 @@ struct FirstDayTests {
             #expect(json.contains("\"notAsked\":\"beforeLedger\""), "\(json)")
             #expect(!text.contains("--known-at"), "\(text)")
             let report = try await command.expect(0, "report", "wrong-answers")
-            #expect(report.contains("0 of 1 subscriptions were answered wrongly"), "\(report)")
+            #expect(report.contains("0 of 1 subscriptions had wrong answers"), "\(report)")
             #expect(report.contains("and left out: 1 subscription, 30 d"), "\(report)")
             let all = try await command.expect(0, "report", "wrong-answers", "--all")
-            #expect(all.contains("1 of 1 subscriptions were answered wrongly"), "\(all)")
+            #expect(all.contains("1 of 1 subscriptions had wrong answers"), "\(all)")
         }
     }
 
@@ -194,12 +194,12 @@ struct FirstDayTests {
             let text = try await command.expect(0, "explain", "2000", "--at", between)
             #expect(
                 text.contains(
-                    "not asked of this ledger: what it knows of that time was imported later"
+                    "not asked of this ledger: its facts about that time were imported later"
                 ),
                 "\(text)"
             )
             let report = try await command.expect(0, "report", "wrong-answers")
-            #expect(report.contains("0 of 2 subscriptions were answered wrongly"), "\(report)")
+            #expect(report.contains("0 of 2 subscriptions had wrong answers"), "\(report)")
         }
     }
 
@@ -216,7 +216,7 @@ struct FirstDayTests {
             #expect(product.code == 4)
             #expect(
                 product.errors.contains(
-                    "no catalog was imported, so the subscription group of plan is not known; "
+                    "no catalog was imported, so the subscription group of plan is unknown; "
                         + "name the group instead, or import a catalog that holds it "
                         + "(`subledger catalog import`)"
                 ),

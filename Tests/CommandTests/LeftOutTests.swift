@@ -101,7 +101,7 @@ struct LeftOutTests {
                 "refused: 1 payload with 1 fact or more [environment-unknown]",
                 "to take it: --assume-environment Production",
                 "refused: 1 payload [json-duplicate-name]",
-                "`subledger rejections` lists those that were refused",
+                "`subledger rejections` lists the refused ones",
             ] {
                 #expect(ending.errors.contains(words), "\(words): \(ending.errors)")
             }

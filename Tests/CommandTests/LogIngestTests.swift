@@ -76,7 +76,7 @@ struct LogIngestTests {
                 cut
             )
             #expect(ending.code == 65)
-            #expect(ending.errors.contains("is cut off: its end is missing"), "\(ending.errors)")
+            #expect(ending.errors.contains("but its end is missing"), "\(ending.errors)")
             try await command.expectSoundLog()
             let report = try await command.ingest("--root-certificate", simulation.root, named)
             #expect(report.duplicates > 0, "what stood before the cut is in")

@@ -47,7 +47,7 @@ struct MistakenQuestionTests {
                 #expect(
                     ending.errors.contains(
                         "2000 is both the name of the customer who is linked to 1000 and an id of "
-                            + "the subscription 2000, which is not linked to them; ask by another id"
+                            + "the subscription 2000, which is not linked to them; use another id"
                     ),
                     "\(question): \(ending.errors)"
                 )
@@ -203,12 +203,12 @@ struct MistakenQuestionTests {
             let access = try await command.expect(0, "access", "anna", "--at", "2015-06-20")
             #expect(
                 access.contains(
-                    "1000 counts because its Apple account is that of customer anna, by a link that "
-                        + "holds at another time"
+                    "1000 counts because its Apple account belongs to customer anna, by a link that "
+                        + "is valid at another time"
                 ),
                 "\(access)"
             )
-            #expect(!access.contains("a link gives it"), "\(access)")
+            #expect(!access.contains("a link assigns it"), "\(access)")
         }
     }
 
@@ -257,7 +257,9 @@ struct MistakenQuestionTests {
             let ending = try await command.run("serve", "--host", "192.0.2.1", "--port", "0")
             #expect(ending.code == 78, "\(ending.errors)")
             #expect(
-                ending.errors.contains("192.0.2.1, port 0 is no address of this machine; name one"),
+                ending.errors.contains(
+                    "192.0.2.1, port 0 is not an address of this machine; name one"
+                ),
                 "\(ending.errors)"
             )
         }
@@ -368,7 +370,7 @@ struct MistakenQuestionTests {
                 #expect(
                     ending.errors.contains(
                         "prro is in no version of the catalog, and the customer never bought it; "
-                            + "known are plan, pro"
+                            + "known products: plan, pro"
                     ),
                     "\(ending.errors)"
                 )

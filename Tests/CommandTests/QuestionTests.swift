@@ -121,7 +121,7 @@ struct QuestionTests {
     {
         try await withSimulatedLedger { command in
             let ends = try await command.json([StreamLine].self, "streams")
-            let words = "repetitions of these events without news: "
+            let words = "repetitions of these events: "
             var cut = 0
             for stream in ends.prefix(12) {
                 let question =

@@ -82,12 +82,12 @@ struct RebuildStoryTests {
         for (arguments, words) in [
             (["tables", "diff", "--into", "next", "--promote"], "not promoted"),
             (["tables", "discard", "refunds", "--schema", "next"], "leave the names out"),
-            (["rebuild", "--to", "17"], "--to is for --into"),
+            (["rebuild", "--to", "17"], "--to requires --into"),
             (
                 ["rebuild", "--into", "next", "--to", "17", "--with", "p.json"],
                 "--to cannot be combined with --with"
             ),
-            (["rebuild", "--html", "page.html"], "are for --with"),
+            (["rebuild", "--html", "page.html"], "--samples require --with"),
             (["tables", "diff", "--samples=-1"], "from 0 to"),
         ] {
             let ending = try await command.run(arguments)

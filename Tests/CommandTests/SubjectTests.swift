@@ -165,7 +165,7 @@ struct SubjectTests {
 
             try await command.expect(0, "customers", "link", "anna", "2000", "--at", "2015-01-01")
             let linked = try await command.expect(0, "access", "anna", "--at", "2016-05-01")
-            #expect(linked.contains("2000 counts because a link gives it to customer anna"))
+            #expect(linked.contains("2000 counts because a link assigns it to customer anna"))
             let shown = try await command.expect(0, "customers", "show", "anna")
             #expect(shown.contains("1000 counts because one app receipt"))
             let offers = try await command.expect(0, "eligibility", "anna", "--at", "2018-01-01")

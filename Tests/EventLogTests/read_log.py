@@ -331,7 +331,7 @@ def payload_of(row, segments):
     """The exact bytes that arrived, compared with the row's digest and length; None if not kept."""
     if row.body is None:
         require(row.byte_count == 0 and (row.digest is None or row.digest[:16] == bytes(16)),
-                "the payload is missing, though its digest says it was kept")
+                "the payload is missing, although its digest shows that it was stored")
         return None
     require(0 <= row.byte_count <= PAYLOAD_BYTES_MAX, f"byte_count is {row.byte_count}")
     payload = Unpacker(row.body, row.byte_count, segments).payload()

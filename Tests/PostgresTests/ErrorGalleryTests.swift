@@ -90,7 +90,7 @@ struct ErrorGalleryTests {
         let failure = try #require(error)
         #expect(failure.code == .invalidSettings)
         #expect(
-            failure.description.contains("have a value of \(option) that libpq does not accept")
+            failure.description.contains("libpq does not accept the value of \(option)")
         )
         #expect(!failure.description.contains("s3cret"))
     }

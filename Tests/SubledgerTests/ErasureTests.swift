@@ -37,7 +37,7 @@ struct ErasureTests {
             #expect(try await ledger.periods(of: stream).rows.isEmpty)
             try await Self.expectSound(ledger, erased: Int64(before.events.count))
             let again = try await ledger.erase([target], reason: Self.reason, withSiblings: true)
-            #expect(again.isEmpty, "nothing is left to erase")
+            #expect(again.isEmpty, "there is nothing to erase")
 
             // What Apple sends again is refused: it is from before.
             let events = try await ledger.log.heads().values.reduce(0) { $0 + $1.offset }

@@ -151,7 +151,7 @@ struct FollowBesideTests {
             options.notice = { notices.take($0) }
             try await projector.discard(schema: schema, options)
             #expect(try await session.query("SELECT answer FROM \(own)").single().int4(0) == 42)
-            #expect(notices.all.contains { $0.hasSuffix("no rebuild has made: own") })
+            #expect(notices.all.contains { $0.hasSuffix("no rebuild created: own") })
             #expect(try await projector.tables().isEmpty)
             await session.close()
         }

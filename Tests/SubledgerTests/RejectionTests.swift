@@ -43,7 +43,7 @@ struct RejectionTests {
             let kept = try #require(listed.first { $0.digest == Digest.of(garbage) })
             #expect(kept.reason == "unsupported-format")
             #expect(kept.source == "client" && kept.location == "POST /1")
-            #expect(kept.message.contains("bytes of no form known"))
+            #expect(kept.message.contains("bytes of unknown form"))
             #expect(try await ledger.log.rejectedBody(kept.digest) == .some(garbage))
             #expect(try await ledger.log.verify().isOK)
         }

@@ -53,7 +53,7 @@ struct WaitingTablesTests {
             let behind = try #require(notices.all.first)
             #expect(behind.contains("was imported since") && behind.contains("tables diff"))
             _ = try await projector.rebuild(nil, options)
-            #expect(notices.all.last?.contains("replace knew none") == true)
+            #expect(notices.all.last?.contains("replace used none") == true)
             let session = try await PostgresSession.connect(settings)
             try await session.execute(
                 "UPDATE projection.ledger_projection SET version = 7 WHERE name = 'refunds'"

@@ -63,8 +63,8 @@ extension AppleClock {
         guard let text = value.utf8, let instant = looseInstant(text), instant.isPlausible else {
             throw Rejection(
                 .dateImplausible,
-                "\(name()) is not a date of the App Store: expected milliseconds since 1970, or "
-                    + "text like 2015-07-09 08:19:17 Etc/GMT, between the years 2008 and 2199."
+                "\(name()) is not an App Store date: expected milliseconds since 1970, or text "
+                    + "like 2015-07-09 08:19:17 Etc/GMT, between the years 2008 and 2199."
             )
         }
         return instant

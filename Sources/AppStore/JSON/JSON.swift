@@ -40,11 +40,11 @@ package struct JSON: Sendable {
 
     /// What can be wrong with a text.
     package enum Reason: String, Sendable {
-        case unexpectedByte = "a byte that cannot stand there"
+        case unexpectedByte = "a byte that is not allowed there"
         case unexpectedEnd = "the end of the text inside a value"
         case invalidUTF8 = "bytes that are not UTF-8"
-        case invalidEscape = "an escape that names no character"
-        case duplicateName = "a name that the object already has"
+        case invalidEscape = "an escape that is not a character"
+        case duplicateName = "a name that occurs twice in the object"
         case numberTooLong = "a number of more than 64 characters, or 3 in its exponent"
         case tooDeep = "nesting deeper than 32 levels"
         case tooLarge = "more than 16 MiB"

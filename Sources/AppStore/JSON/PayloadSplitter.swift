@@ -180,7 +180,7 @@ extension Rejection {
     fileprivate static func noColumn(_ column: String, among names: [String]) -> Rejection {
         Rejection(
             .unsupportedFormat,
-            "The table has no column \(column), so nothing of it was read; its columns are "
+            "The table has no column \(column), so it was not read; its columns are "
                 + names.joined(separator: ", ") + "."
         )
     }

@@ -34,7 +34,7 @@ enum CertificateRules {
         if let named = named?.keyIdentifier, let given, named != given.keyIdentifier {
             throw Rejection(
                 .chainBroken,
-                "The \(role) certificate names another key than its issuer's."
+                "The \(role) certificate names a key other than its issuer's."
             )
         }
     }
@@ -126,8 +126,7 @@ enum CertificateRules {
         where found.critical && !understoodExtensions.contains(found.oid) {
             throw Rejection(
                 .certificateUnacceptable,
-                "The \(role) certificate has the critical extension \(found.oid), which is not"
-                    + " understood."
+                "The \(role) certificate has the unknown critical extension \(found.oid)."
             )
         }
     }

@@ -143,14 +143,14 @@ struct JWSHeader {
         guard header["crit"] == nil else {
             throw Rejection(
                 .jwsCriticalHeader,
-                "The JWS demands header extensions that are not understood."
+                "The JWS requires unknown header extensions."
             )
         }
         let elements = header["x5c"]?.elements ?? []
         guard !elements.isEmpty else {
             throw Rejection(
                 .x5cMissing,
-                "The header of the JWS has no certificates in x5c; Apple's has three."
+                "The header of the JWS has no certificates in x5c; Apple sends three."
             )
         }
         guard elements.count <= JWSHeader.certificateCountMax else {

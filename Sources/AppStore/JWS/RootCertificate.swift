@@ -23,8 +23,8 @@ public struct RootCertificate: Sendable {
         } catch {
             throw Rejection(
                 .rootCertificateMalformed,
-                "The root certificate is not X.509 DER (\(der.count) bytes). Give a .cer or .pem"
-                    + " file as Apple or your test authority publishes it."
+                "The root certificate is not X.509 DER (\(der.count) bytes). Pass the .cer or .pem"
+                    + " file that Apple or your test authority publishes."
             )
         }
         self.der = der
@@ -65,7 +65,8 @@ public struct RootCertificate: Sendable {
         guard !roots.isEmpty else {
             throw Rejection(
                 .rootCertificateMalformed,
-                "The PEM file holds no CERTIFICATE block. Give the root's certificate, not a key."
+                "The PEM file contains no CERTIFICATE block. Pass the root's certificate, not a "
+                    + "key."
             )
         }
         return roots

@@ -32,7 +32,7 @@ struct SigningChain: Sendable {
         guard header.certificates.count == SigningChain.certificateCount else {
             throw Rejection(
                 .chainLength,
-                "The JWS has \(header.certificates.count) certificates in x5c; Apple's has three."
+                "The JWS has \(header.certificates.count) certificates in x5c; Apple sends three."
             )
         }
         let leaf = try SigningChain.certificate(header.certificates[0], "leaf")
@@ -72,8 +72,8 @@ struct SigningChain: Sendable {
             return
         }
         throw Rejection.xcodeSigned(
-            "Its one certificate is not among the roots given; to accept it, allow the environment"
-                + " Xcode and give that certificate as a root."
+            "Its only certificate is not one of the given roots; to accept it, allow the"
+                + " environment Xcode and add that certificate as a root."
         )
     }
 
@@ -160,11 +160,11 @@ struct SigningChain: Sendable {
             return root
         }
         if isXcode {
-            throw Rejection.xcodeSigned("Its chain ends at no root that was given.")
+            throw Rejection.xcodeSigned("Its chain does not end at a given root.")
         }
         throw Rejection(
             .chainUntrusted,
-            "The certificate chain ends at \"\(claimed.subject)\", which is none of the"
+            "The certificate chain ends at \"\(claimed.subject)\", which is not one of the"
                 + " \(roots.count) pinned roots."
         )
     }

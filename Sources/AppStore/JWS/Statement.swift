@@ -141,7 +141,7 @@ final class StatementOpener: Sendable {
             guard error.code == .chainUntrusted,
                 try jws.unverifiedClaims()["environment"]?.equals("Xcode") == true
             else { throw error }
-            throw Rejection.xcodeSigned("Its chain ends at no root that was given.")
+            throw Rejection.xcodeSigned("Its chain does not end at a given root.")
         }
     }
 }

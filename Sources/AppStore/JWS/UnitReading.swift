@@ -91,8 +91,8 @@ struct UnitReading {
         case .appTransaction:
             throw Rejection(
                 .appTransaction,
-                "The payload is an app transaction: genuine, but it says only that the app was"
-                    + " obtained and carries no subscription data."
+                "The payload is a genuine app transaction, but it only states that the app was"
+                    + " obtained and contains no subscription data."
             )
         case .retentionRequest:
             throw Rejection(
@@ -174,7 +174,7 @@ struct UnitReading {
         if let expected, statement.kind != expected {
             throw Rejection(
                 .nestedMismatch,
-                "Where \(expected.rawValue) belongs, the payload has \(statement.kind.rawValue)."
+                "The payload has \(statement.kind.rawValue) in the place of \(expected.rawValue)."
             )
         }
         root = root ?? statement.root
@@ -254,8 +254,8 @@ extension UnitReading {
         guard let asOf = statement.asOf else {
             throw Rejection(
                 .dateMissing,
-                "The payload holds \(statement.kind.rawValue) without signedDate or any other date"
-                    + " of Apple's, so it cannot be placed on Apple's clock."
+                "The payload contains \(statement.kind.rawValue) without signedDate or any other"
+                    + " date from Apple, so it cannot be placed on Apple's clock."
             )
         }
         return asOf
@@ -274,14 +274,14 @@ struct Surroundings {
         if let word = nested.claims[name]?.text, !word.isEmpty, word != environment.word {
             throw Rejection(
                 .nestedMismatch,
-                "A notification of \(environment) has \(nested.kind.rawValue) of \(word) in it."
+                "A notification of \(environment) contains \(nested.kind.rawValue) of \(word)."
             )
         }
         if let bundleId, let inner = try nested.bundleId, inner != bundleId {
             throw Rejection(
                 .nestedMismatch,
-                "A notification for the app \(bundleId) has \(nested.kind.rawValue) of \(inner)"
-                    + " in it."
+                "A notification for the app \(bundleId) contains \(nested.kind.rawValue) of"
+                    + " \(inner)."
             )
         }
     }

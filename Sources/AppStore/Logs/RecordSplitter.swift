@@ -186,8 +186,8 @@ extension Rejection {
         Rejection(
             .unsupportedFormat,
             "Lines \(line) to \(line + count - 1): the quotes of the table's rows do not match, so"
-                + " that no row can be told from the next. A quote inside quotes is written twice"
-                + " (RFC 4180). The lines after them were read."
+                + " the rows cannot be separated. A quote inside quotes is written twice (RFC"
+                + " 4180). The lines after them were read."
         )
     }
 

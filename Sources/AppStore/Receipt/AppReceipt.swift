@@ -86,7 +86,7 @@ extension AppReceipt {
             guard index < AppReceipt.inAppCountMax else {
                 throw Rejection(
                     .receiptTooLarge,
-                    "The app receipt holds more than \(AppReceipt.inAppCountMax) purchases."
+                    "The app receipt contains more than \(AppReceipt.inAppCountMax) purchases."
                 )
             }
             do throws(Rejection) {

@@ -110,8 +110,8 @@ extension Rejection {
     static func receiptMalformed(in place: String) -> Rejection {
         Rejection(
             .receiptMalformed,
-            "The app receipt cannot be read: \(place) is not encoded as PKCS #7 demands. Give the"
-                + " receipt as the App Store wrote it, whole, as bytes or in base64."
+            "The app receipt cannot be read: \(place) is not encoded as PKCS #7 requires. Pass the"
+                + " whole receipt as the App Store wrote it, as bytes or in base64."
         )
     }
 }

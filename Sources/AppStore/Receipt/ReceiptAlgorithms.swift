@@ -78,7 +78,7 @@ struct SignatureAlgorithm {
         guard digest == nil || digest == declared else {
             throw Rejection(
                 .receiptAlgorithmMismatch,
-                "The app receipt is digested with \(declared.rawValue), but its signature says"
+                "The app receipt is digested with \(declared.rawValue), but its signature names"
                     + " \(digest?.rawValue ?? "nothing")."
             )
         }
@@ -113,8 +113,8 @@ private func algorithm(_ reader: BERReader) throws(Rejection) -> ASN1ObjectIdent
     if reader.next(if: .null) == nil, let parameters = reader.next() {
         throw Rejection(
             .receiptAlgorithmUnsupported,
-            "The app receipt's algorithm \(name) has parameters (tag"
-                + " \(parameters.identifier.tagNumber)), which are not understood."
+            "The app receipt's algorithm \(name) has unknown parameters (tag"
+                + " \(parameters.identifier.tagNumber))."
         )
     }
     try reader.requireEnd()

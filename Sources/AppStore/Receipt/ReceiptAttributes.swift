@@ -58,8 +58,8 @@ struct ReceiptAttributes {
         guard types.insert(type).inserted else {
             throw Rejection(
                 .receiptAttributeDuplicate,
-                "In the app receipt, \(place) has the attribute \(type) twice: which one was meant"
-                    + " cannot be known."
+                "In the app receipt, \(place) has the attribute \(type) twice, so its value is"
+                    + " ambiguous."
             )
         }
         guard types.count <= ReceiptAttributes.typeCountMax else {
@@ -153,8 +153,8 @@ extension ReceiptAttributes.Attribute {
         guard instant.isPlausible else {
             throw Rejection(
                 .dateImplausible,
-                "The app receipt's attribute \(type) lies outside of the years 2008 to 2199: it "
-                    + "is not a date of the App Store."
+                "The app receipt's attribute \(type) is outside the years 2008 to 2199, so it is "
+                    + "not an App Store date."
             )
         }
         return instant

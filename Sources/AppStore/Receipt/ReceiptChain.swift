@@ -29,7 +29,8 @@ struct ReceiptChain: Sendable {
         guard let signer = embedded.first(where: { message.signer.names($0.certificate) }) else {
             throw Rejection(
                 .receiptSignerMissing,
-                "None of the app receipt's \(embedded.count) certificates is the signer's."
+                "None of the \(embedded.count) certificates in the app receipt belongs to the "
+                    + "signer."
             )
         }
         let leaf = signer.certificate
@@ -44,8 +45,8 @@ struct ReceiptChain: Sendable {
             guard leaf.issuer != leaf.subject else { throw ReceiptChain.untrusted(leaf, roots) }
             throw Rejection(
                 .receiptIssuerMissing,
-                "The app receipt does not hold the certificate of \"\(leaf.issuer)\", which issued"
-                    + " its signer's."
+                "The app receipt does not contain the certificate of \"\(leaf.issuer)\", which"
+                    + " issued the signer's certificate."
             )
         }
         var failure: Rejection?
@@ -169,8 +170,8 @@ extension ReceiptChain {
     ) -> Rejection {
         Rejection(
             .chainUntrusted,
-            "The app receipt's certificate chain ends at \"\(last.issuer)\", which is none of the"
-                + " \(roots.count) pinned roots."
+            "The app receipt's certificate chain ends at \"\(last.issuer)\", which is not one of"
+                + " the \(roots.count) pinned roots."
         )
     }
 

@@ -72,7 +72,7 @@ final class ReceiptOpener: Sendable {
             guard error.code == .chainUntrusted, ReceiptOpener.isOfXcode(message) else {
                 throw error
             }
-            throw Rejection.xcodeSigned("Its chain ends at no root that was given.")
+            throw Rejection.xcodeSigned("Its chain does not end at a given root.")
         }
     }
 
@@ -97,8 +97,8 @@ extension SignedData {
             guard signer.digest.digest(of: content)[...] == attributes.messageDigest else {
                 throw Rejection(
                     .receiptDigestMismatch,
-                    "The app receipt's content does not have the digest that was signed: it was"
-                        + " changed after it was signed. Get it again from the device."
+                    "The app receipt's content does not match the signed digest: it was changed"
+                        + " after it was signed. Get it again from the device."
                 )
             }
             signed = attributes.signedBytes[...]

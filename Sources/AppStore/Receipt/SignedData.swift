@@ -57,7 +57,8 @@ struct SignedData {
         guard let explicit = reader.next(if: .context(0)) else {
             throw Rejection(
                 .receiptContentMissing,
-                "The PKCS #7 message signs content that it does not hold; an app receipt holds it."
+                "The PKCS #7 message signs content that it does not contain; an app receipt "
+                    + "contains its content."
             )
         }
         try reader.requireEnd()
@@ -80,8 +81,8 @@ struct SignedData {
             guard found.count <= certificateCountMax else {
                 throw Rejection(
                     .receiptTooLarge,
-                    "The app receipt holds more than \(certificateCountMax) certificates; Apple's"
-                        + " hold three."
+                    "The app receipt contains more than \(certificateCountMax) certificates; Apple"
+                        + " sends three."
                 )
             }
         }

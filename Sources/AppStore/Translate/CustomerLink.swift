@@ -98,7 +98,7 @@ extension CustomerLink {
         } else {
             throw CustomerLink.missing(
                 "statedAt",
-                "milliseconds since 1970, or 0 for from the first purchase on"
+                "milliseconds since 1970, or 0 for a link from the first purchase on"
             )
         }
         guard let customer = body["customer"] else {
@@ -158,9 +158,9 @@ extension CustomerLink {
         if let unseen = scalars.first(where: { isUnseen($0) }) {
             throw Rejection(
                 .claimMalformed,
-                "The name of a customer holds the character U+"
+                "The name of a customer contains the character U+"
                     + String(unseen.value, radix: 16, uppercase: true)
-                    + ", which cannot be seen, so that two names could look the same; leave it out."
+                    + ", which is invisible, so two names could look the same; leave it out."
             )
         }
         guard let first = scalars.first, let last = scalars.last,
@@ -198,7 +198,8 @@ extension CustomerLink {
         guard !Claims.hasControlCharacters(text) else {
             throw Rejection(
                 .claimMalformed,
-                "\(name) of a customer link holds control characters; give plain text in one line."
+                "\(name) of a customer link contains control characters; use plain text on one "
+                    + "line."
             )
         }
     }
@@ -229,15 +230,15 @@ extension CustomerLink {
         guard case .operator = intake.voucher else {
             throw Rejection(
                 .unproven,
-                "The payload is a customer link, which counts only if the operator stands behind"
-                    + " it: vouch for it, or state it with `subledger customers link`."
+                "The payload is a customer link, which counts only with the operator's voucher:"
+                    + " vouch for it, or state it with `subledger customers link`."
             )
         }
         let secret = intake.policy.sharedSecret
         guard SecretFreeBody.ofAccepted(payload, secret: secret) == payload else {
             throw Rejection(
                 .secretMisplaced,
-                "The customer link holds the app's shared secret, which is never stored; remove "
+                "The customer link contains the app's shared secret, which is never stored; remove "
                     + "it and state the link again."
             )
         }

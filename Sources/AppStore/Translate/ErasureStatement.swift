@@ -42,13 +42,13 @@ public struct ErasureStatement: Hashable, Sendable {
     public static func refusal(reason: String, erasedBy: String) -> String? {
         for (name, text, limit) in [
             ("the reason", reason, reasonByteCountMax),
-            ("the name of who erases", erasedBy, erasedByByteCountMax),
+            ("the name of the person who erases", erasedBy, erasedByByteCountMax),
         ] {
             guard (1...limit).contains(text.utf8.count) else {
                 return "\(name) has \(text.utf8.count) bytes; accepted are 1 to \(limit)"
             }
             guard !Claims.hasControlCharacters(text) else {
-                return "\(name) holds control characters; give plain text in one line"
+                return "\(name) contains control characters; use plain text on one line"
             }
         }
         return nil

@@ -46,8 +46,8 @@ enum AppleClock {
         else {
             throw Rejection(
                 .dateImplausible,
-                "\(name()) lies outside of the years 2008 to 2199: it is not a date of the App "
-                    + "Store, which counts milliseconds since 1970."
+                "\(name()) is outside the years 2008 to 2199, so it is not an App Store date, "
+                    + "which counts milliseconds since 1970."
             )
         }
         return instant

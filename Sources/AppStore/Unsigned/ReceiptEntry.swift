@@ -152,8 +152,8 @@ struct ReceiptEntry {
         else {
             throw Rejection(
                 .dateMissing,
-                "The transaction \(transactionId ?? "without id") of a receipt has a date in"
-                    + " Pacific time only; give it in milliseconds or in GMT as well."
+                "The transaction \(transactionId ?? "without id") of a receipt has a date only in"
+                    + " Pacific time; add it in milliseconds or in GMT."
             )
         }
     }

@@ -73,7 +73,7 @@ package enum ReceiptStatus {
             )
         case 21_100...21_199:
             isRetryable == false
-                ? failure(.receiptStatusGaveUp, status, "Apple's data access failed for good.")
+                ? failure(.receiptStatusGaveUp, status, "Apple's data access failed permanently.")
                 : failure(.receiptStatusRetry, status, "Apple's data access failed. Ask again.")
         default:
             failure(.receiptStatusGaveUp, status, "an unknown status.")
@@ -85,6 +85,6 @@ package enum ReceiptStatus {
         _ status: Int64,
         _ meaning: String
     ) -> Rejection {
-        Rejection(code, "The verifyReceipt response has status \(status), and no data: \(meaning)")
+        Rejection(code, "The verifyReceipt response has status \(status) and no data: \(meaning)")
     }
 }

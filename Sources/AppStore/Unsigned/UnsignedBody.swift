@@ -61,7 +61,7 @@ struct UnsignedBody {
         guard receipt != nil || !reader.entries.isEmpty || body["latest_receipt"] != nil else {
             throw Rejection(
                 .claimMalformed,
-                "The verifyReceipt response holds neither a receipt nor a transaction."
+                "The verifyReceipt response contains neither a receipt nor a transaction."
             )
         }
         kind = .verifyReceiptResponse
@@ -188,8 +188,8 @@ extension UnsignedBody {
         guard let latest = dates.max() else {
             throw Rejection(
                 .dateMissing,
-                "The payload holds no date of anything that had happened, so it cannot be placed "
-                    + "on Apple's clock."
+                "The payload contains no date in the past, so it cannot be placed on Apple's "
+                    + "clock."
             )
         }
         return latest
@@ -271,8 +271,7 @@ extension UnsignedBody {
             if let named, named != environment {
                 throw Rejection(
                     .nestedMismatch,
-                    "The payload names two environments that differ: they cannot both be true, "
-                        + "so nothing of it is taken."
+                    "The payload names two different environments, so it is refused."
                 )
             }
             named = environment

@@ -94,7 +94,7 @@ struct UnsignedReading {
         guard let clean = SecretFreeBody.ofAccepted(payload, secret: policy.sharedSecret) else {
             throw Rejection(
                 .secretMisplaced,
-                "The payload holds a password under another name as well, and a secret is never"
+                "The payload also contains a password under another name, and a secret is never"
                     + " stored; remove it and ingest the payload again."
             )
         }
@@ -135,9 +135,9 @@ extension UnsignedReading {
         guard let what = try difference(between: body, and: proven) else { return nil }
         return VerifiedPayload.Notice(
             code: .receiptContradicted,
-            message: "The body contradicts the signed receipt it embeds: \(what). Only what"
-                + " the receipt proves was taken, \(proven.group.value.count) in number;"
-                + " of the body \(UnsignedReading.counted(body.statementCount)) left out.",
+            message: "The body contradicts its embedded signed receipt: \(what). Only what the"
+                + " receipt proves was taken, \(proven.group.value.count) in number; of the body"
+                + " \(UnsignedReading.counted(body.statementCount)) left out.",
             leftOut: body.statementCount
         )
     }
@@ -225,10 +225,10 @@ extension UnsignedReading {
         return [
             VerifiedPayload.Notice(
                 code: .unprovenLeftOut,
-                message: "Of \(body.statementCount) statements"
-                    + " \(UnsignedReading.counted(count)) left out: the signed receipt that the payload embeds does not hold them, and"
-                    + " nothing else proves them. If you know that the payload came from Apple,"
-                    + " vouch for it.",
+                message: "Of \(body.statementCount) statements \(UnsignedReading.counted(count))"
+                    + " left out: the embedded signed receipt does not contain them, and nothing"
+                    + " else proves them. If you know that the payload came from Apple, vouch for"
+                    + " it.",
                 leftOut: count
             )
         ]
@@ -242,8 +242,8 @@ extension UnsignedReading {
         if let error, error.code == .chainUntrusted {
             return Rejection(
                 .chainUntrusted,
-                "The payload is \(body.kind.title), which is not signed, and of the receipt it"
-                    + " embeds: \(error.message)"
+                "The payload is \(body.kind.title), which is not signed. Its embedded receipt:"
+                    + " \(error.message)"
             )
         }
         let receipt =
@@ -260,11 +260,11 @@ extension UnsignedReading {
     private static func hint(_ body: UnsignedBody) -> String {
         if let password = body.password, password.isEmpty {
             return
-                " Its password is blank, as in every payload that is kept after a refusal: the"
-                + " shared secret can only prove the original."
+                " Its password is blank, as in every payload kept after a refusal: the shared"
+                + " secret can only prove the original."
         }
         guard body.environment == nil else { return "" }
-        return " It does not name its environment either: also give the environment to assume."
+        return " It also does not name its environment: name the environment to assume."
     }
 
     private static func unverified(_ error: Rejection) -> VerifiedPayload.Notice {

@@ -94,7 +94,7 @@ final class ContentReader {
             case .damaged:
                 return fail(
                     "It is compressed with gzip and is damaged, or other data follows the "
-                        + "compressed part. What precedes the damage was read."
+                        + "compressed part. The part before the damage was read."
                 )
             case .needsInput:
                 let more = try file.read()
@@ -104,8 +104,8 @@ final class ContentReader {
                 }
                 guard !reader.isAtEndOfMember else { return [] }
                 return fail(
-                    "It is compressed with gzip and is cut off: its end is missing. What "
-                        + "precedes was read; copy the file again and ingest it again."
+                    "It is compressed with gzip, but its end is missing. The part before was read; "
+                        + "copy the file again and ingest it again."
                 )
             }
         }
@@ -116,7 +116,7 @@ final class ContentReader {
         guard bytes.isEmpty, !Interrupt.isRequested else { return bytes }
         guard let complaint = program.complaint() else { return [] }
         return fail(
-            "It is compressed with zstd, and is damaged or cut off: \(complaint). What precedes "
+            "It is compressed with zstd, and is damaged or cut off: \(complaint). The part before "
                 + "the damage was read."
         )
     }

@@ -261,7 +261,7 @@ package struct PassedOver: Sendable {
             sentences.append("skipped \(lines) \(noun) without a payload")
         }
         if filesRead == 0 {
-            sentences.append("no file was read: the folder is empty, or holds other files alone")
+            sentences.append("no file was read: the folder is empty, or all its files were skipped")
         }
         return sentences
     }

@@ -21,8 +21,8 @@ struct PlanMaking: Sendable {
             throw EventLogError(
                 .malformedLog,
                 "append: the newest commit of lane \(head.lane) has number \(head.commitNumber) "
-                    + "and ends at offset \(head.offset), which no writer of this program can have "
-                    + "made; nothing was appended. Run `subledger verify`"
+                    + "and ends at offset \(head.offset), which this program cannot have written; "
+                    + "nothing was appended. Run `subledger verify`"
             )
         }
         guard head.format <= LedgerIdentity.format else {
@@ -53,7 +53,7 @@ struct PlanMaking: Sendable {
         guard skew <= limit else {
             throw EventLogError(
                 .clockSkew,
-                "append: the clock of this machine shows \(ours), that of the database server "
+                "append: the clock of this machine shows \(ours), the clock of the database server "
                     + "\(server). They may differ by at most \(limit / 1000) s; nothing was "
                     + "written. Synchronize both clocks (NTP), or raise the limit with "
                     + "SUBLEDGER_CLOCK_SKEW_SECONDS_MAX"

@@ -95,7 +95,7 @@ struct RecordedErasures {
                 return try await mismatch(
                     lane: lane,
                     offset: one.position.offset,
-                    "the erasure does not have the form that is written",
+                    "the erasure is not in the format of this program",
                     session
                 )
             }
@@ -103,7 +103,7 @@ struct RecordedErasures {
                 return try await mismatch(
                     lane: lane,
                     offset: one.position.offset,
-                    "what the erasure says it took is still there, or never was there",
+                    "what the erasure lists as erased is still there, or never was there",
                     session
                 )
             }
@@ -127,7 +127,7 @@ struct RecordedErasures {
             return try await mismatch(
                 lane: lane,
                 offset: offset,
-                "content of the event is missing, and no erasure says that it took it",
+                "content of the event is missing, and no erasure lists it",
                 session
             )
         }
@@ -141,7 +141,7 @@ struct RecordedErasures {
                     lane: lane,
                     commit: commit,
                     offset: nil,
-                    reason: "confirmations are missing, and no erasure says that it took them"
+                    reason: "confirmations are missing, and no erasure lists them"
                 )
             }
         }
@@ -151,7 +151,7 @@ struct RecordedErasures {
                 lane: lane,
                 commit: commit,
                 offset: nil,
-                reason: "evidence \(number) is missing, and no erasure says that it took it"
+                reason: "evidence \(number) is missing, and no erasure lists it"
             )
         }
         return nil

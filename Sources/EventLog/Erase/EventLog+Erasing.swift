@@ -181,7 +181,7 @@ extension EventLog {
         throw EventLogError(
             .databaseUnavailable,
             "erase: other writers of lane \(lane) committed first \(EventLog.erasureAttemptsMax) "
-                + "times in a row; nothing was erased in this lane. Run it again"
+                + "times in a row; nothing was erased in this lane. Run the command again"
         )
     }
 

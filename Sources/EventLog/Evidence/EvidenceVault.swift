@@ -161,7 +161,7 @@ struct EvidenceVault {
             }
             payload = unpacked
         } else if !digest.isOfNotKept {
-            return .damaged("the payload is missing, though its digest says it was kept")
+            return .damaged("the payload is missing, although its digest shows that it was stored")
         }
         guard payload?.count ?? 0 == byteCount else {
             return .damaged("byte_count is \(byteCount), the payload has \(payload?.count ?? 0)")

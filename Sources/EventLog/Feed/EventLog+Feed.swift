@@ -50,9 +50,9 @@ extension EventLogError {
         return EventLogError(
             .cursorNotOfLog,
             "the cursor was made from another log: in lane \(mark.lane), event \(mark.offset) "
-                + "belongs to commit \(found.commit.number) with digest \(other.digestWord)…, "
-                + "but the cursor has \(mark.digestWord)…; the log was forked, or restored from "
-                + "an older copy and written on. \(FeedCursor.wayOut)"
+                + "belongs to commit \(found.commit.number) with digest \(other.digestWord)…, but "
+                + "the cursor has \(mark.digestWord)…; the log was forked, or restored from an "
+                + "older copy and then extended. \(FeedCursor.wayOut)"
         )
     }
 
@@ -60,10 +60,10 @@ extension EventLogError {
     static func cursorBeyondLog(_ mark: FeedCursor.Mark, end: CommitMark?) -> EventLogError {
         EventLogError(
             .cursorBeyondLog,
-            "the cursor is ahead of the log: according to it, event \(mark.offset) of lane "
-                + "\(mark.lane) was read, under digest \(mark.digestWord)…, but that lane "
+            "the cursor is ahead of the log: it records that event \(mark.offset) of lane "
+                + "\(mark.lane) was read, with digest \(mark.digestWord)…, but that lane "
                 + FeedCursor.end(end)
-                + "; an older copy was restored, or it is another log. \(FeedCursor.wayOut)"
+                + "; an older copy was restored, or this is another log. \(FeedCursor.wayOut)"
         )
     }
 
@@ -71,9 +71,9 @@ extension EventLogError {
     static func cursorNotOfLog(_ read: CommitMark, found: CommitMark) -> EventLogError {
         EventLogError(
             .cursorNotOfLog,
-            "the log was exchanged while it was read: commit \(read.commit.number) of lane "
-                + "\(read.commit.lane) had digest \(read.digest), and now has \(found.digest); "
-                + "it was restored from an older copy and written on. \(FeedCursor.wayOut)"
+            "the log was replaced while it was read: commit \(read.commit.number) of lane "
+                + "\(read.commit.lane) had digest \(read.digest), and now has \(found.digest); it "
+                + "was restored from an older copy and then extended. \(FeedCursor.wayOut)"
         )
     }
 
@@ -81,7 +81,7 @@ extension EventLogError {
     static func cursorBeyondLog(_ read: CommitMark, end: CommitMark?) -> EventLogError {
         EventLogError(
             .cursorBeyondLog,
-            "the log was exchanged while it was read: commit \(read.commit.number) of lane "
+            "the log was replaced while it was read: commit \(read.commit.number) of lane "
                 + "\(read.commit.lane), with digest \(read.digest), is gone, and that lane "
                 + FeedCursor.end(end) + "; an older copy was restored. \(FeedCursor.wayOut)"
         )

@@ -119,8 +119,8 @@ extension EventLog {
     private static func hole(lane: Int, offset: Int64) -> EventLogError {
         EventLogError(
             .malformedLog,
-            "event \(lane):\(offset) is missing, or belongs to no commit, though later ones are "
-                + "there; nothing after it was read; run `subledger verify`"
+            "event \(lane):\(offset) is missing, or belongs to no commit, although later events "
+                + "exist; nothing after it was read; run `subledger verify`"
         )
     }
 }

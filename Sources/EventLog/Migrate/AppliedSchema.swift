@@ -20,8 +20,8 @@ enum AppliedSchema {
             guard version <= migrations.count else {
                 throw EventLogError(
                     .schemaTooNew,
-                    "the database has migration \(version) (\(name)), this program knows up to "
-                        + "\(migrations.count); use a newer subledger"
+                    "the database has migration \(version) (\(name)), but this program knows only "
+                        + "migrations up to \(migrations.count); use a newer subledger"
                 )
             }
             let ours = migrations[row]
@@ -32,7 +32,7 @@ enum AppliedSchema {
                     .migrationEdited,
                     "migration \(version) of the database (\(name)) is not the \(ours.name) that "
                         + "this program knows; a migration is never edited once applied. Use the "
-                        + "subledger that made this ledger"
+                        + "subledger that created this ledger"
                 )
             }
         }

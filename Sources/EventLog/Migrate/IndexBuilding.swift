@@ -58,8 +58,8 @@ struct IndexBuilding: Sendable {
         notice(
             isPartitioned
                 ? "building index ledger.\(index.name); appends wait until it is built"
-                : "building index ledger.\(index.name); appends go on. It waits for transactions "
-                    + "that are open now"
+                : "building index ledger.\(index.name); appends continue. The build waits for "
+                    + "transactions that are open now"
         )
         let concurrently = isPartitioned ? "" : " CONCURRENTLY"
         // Nobody waits for a build that waits for others.

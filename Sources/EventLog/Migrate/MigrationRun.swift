@@ -136,7 +136,7 @@ struct MigrationRun: Sendable {
             if let statement = difference.statement { try session.execute(statement) }
         }
         for difference in try SchemaDifference.all(in: session) {
-            notice("not mended: \(difference.what); a role other than ledger_owner granted it")
+            notice("not repaired: \(difference.what); a role other than ledger_owner granted it")
         }
         for migration in pending { try session.execute(migration.check) }
     }

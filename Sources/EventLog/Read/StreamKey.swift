@@ -77,7 +77,7 @@ extension EventLogError {
     public static func tooManyStreams(_ key: String, _ name: String) -> EventLogError {
         EventLogError(
             .tooManyStreams,
-            "the \(name) \(key) leads to more than \(EventLog.customerStreamsMax) subscriptions, "
+            "the \(name) \(key) identifies more than \(EventLog.customerStreamsMax) subscriptions, "
                 + "more than one answer can cover; ask about one of them by its "
                 + "originalTransactionId (`periods`, `state`, `explain --alone`)"
         )

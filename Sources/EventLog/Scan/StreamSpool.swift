@@ -260,8 +260,8 @@ private enum TemporaryFile {
         let reason = String(cString: strerror(errno))
         return EventLogError(
             .temporaryFile,
-            "a temporary file in \(folder) could not be \(what): \(reason); it takes about as much "
-                + "space as the table ledger.event. Name a folder with more in TMPDIR"
+            "a temporary file in \(folder) could not be \(what): \(reason); it needs about as much "
+                + "space as the table ledger.event. Set TMPDIR to a folder with more space"
         )
     }
 }

@@ -117,7 +117,7 @@ extension ChainVerification.Lane {
             lane: end.lane,
             commit: end.commit,
             offset: nil,
-            reason: "its row was changed while it was verified"
+            reason: "its row was changed during verification"
         )
     }
 }

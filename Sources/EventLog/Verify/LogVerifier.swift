@@ -131,8 +131,8 @@ extension LogVerifier {
             guard cited.count == commit.evidence else {
                 throw mismatch(
                     commit.number,
-                    "it holds \(commit.evidence) payloads, of which its events and confirmations "
-                        + "cite \(cited.count)"
+                    "it has \(commit.evidence) payloads, but its events and confirmations cite "
+                        + "\(cited.count) of them"
                 )
             }
             state = LaneState(mark)
@@ -148,9 +148,9 @@ extension LogVerifier {
         guard commit.format == LedgerIdentity.format else {
             throw mismatch(
                 commit.number,
-                "it has format \(commit.format), and this program reads format "
-                    + "\(LedgerIdentity.format): what is before it is verified; use a newer subledger "
-                    + "for the rest"
+                "it has format \(commit.format), but this program reads format "
+                    + "\(LedgerIdentity.format): everything before it is verified; use a newer "
+                    + "subledger for the rest"
             )
         }
         guard commit.count >= 0, commit.confirmations >= 0, commit.count <= LogVerifier.countMax,
@@ -170,7 +170,7 @@ extension LogVerifier {
             )
         }
         guard commit.committedAt >= state.committedAt else {
-            throw mismatch(commit.number, "its time is before that of the commit before it")
+            throw mismatch(commit.number, "its time is earlier than that of the previous commit")
         }
     }
 
@@ -241,7 +241,7 @@ extension LogVerifier {
         guard stored.knownFrom == commit.firstOffset,
             stored.microseconds == commit.committedAt.microseconds
         else {
-            throw mismatch(commit.number, "a confirmation is dated otherwise than its commit")
+            throw mismatch(commit.number, "a confirmation has another date than its commit")
         }
         let own = lanes.lane(of: row.stream.originalTransactionId)
         for confirmation in confirmations {
@@ -262,7 +262,7 @@ extension LogVerifier {
             else {
                 throw mismatch(
                     commit.number,
-                    "a confirmation is as of another time than its row",
+                    "a confirmation has another as-of than its row",
                     offset: offset
                 )
             }
@@ -295,7 +295,7 @@ extension LogVerifier {
         guard number >= commit.firstEvidence, number <= commit.lastEvidence else {
             throw mismatch(
                 commit.number,
-                "evidence \(number) was not brought by this commit",
+                "evidence \(number) does not belong to this commit",
                 offset: offset
             )
         }
@@ -308,14 +308,15 @@ extension LogVerifier {
             throw mismatch(
                 commit.number,
                 isErased
-                    ? "evidence \(number) is still there, and what cites it says it was erased"
-                    : "evidence \(number) is missing, and what cites it does not say it was erased",
+                    ? "evidence \(number) is still there, although its citation marks it as erased"
+                    : "evidence \(number) is missing, although its citation does not mark it as "
+                        + "erased",
                 offset: offset
             )
         case .whole, .erased:
             throw mismatch(
                 commit.number,
-                "evidence \(number) is filed under another commit",
+                "evidence \(number) is stored under another commit",
                 offset: offset
             )
         case .damaged(let reason):

@@ -44,7 +44,7 @@ enum UnaccountedRows {
             return mismatch(commit, "commits are numbered from 1")
         }
         if let number = try row.int8IfPresent(5) {
-            return mismatch(newest, "evidence \(number) was brought by no commit")
+            return mismatch(newest, "evidence \(number) belongs to no commit")
         }
         if let version = try row.int4IfPresent(6) {
             return mismatch(newest, "version \(version) of the catalog is in no event")

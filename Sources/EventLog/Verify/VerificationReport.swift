@@ -115,8 +115,8 @@ extension LaneEvidence {
             reason: isMissing
                 ? "\(contradicted.source) records it, but the log does not have it: commits were "
                     + "removed, or an older copy was restored"
-                : "\(contradicted.source) records another digest: the log was rewritten, or it is "
-                    + "another log"
+                : "\(contradicted.source) records another digest: the log was rewritten, or this "
+                    + "is another log"
         )
     }
 }

@@ -15,7 +15,7 @@ public enum AlertRules {
             expression: "sum(rate(\(name(.requests)){status=~\"5..\"}[5m])) > 0",
             minutes: 5,
             severity: "critical",
-            summary: "Requests are answered with 5xx: Apple sends its notifications again later."
+            summary: "The service answers with 5xx: Apple sends its notifications again later."
         ),
         Rule(
             name: "SubledgerRejections",

@@ -147,17 +147,17 @@ extension ServiceMetrics.Name: CustomStringConvertible {
     /// What it means.
     var description: String {
         switch self {
-        case .requests: "Requests that were answered, by route and status."
+        case .requests: "Answered requests, by route and status."
         case .requestSeconds: "From a request to its answer."
-        case .facts: "Facts that payloads stated, by source and by what became of them."
-        case .rejections: "Payloads that were refused, by source and reason."
-        case .verifySeconds: "To verify a payload that was taken: signatures and content."
+        case .facts: "Facts that payloads stated, by source and outcome."
+        case .rejections: "Refused payloads, by source and reason."
+        case .verifySeconds: "Time to verify an accepted payload: signatures and content."
         case .appendSeconds: "From a verified payload to its commit: queue, look-up, flush."
         case .lag: "From the date that Apple signed a notification to its arrival here."
         case .wronglyDenied: "Seconds for which access was denied because payloads came late."
         case .wronglyGranted: "Seconds for which access was granted because payloads came late."
         case .notMeasured: "Late subscriptions whose wrong answers were not measured."
-        case .tokenReadings: "Times that the access tokens were read from the database."
+        case .tokenReadings: "How often the access tokens were read from the database."
         case .commits: "Commits of this process."
         case .appends: "Payloads that this process appended; several may share a commit."
         case .waitingAppends: "Payloads that wait for a commit."

@@ -55,7 +55,7 @@ struct SchemaReader {
             .object([
                 "type": .text("array"), "items": .type("integer"),
                 "minItems": .number(2), "maxItems": .number(2),
-                "description": .text("From and to, in milliseconds; to is not part of it."),
+                "description": .text("From and to, in milliseconds; to is exclusive."),
             ]), "[0,1]"
         ),
         ObjectIdentifier(PropertyValue.self): (.object([:]), "\"\""),

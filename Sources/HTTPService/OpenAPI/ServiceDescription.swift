@@ -38,7 +38,7 @@ extension LedgerRoutes {
             RouteDescription(
                 method: .get,
                 path: "/readyz",
-                summary: "Whether requests should come; 503 where they should not.",
+                summary: "Whether the service is ready for requests; 503 if not.",
                 role: nil,
                 document: ReadinessDocument.self
             ),
@@ -65,7 +65,8 @@ extension LedgerRoutes {
             RouteDescription(
                 method: .post,
                 path: "/v1/appstore/notifications",
-                summary: "Take a notification of Apple's, version 1 or 2; 200 when it is durable.",
+                summary: "Receive an App Store Server Notification, version 1 or 2; 200 when it is "
+                    + "durable.",
                 role: nil,
                 body: .object([
                     "type": .text("object"),
@@ -77,7 +78,8 @@ extension LedgerRoutes {
             RouteDescription(
                 method: .post,
                 path: "/v1/transactions",
-                summary: "Take StoreKit 2 transactions of a client, and say whose they are.",
+                summary: "Receive StoreKit 2 transactions from a client, and return their "
+                    + "customer.",
                 role: .ingest,
                 body: .object([
                     "type": .text("object"),
@@ -96,7 +98,8 @@ extension LedgerRoutes {
             RouteDescription(
                 method: .post,
                 path: "/v1/receipts",
-                summary: "Take an app receipt of a client, verify it here, and say whose it is.",
+                summary: "Receive an app receipt from a client, verify it locally, and return its "
+                    + "customer.",
                 role: .ingest,
                 body: .object([
                     "type": .text("object"), "required": .list([.text("receipt")]),
@@ -145,7 +148,7 @@ extension LedgerRoutes {
         payload.problems.append(410)
         return [
             event("", "One event.", EventDocument.self),
-            event("/proof", "What the event can be proven with.", ProofDocument.self),
+            event("/proof", "What proves the event.", ProofDocument.self),
             payload,
             RouteDescription(
                 method: .get,

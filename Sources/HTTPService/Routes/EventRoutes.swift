@@ -48,7 +48,7 @@ extension LedgerRoutes {
             throw Problem(
                 .gone,
                 "payload-not-kept",
-                "The payload of this event was verified when it came and not kept, because its "
+                "The payload of this event was verified on arrival but not kept, because its "
                     + "subscription had been erased."
             )
         case .missing, .damaged:

@@ -36,7 +36,7 @@ extension LedgerRoutes {
         }
         on(.get, "/metrics", of: router, for: .support) { call in
             if let error = await metrics.collect(from: ledger) {
-                call.logger.warning("metrics are not all new", metadata: ["error": "\(error)"])
+                call.logger.warning("some metrics are out of date", metadata: ["error": "\(error)"])
             }
             return .text(metrics.registry.exposition(), PrometheusRegistry.mediaType)
         }

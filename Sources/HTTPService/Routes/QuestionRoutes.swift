@@ -132,7 +132,7 @@ extension Call {
             throw Problem(
                 .badRequest,
                 "query",
-                "product and group exclude each other: a product is of a group."
+                "product and group cannot be combined: a product belongs to one group."
             )
         }
     }

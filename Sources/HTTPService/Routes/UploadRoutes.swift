@@ -103,7 +103,7 @@ extension LedgerRoutes {
         do {
             return try JSONDecoder().decode(type, from: Data(body))
         } catch is DecodingError {
-            throw Problem(.badRequest, "body", "The body is not of the form \(form).")
+            throw Problem(.badRequest, "body", "The body does not have the form \(form).")
         }
     }
 

@@ -102,7 +102,7 @@ public final class TLSFiles: Sendable {
         do {
             let chain = try NIOSSLCertificate.fromPEMFile(certificate)
             guard !chain.isEmpty else {
-                throw TLSFilesError(description: "\(certificate) holds no certificate in PEM")
+                throw TLSFilesError(description: "\(certificate) contains no PEM certificate")
             }
             let pair = Pair(
                 chain: chain.map { .certificate($0) },
@@ -121,7 +121,7 @@ public final class TLSFiles: Sendable {
         } catch {
             throw TLSFilesError(
                 description: "the certificate \(certificate) and the key \(key) cannot be used "
-                    + "(\(error)); expected PEM files that go together"
+                    + "(\(error)); expected PEM files that match"
             )
         }
     }

@@ -51,7 +51,8 @@ enum LeftOvers {
         }
         if !others.isEmpty {
             options.notice(
-                "schema \(schema) is kept, because it also holds what no rebuild has made: "
+                "schema \(schema) is kept, because it also contains objects that no rebuild "
+                    + "created: "
                     + others.joined(separator: ", ")
             )
         }
@@ -88,8 +89,8 @@ enum LeftOvers {
             if error.sqlState == "2BP01" {
                 // The detail names what depends on it, and no values.
                 options.notice(
-                    "a table that nothing needs any more is left: \(error) "
-                        + "\(error.detail ?? ""); drop that, and the next rebuild drops the table"
+                    "an unneeded table could not be dropped: \(error) \(error.detail ?? ""); drop "
+                        + "that, and the next rebuild drops the table"
                 )
             }
             return false

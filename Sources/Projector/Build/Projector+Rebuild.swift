@@ -138,7 +138,7 @@ extension Projector {
                 try await session.execute(ProjectionSchema.bootstrap)
                 for schema in try await LeftOvers.drop(options, in: session) {
                     options.notice(
-                        "dropped schema \(schema), which a rebuild that did not end has left"
+                        "dropped schema \(schema), which an unfinished rebuild left behind"
                     )
                 }
                 let value = try await body(session)
@@ -296,8 +296,8 @@ extension Projector {
             throw ProjectorError(
                 .schemaTaken,
                 "\(schema) cannot be the name of a schema of tables: it must have from 1 to "
-                    + "\(Projector.schemaByteCountMax) bytes, be none that others use, and not "
-                    + "begin with projection or pg_"
+                    + "\(Projector.schemaByteCountMax) bytes, must not be used by others, and must "
+                    + "not begin with projection or pg_"
             )
         }
         let found = try await session.query(
@@ -313,7 +313,7 @@ extension Projector {
                 "schema \(schema) exists already; choose another name"
                     + (isKept
                         ? ", or drop its tables with `subledger tables discard --schema \(schema)`"
-                        : "; no rebuild is listed as having kept it, so only its owner can "
+                        : "; no rebuild is recorded as having created it, so only its owner can "
                             + "decide whether it may be dropped")
             )
         }

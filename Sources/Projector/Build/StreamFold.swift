@@ -60,8 +60,8 @@ struct StreamFold {
         let column = columns.indices.contains(number) ? columns[number] : "\(number + 1)"
         return FoldRefusal(
             row.positions.first ?? firstPosition ?? Position(lane: lane, offset: 0),
-            "the fold of \(projection.name) gives column \(column) an instant that no timestamptz "
-                + "holds: it must be from 4713 BC to 294247 AD"
+            "the fold of \(projection.name) gives column \(column) an instant outside the range of "
+                + "timestamptz, 4713 BC to 294247 AD"
         )
     }
 }

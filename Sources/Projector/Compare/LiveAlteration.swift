@@ -60,7 +60,7 @@ extension LiveAlteration {
                 } else if part.version == projection.version, columns.all != rebuilt.all {
                     (
                         .table,
-                        "the live table \(name) is not what a rebuild makes: it has the column "
+                        "the live table \(name) differs from a rebuild: it has the column "
                             + "\(columns.words(notIn: rebuilt)) instead of "
                             + "\(rebuilt.words(notIn: columns)); \(repair)"
                     )

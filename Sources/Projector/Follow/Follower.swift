@@ -121,15 +121,16 @@ struct Follower {
         _ state: ProjectionPart.State?
     ) -> String {
         let way = "`subledger tables discard" + (state == .ready ? "`" : " --schema \(schema)`")
-        let what = "the tables of schema \(schema) are not updated, the live ones are: "
+        let what = "the live tables are updated, but those of schema \(schema) are not: "
         if meansLocked(error) {
-            return what + "another session has locked one; they follow when the lock is released"
+            return what + "another session has locked one; they are updated when the lock is "
+                + "released"
         }
         if let error = error as? PostgresError, meansGone(error) {
             return what + "one is gone (\(error)); \(way) drops the others"
         }
         if problem.code == .logForked {
-            return what + "they were made from another log: it was restored or forked since; "
+            return what + "they were built from another log, which was restored or forked since; "
                 + "\(way) drops them"
         }
         return what + "\(problem); \(way) drops them"
@@ -213,9 +214,10 @@ struct Follower {
         guard old.count < live.count else {
             throw ProjectorError(
                 .nothingLive,
-                "the live tables were made by other folds than those of this program "
-                    + "(\(Follower.difference(of: old, from: projector.projections))), which cannot keep them "
-                    + "up to date; `subledger tables diff` shows what a rebuild would change"
+                "other folds than those of this program built the live tables "
+                    + "(\(Follower.difference(of: old, from: projector.projections))), so it "
+                    + "cannot keep them up to date; `subledger tables diff` shows what a rebuild "
+                    + "would change"
             )
         }
         following.notFollowed = old.map(\.name)
@@ -224,8 +226,8 @@ struct Follower {
             let way =
                 gone.isEmpty
                 ? "`subledger tables diff` shows what a rebuild would change"
-                : "`subledger tables discard \(gone.joined(separator: " "))` drops what this "
-                    + "program does not have"
+                : "`subledger tables discard \(gone.joined(separator: " "))` drops tables that "
+                    + "this program does not have"
             options.notice(
                 "not followed, because other folds made them: "
                     + Follower.difference(of: old, from: projector.projections) + "; " + way

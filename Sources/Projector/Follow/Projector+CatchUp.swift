@@ -94,8 +94,8 @@ extension Projector {
         let found = known.map { "has the digest \($0.digest)" } ?? "is not there"
         throw ProjectorError(
             .logForked,
-            "lane \(lane): the tables hold the log up to commit \(head.commit) with digest "
-                + "\(head.digest), and in this log that commit \(found). The log was restored or "
+            "lane \(lane): the tables contain the log up to commit \(head.commit) with digest "
+                + "\(head.digest), but in this log that commit \(found). The log was restored or "
                 + "forked since. `subledger verify` reports whether the log is intact; if it is "
                 + "the right one, `subledger rebuild` rebuilds the tables"
         )

@@ -201,8 +201,8 @@ extension LiveViews {
         return ProjectorError(
             .viewsInUse,
             "\(action): the views of schema projection cannot show the new tables: "
-                + "\(words(of: error)). The live tables are as they were. Keep the definition of "
-                + "what is named (pg_get_viewdef, pg_get_triggerdef, pg_get_ruledef), rename or "
+                + "\(words(of: error)). The live tables are unchanged. Save the definition of the "
+                + "named object (pg_get_viewdef, pg_get_triggerdef, pg_get_ruledef), rename or "
                 + "drop it, try again, and create it again"
         )
     }

@@ -59,8 +59,9 @@ extension Projector {
             guard try await LeftOvers.drop(schema, options, .ofHousekeeping, in: session) else {
                 throw ProjectorError(
                     .viewsInUse,
-                    "the tables of schema \(schema) are still used; pg_stat_activity shows who "
-                        + "reads them. End that, drop the views upon them, and try again"
+                    "the tables of schema \(schema) are still used; pg_stat_activity shows which "
+                        + "sessions read them. End those sessions, drop the views on the tables, "
+                        + "and try again"
                 )
             }
         }
@@ -155,7 +156,7 @@ extension Projector {
     private static func used(_ name: String, _ error: PostgresError) -> (any Error)? {
         let why: String
         switch error.sqlState {
-        case "55P03": why = "a transaction reads it; pg_stat_activity shows which. End it"
+        case "55P03": why = "a transaction reads it; pg_stat_activity shows which one. End it"
         case "2BP01": why = "\(LiveViews.words(of: error)). Drop what depends on it"
         default: return nil
         }

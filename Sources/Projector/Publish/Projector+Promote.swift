@@ -77,7 +77,7 @@ extension Projector {
             throw ProjectorError(
                 .nothingReady,
                 "no rebuilt table\(chosen == nil ? "" : " of that name") waits to be promoted; "
-                    + "`subledger tables diff` makes one and shows what would change"
+                    + "`subledger tables diff` builds one and shows what would change"
             )
         }
         if let old = parts.first(where: { part in
@@ -85,8 +85,8 @@ extension Projector {
         }) {
             throw ProjectorError(
                 .nothingReady,
-                "the table \(old.name) that waits in schema \(old.schema) was made by another "
-                    + "version of this program; `subledger tables diff` builds it again"
+                "another version of this program built the table \(old.name) that waits in schema "
+                    + "\(old.schema); `subledger tables diff` builds it again"
             )
         }
         // Tables of several comparisons may wait.
@@ -125,7 +125,7 @@ extension Projector {
                 // A report, or a step of `follow`, holds what must be locked.
                 if !isTold {
                     options.notice(
-                        "the new tables wait until an open transaction lets go of the views"
+                        "the new tables wait until an open transaction releases the views"
                     )
                 }
                 isTold = true
@@ -138,7 +138,7 @@ extension Projector {
             .viewsInUse,
             "rebuild: the new tables are ready, but an open transaction reads the views of schema "
                 + "projection and does not end, or `follow` is always ahead; pg_stat_activity "
-                + "shows who. End it and run `subledger rebuild` again"
+                + "shows the session. End it and run `subledger rebuild` again"
         )
     }
 
@@ -175,14 +175,14 @@ extension Projector {
         }
         if let oldest = catalogs.min(), let newest = new.first?.catalogVersion {
             options.notice(
-                "the new tables know version \(newest) of the catalog; those that they replace "
-                    + "knew \(oldest == 0 ? "none" : "version \(oldest)")"
+                "the new tables use version \(newest) of the catalog; the tables that they replace "
+                    + "used \(oldest == 0 ? "none" : "version \(oldest)")"
             )
         }
         if !versions.isEmpty {
             options.notice(
-                "the replaced live tables were made by newer folds; this program may be "
-                    + "outdated: \(versions.joined(separator: ", "))"
+                "newer folds built the replaced live tables; this program may be outdated: "
+                    + "\(versions.joined(separator: ", "))"
             )
         }
     }

@@ -50,7 +50,7 @@ extension Projector {
             isStandby ? .databaseUnavailable : .permissionDenied,
             "fold the log into temporary tables: \(error). "
                 + (isStandby
-                    ? "A standby takes none: connect to the primary"
+                    ? "A standby does not allow them: connect to the primary"
                     : "GRANT TEMPORARY ON DATABASE to the role that you connect with")
         )
     }

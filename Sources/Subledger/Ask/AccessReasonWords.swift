@@ -130,8 +130,8 @@ extension AccessReasonWords {
         return switch reason {
         case .revoked: "family sharing of \(name) ended\(on)"
         case .notJudged:
-            "\(name) was bought on \(date(purchase.purchaseDate)), and only the app knows what is "
-                + "left of it"
+            "\(name) was bought on \(date(purchase.purchaseDate)), and only the app knows how much "
+                + "of it is left"
         default: "\(name), bought on \(date(purchase.purchaseDate)), was refunded\(on)"
         }
     }
@@ -143,7 +143,7 @@ extension AccessReasonWords {
     ) -> String {
         let end = date(row.validTo)
         if isTenureEnd(row) {
-            return "\(row.stream.originalTransactionId) became another customer's on \(end)"
+            return "\(row.stream.originalTransactionId) moved to another customer on \(end)"
         }
         switch reason {
         case .refunded:

@@ -108,7 +108,7 @@ extension [SubscriptionGround] {
         let rest = lines.count - Self.linesMax
         guard rest > 0 else { return lines }
         return lines.prefix(Self.linesMax)
-            + ["\(rest) more subscriptions count; `subledger customers show` lists them and why"]
+            + ["\(rest) more subscriptions count; `subledger customers show` explains them"]
     }
 }
 

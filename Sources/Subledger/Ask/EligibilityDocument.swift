@@ -121,10 +121,10 @@ extension Ledger {
                 throw QuestionError(
                     .unknownProduct,
                     known.catalogs.versions.isEmpty
-                        ? "no catalog was imported, so the subscription group of \(productId) is not "
-                            + "known; name the group instead"
-                        : "the catalog of \(instant) does not hold the subscription \(productId); "
-                            + "name the group instead"
+                        ? "no catalog was imported, so the subscription group of \(productId) is "
+                            + "unknown; name the group instead"
+                        : "the catalog of \(instant) does not contain the subscription "
+                            + "\(productId); name the group instead"
                 )
             }
             return EligibilityDocument.Product(

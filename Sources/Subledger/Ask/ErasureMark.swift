@@ -39,7 +39,7 @@ extension ErasureMark {
         let lost: String
         switch Erasure.Scope(rawValue: scope) {
         case .subscription:
-            lost = "everything known about it until then was removed, and answers no longer use it"
+            lost = "everything known about it until then was removed and no longer affects answers"
         case .customer, .link:
             lost =
                 "what identified its customer until then was removed; its purchases are unchanged"

@@ -59,7 +59,7 @@ struct KnownProducts {
             throw QuestionError(
                 .unknownProduct,
                 "\(productId) is in no version of the catalog, and the customer never bought it; "
-                    + "known are " + KnownProducts.list(names) + "; ask about one of these"
+                    + "known products: " + KnownProducts.list(names) + "; ask about one of these"
             )
         case .group(let group):
             if groups.contains(group) || !isComplete { return scope }
@@ -68,8 +68,8 @@ struct KnownProducts {
             throw QuestionError(
                 .unknownGroup,
                 meant.isEmpty
-                    ? "no subscription group \(group) is in the catalog, and the customer never "
-                        + "bought from one; known are "
+                    ? "the catalog has no subscription group \(group), and the customer never "
+                        + "bought from one; known groups: "
                         + KnownProducts.list(groups.compactMap(\.identifier).sorted())
                         + "; ask about one of these"
                     : "\(meant.count) subscription groups of the catalog are named \(group): "

@@ -51,17 +51,17 @@ extension LinkNotInForce {
     package var line: String {
         guard isLater else {
             return "\(originalTransactionId): linked to \(customer) until "
-                + "\(to?.clock ?? "further notice"), and not at the instant asked about"
+                + "\(to?.clock ?? "further notice"), not at the requested instant"
         }
         let start = "\(originalTransactionId): not linked to \(customer) before \(from.clock); "
         guard !isBlocked else {
-            return start + "an earlier link cannot be made, because one of another customer stands "
-                + "in the way"
+            return start + "an earlier link is not possible, because it would overlap a link to "
+                + "another customer"
         }
         return
-            start + "if it was "
-            + "theirs earlier: subledger customers link \(customer.shellWord) "
-            + "\(originalTransactionId) --environment \(environment.word) --at \(at)"
+            start + "if it belonged to them earlier: subledger customers link "
+            + "\(customer.shellWord) \(originalTransactionId) --environment \(environment.word) "
+            + "--at \(at)"
     }
 }
 

@@ -77,7 +77,7 @@ extension Ledger {
         guard let effects = EventEffects(history) else {
             throw QuestionError(
                 .tooManyEvents,
-                "\(id) has \(history.events.count) events; replay takes at most "
+                "\(id) has \(history.events.count) events; replay accepts at most "
                     + "\(EventEffects.eventsMax)"
             )
         }

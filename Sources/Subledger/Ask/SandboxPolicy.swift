@@ -39,8 +39,8 @@ public struct SandboxPolicy: Hashable, Sendable {
         if let from, let to, from >= to {
             throw PolicyError(
                 .sandboxWindow,
-                "sandbox purchases would count from \(from) to \(to), which is not later; expected "
-                    + "an end after the beginning"
+                "sandbox purchases would count from \(from) to \(to); expected an end after the "
+                    + "beginning"
             )
         }
         let isOpen = customers.isEmpty && (from != nil || to != nil)

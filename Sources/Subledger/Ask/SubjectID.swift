@@ -70,7 +70,7 @@ extension Ledger {
     /// The error where nothing has the id.
     func unknown(_ subject: SubjectID) async throws -> QuestionError {
         guard try await isEmpty else { return subject.unknown }
-        return QuestionError(.emptyLedger, "this ledger is empty: it holds no event yet")
+        return QuestionError(.emptyLedger, "this ledger is empty: it has no events yet")
     }
 
     /// The subscriptions that have the id, or a purchase that has it: who asks by such an id asks

@@ -44,14 +44,14 @@ extension SubscriptionGround {
         guard let value else { return nil }
         if because == "linkAtOtherTime" {
             return
-                "its Apple account is that of customer \(value), by a link that holds at another "
-                + "time"
+                "its Apple account belongs to customer \(value), by a link that is valid at "
+                + "another time"
         }
-        guard let with else { return "a link gives it to customer \(value)" }
+        guard let with else { return "a link assigns it to customer \(value)" }
         switch because {
         case "appReceipt":
             let digits = value.prefix(SubscriptionGround.digestDigits)
-            return "one app receipt (SHA-256 \(digits)…) holds it and \(with)"
+            return "one app receipt (SHA-256 \(digits)…) contains it and \(with)"
         case "previousOriginalTransactionId":
             return "Apple migrated it \(value.utf8.elementsEqual(with.utf8) ? "from" : "to") "
                 + "\(with) (previousOriginalTransactionId)"

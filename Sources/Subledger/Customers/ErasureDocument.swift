@@ -84,7 +84,8 @@ extension ErasureException {
             case .otherTokens(let tokens):
                 "it has another app account token (\(tokens.joined(separator: ", ")))"
             case .sharedWith(let tokens):
-                "it has no token and counts as much for token \(tokens.joined(separator: ", "))"
+                "it has no token and could equally belong to token "
+                    + "\(tokens.joined(separator: ", "))"
             case .severalCustomers(let customers):
                 "it is joined to several customers (\(customers.joined(separator: ", ")))"
             }

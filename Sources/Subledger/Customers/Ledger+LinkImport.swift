@@ -179,8 +179,8 @@ extension Ledger {
         guard !known.isEmpty else {
             throw line.refused(
                 QuestionError.Code.unknownId.rawValue,
-                "no subscription has the originalTransactionId \(line.originalTransactionId); a list "
-                    + "takes no other ids, and `subledger customers link` does"
+                "no subscription has the originalTransactionId \(line.originalTransactionId); a "
+                    + "list accepts no other ids, but `subledger customers link` does"
             )
         }
         let subject = SubjectID(line.originalTransactionId, in: list.environment, alone: true)
@@ -217,16 +217,16 @@ extension LinkLine {
         throw refused(
             "held",
             "line \(earlier.number) gives \(originalTransactionId) to customer "
-                + "\(earlier.customer), and a list moves nothing"
+                + "\(earlier.customer), and a list cannot move a subscription"
         )
     }
 
     fileprivate var nameIsId: RefusedLine {
         refused(
             "name-is-id",
-            "\(customer) is also the id of a subscription that is not linked to them, so that a "
-                + "question by this name would be about two customers; put a line that links that "
-                + "subscription first, or use another name"
+            "\(customer) is also the id of a subscription that is not linked to them, so a "
+                + "question by this name would be about two customers; add a line before it that "
+                + "links that subscription, or use another name"
         )
     }
 
@@ -241,7 +241,7 @@ extension LinkImportDocument {
             refuse(
                 line.refused(
                     "erased",
-                    "\(line.originalTransactionId) was erased after that time; state a later one"
+                    "\(line.originalTransactionId) was erased after that time; use a later time"
                 )
             )
             return

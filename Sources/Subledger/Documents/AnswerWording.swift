@@ -31,7 +31,7 @@ extension WrongAnswers.Cause {
     /// For people.
     package var words: String {
         switch self {
-        case .notYetKnown: "nothing of the subscription was known yet"
+        case .notYetKnown: "nothing was known of the subscription yet"
         case .lateNotification: "the purchase became known late"
         case .refundReversedLater: "the refund was reversed later"
         case .extensionKnownLater: "the extension became known late"

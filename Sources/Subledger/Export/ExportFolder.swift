@@ -17,8 +17,8 @@ final class ExportFolder: Sendable {
     private static let temporaryName = "_temporary"
     private static let progressName = "_progress.ndjson"
     private static let next =
-        "nothing that was exported before is lost; free the way or the disk, "
-        + "then run again: it continues"
+        "earlier exports are intact; correct the permissions or free disk space, then run again to "
+        + "continue"
 
     /// A line of the progress.
     struct Finished: Codable {
@@ -41,7 +41,7 @@ final class ExportFolder: Sendable {
             guard number == EWOULDBLOCK else { throw ExportFolder.failure(path, "locked", number) }
             throw ExportError(
                 .folderInUse,
-                "another process exports into \(path); run again when it has ended"
+                "another process is exporting into \(path); run again when it has ended"
             )
         }
         do throws(ExportError) {
@@ -72,7 +72,7 @@ final class ExportFolder: Sendable {
         guard names.isEmpty || names.contains(where: ours.contains) else {
             throw ExportError(
                 .foreignFolder,
-                "\(path) holds other files (\(names.sorted()[0])) and no export; name a new or an "
+                "\(path) contains other files (\(names.sorted()[0])) and no export; name a new or "
                     + "empty folder"
             )
         }
@@ -92,8 +92,8 @@ final class ExportFolder: Sendable {
         } catch {
             throw ExportError(
                 .damagedManifest,
-                "\(path)/\(name) is not what an export of this program wrote; name a new or an "
-                    + "empty folder"
+                "\(path)/\(name) was not written by an export of this program; name a new or empty "
+                    + "folder"
             )
         }
     }
@@ -130,8 +130,8 @@ final class ExportFolder: Sendable {
         else {
             throw ExportError(
                 .damagedManifest,
-                "a document of the export in \(path) names the file \(name), which is none of the "
-                    + "table \(table); name a new or an empty folder"
+                "a document of the export in \(path) names the file \(name), which does not belong "
+                    + "to the table \(table); name a new or empty folder"
             )
         }
     }
@@ -200,8 +200,8 @@ final class ExportFolder: Sendable {
             guard ExportFolder.kind(of: folder) == .typeSymbolicLink else { continue }
             throw ExportError(
                 .foreignFolder,
-                "\(folder) is a link, and an export writes and removes nothing behind one; remove "
-                    + "it, or name a new or an empty folder"
+                "\(folder) is a symbolic link, which an export does not follow; remove it, or name "
+                    + "a new or empty folder"
             )
         }
     }

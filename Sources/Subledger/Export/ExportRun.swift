@@ -69,16 +69,16 @@ struct ExportRun {
         guard manifest.format == ExportManifest.currentFormat else {
             throw ExportError(
                 .damagedManifest,
-                "\(place) has format \(manifest.format), and this program knows "
-                    + "\(ExportManifest.currentFormat); name a new or an empty folder"
+                "\(place) has format \(manifest.format), but this program knows "
+                    + "\(ExportManifest.currentFormat); name a new or empty folder"
             )
         }
         let own = UUIDText.text(ledger.log.identity.ledgerId)
         guard manifest.ledgerId == own else {
             throw ExportError(
                 .otherLedger,
-                "\(folder.path) holds the export of ledger \(manifest.ledgerId), and this is "
-                    + "ledger \(own); name a new or an empty folder"
+                "\(folder.path) contains the export of ledger \(manifest.ledgerId), but this is "
+                    + "ledger \(own); name a new or empty folder"
             )
         }
     }
@@ -135,8 +135,8 @@ extension ExportRun {
         for name in request.partitions ?? [] where !divided.contains(name) {
             throw ExportError(
                 .unknownPartition,
-                "none of the tables can be divided by '\(name)'; expected year, month, day, or a "
-                    + "column of words, days, numbers or flags"
+                "no table can be partitioned by '\(name)'; expected year, month, day, or a column "
+                    + "of text, dates, numbers or booleans"
             )
         }
         return tables

@@ -61,8 +61,8 @@ struct ExportSink: Sendable {
         guard seen.count < ExportRequest.partitionsMax else {
             throw ExportError(
                 .tooManyPartitions,
-                "\(table.name) would have more than \(ExportRequest.partitionsMax) folders; divide "
-                    + "it by something with fewer values"
+                "\(table.name) would have more than \(ExportRequest.partitionsMax) folders; "
+                    + "partition it by a column with fewer values"
             )
         }
         try open(values)

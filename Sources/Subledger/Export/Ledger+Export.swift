@@ -57,7 +57,7 @@ extension ExportRequest {
         for name in tables where !names.contains(name) {
             throw ExportError(
                 .unknownTable,
-                "there is no table '\(name)' to export; expected \(names.joined(separator: ", "))"
+                "unknown table '\(name)'; expected one of \(names.joined(separator: ", "))"
             )
         }
         let chosen = all.filter { tables.isEmpty || tables.contains($0.name) }
@@ -65,7 +65,7 @@ extension ExportRequest {
         if let other = chosen.first(where: { !$0.followsFromLog }), !tables.isEmpty {
             throw ExportError(
                 .notKnownAt,
-                "\(other.name) counts runs of ingest, which have no position in the log; export it "
+                "\(other.name) counts ingest runs, which have no position in the log; export it "
                     + "without --known-at"
             )
         }

@@ -106,7 +106,7 @@ extension Rejection.Code {
                 + "proves version 1 notifications that carry their password"
         case .sharedSecretMismatch:
             "--shared-secret-file FILE with the secret that the app had then"
-        case .chainUntrusted: "--root-certificate FILE, if you trust who signed them"
+        case .chainUntrusted: "--root-certificate FILE, if you trust the signer"
         case .xcodeSigned:
             "--root-certificate FILE --environment Xcode, if you want to ingest Xcode tests"
         case .bundleIdMismatch: "--bundle-id ID for each app that is yours"

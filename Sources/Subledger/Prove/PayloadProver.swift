@@ -102,7 +102,8 @@ final class PayloadProver: Sendable {
         guard stranger != nil || isUnerased || events.isEmpty else { return nil }
         return Unproven(
             .evidenceMissing,
-            "the payload is not kept, and no erasure of its subscription came before it",
+            "the payload is not kept, although no earlier erasure of its subscription explains "
+                + "that",
             at: stranger?.position
         )
     }
@@ -178,7 +179,7 @@ private struct Unproven: Error {
         self.init(
             .rootNotGiven,
             "the payload was verified against the root certificate with SHA-256 \(root), which is"
-                + " none of the \(count) given; give it with --root-certificate"
+                + " not one of the \(count) given; add it with --root-certificate"
         )
     }
 
@@ -225,7 +226,8 @@ extension CitedPayload {
         if let stranger = events.first(where: { !proven.contains(ProvenFact($0.fact)) }) {
             return Unproven(
                 .eventNotProven,
-                "the payload verifies and gives \(facts.count) facts, but the event is none of them",
+                "the payload verifies and gives \(facts.count) facts, but the event is not one of "
+                    + "them",
                 at: stranger.position
             )
         }
@@ -236,7 +238,7 @@ extension CitedPayload {
             guard let event = repeated.event else {
                 return Unproven(
                     .eventMalformed,
-                    "a confirmation repeats the event, which is not there or cannot be read; run "
+                    "a confirmation repeats an event that is missing or cannot be read; run "
                         + "`subledger verify`",
                     at: confirmation.position
                 )

@@ -49,9 +49,9 @@ extension Ledger {
             await session.close()
             throw QuestionError(
                 .tablesNotReady,
-                "\(subject): the views of schema analytics are missing or those of another version "
-                    + "of this program (\(error.primaryMessage ?? "\(error)")); "
-                    + "`subledger rebuild` makes them"
+                "\(subject): the views of schema analytics are missing or belong to another "
+                    + "version of this program (\(error.primaryMessage ?? "\(error)")); `subledger "
+                    + "rebuild` creates them"
             )
         } catch let error as TablesApart {
             await session.close()
@@ -179,8 +179,8 @@ struct AnalyticsReading {
             guard version == folds[name] else {
                 throw TablesApart(
                     message:
-                        "the live table \(name) was made by version \(version) of its fold, and "
-                        + "this program has version \(folds[name] ?? 0); `subledger rebuild` makes it"
+                        "version \(version) of its fold built the live table \(name), but this "
+                        + "program has version \(folds[name] ?? 0); `subledger rebuild` builds it"
                 )
             }
             let head = EventLog.Head(
@@ -191,8 +191,8 @@ struct AnalyticsReading {
             guard head == ground.heads[lane, default: head] else {
                 throw TablesApart(
                     message:
-                        "the live tables stand at different positions; `subledger follow --once` "
-                        + "brings them to one"
+                        "the live tables are at different positions; `subledger follow --once` "
+                        + "brings them to the same position"
                 )
             }
             ground.heads[lane] = head

@@ -36,23 +36,23 @@ extension ReportQuestion {
         for dimension in by where !report.dimensions.contains(dimension) {
             throw QuestionError(
                 .unknownReport,
-                "report \(report.name) cannot be broken down by \(dimension.rawValue); it can by "
+                "report \(report.name) cannot be broken down by \(dimension.rawValue), only by "
                     + words
             )
         }
         guard Set(by).count == by.count else {
-            throw QuestionError(.unknownReport, "a report is broken down by each thing once")
+            throw QuestionError(.unknownReport, "name each dimension of a breakdown once")
         }
         if let from, let to, to < from {
             throw QuestionError(
                 .unknownReport,
-                "the last day \(to.day) is before the first one, \(from.day)"
+                "the last day \(to.day) is before the first day \(from.day)"
             )
         }
         guard (1...ReportQuestion.limitMax).contains(limit) else {
             throw QuestionError(
                 .unknownReport,
-                "a report of at most \(limit) rows cannot be asked for; expected 1 to "
+                "a report cannot be limited to \(limit) rows; expected 1 to "
                     + "\(ReportQuestion.limitMax)"
             )
         }

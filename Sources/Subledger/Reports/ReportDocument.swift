@@ -102,20 +102,20 @@ public struct ReportListDocument: Codable, Hashable, Sendable {
     private static let ofLog = [
         Entry(
             "anomalies",
-            "Subscriptions that a person should look at: loops of refunds, purchases refunded again, "
+            "Subscriptions that need attention: loops of refunds, purchases refunded again, "
                 + "everything refunded, periods without access."
         ),
         Entry(
             "wrong-answers",
-            "How long the ledger denied or granted access wrongly, because it learnt late."
+            "How long late events made access answers wrong."
         ),
         Entry(
             "drift",
-            "Subscriptions of which Apple's own words differ from the fold."
+            "Subscriptions whose statuses and renewal info from Apple differ from the fold."
         ),
         Entry(
             "ingest-quality",
-            "How much of what came in was refused, known already, or restored, by source."
+            "How much of the input was refused, already known, or restored, by source."
         ),
     ]
 }

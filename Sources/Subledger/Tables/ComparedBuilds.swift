@@ -137,10 +137,10 @@ extension ComparedBuilds {
     /// Which comparison, for people.
     package var title: String {
         switch kind {
-        case .diff: "tables diff: the live tables (old) and what this program's folds make (new)"
+        case .diff: "tables diff: the live tables (old) and what this program builds (new)"
         case .check: "tables check: the live tables (old) and a rebuild of them (new)"
         case .policy:
-            "rebuild --with: the live tables (old) and what another policy would make (new)"
+            "rebuild --with: the live tables (old) and the tables under another policy (new)"
         }
     }
 

@@ -169,7 +169,7 @@ package struct ExplainedSample {
 
     private static func silence(on history: RecordedHistory?) -> String? {
         guard let history else {
-            return "an event of it cannot be read, so nothing is certain about it"
+            return "one of its events cannot be read, so there is no reliable answer about it"
         }
         guard history.events.count > eventsMax else { return nil }
         return "too many events to explain; see `subledger history`"

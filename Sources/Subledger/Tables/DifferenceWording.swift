@@ -77,11 +77,11 @@ package enum DifferenceWording {
     package static let valuesMax = 8
 
     /// Beside money of a table that does not count, because another one does.
-    package static let notAdded = "; another table's, not added"
+    package static let notAdded = "; from another table, not added"
 
     /// After samples of another policy, which no other command knows.
     package static let adoptedPolicy =
-        "The commands under `next` answer by the adopted policy, not by the one judged here."
+        "The commands under `next` use the adopted policy, not the policy compared here."
 
     /// Money, and which table tells of it.
     package static func money(of table: ComparedTable) -> String { "money (\(table.name))" }

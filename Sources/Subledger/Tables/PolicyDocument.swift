@@ -46,7 +46,7 @@ public struct PolicyDocument: Codable, Hashable, Sendable {
             throw PolicyError(
                 .tooLarge,
                 "the policy has \(json.count) bytes; at most \(PolicyDocument.byteCountMax) are "
-                    + "read, and a policy needs a hundred"
+                    + "accepted, and a policy needs about a hundred"
             )
         }
         do throws(JSON.Failure) {
@@ -55,7 +55,7 @@ public struct PolicyDocument: Codable, Hashable, Sendable {
             if error.reason == .duplicateName {
                 throw PolicyError(
                     .duplicateMember,
-                    "the policy contains a member twice (at byte \(error.offset)); give each "
+                    "the policy contains a member twice (at byte \(error.offset)); name each "
                         + "member once"
                 )
             }
@@ -98,7 +98,7 @@ public struct PolicyDocument: Codable, Hashable, Sendable {
         familyCounts = try value(.familyCounts, "true or false")
         reversalIsRetroactive = try value(.reversalIsRetroactive, "true or false")
         refundIsRetroactive = try value(.refundIsRetroactive, "true or false")
-        catalogVersion = try value(.catalogVersion, "the number of a version, or 0 for none")
+        catalogVersion = try value(.catalogVersion, "the number of a version, or 0 for no catalog")
     }
 
     /// Writes the members that are set.
@@ -165,10 +165,10 @@ extension PolicyDocument {
             let newest = catalogs.newestVersion
             throw PolicyError(
                 .unknownCatalog,
-                "the policy names version \(version) of the catalog; "
+                "the policy requires version \(version) of the catalog; "
                     + (newest == 0
-                        ? "none was imported, so it can only be 0, for none"
-                        : "the newest is \(newest), and 0 stands for none")
+                        ? "none was imported, so only 0 (no catalog) is possible"
+                        : "the newest is \(newest), and 0 means no catalog")
                     + "; see `subledger catalog list`"
             )
         }

@@ -172,7 +172,7 @@ extension AccessDifference {
         }
         if spans.count == 1, cut == 1 { return "the span that differs goes on beyond the picture" }
         let parts = [
-            outside > 0 ? "\(outside) lie outside of the picture" : nil,
+            outside > 0 ? "\(outside) are outside the picture" : nil,
             cut > 0 ? "\(cut) go on beyond the picture" : nil,
         ]
         let words = parts.compactMap { $0 }.joined(separator: ", ")

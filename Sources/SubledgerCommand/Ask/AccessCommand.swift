@@ -9,22 +9,23 @@ struct AccessCommand: AsyncParsableCommand {
         commandName: "access",
         abstract: "Whether a customer has access, and to what; exit 0 yes, 1 no, 4 unknown.",
         discussion: """
-            Considers all the customer's subscriptions, in all apps: the end of one takes no \
-            access from another. If access rests on a link, or on what Apple states about the \
-            account, the answer names it. Within a group, the highest level of the catalog counts, \
-            else the period that began last. Family sharing gives access; a sandbox purchase gives \
-            none in production, except by --sandbox-customer and --sandbox-from. A non-consumable that was bought and not revoked is owned, which \
-            is access without end. Consumables and non-renewing subscriptions are listed but not \
-            judged: only the app knows what is left of them. What Apple refunded or revoked gives \
-            no access, whatever its type. The type is Apple's or, if a receipt does not name it, \
-            the catalog's.
+            Considers all subscriptions of the customer, in all apps: when one ends, access from \
+            the others remains. If the answer relies on a link, or on what Apple states about the \
+            account, it names that. Within a group, the highest level of the catalog counts, else \
+            the period that began last. Family sharing gives access. A sandbox purchase gives no \
+            access in production, except with --sandbox-customer and --sandbox-from. A \
+            non-consumable that was bought and not revoked is owned: access without end. \
+            Consumables and non-renewing subscriptions are listed but not judged: only the app \
+            knows what is left of them. A refunded or revoked purchase of any type gives no \
+            access. The type is Apple's or, if a receipt does not name it, the catalog's.
 
             --content lists which issues of a magazine are unlocked: the newest one when an \
             unbroken run of periods began, and each one published during the run. The file \
             contains a JSON array of {"name","publishedAt"}, where publishedAt is a date or \
             milliseconds, or lines of the form DATE NAME. Exit 0 if any issue is unlocked. A \
-            refunded purchase unlocks nothing, as if it had never been bought; with --with and \
-            {"refundIsRetroactive":false} what it unlocked before the refund stays unlocked.
+            refunded purchase unlocks nothing, as if it had never been bought. With --with and \
+            {"refundIsRetroactive":false}, issues that it unlocked before the refund stay \
+            unlocked.
             """
     )
 

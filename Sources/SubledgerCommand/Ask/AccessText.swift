@@ -84,7 +84,7 @@ extension ContentDocument.Line {
     fileprivate var because: String {
         guard let run else { return "" }
         return reason == "newestAtStart"
-            ? "newest issue when subscribed on \(run.start.clock)"
+            ? "newest issue at the start on \(run.start.clock)"
             : "published while subscribed, \(run.text)"
     }
 }

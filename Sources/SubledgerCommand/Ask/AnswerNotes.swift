@@ -25,9 +25,9 @@ enum AnswerNotes {
         guard others != 0 else { return }
         Terminal.write(
             "this answer is about \(id) alone; other subscriptions of the same customer: "
-                + (others.map(String.init) ?? "more than are counted")
-                + ". `subledger customers show \(id)` lists them and why; `access` and `explain` "
-                + "answer for all of them"
+                + (others.map(String.init) ?? "too many to count")
+                + ". `subledger customers show \(id)` lists them with the reasons; `access` and "
+                + "`explain` answer for all of them"
         )
     }
 }

@@ -8,7 +8,7 @@ struct BlameCommand: AsyncParsableCommand {
         commandName: "blame",
         abstract: "Which event is responsible for each part of a subscription's state.",
         discussion: """
-            Covers the purchase that decides the access at --at, and the next renewal as Apple had \
+            Covers the purchase that decides access at --at, and the next renewal as Apple had \
             stated it by then.
             """
     )

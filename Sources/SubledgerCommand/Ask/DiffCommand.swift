@@ -9,9 +9,9 @@ struct DiffCommand: AsyncParsableCommand {
         commandName: "diff",
         abstract: "What the log learnt about a customer between two positions or instants.",
         discussion: """
-            Lines with − held by the first and do not hold by the second; lines with + are new in \
-            the second: first the access, then the periods, then money, refunds, one-time purchases, \
-            changes of plan, the state of the renewal and, as of --at, eligibility for offers.
+            A line with − was true as known at A and is no longer true at B; a line with + is new \
+            at B. The lines cover access, periods, money, refunds, one-time purchases, changes of \
+            plan, the state of the renewal and, as of --at, eligibility for offers.
             """
     )
 
@@ -20,7 +20,7 @@ struct DiffCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "The two bounds of knowledge, each a position or a time as of --at.",
+            "The two states of knowledge, each a position or a time in the form of --at.",
             discussion: "1391877..1394101, 0:17,1:4..0:20,1:9, or yesterday..now.",
             valueName: "a..b"
         ),

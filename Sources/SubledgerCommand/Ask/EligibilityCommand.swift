@@ -6,13 +6,14 @@ import Subledger
 struct EligibilityCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "eligibility",
-        abstract: "Which offers a customer is eligible for, and what stands in the way.",
+        abstract: "Which offers a customer is eligible for, and which purchase prevents others.",
         discussion: """
             Answers per subscription group: an introductory offer used for one product is used for \
             its whole group. Each answer names the first rule that applies, and the purchase that \
-            it applies to. Apple decides at the time of purchase; here a refund blocks offers, to \
-            be on the safe side. A customer never seen before is eligible, as one who has bought \
-            nothing. --product selects the group of a product, according to the catalog.
+            it applies to. Apple makes the decision at the time of purchase; this answer is more \
+            cautious and lets a refund block offers. A customer never seen before counts as one \
+            who has bought nothing, and is eligible. --product selects the group of a product, \
+            according to the catalog.
             """
     )
 
@@ -68,8 +69,8 @@ extension EligibilityDocument {
             guard isKnown else { return [title] + nothing + linkLines }
             return [
                 title,
-                "no subscription of this customer is known, and only subscriptions have offers; "
-                    + "to ask about a group that is not known, use --group",
+                "no subscription of this customer is known, and only subscriptions have offers; to "
+                    + "ask about an unknown group, use --group",
             ]
         }
         var table = TextTable(["group", "offer", "eligible", "rule", "because of"])

@@ -8,7 +8,7 @@ struct EventCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "event",
         abstract:
-            "One event of the log: what it says, the bytes that prove it, its place in the chain.",
+            "One event of the log: its content, the bytes that prove it, its place in the chain.",
         discussion: """
             --raw writes the evidence of the event to stdout, byte for byte: the smallest piece of \
             the payload that proves itself. That is a JWS (a notification with those nested in \
@@ -82,7 +82,7 @@ struct EventCommand: AsyncParsableCommand {
                         ? "one lane, where a position is just its offset: `subledger event "
                             + "\(position.offset)`"
                         : "the lanes 0 to \(lanes.value - 1), and a position is written "
-                            + "lane:offset, as 0:\(position.offset)")
+                            + "lane:offset, for example 0:\(position.offset)")
             )
         }
         let head = heads[position.lane]?.offset ?? 0
@@ -121,8 +121,8 @@ extension StoredEvent {
         case .verifiedAtEntry:
             throw Failure(
                 Exit.notFound,
-                "the payload of event \(event.position.text(lanes: lanes)) was verified when it came "
-                    + "and not kept, because its subscription had been erased"
+                "the payload of event \(event.position.text(lanes: lanes)) was verified on arrival "
+                    + "but not kept, because its subscription had been erased"
             )
         case .missing:
             throw Failure(
@@ -132,8 +132,8 @@ extension StoredEvent {
         case .damaged(let reason):
             throw Failure(
                 Exit.mismatch,
-                "the payload of event \(event.position.text(lanes: lanes)) is not what it was: \(reason); run "
-                    + "`subledger verify`"
+                "the payload of event \(event.position.text(lanes: lanes)) was changed: \(reason); "
+                    + "run `subledger verify`"
             )
         }
     }
@@ -142,8 +142,8 @@ extension StoredEvent {
         switch evidence {
         case .whole(let evidence): evidence.digest.hex
         case .erased: "number \(event.evidence), which was erased"
-        case .verifiedAtEntry: "number \(event.evidence), verified at entry and not kept"
-        case .missing, .damaged: "number \(event.evidence), which is not there"
+        case .verifiedAtEntry: "number \(event.evidence), verified on arrival but not kept"
+        case .missing, .damaged: "number \(event.evidence), which is missing"
         }
     }
 
@@ -182,7 +182,7 @@ extension StoredEvent {
         let lines = [
             (
                 "event digest",
-                commitments?.digest.hex ?? "cannot be computed: the payload is not there"
+                commitments?.digest.hex ?? "cannot be computed: the payload is missing"
             ),
             ("  of purchase", commitments?.purchase.hex ?? "–"),
             ("  of person", commitments?.person.hex ?? "–"),

@@ -91,7 +91,7 @@ struct ExplanationText {
         case .owned(let purchase): "owned: \(span(purchase))\(app(of: purchase.stream))"
         case .notOwned(let reason, let purchase): "\(reason.words): \(span(purchase))"
         case .none(_, nil) where answer.customer.erasures.contains(where: \.tookEverything):
-            "erased: what was known has been removed"
+            "erased: the facts known then have been removed"
         case .none(.notKnownYet, nil) where answer.customer.histories.isEmpty:
             "the customer had no subscription at that instant"
         case .none(let reason, nil): reason.words
@@ -121,7 +121,7 @@ struct ExplanationText {
         switch explanation.notAsked {
         case .beforeLedger?:
             "its first commit was at \(answer.firstCommit?.clock ?? "a later time")"
-        case .imported?: "what it knows of that time was imported later"
+        case .imported?: "its facts about that time were imported later"
         case .inFuture?: "that instant is in the future"
         case nil: nil
         }
@@ -170,7 +170,8 @@ struct ExplanationText {
             omitted.isEmpty
             ? []
             : [
-                "           labels that did not fit: \(omitted); `subledger history` lists all events"
+                "           labels omitted for lack of space: \(omitted); `subledger history` "
+                    + "lists all events"
             ]
         return picture.lines + note + [""]
     }
@@ -206,8 +207,8 @@ struct ExplanationText {
         guard !explanation.changesIf.isEmpty else {
             return explanation.because.isEmpty
                 ? "  decisive  no event"
-                : "  decisive  no single event: without any one of these, others still give the same "
-                    + "answer"
+                : "  decisive no single event: without any one of these, the others still give the "
+                    + "same answer"
         }
         let positions = explanation.changesIf.marks(lanes: lanes, separator: ", ")
         let each = explanation.changesIf.count == 1 ? "" : "any one of "

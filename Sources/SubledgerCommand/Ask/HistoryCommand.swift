@@ -9,18 +9,18 @@ struct HistoryCommand: AsyncParsableCommand {
         commandName: "history",
         abstract: "Every event of a subscription, in the order in which it was recorded.",
         discussion: """
-            An event carries the trust of the payload that brought it first: signed by Apple, \
-            fetched from Apple by our client, proven by the shared secret, or vouched for by the \
-            operator. A later payload that repeated it is counted with its own trust: "vouched, \
-            then signed" is a fact that Apple's signature confirmed. With --trust, an event counts \
-            if its own payload has that trust; otherwise only the fields that such a payload \
-            confirmed count.
+            An event has the trust of the payload that it first came in: signed by Apple, fetched \
+            from Apple by our client, proven by the shared secret, or vouched for by the operator. \
+            Later payloads that repeated it are counted with their own trust: "vouched, then \
+            signed" is a fact that Apple's signature later confirmed. With --trust, an event \
+            counts if its own payload has that trust; otherwise only the fields that such a \
+            payload confirmed count.
             The effect is what the event changed in the active periods, or in a one-time purchase: \
             + opened or bought, = renewed, ~ grace, − ended, ↩ restored, > extended, * corrected \
             (another end, or free where it was paid for), · nothing; and requests: → asked for \
-            another product or billing plan, ← withdrew it. With --trust it is still the effect in \
-            the whole history. "effective" is the valid time. "as of" is when Apple stated it; ≥ \
-            marks a lower bound, where the format has no date of its own.
+            another product or billing plan, ← withdrew it. With --trust, the effect is still the \
+            effect in the whole history. "effective" is the valid time. "as of" is when Apple \
+            stated it; ≥ marks a lower bound, where the format has no date of its own.
             """
     )
 
@@ -92,7 +92,7 @@ extension HistoryDocument {
         let repetitions = events.reduce(0) { $0 + $1.confirmations }
         return [title, table.text]
             + (repetitions > 0
-                ? ["repetitions of these events without news: \(repetitions)"] : [])
+                ? ["repetitions of these events: \(repetitions)"] : [])
     }
 }
 

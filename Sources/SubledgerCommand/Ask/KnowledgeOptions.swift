@@ -8,7 +8,7 @@ import Subledger
 struct ZoneOption: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "The time zone of dates and of times without one. Default: UTC.",
+            "The time zone for output, and for times given without a zone. Default: UTC.",
             discussion: "Europe/Berlin, +05:30, or local for this machine's time zone.",
             valueName: "zone"
         ),
@@ -70,8 +70,8 @@ struct ZoneOption: ParsableArguments {
         guard time.needsZone else { return }
         let change =
             switch time.clockChange(in: tz) {
-            case .skipped: "; clocks there skip this time, so a later one is taken"
-            case .shownTwice: "; clocks there show this time twice, and the first is taken"
+            case .skipped: "; clocks there skip this time, so a later time is used"
+            case .shownTwice: "; clocks there show this time twice; the first is used"
             case nil: ""
             }
         Terminal.write(
@@ -98,14 +98,15 @@ struct KnowledgeOptions: ParsableArguments {
         let instant = zone.instant(at, "--at", now: now, isQuiet: isQuiet)
         if let instant, instant > now, !isQuiet {
             Terminal.write(
-                "\(instant.clock) UTC is in the future: this is what is known now, and may change"
+                "\(instant.clock) UTC is in the future: the answer is based on what is known now, "
+                    + "and may change"
             )
         }
         let known = knownAt.map { zone.knownAt($0, "--known-at", now: now, isQuiet: isQuiet) }
         if case .time(let bound)? = known, bound > now, !isQuiet {
             Terminal.write(
-                "--known-at \(bound.clock) UTC is in the future: what the ledger learns until then "
-                    + "will change this answer"
+                "--known-at \(bound.clock) UTC is in the future: facts that the ledger learns "
+                    + "until then may change this answer"
             )
         }
         return QuestionClocks(now: now, at: instant, knownAt: known ?? .latest)

@@ -17,7 +17,7 @@ struct RefundsCommand: AsyncParsableCommand {
 
     @Option(
         help: Clock.help(
-            "Cases, states and money at this instant, by everything known now."
+            "Cases, states and money at this instant, as known now."
         ),
         transform: Clock.time
     )
@@ -78,8 +78,8 @@ extension RefundsDocument {
 
     private var cases: String {
         var table = TextTable([
-            "purchase", "product", "case", "when", "asked", "declined", "refunded", "told",
-            "reversed", "given back", "because of",
+            "purchase", "product", "case", "when", "requested", "declined", "refunded",
+            "reported", "reversed", "given back", "because of",
         ])
         for row in refunds {
             table.add([

@@ -10,15 +10,15 @@ struct ReplayCommand: AsyncParsableCommand {
         abstract: "Replay a subscription event by event, with the state after each.",
         discussion: """
             Events are in the order in which they were recorded; fields that changed are marked \
-            with *. The state is that at --at, else at the latest instant that Apple had reported \
-            on by then.
+            with *. The state is shown as of --at or, without it, as of the latest instant that \
+            Apple had reported on by then.
             """
     )
 
     @OptionGroup var question: SubjectOptions
 
     @Option(
-        help: Clock.help("The instant whose state is shown after each event."),
+        help: Clock.help("Show the state as of this instant after each event."),
         transform: Clock.time
     )
     var at: AskedTime?

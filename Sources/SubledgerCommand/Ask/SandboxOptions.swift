@@ -9,9 +9,10 @@ struct SandboxOptions: ParsableArguments {
         help: ArgumentHelp(
             "Count sandbox purchases of this customer in production; repeat for more.",
             discussion: """
-                App Review buys in the sandbox. ID is what the app asks with: its own name for the \
-                review account, or its appAccountToken. They count where production gives no \
-                access, and the answer names the rule. Default: they never count.
+                App Review buys in the sandbox. ID is the id that the app asks about: its own name \
+                for the review account, or its appAccountToken. Sandbox purchases then count where \
+                production gives no access, and the answer names the rule. Default: they never \
+                count.
                 """,
             valueName: "id"
         )
@@ -20,7 +21,7 @@ struct SandboxOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Count them from this time on.",
+            "Count sandbox purchases from this time on.",
             discussion: """
                 Without --sandbox-customer, sandbox purchases of every customer count between \
                 --sandbox-from and --sandbox-to, at most \(SandboxPolicy.openDaysMax) days. Times \
@@ -31,7 +32,7 @@ struct SandboxOptions: ParsableArguments {
     )
     var sandboxFrom: String?
 
-    @Option(help: ArgumentHelp("Stop counting them at this time.", valueName: "time"))
+    @Option(help: ArgumentHelp("Stop counting sandbox purchases at this time.", valueName: "time"))
     var sandboxTo: String?
 
     func validate() throws {

@@ -7,10 +7,10 @@ import Subledger
 struct StateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "state",
-        abstract: "The states of a subscription, and how it was set to renew.",
+        abstract: "The states of a subscription, and whether it was set to renew.",
         discussion: """
-            Computed from the log, not read from a table. A row without an end holds until further \
-            notice; beyond the last row's end nothing is known.
+            Computed from the log, not read from a table. A row without an end is still valid as \
+            far as is known; after the end of the last row, nothing is known.
             """
     )
 

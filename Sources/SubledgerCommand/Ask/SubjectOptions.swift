@@ -21,8 +21,8 @@ struct SubjectOptions: ParsableArguments {
             "Where the purchases were made: Production, Sandbox, Xcode or LocalTesting.",
             discussion: """
                 Default: the environment in which ID is known; required if there are several. \
-                `access` and `eligibility` default to Production, so that no test purchase counts \
-                by accident.
+                `access` and `eligibility` default to Production, so test purchases never count by \
+                accident.
                 """,
             valueName: "word"
         ),

@@ -3,7 +3,7 @@ import ArgumentParser
 struct CatalogCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "catalog",
-        abstract: "What the app sells, in versions; decides which plan change is an upgrade.",
+        abstract: "Versions of what the app sells; they decide which plan change is an upgrade.",
         discussion: """
             Apple's payloads name products, but not their levels. With a catalog, a plan change is \
             an upgrade, a downgrade or a crossgrade; without one, it is only a change. A version \

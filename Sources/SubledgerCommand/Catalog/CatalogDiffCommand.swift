@@ -21,7 +21,7 @@ struct CatalogDiffCommand: AsyncParsableCommand {
 
     func validate() throws {
         guard numbers.isEmpty || numbers.count == 2 else {
-            throw ValidationError("name two versions, or none for the newest two")
+            throw ValidationError("name two versions, or none to compare the newest two")
         }
     }
 

@@ -12,10 +12,10 @@ struct CatalogImportCommand: AsyncParsableCommand {
         commandName: "import",
         abstract: "Import a file as the next version of the catalog.",
         discussion: """
-            Takes a .storekit file of Xcode, or a saved response of the App Store Connect API \
-            (/v1/apps/ID/subscriptionGroups?include=subscriptions), several of them in one JSON \
-            array. Prints what differs from the previous version, and what each plan change is \
-            now. A file that equals the newest version adds nothing.
+            Accepts a .storekit file from Xcode, or a saved response of the App Store Connect API \
+            (/v1/apps/ID/subscriptionGroups?include=subscriptions), or several responses in one \
+            JSON array. Prints the differences from the previous version, and how each plan change \
+            is now classified. A file that equals the newest version adds nothing.
             """
     )
 
@@ -25,7 +25,7 @@ struct CatalogImportCommand: AsyncParsableCommand {
     @Option(
         help: ArgumentHelp(
             "The first instant that it applies to; may be in the past. (default: now)",
-            discussion: "If given, a version that differs only in this instant is added, too.",
+            discussion: "If given, a version that differs only in this instant is also added.",
             valueName: "instant"
         ),
         transform: Clock.time

@@ -9,7 +9,7 @@ import Subledger
 struct CatalogShowCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "show",
-        abstract: "The content of one version, and what each plan change is by it."
+        abstract: "The content of one version, and how it classifies each plan change."
     )
 
     @Option(help: "The version's number. (default: the newest)")

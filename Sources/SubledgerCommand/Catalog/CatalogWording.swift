@@ -26,8 +26,8 @@ enum CatalogWording {
         guard !groups.isEmpty else { return }
         for group in groups { print(group) }
         Terminal.print(
-            "an upgrade takes effect now, a downgrade at the next renewal, a crossgrade now where "
-                + "the periods have one length (=) and at the next renewal where not (≠)"
+            "an upgrade takes effect now, a downgrade at the next renewal, a crossgrade now if the "
+                + "periods have the same length (=), otherwise at the next renewal (≠)"
         )
     }
 
@@ -39,7 +39,7 @@ enum CatalogWording {
         )
         guard products.count <= matrixProductsMax else {
             Terminal.print(
-                " \(products.count) products: too many for a table, --json has them all"
+                " \(products.count) products, too many for a table; --json lists them all"
             )
             return
         }

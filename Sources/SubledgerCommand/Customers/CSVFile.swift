@@ -29,7 +29,8 @@ struct CSVFile {
             throw Failure(
                 Exit.inputMissing,
                 isThere
-                    ? "the list \(path) cannot be read: it is a folder, or you may not read it"
+                    ? "the list \(path) cannot be read: it is a folder, or its permissions do not "
+                        + "allow it"
                     : "there is no file \(path)"
             )
         }

@@ -5,17 +5,17 @@ import Subledger
 struct CustomerClaimsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "claims",
-        abstract: "Who claims which subscription: every link, and every token that changed.",
+        abstract: "Which customer claims which subscription: all links and all changed tokens.",
         discussion: """
             --contested lists only what needs a decision: links that had no effect because another \
             customer had the subscription, until an unlink or a transfer; and app account tokens \
             that an Apple account (a receipt, an appTransactionId) joins to another token, which \
-            count as one customer until a link overrules it. To find these, it looks up the \
-            customer of every subscription that has a token.
+            count as one customer until a link overrules it. To find these tokens, it looks up the \
+            customer of every subscription that has one.
             """
     )
 
-    @Flag(help: "Only contested links, and tokens that Apple's account joins to another one.")
+    @Flag(help: "Only contested links, and tokens that an Apple account joins to another token.")
     var contested = false
 
     @OptionGroup var database: DatabaseOptions

@@ -12,11 +12,11 @@ struct CustomersCommand: AsyncParsableCommand {
         abstract: "Link subscriptions to customers, and show who had which subscription when.",
         discussion: """
             A link is a statement by the operator, recorded as an event like Apple's; it holds \
-            until an unlink. If another customer claims the subscription meanwhile, nothing moves: \
-            the claim is contested, and `customers claims --contested` lists it. Subscriptions \
-            without a link are joined by what Apple states: those with one app account token, \
-            appTransactionId or app receipt belong to one customer. If an Apple account joins two \
-            app account tokens, they count as one customer until a link overrules it.
+            until an unlink. If another customer claims the subscription meanwhile, it does not \
+            move: the claim is contested, and `customers claims --contested` lists it. For \
+            subscriptions without a link, Apple's ids decide: those with the same app account \
+            token, appTransactionId or app receipt belong to one customer. If an Apple account \
+            joins two app account tokens, they count as one customer until a link overrules it.
             """,
         subcommands: [
             LinkCustomerCommand.self, UnlinkCustomerCommand.self, ImportCustomersCommand.self,
@@ -132,7 +132,7 @@ struct StatementOptions: ParsableArguments {
         guard let document = StatementDocument(link, customer: customer, outcome, lanes: lanes)
         else {
             throw outcome.refusal(of: link, customer, lanes)
-                ?? Failure(Exit.internalError, "the statement was neither taken nor refused")
+                ?? Failure(Exit.internalError, "the statement was neither accepted nor refused")
         }
         return document
     }
@@ -152,7 +152,7 @@ struct LinkCustomerCommand: AsyncParsableCommand {
 
     @OptionGroup var statement: StatementOptions
 
-    @Flag(help: "Take the subscription from the customer who has it.")
+    @Flag(help: "Move the subscription from the customer who has it.")
     var transfer = false
 
     @OptionGroup var database: DatabaseOptions
@@ -198,16 +198,16 @@ extension LinkOutcome {
         case .erased(let position):
             return Failure(
                 Exit.badInput,
-                "event \(position.mark(lanes: lanes)) erased what was stated about \(id) before "
+                "event \(position.mark(lanes: lanes)) erased everything stated about \(id) before "
                     + "it; nothing was appended. Use a later --at"
             )
         case .nameIsId(let other):
             return Failure(
                 Exit.badInput,
                 "\(customer) is also the id of the subscription \(other.originalTransactionId), "
-                    + "which is not theirs, so that a question by this name would be about two "
-                    + "customers; nothing was appended. If it is theirs, link that one first; "
-                    + "else use another name"
+                    + "which is not theirs, so a question by this name would be about two "
+                    + "customers; nothing was appended. If it is theirs, link that subscription "
+                    + "first; otherwise use another name"
             )
         case .unknownStream:
             return Failure(

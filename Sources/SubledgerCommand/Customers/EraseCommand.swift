@@ -95,15 +95,16 @@ struct EraseCustomerCommand: AsyncParsableCommand {
             Applies to every subscription that was ever linked to the customer, to every \
             subscription whose app account token is NAME or a token of the customer's own \
             subscriptions, and to those without a token that Apple's account joins to them alone \
-            (`customers show NAME` lists them). What has a token of another account of your app, \
-            or counts as much for another account or customer, stays, and the listing names it. Links, tokens, unknown properties and all payloads \
-            are removed. Purchases, prices and periods stay for bookkeeping, under Apple's \
-            pseudonymous ids (such as appTransactionId), and are joined to nothing any more. From a \
-            subscription that now belongs to another customer, only the links that name this \
-            customer are removed.
+            (`customers show NAME` lists them). A subscription with the token of another account \
+            of your app stays, and so does one that could equally belong to another account or \
+            customer; the listing names both kinds. Links, tokens, unknown properties and all \
+            payloads are removed. Purchases, prices and periods stay for bookkeeping, under \
+            Apple's pseudonymous ids (such as appTransactionId), without any connection to the \
+            customer. From a subscription that now belongs to another customer, only the links \
+            that name this customer are removed.
 
-            What Apple sends later about the customer's subscriptions is appended without what \
-            identifies a person, and its payload is not kept.
+            Facts that Apple sends later about the customer's subscriptions are appended without \
+            what identifies a person, and their payloads are not kept.
             """
     )
 
@@ -171,7 +172,7 @@ extension ErasureDocument {
     /// The answer for people.
     fileprivate func print(targets: Set<StreamID>) {
         guard !erasures.isEmpty else {
-            Terminal.print("nothing is left to erase")
+            Terminal.print("there is nothing to erase")
             return
         }
         var table = TextTable([

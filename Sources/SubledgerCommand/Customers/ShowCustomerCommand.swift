@@ -11,9 +11,9 @@ struct ShowCustomerCommand: AsyncParsableCommand {
         discussion: """
             ID is a customer's name, an app account token, an appTransactionId, a transaction id \
             or an original transaction id. Computed from the log, not read from a table. \
-            Subscriptions without a link are joined by what Apple states: an app account token, an \
-            appTransactionId, an app receipt, a migration, a transaction or a web order line item \
-            that two subscriptions share. A link to another customer takes precedence for its \
+            Subscriptions without a link are joined if Apple states something that they share: an \
+            app account token, an appTransactionId, an app receipt, a migration, a transaction or \
+            a web order line item. A link to another customer takes precedence for its \
             subscription.
             """
     )
@@ -61,7 +61,7 @@ extension CustomerDocument {
         let grounds = AnswerGrounds(customer, customer.streams).timedLines
         if !grounds.isEmpty { lines.append("\n" + grounds.joined(separator: "\n")) }
         if !related.isEmpty {
-            lines.append("\nnow other customers', but earlier linked to or claimed by this one:")
+            lines.append("\nwith other customers now, but linked to or claimed by this one before:")
         }
         lines += related.flatMap(\.text)
         let others = AnswerGrounds(customer, customer.related).timedLines

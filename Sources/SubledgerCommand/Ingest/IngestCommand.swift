@@ -13,24 +13,24 @@ struct IngestCommand: AsyncParsableCommand {
         discussion: """
             Reads files, folders and - (stdin). Payloads are notifications of both versions, bare \
             JWS, app receipts (DER or base64), responses of the App Store Server API and of \
-            verifyReceipt, and verifyReceipt requests, of which only the receipt is kept. They are \
-            found in JSON arrays, NDJSON, logs with text around them, CSV, TSV, PostgreSQL's COPY \
-            and pg_dump, and in records that hold a payload as an object, as text or in base64 \
-            (exports of MongoDB, DynamoDB and Firestore), also if compressed with gzip or zstd. \
-            Every format is recognised by its content. Log lines without a payload are skipped and \
-            counted.
+            verifyReceipt, and verifyReceipt requests (only their receipt is kept). They are found \
+            in JSON arrays, NDJSON, logs with other text, CSV, TSV, and the output of PostgreSQL's \
+            COPY and pg_dump. They are also found in records that contain a payload as an object, \
+            as text or in base64 (exports of MongoDB, DynamoDB and Firestore). Any of these may be \
+            compressed with gzip or zstd. Every format is recognised by its content. Log lines \
+            without a payload are skipped and counted.
 
             A payload that cannot be verified is refused as a whole, with the reason; all others \
             are appended, and the exit code is 65. Ingesting the same payloads again, in any \
-            order, appends nothing. Pass the positions that it prints to `follow --wait-for`: up \
-            to there, the log contains what the payloads state.
+            order, appends nothing. The command prints positions up to which the log contains what \
+            the payloads state; pass them to `follow --wait-for`.
 
             verifyReceipt responses and version 1 notifications are not signed: only what the app \
-            receipt inside them proves is taken, unless the shared secret proves the notification, \
-            or you vouch for the payloads with --vouch. A summary lists what was left out or \
-            refused, by reason, with the option that would take it. The environment is never \
-            guessed: payloads that name none (iOS 6, JWS before 2022-02-24) are refused without \
-            --assume-environment.
+            receipt inside them proves is accepted, unless the shared secret proves the \
+            notification, or you vouch for the payloads with --vouch. A summary lists what was \
+            left out or refused, by reason, with the option that would accept it. The environment \
+            is never guessed: payloads that name none (iOS 6, JWS before 2022-02-24) are refused \
+            without --assume-environment.
 
             --plan reads and verifies the same payloads, needs no database and writes nothing: it \
             prints what they contain, what would be left out or refused, and roughly how long the \
@@ -41,27 +41,27 @@ struct IngestCommand: AsyncParsableCommand {
     @Argument(help: "Files, folders, or - for stdin.")
     var paths: [String]
 
-    @Option(help: "The channel that the payloads came from; kept with the evidence.")
+    @Option(help: "The channel that the payloads came by; stored with the evidence.")
     var source = "file"
 
     @Flag(
         help: """
-            How the payloads arrived; kept with the evidence. Default: --live if the only path is \
-            -, else --import.
+            How the payloads arrived; stored with the evidence. Default: --live if the only path \
+            is -, else --import.
             """
     )
     var arrival: ArrivalFlag?
 
-    @Flag(help: "Also take what is not signed: you know that these payloads came from Apple.")
+    @Flag(help: "Also accept what is not signed: you know that these payloads came from Apple.")
     var vouch = false
 
     @Flag(help: "Only read and verify: print what an ingest would do, without a database.")
     var plan = false
 
-    @Flag(help: "Also exit with 65 if facts were left out of payloads that were taken.")
+    @Flag(help: "Also exit with 65 if facts were left out of accepted payloads.")
     var strict = false
 
-    @Flag(name: .shortAndLong, help: "List each payload that was refused or taken in part.")
+    @Flag(name: .shortAndLong, help: "List each payload that was refused or only partly accepted.")
     var verbose = false
 
     @Option(help: "The column of CSV, TSV and COPY files that holds payloads. Default: detected.")
@@ -92,8 +92,8 @@ struct IngestCommand: AsyncParsableCommand {
     private func validatePlan() throws {
         guard !plan || !verbose else {
             throw ValidationError(
-                "--plan prints what would be refused by reason, with an example of each, and has "
-                    + "no list of payloads; use it without --verbose"
+                "--plan prints what would be refused, by reason with one example each, and cannot "
+                    + "list payloads; use it without --verbose"
             )
         }
     }

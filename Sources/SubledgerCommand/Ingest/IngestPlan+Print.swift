@@ -24,9 +24,8 @@ extension IngestPlan {
             Terminal.print(line)
         }
         Terminal.print(
-            "an ingest will take roughly \(durationWords(estimatedSeconds)): reading and "
-                + "verifying took \(durationWords(readingSeconds)) and writing depends on the "
-                + "database"
+            "an ingest will take roughly \(durationWords(estimatedSeconds)): reading and verifying "
+                + "took \(durationWords(readingSeconds)); writing depends on the database"
         )
         Terminal.print(
             wasStopped ? "stopped before the end; nothing was written" : "nothing was written"

@@ -48,13 +48,13 @@ struct IngestSummary {
         lines.append(
             "`ingest --verbose` lists each payload"
                 + (report.rejected > report.rejectedUnkept
-                    ? ", `subledger rejections` lists those that were refused" : "")
+                    ? ", `subledger rejections` lists the refused ones" : "")
         )
         let (unkept, isOne) = (report.rejectedUnkept, report.rejectedUnkept == 1)
         if unkept > 0 {
             lines.append(
-                "\(unkept) of the refused \(isOne ? "is" : "are") not kept, because no payload can be "
-                    + "read in \(isOne ? "it" : "them"): mend the input and ingest it again"
+                "\(unkept) of the refused \(isOne ? "is" : "are") not kept, because no payload can "
+                    + "be read in \(isOne ? "it" : "them"): correct the input and ingest it again"
             )
         }
         return lines

@@ -14,14 +14,14 @@ struct MigrateCommand: AsyncParsableCommand {
 
     /// What `migrate --help` and `migrate up --help` print.
     private static let discussion = """
-        Also creates missing roles, and mends owners, privileges, triggers and functions that \
+        Also creates missing roles, and repairs owners, privileges, triggers and functions that \
         differ from what the ledger requires: after pg_restore into a new cluster, run `migrate` \
-        once. With nothing to do, it takes no lock that a reader or an append waits for.
+        once. If nothing has to change, it takes no lock that blocks readers or appends.
 
-        The number of lanes of a ledger can never be changed, because positions and \
-        digests depend on it. One lane is right for a ledger that stays on one PostgreSQL \
-        server. Use `--lanes 256` if you may want to spread the ledger over several servers \
-        later: each lane is a log of its own, with its own chain of digests.
+        The number of lanes of a ledger can never be changed, because positions and digests depend \
+        on it. One lane is right for a ledger that stays on one PostgreSQL server. Use `--lanes \
+        256` if you may want to spread the ledger over several servers later: each lane is a \
+        separate log, with its own chain of digests.
 
         If a table stays in use, `migrate` changes nothing and exits with 75.
 
@@ -55,7 +55,7 @@ struct MigrateCommand: AsyncParsableCommand {
 
         @Option(
             help: ArgumentHelp(
-                "Longest wait for the lock on a table; appends wait behind it.",
+                "Longest wait for the lock on a table; appends are blocked meanwhile.",
                 valueName: "seconds"
             )
         )

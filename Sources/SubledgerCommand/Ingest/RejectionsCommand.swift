@@ -13,13 +13,13 @@ struct RejectionsCommand: AsyncParsableCommand {
         discussion: """
             A payload is listed once for each reason, with the place where it was first found: the \
             newest run first, and within a run in the order of the input. The first MiB of each \
-            payload is kept, with every password blanked. Nothing is kept if a secret could not be \
-            separated from the rest, or once all kept payloads together reach 1 GiB.
+            payload is kept, with every password blanked. No bytes are kept if a secret could not \
+            be removed from them, or once all kept payloads together reach 1 GiB.
 
-            A rejection is open until its payload is taken, by --retry or by an `ingest` of the \
-            original; --open lists only open ones. --retry ingests them again, with the options of \
-            `ingest` that you give here. A version 1 notification is kept without its password: to \
-            prove it by the shared secret, ingest the original again.
+            A rejection is open until its payload is accepted, by --retry or by an `ingest` of the \
+            original; --open lists only open rejections. --retry ingests them again, with the \
+            options of `ingest` that you give here. A version 1 notification is stored without its \
+            password: to prove it by the shared secret, ingest the original again.
             """
     )
 
@@ -48,13 +48,13 @@ struct RejectionsCommand: AsyncParsableCommand {
     )
     var body: String?
 
-    @Flag(help: "Only those that were not taken later.")
+    @Flag(help: "Only those that were not accepted later.")
     var open = false
 
     @Flag(help: "Ingest the open ones again, with the options of `ingest`.")
     var retry = false
 
-    @Flag(help: "With --retry: also take what is not signed.")
+    @Flag(help: "With --retry: also accept what is not signed.")
     var vouch = false
 
     @OptionGroup(title: "With --retry") var trust: TrustOptions
@@ -74,8 +74,8 @@ struct RejectionsCommand: AsyncParsableCommand {
         }
         guard !retry || limit == nil else {
             throw ValidationError(
-                "--limit limits the list, and --retry takes all; choose with --reason, --source or "
-                    + "--since"
+                "--limit applies to the list, but --retry ingests all; select with --reason, "
+                    + "--source or --since"
             )
         }
         if let reason, Rejection.Code(rawValue: reason) == nil {
@@ -162,9 +162,8 @@ struct RejectionsCommand: AsyncParsableCommand {
         guard let bytes = kept else {
             throw Failure(
                 Exit.notFound,
-                "nothing is kept of \(digest): it contains a password that could not be "
-                    + "separated from the rest, or the limit for kept payloads was reached; see "
-                    + "the original"
+                "no bytes of \(digest) are kept: it contains a password that could not be removed, "
+                    + "or the limit for kept payloads was reached; use the original"
             )
         }
         Terminal.put(bytes: Array(bytes))
@@ -175,8 +174,8 @@ struct RejectionsCommand: AsyncParsableCommand {
         guard !rejections.isEmpty else {
             Terminal.print(
                 open
-                    ? "nothing is open: everything that was refused was taken later, or nothing "
-                        + "was refused"
+                    ? "nothing is open: all refused payloads were accepted later, or none was "
+                        + "refused"
                     : "nothing was refused"
             )
             return

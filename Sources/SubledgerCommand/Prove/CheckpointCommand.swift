@@ -13,8 +13,8 @@ struct CheckpointCommand: AsyncParsableCommand {
         discussion: """
             Prints a small JSON document with the number and digest of the newest commit of each \
             lane. A digest covers all commits before it, so `verify --against` can prove later \
-            that the log still contains them. The chain alone cannot prove that: anyone with superuser \
-            rights can rewrite all of it with digests that match.
+            that the log still contains them. The chain alone cannot prove that: a superuser can \
+            rewrite all of it with matching digests.
 
             Keep the document where those who can write to the database cannot change it: storage \
             with object lock in another account, another team's repository, a printout. Take \

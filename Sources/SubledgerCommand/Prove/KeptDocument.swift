@@ -92,7 +92,7 @@ struct KeptDocument {
             throw Refusal(
                 reason: error == .forged
                     ? "was edited or forged: its signature does not match its content"
-                    : "is not a document of `checkpoint`: a value is not possible"
+                    : "is not a document of `checkpoint`: a value is impossible"
             )
         }
         try accept(signed, keys)
@@ -139,8 +139,7 @@ struct KeptDocument {
         guard kept.ok ?? true, !kept.heads.isEmpty, kept.heads.allSatisfy({ $0.commit >= 1 })
         else {
             throw Refusal(
-                reason: "proves nothing: it must contain the heads of a `verify` that found no "
-                    + "mismatch"
+                reason: "proves nothing: expected the heads of a `verify` that found no mismatch"
             )
         }
         var heads: [VerificationReport.Head] = []

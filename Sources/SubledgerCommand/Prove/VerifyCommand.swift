@@ -11,24 +11,24 @@ struct VerifyCommand: AsyncParsableCommand {
         commandName: "verify",
         abstract: "Recompute all digests from the rows of the log; exit with 3 on a mismatch.",
         discussion: """
-            Every event, confirmation and payload is read and hashed again, on all cores. This \
-            finds every change by someone who could not rewrite the whole chain.
+            Reads and hashes every event, confirmation and payload again, on all cores. This finds \
+            every change, unless the whole chain was rewritten to match.
 
-            Someone with superuser rights can rewrite it, with digests that match. --against \
-            finds that: it compares the log with documents of `checkpoint`, or output of `verify \
-            --json`, that were kept outside the database. For each lane it reports up to which \
-            commit the log is as it was then. Old documents are useful, too. A file may contain \
-            one document, or one per line. An edited document is refused (exit 65); a document of \
-            another ledger is a mismatch. Rows of ledger.checkpoint are also compared.
+            A superuser can rewrite the chain with matching digests. --against finds that: it \
+            compares the log with documents of `checkpoint`, or output of `verify --json`, that \
+            were kept outside the database. For each lane it reports up to which commit the log \
+            matches the document. Old documents are useful, too. A file may contain one document, \
+            or one per line. An edited document is refused (exit 65); a document of another ledger \
+            is a mismatch. Rows of ledger.checkpoint are also compared.
 
             --since reads only the commits after a checkpoint, so it takes time in proportion to \
             their number.
 
             With --signatures, every stored payload is also verified again, offline, and every \
             event is compared with what its payload states. Certificates are checked at the \
-            payload's own dates. Apple's root certificates are built in; give any other root with \
-            which payloads were ingested. Payloads without a signature are decoded again: only \
-            the chain proves that they were fetched, were vouched for, or carried the shared secret.
+            payload's own dates. Apple's root certificates are built in; pass any other root that \
+            payloads were ingested with. Payloads without a signature are decoded again: only the \
+            chain proves that they were fetched, vouched for, or contained the shared secret.
             """
     )
 
@@ -43,7 +43,7 @@ struct VerifyCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Read only what was committed after this document that `checkpoint` printed.",
+            "Read only commits made after this document, which `checkpoint` printed.",
             valueName: "file"
         )
     )

@@ -10,10 +10,10 @@ struct AnomaliesReport: AsyncParsableCommand {
         discussion: """
             refund_loop: --loop-changes or more immediate changes within --loop-days days to a \
             product of the same level and duration (without a catalog: immediate changes to any \
-            product), each of which gives the rest of the old period back. refunded_again: a \
-            purchase refunded --refunds or more times. everything_refunded: all of --purchases or \
-            more purchases. empty_period: periods that give no access, because the purchase date \
-            is not before the expiry date. Reads the whole log once; memory does not grow with it.
+            product), each of which refunds the rest of the old period. refunded_again: a purchase \
+            refunded --refunds or more times. everything_refunded: all of --purchases or more \
+            purchases. empty_period: periods that give no access, because the purchase date is not \
+            before the expiry date. Reads the whole log once; memory does not grow with it.
             """
     )
 
@@ -26,19 +26,19 @@ struct AnomaliesReport: AsyncParsableCommand {
     /// Greatest threshold: more changes, days or purchases than any subscription has.
     static let thresholdMax = 100_000
 
-    @Option(help: "At most this many rows; the counts are of all.")
+    @Option(help: "Maximum number of rows; the counts include all.")
     var limit = limitDefault
 
-    @Option(help: "Fewest changes that are a refund loop.")
+    @Option(help: "Minimum number of changes in a refund loop.")
     var loopChanges = AnomalyLimits().loopChangesMin
 
-    @Option(help: "Most days from the first change of a refund loop to its last.")
+    @Option(help: "Maximum number of days from the first to the last change of a refund loop.")
     var loopDays = AnomalyLimits().loopDays
 
-    @Option(help: "Fewest refunds of one purchase that are refunded_again.")
+    @Option(help: "Minimum number of refunds of one purchase for refunded_again.")
     var refunds = AnomalyLimits().refundsOfPurchaseMin
 
-    @Option(help: "Fewest purchases that are everything_refunded.")
+    @Option(help: "Minimum number of purchases for everything_refunded.")
     var purchases = AnomalyLimits().everythingPurchasesMin
 
     @OptionGroup var knowledge: KnowledgeOptions

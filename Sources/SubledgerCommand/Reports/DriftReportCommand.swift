@@ -9,15 +9,15 @@ struct DriftReportCommand: AsyncParsableCommand {
         discussion: """
             Each status in a version 2 notification, and each signed renewal info, is compared \
             with the fold of everything that was signed by then. A signed status "revoked" is also \
-            listed if Apple later signed a later date for that revocation: the last date counts. \
-            Exit 3 if any differ.
+            listed if Apple afterwards signed a later revocation date, because the last date \
+            counts. Exit 3 if any differ.
             """
     )
 
     /// Most disagreements that can be asked for: they are held in memory.
     static let limitMax = 100_000
 
-    @Option(help: "Most disagreements to print, from 1 to \(limitMax); all are counted.")
+    @Option(help: "Print at most this many, from 1 to \(limitMax); all are counted.")
     var limit = 100
 
     @OptionGroup var knowledge: KnowledgeOptions

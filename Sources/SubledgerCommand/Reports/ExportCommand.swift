@@ -10,20 +10,21 @@ struct ExportCommand: AsyncParsableCommand, TakingWord {
         commandName: "export",
         abstract: "Tables of schema analytics as files, for DuckDB, Polars, Spark and the like.",
         discussion: """
-            Writes a folder for each table, divided as Hive does it \
-            (transactions/month=2026-01/transactions.csv.gz), with gzip; schema.json with the names \
-            and types of all columns; duckdb.sql with typed views for DuckDB; and manifest.json, last, \
-            with the log's positions, the rows, sizes and SHA-256 of all files. All tables of a run \
-            hold one state: that of the live tables or, with --known-at, what the log knew then.
+            Writes a folder for each table, partitioned as in Hive and compressed with gzip \
+            (transactions/month=2026-01/transactions.csv.gz); schema.json with the names and types \
+            of all columns; duckdb.sql with typed views for DuckDB; and manifest.json, last, with \
+            the log's positions, the rows, sizes and SHA-256 of all files. All tables of a run \
+            show the same state: that of the live tables or, with --known-at, what the log knew \
+            then.
 
-            Run it again with the same --out, and only files whose rows changed are written: the \
-            server compares their rows with the manifest. A file for which no row is left is removed, \
-            so that the files always hold the table, neither more nor less; a table of which nothing \
-            moved is not read. A run that was stopped continues when it is run again. While a run is \
-            under way, files may be newer than the manifest: its digests show it.
+            A second run with the same --out writes only files whose rows changed: the server \
+            compares their rows with the manifest. Files without any rows left are removed, so the \
+            files always contain exactly the table. Tables without changes are not read. To \
+            continue a run that was stopped, run the command again. During a run, files may be \
+            newer than the manifest; its digests show this.
 
-            In CSV, times are UTC, money is in thousandths of the currency's unit, an empty field is \
-            null and "" an empty word; t and f are true and false.
+            In CSV, times are UTC, money is in thousandths of the currency's unit, an empty field \
+            is null, "" is an empty string, and t and f are true and false.
             """
     )
 
@@ -38,13 +39,13 @@ struct ExportCommand: AsyncParsableCommand, TakingWord {
 
     @Option(
         name: .customLong("out"),
-        help: ArgumentHelp("The folder; made where it is missing.", valueName: "folder")
+        help: ArgumentHelp("The folder; created if missing.", valueName: "folder")
     )
     var folder: String
 
     @Option(
         help: ArgumentHelp(
-            "Divide tables by these, separated by commas, or by none.",
+            "Partition the tables by these names, separated by commas, or none.",
             discussion: """
                 year, month or day of a table's time, or columns; each table by those that it has. \
                 Default: month.
@@ -57,7 +58,7 @@ struct ExportCommand: AsyncParsableCommand, TakingWord {
     @Flag(help: "Write CSV (default).")
     var csv = false
 
-    @Flag(help: "Write a JSON object a line.")
+    @Flag(help: "Write one JSON object per line.")
     var ndjson = false
 
     @Option(help: Clock.knownAtHelp, transform: Clock.knowledge)

@@ -9,15 +9,16 @@ struct FeedCommand: AsyncParsableCommand {
         abstract: "The events of the log as NDJSON, each with a cursor to resume after.",
         discussion: """
             One line per event: Apple's properties under Apple's names, instants in milliseconds, \
-            and a cursor. Keep the cursor of the last complete line you stored, and give it to \
-            --after: the feed resumes with the next event, without repeating or losing one, \
-            however it ended. Within a lane, events are in the order of the log; lanes take turns.
+            and a cursor. Keep the cursor of the last complete line you stored, and pass it to \
+            --after: the feed resumes with the next event, without repeating or losing one, no \
+            matter how it ended. Within a lane, events are in the order of the log; lanes take \
+            turns.
 
             A cursor contains the digest of its commit. If the log was restored from an older \
             copy, or forked, the cursor is refused with exit 3: the same offsets may now be other \
             events.
 
-            What Apple only repeated is not an event (`history` counts it) and moves no cursor.
+            A repeated fact is not an event (`history` counts it) and does not move a cursor.
             """
     )
 

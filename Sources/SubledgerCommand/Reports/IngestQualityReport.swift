@@ -6,13 +6,13 @@ import Subledger
 struct IngestQualityReport: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "ingest-quality",
-        abstract: "How much of what was ingested was refused, known already, or restored.",
+        abstract: "How much of the input was refused, already known, or restored.",
         discussion: """
-            Adds up the ingest runs, without any that was killed. A restored id is a new \
+            Adds up the ingest runs, except those that were killed. A restored id is a new \
             transaction id of a purchase that was already known. Several runs may contain the same \
             subscription, so subscriptions are not added up; the largest number in one run is \
-            shown. The second table covers the whole log, whatever run it came from: how many \
-            purchases have a transaction id, and how many further ids they have.
+            shown. The second table covers the whole log, independent of runs: how many purchases \
+            have a transaction id, and how many further ids they have.
             """
     )
 

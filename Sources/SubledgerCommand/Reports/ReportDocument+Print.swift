@@ -72,7 +72,7 @@ extension ReportDocument {
     var notes: [String] {
         var notes: [String] = []
         if !isComplete {
-            notes.append("only the first \(rows.count) rows; --limit names another number")
+            notes.append("only the first \(rows.count) rows; --limit changes the number")
         }
         if refusedSubscriptions > 0 {
             notes.append(
@@ -84,11 +84,12 @@ extension ReportDocument {
         if let unconverted { notes.append(unconverted) }
         if command == nil {
             notes.append(
-                "this report cannot be asked for again: "
+                "this report cannot be repeated: "
                     + (money?.currency == nil
-                        ? "catalog \(catalogVersion), which judged it, was"
-                        : "its rates, or catalog \(catalogVersion), were")
-                    + " imported after other events; with --known-at it has that of the time"
+                        ? "its catalog, version \(catalogVersion), was"
+                        : "its rates, or its catalog, version \(catalogVersion), were")
+                    + " imported after other events; with --known-at the report uses those of that "
+                    + "time"
             )
         }
         return notes

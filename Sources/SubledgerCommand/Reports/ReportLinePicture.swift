@@ -193,7 +193,7 @@ struct ReportBarPicture {
         let more: [HTML] =
             rest == 0
             ? []
-            : ["<p class=\"quiet\">\(counted(rest, "more row")) not drawn; the table has all</p>"]
+            : ["<p class=\"quiet\">\(counted(rest, "more row")) not drawn; the table lists all</p>"]
         return """
             <div class="figure"><h2>\(column.title)</h2>
             <svg viewBox="0 0 \(Self.left + Self.width + 110) \(height)" role="img" \

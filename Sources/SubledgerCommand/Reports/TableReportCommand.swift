@@ -10,12 +10,14 @@ struct TableReportCommand: AsyncParsableCommand, TakingWord {
         commandName: "ask",
         abstract: "A report by its name, from `report list`.",
         discussion: """
-            Reads the live tables, and folds nothing. With --known-at the log is folded up to there \
-            into temporary tables, by the catalog of that time: the output is the same at any later \
-            time, byte for byte, but for what is erased. That reads the whole log a few times.
+            Reads the live tables, and folds nothing. With --known-at, the log is folded up to \
+            that point into temporary tables, with the catalog of that time. The output is then \
+            the same at any later time, byte for byte, except for erased data. This reads the \
+            whole log a few times.
 
-            The first day is that of the first purchase unless --from names it, the last one the \
-            last whole day before Apple's newest signature unless --to does; both count, in UTC.
+            Without --from, the first day is that of the first purchase. Without --to, the last \
+            day is the last whole day before Apple's newest signature. Both days are included, in \
+            UTC.
             """
     )
 
@@ -26,18 +28,18 @@ struct TableReportCommand: AsyncParsableCommand, TakingWord {
     var report: Report
 
     @Option(
-        help: "The first day, such as 2026-01-31; of an instant its day in UTC.",
+        help: "The first day, such as 2026-01-31, or an instant, which stands for its day in UTC.",
         transform: Clock.time
     )
     var from: AskedTime?
 
-    @Option(help: "The last day, which counts too; as --from.", transform: Clock.time)
+    @Option(help: "The last day, which is included; same forms as --from.", transform: Clock.time)
     var to: AskedTime?
 
     @Option(
         help: ArgumentHelp(
-            "Break down by these, separated by commas, or by none.",
-            discussion: "Of month, product, country and offer, what `report list` names.",
+            "Break down by these dimensions, separated by commas, or by none.",
+            discussion: "Those of month, product, country and offer that `report list` names.",
             valueName: "dimensions"
         ),
         transform: TableReportCommand.dimensions
@@ -55,7 +57,7 @@ struct TableReportCommand: AsyncParsableCommand, TakingWord {
 
     @OptionGroup var money: MoneyOptions
 
-    @Option(help: "At most this many rows; they are held in memory.")
+    @Option(help: "Maximum number of rows; they are held in memory.")
     var limit = ReportQuestion.limitDefault
 
     @Flag(help: "Print CSV (RFC 4180): a header, UTC times, money in thousandths.")

@@ -10,7 +10,7 @@ extension UnreadableStreams {
         guard let first = named.first, let position = first.positions.first else { return }
         let subscriptions = count == 1 ? "1 subscription" : "\(count) subscriptions"
         Terminal.write(
-            "\(command): \(subscriptions) could not be read, so nothing is certain about "
+            "\(command): \(subscriptions) could not be read, so there is no reliable answer about "
                 + (count == 1 ? "it" : "them") + "; the first is \(first.originalTransactionId) "
                 + "(\(first.environment)), event #\(position): \(first.reason) `subledger "
                 + "verify` reports whether the log is intact; if a newer subledger wrote the "

@@ -10,13 +10,13 @@ struct WrongAnswersReport: AsyncParsableCommand {
         discussion: """
             Compares, for every subscription and every instant, what was answered then with what \
             is known now. Reads the log once and holds one subscription in memory, with one fold \
-            for each time something became known about it. Times that this ledger cannot have been \
-            asked about are left out and counted separately: those before its first commit, and \
-            what was imported; --all includes them.
+            for each time something became known about it. Times for which nobody can have asked \
+            this ledger are left out and counted separately: those before its first commit, and \
+            those of imported payloads; --all includes them.
             """
     )
 
-    @Option(help: "Most subscriptions listed, those with the most seconds first.")
+    @Option(help: "Maximum number of subscriptions to list, those with the most seconds first.")
     var limit = 20
 
     @Option(
@@ -29,7 +29,7 @@ struct WrongAnswersReport: AsyncParsableCommand {
     )
     var without: [WrongAnswers.Cause] = []
 
-    @Flag(help: "Also count times that this ledger cannot have been asked about.")
+    @Flag(help: "Also count times for which nobody can have asked this ledger.")
     var all = false
 
     @OptionGroup var database: DatabaseOptions
@@ -75,8 +75,8 @@ extension WrongAnswersDocument {
     /// The answer for people.
     fileprivate func printTables(_ countsNotAsked: Bool) {
         Terminal.print(
-            "\(streamsWithAny) of \(streams) subscriptions were answered wrongly at some time: "
-                + "denied for \(Duration.words(wronglyDeniedSeconds)), granted for "
+            "\(streamsWithAny) of \(streams) subscriptions had wrong answers at some time: denied "
+                + "for \(Duration.words(wronglyDeniedSeconds)), granted for "
                 + Duration.words(wronglyGrantedSeconds)
         )
         if streamsNotAsked > 0 {

@@ -11,16 +11,16 @@ struct ServeCommand: AsyncParsableCommand {
         commandName: "serve",
         abstract: "Receive what Apple sends, and answer the app, over HTTP.",
         discussion: """
-            Takes Apple's notifications at /v1/appstore/notifications, transactions and receipts of \
-            the app's clients at /v1/transactions and /v1/receipts, and answers questions at \
-            /v1/customers/ID/… and /v1/subscriptions/ID/… with the documents that --json prints. \
-            /openapi.json describes them all. A notification is answered with 200 when it is \
-            durable.
+            Receives Apple's notifications at /v1/appstore/notifications, transactions and \
+            receipts of the app's clients at /v1/transactions and /v1/receipts, and answers \
+            questions at /v1/customers/ID/… and /v1/subscriptions/ID/… with the documents that \
+            --json prints. /openapi.json describes all routes. A notification gets the answer 200 \
+            only when it is durable.
 
-            All but notifications and /livez, /readyz, /openapi.json need a token: \
+            All routes except notifications, /livez, /readyz and /openapi.json need a token: \
             `subledger tokens create NAME --role ROLE`.
 
-            SIGTERM or SIGINT ends it gracefully: /readyz turns 503, requests under way are \
+            SIGTERM or SIGINT ends it gracefully: /readyz answers 503, requests under way are \
             finished, new ones are not accepted.
             """
     )
@@ -47,18 +47,18 @@ struct ServeCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "When stopped, go on serving for so long while /readyz answers 503. Default: 0.",
+            "When stopped, continue to serve this long while /readyz answers 503. Default: 0.",
             valueName: "seconds"
         )
     )
     var drainSeconds: Double?
 
-    @Option(help: "How log lines are written on stderr: text or json. Default: text.")
+    @Option(help: "The format of log lines on stderr: text or json. Default: text.")
     var logFormat: String?
 
     @Option(
         help: ArgumentHelp(
-            "The lowest level that is logged. Default: info.",
+            "The lowest level to log. Default: info.",
             discussion: "trace, debug, info, notice, warning, error or critical."
         )
     )
@@ -77,7 +77,7 @@ struct ServeCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "A JSON object with settings, each named as its flag: {\"logFormat\": \"json\"}.",
+            "A JSON file with settings, each named like its flag: {\"logFormat\": \"json\"}.",
             discussion: """
                 Flags come first, then environment variables such as SUBLEDGER_SERVE_LOG_FORMAT, \
                 then this file. The settings: \
@@ -88,16 +88,16 @@ struct ServeCommand: AsyncParsableCommand {
     )
     var config: String?
 
-    @Flag(help: "Print every setting and where it is from, secrets masked, and end.")
+    @Flag(help: "Print every setting and its origin, with secrets masked, and exit.")
     var printConfig = false
 
-    @Flag(help: "Print alert rules for Prometheus over the metrics of the service, and end.")
+    @Flag(help: "Print Prometheus alert rules for the service's metrics, and exit.")
     var printAlerts = false
 
-    @Flag(help: "Print a dashboard for Grafana (JSON) over the same metrics, and end.")
+    @Flag(help: "Print a Grafana dashboard (JSON) for the same metrics, and exit.")
     var printDashboard = false
 
-    @Option(help: "Print an example of a proxy before the service, nginx or caddy, and end.")
+    @Option(help: "Print an example configuration of a proxy, nginx or caddy, and exit.")
     var printProxy: ProxyExample?
 
     @OptionGroup var trust: TrustOptions

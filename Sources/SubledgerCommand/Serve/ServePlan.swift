@@ -82,8 +82,8 @@ struct ServePlan {
         guard certificate.isEmpty == key.isEmpty else {
             throw Failure(
                 Exit.configuration,
-                "\(certificate.isEmpty ? "tlsKey" : "tlsCertificate") is set alone; TLS needs "
-                    + "both tlsCertificate and tlsKey"
+                "\(certificate.isEmpty ? "tlsKey" : "tlsCertificate") is set without the other; "
+                    + "TLS needs both tlsCertificate and tlsKey"
             )
         }
         return certificate.isEmpty ? nil : (certificate, key)

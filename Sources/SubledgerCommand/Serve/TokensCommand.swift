@@ -7,16 +7,17 @@ import Subledger
 struct TokensCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "tokens",
-        abstract: "Who may ask the HTTP service: create, list and revoke tokens.",
+        abstract: "Create, list and revoke the tokens that give access to the HTTP service.",
         discussion: """
-            A program that asks `subledger serve` sends a token: `Authorization: Bearer TOKEN`. \
-            Each token has one or more roles: `ingest` brings transactions and receipts, `support` \
-            asks about customers and subscriptions, `finance` is for reports, which the service does not have yet, `admin` may do all of \
-            it. Apple's notifications need no token, because they are signed.
+            A client of `subledger serve` sends a token: `Authorization: Bearer TOKEN`. Each token \
+            has one or more roles: `ingest` may upload transactions and receipts, `support` may \
+            ask about customers and subscriptions, `finance` is reserved for reports, which the \
+            service does not have yet, and `admin` may do all of this. Apple's notifications need \
+            no token, because they are signed.
 
-            A service reads the tokens again every 5 seconds: a new one is accepted at once, a \
-            revoked one is refused after that time at the latest. The last use is on record to \
-            within a minute.
+            A service reads the tokens again every 5 seconds: a new token is accepted immediately, \
+            a revoked token is refused after that time at the latest. The time of the last use is \
+            recorded to within a minute.
             """,
         subcommands: [Create.self, List.self, Revoke.self],
         defaultSubcommand: List.self
@@ -26,10 +27,10 @@ struct TokensCommand: AsyncParsableCommand {
 extension TokensCommand {
     struct Create: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Create a token and print it: this once, for only its digest is kept."
+            abstract: "Create a token and print it, only this once: the ledger keeps its digest."
         )
 
-        @Argument(help: "Its name, as the logs will show it: letters, digits, - and .")
+        @Argument(help: "Its name in the logs: letters, digits, - and .")
         var name: String
 
         @Option(help: "What it may do: ingest, support, finance or admin; repeat for more.")
@@ -58,7 +59,7 @@ extension TokensCommand {
             guard isNew else {
                 throw Failure(
                     .validationFailure,
-                    "there is a token \(name), or there was one; a name is given once"
+                    "the name \(name) is or was used by another token; names cannot be reused"
                 )
             }
             if output.json {
@@ -88,7 +89,8 @@ extension TokensCommand {
             }
             guard !tokens.isEmpty else {
                 Terminal.write(
-                    "there are no tokens yet; `subledger tokens create NAME --role ROLE` makes one"
+                    "there are no tokens yet; `subledger tokens create NAME --role ROLE` creates "
+                        + "one"
                 )
                 return
             }
@@ -106,7 +108,7 @@ extension TokensCommand {
 
     struct Revoke: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Revoke a token for ever: services refuse it within 5 seconds."
+            abstract: "Revoke a token permanently: services refuse it within 5 seconds."
         )
 
         @Argument(help: "Its name.")

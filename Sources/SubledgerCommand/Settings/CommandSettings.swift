@@ -116,14 +116,14 @@ struct CommandSettings<Name: SettingName> {
     private static func unreadable(_ file: String) -> Failure {
         Failure(
             Exit.configuration,
-            "\(file) does not hold settings; expected one JSON object, such as {\"port\": 8080}"
+            "\(file) does not contain settings; expected one JSON object, such as {\"port\": 8080}"
         )
     }
 
     private static func unknown(_ name: String, _ known: [String]) -> Failure {
         Failure(
             Exit.configuration,
-            "there is no setting \(name); expected one of \(known.joined(separator: ", "))"
+            "unknown setting \(name); expected one of \(known.joined(separator: ", "))"
         )
     }
 }

@@ -314,7 +314,7 @@ private struct SampleSection {
             return side("New", verdict, sample.newCauses.map(item))
         }
         guard let answer = sample.new else {
-            return side("New", verdict, ["<li>\(sample.newSilence ?? "not told")</li>"])
+            return side("New", verdict, ["<li>\(sample.newSilence ?? "not decided")</li>"])
         }
         let events = answer.explanation.because.map { event -> HTML in
             let type = [event.notificationType, event.subtype].compactMap { $0 }
@@ -355,11 +355,12 @@ private struct SampleSection {
     private func side(_ name: String, _ verdict: String?, _ events: [HTML]) -> HTML {
         let list: HTML =
             events.isEmpty
-            ? "<p class=\"quiet\">no row that changed is of this instant</p>"
+            ? "<p class=\"quiet\">no changed row applies to this instant</p>"
             : "<ol class=\"events\">\(events)</ol>"
         return """
-            <section><h4>\(name), \(sample.instant.clock)</h4>\
-            <p>\(verdict ?? "not told by what was compared")</p>\(list)</section>
+            <section><h4>\(name), \
+            \(sample.instant.clock)</h4>\
+            <p>\(verdict ?? "not decided by the compared tables")</p>\(list)</section>
             """
     }
 }

@@ -170,9 +170,9 @@ struct DifferenceText {
         let tables = difference.tables
         let verdicts = (old: sample.oldVerdict(in: tables), new: sample.newVerdict(in: tables))
         if verdicts.old != nil || verdicts.new != nil || sample.newSilence != nil {
-            lines.append("  old     " + (verdicts.old ?? "not told"))
+            lines.append("  old     " + (verdicts.old ?? "not decided"))
             lines += sample.oldCauses.map(line)
-            lines.append("  new     " + (verdicts.new ?? sample.newSilence ?? "not told"))
+            lines.append("  new     " + (verdicts.new ?? sample.newSilence ?? "not decided"))
             lines += newCauses(sample)
         }
         return lines + ["  next    " + sample.nextCommand(in: tables)]

@@ -18,18 +18,17 @@ struct FollowCommand: AsyncParsableCommand {
             belongs to one of them at a time, and another takes over when that one is gone. Rows \
             and their position are written in one transaction, so nothing is applied twice.
 
-            Exit 3 if a fold refused a subscription: it has no row, and projection.refused_stream \
+            Exit 3 if a fold refused a subscription: it has no rows, and projection.refused_stream \
             records why; all others are followed. Exit 3 also if --once could not update live \
-            tables, because other folds made them. Exit 130 if --once was interrupted before the \
-            tables were up to date.
+            tables because different folds built them. Exit 130 if --once was interrupted before \
+            the tables were up to date.
 
-            --wait-for only waits until the live tables contain what you have written; exit 75 if \
-            that takes longer than --timeout. It accepts the positions that `ingest` and `feed` \
-            print.
+            --wait-for only waits until the live tables contain what you appended; exit 75 if that \
+            takes longer than --timeout. It accepts the positions that `ingest` and `feed` print.
             """
     )
 
-    @Flag(help: "End when the tables contain everything that is in the log now.")
+    @Flag(help: "Exit when the tables contain everything that is in the log now.")
     var once = false
 
     @Option(
@@ -85,7 +84,8 @@ struct FollowCommand: AsyncParsableCommand {
         }
         guard !once, lease == nil, pollInterval == nil else {
             throw ValidationError(
-                "--wait-for follows nothing: leave --once, --lease and --poll-interval out"
+                "--wait-for only waits and does not follow: leave out --once, --lease and "
+                    + "--poll-interval"
             )
         }
         if let timeout, !FollowCommand.timeouts.contains(timeout) {
@@ -216,10 +216,10 @@ struct FollowCommand: AsyncParsableCommand {
         throw Failure(
             Exit.tryAgain,
             "the live tables do not contain \(position) after \(seconds) s; `subledger tables` "
-                + "shows how far they are, and `subledger follow` updates them"
+                + "shows their positions, and `subledger follow` updates them"
                 + (others.isEmpty
                     ? ""
-                    : ", except \(others.joined(separator: ", ")), which other folds made: "
+                    : ", except \(others.joined(separator: ", ")), which other folds built: "
                         + "`subledger tables diff` shows what a rebuild would change")
         )
     }

@@ -33,8 +33,7 @@ enum PolicyFile {
         } catch {
             throw Failure(
                 Exit.inputMissing,
-                "the policy \(path) cannot be read; check that it is a file and that you may "
-                    + "read it"
+                "the policy \(path) cannot be read; check that it is a file and its permissions"
             )
         }
     }

@@ -9,20 +9,20 @@ struct RebuildCommand: AsyncParsableCommand {
         commandName: "rebuild",
         abstract: "Rebuild the tables of projections from the log.",
         discussion: """
-            Fills new tables next to the live ones, and replaces these in one short transaction: \
-            readers of the views in schema `projection` never see a partial result. If it is \
-            killed, the live tables stay as they were; run it again.
+            Fills new tables next to the live ones, then replaces the live tables in one short \
+            transaction: readers of the views in schema `projection` never see a partial result. \
+            If the rebuild is killed, the live tables stay as they were; run it again.
 
             After you change a fold, `tables diff` shows what a rebuild would change.
 
-            `--with` shows what another policy would change, and makes nothing live (`explain` and \
-            the other questions keep to the adopted policy):
+            `--with` shows what another policy would change, without making it live (`explain` and \
+            the other questions still use the adopted policy):
 
               {"graceCounts":false,"familyCounts":true,"refundIsRetroactive":true,
                "reversalIsRetroactive":true,"catalogVersion":1}
 
-            Subscriptions with an event that a fold refuses have no row; they are in \
-            projection.refused_stream, and the exit code is 3.
+            Subscriptions with an event that a fold refuses have no rows; \
+            projection.refused_stream lists them, and the exit code is 3.
             """
     )
 
@@ -30,8 +30,8 @@ struct RebuildCommand: AsyncParsableCommand {
         help: ArgumentHelp(
             "Keep the new tables in this schema, apart from the live ones.",
             discussion: """
-                `follow` keeps them up to date, except those of --to and --with; `tables` lists \
-                which is which.
+                `follow` keeps them up to date, except those of --to and --with; `tables` shows \
+                which table is which.
                 """,
             valueName: "schema"
         ),
@@ -66,15 +66,15 @@ struct RebuildCommand: AsyncParsableCommand {
     func validate() throws {
         guard to == nil || with == nil else {
             throw ValidationError(
-                "--to cannot be combined with --with, which compares up to where the live tables "
-                    + "are: leave it out, or build tables as of --to with --into alone"
+                "--to cannot be combined with --with, which compares up to the position of the "
+                    + "live tables: leave it out, or build tables as of --to with --into alone"
             )
         }
         guard to == nil || into != nil else {
-            throw ValidationError("--to is for --into: live tables go up to the end of the log")
+            throw ValidationError("--to requires --into: live tables reach the end of the log")
         }
         guard with != nil || comparison.isEmpty else {
-            throw ValidationError("--html and --samples are for --with, and for `tables diff`")
+            throw ValidationError("--html and --samples require --with, or `tables diff`")
         }
     }
 

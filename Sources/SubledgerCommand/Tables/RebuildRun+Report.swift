@@ -60,8 +60,8 @@ extension RebuildRun {
         }
         for name in comparison.miscited {
             Terminal.write(
-                "\(work.name): \(name) has the rows of a rebuild, but cites other events for some; "
-                    + "`subledger rebuild \(name)` corrects it"
+                "\(work.name): \(name) has the rows of a rebuild, but cites other events for some "
+                    + "rows; `subledger rebuild \(name)` corrects it"
             )
         }
         for line in RefusalWording.lines(comparison.refusals, lanes: log.identity.lanes) {
@@ -70,13 +70,13 @@ extension RebuildRun {
         guard !work.output.quiet else { return }
         if comparison.lag > 0 {
             Terminal.write(
-                "\(work.name): compared up to where the live tables are, "
+                "\(work.name): compared up to the position of the live tables, "
                     + "\(counted(comparison.lag, "event")) before the end of the log"
             )
         }
         if afterwards == .wait, work.action != .diff(isPromoted: true) {
             Terminal.write(
-                "\(work.name): the new tables wait: `subledger tables promote` puts them live, "
+                "\(work.name): the new tables wait: `subledger tables promote` makes them live, "
                     + "`subledger tables discard` drops them"
             )
         }

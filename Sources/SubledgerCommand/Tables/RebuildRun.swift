@@ -34,8 +34,8 @@ struct RebuildRun {
         try print(rebuilt)
         if case .time(let bound)? = work.to, rebuilt.allSatisfy({ $0.events == 0 }) {
             Terminal.write(
-                "rebuild: the tables are empty, because nothing was recorded by \(bound.clock) UTC; "
-                    + "--to is about what the ledger knew, not about Apple's dates"
+                "rebuild: the tables are empty, because nothing was recorded by \(bound.clock) "
+                    + "UTC; --to refers to what the ledger knew, not to Apple's dates"
             )
         }
         return end(rebuilt)
@@ -49,7 +49,7 @@ struct RebuildRun {
             Terminal.write(
                 "no tables wait to be promoted; nothing was dropped"
                     + (work.tables.projections.isEmpty
-                        ? "" : ": live tables of projections that this program has stay")
+                        ? "" : ": live tables stay if this program has their projections")
             )
         } else {
             Terminal.print("dropped \(gone.joined(separator: ", "))")

@@ -61,7 +61,7 @@ struct ComparisonOptions: ParsableArguments {
             )
         }
         if html == "-" {
-            throw ValidationError("--html needs a file: stdout has the difference itself")
+            throw ValidationError("--html needs a file name, because the difference goes to stdout")
         }
     }
 }

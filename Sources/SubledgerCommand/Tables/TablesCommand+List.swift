@@ -9,7 +9,7 @@ import Subledger
 extension TablesCommand {
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "List the tables of projections, with their folds and how far they are.",
+            abstract: "List the tables of projections, with their folds and positions.",
             discussion: """
                 The states are:
 
@@ -66,8 +66,8 @@ extension TablesCommand {
                 $0.state == .live && $0.isKnown && !$0.isCurrent && $0.policy == nil
             }) {
                 Terminal.write(
-                    "some live tables were made by other folds than this program's; "
-                        + "`subledger tables diff` shows what a rebuild would change"
+                    "other folds than this program's built some of the live tables; `subledger "
+                        + "tables diff` shows what a rebuild would change"
                 )
             }
         }

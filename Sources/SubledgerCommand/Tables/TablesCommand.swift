@@ -7,9 +7,9 @@ struct TablesCommand: AsyncParsableCommand {
         commandName: "tables",
         abstract: "The tables of projections: list them, compare, check, promote, discard.",
         discussion: """
-            After you change a fold, `tables diff` builds new tables up to where the live ones \
-            are, and shows what differs, for which customers and because of which events. The new \
-            tables wait until `tables promote` brings them up to date and makes them live.
+            After you change a fold, `tables diff` builds new tables up to the position of the \
+            live ones, and shows what differs, for which customers and because of which events. \
+            The new tables wait until `tables promote` brings them up to date and makes them live.
             """,
         subcommands: [List.self, Diff.self, Check.self, Promote.self, Discard.self],
         defaultSubcommand: List.self
@@ -65,9 +65,8 @@ extension TablesCommand {
         static let configuration = CommandConfiguration(
             abstract: "Compare the live tables with a rebuild of them; exit 3 on any difference.",
             discussion: """
-                Proves that the live tables and their views are what a rebuild makes. Exit 3 also \
-                if the live tables refuse other subscriptions than a rebuild, or for other \
-                reasons.
+                Proves that the live tables and their views equal a rebuild. Exit 3 also if a \
+                rebuild refuses other subscriptions than the live tables, or for other reasons.
                 """
         )
 

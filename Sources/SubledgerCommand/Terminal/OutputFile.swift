@@ -47,7 +47,7 @@ struct OutputFile {
     private func failure(_ number: Int32) -> Failure {
         Failure(
             Exit.internalError,
-            "\(path) cannot be written: \(String(cString: strerror(number))); name another place"
+            "\(path) cannot be written: \(String(cString: strerror(number))); use another path"
         )
     }
 }

@@ -10,15 +10,15 @@ struct DatabaseCommand: AsyncParsableCommand {
         abstract: "The private PostgreSQL of this folder ($SUBLEDGER_HOME, default .subledger/).",
         discussion: """
             For development and small ledgers: one machine, one Unix socket, no password, no \
-            replica. pg_basebackup and pg_dump back it up. Settings of your own go to the end of \
-            its postgresql.conf, in the folder that `database status` prints, and are kept.
+            replica. pg_basebackup and pg_dump back it up. Add your own settings at the end of its \
+            postgresql.conf, in the folder that `database status` prints; they are kept.
             """,
         subcommands: [Start.self, Status.self, Stop.self, URL.self]
     )
 
     struct Start: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Start it, creating it if there is none, and print its URL."
+            abstract: "Start it, create it first if needed, and print its URL."
         )
 
         func run() async throws {
@@ -71,9 +71,9 @@ struct DatabaseCommand: AsyncParsableCommand {
             commandName: "url",
             abstract: "Print the URL of the database that commands use here.",
             discussion: """
-                psql "$(subledger database url)" opens it. Starts the private server if that is \
-                used and does not run, but never creates one. Prints the password if the setting \
-                contains one.
+                psql "$(subledger database url)" opens it. Starts the private server if commands \
+                use it and it is not running, but never creates one. Prints the password if the \
+                setting contains one.
                 """
         )
 

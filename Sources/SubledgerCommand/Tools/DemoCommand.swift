@@ -17,14 +17,15 @@ struct DemoCommand: AsyncParsableCommand {
         commandName: "demo",
         abstract: "Fill a ledger with a synthetic App Store, explain customers, repair a mistake.",
         discussion: """
-            The payloads of a synthetic App Store reach the ledger at the times at which they would \
-            have come: most at once, some hours or days late. So the ledger can say what it \
-            answered when, and why that was wrong. Its tables are built with a mistake in one fold; \
-            the last step shows what the right fold changes, and for whom, and makes it live.
+            The payloads of a synthetic App Store reach the ledger at realistic times: most \
+            immediately, some hours or days late. The ledger can therefore show what it answered \
+            at which time, and why that was wrong. Its tables are built with a mistake in one \
+            fold; the last step shows what the corrected fold changes, and for whom, and makes it \
+            live.
 
-            Works in a database of its own, `subledger_demo`, on the configured server, which it \
-            recreates each time. No other database is touched; if one of that name exists that the \
-            demo did not create, the demo refuses to run.
+            Works in a separate database, `subledger_demo`, on the configured server, and \
+            recreates it each time. It touches no other database. If a database of that name \
+            exists that the demo did not create, it refuses to run.
             """
     )
 
@@ -75,7 +76,7 @@ struct DemoCommand: AsyncParsableCommand {
 
         Terminal.write("4/6  building the tables, with a mistake in one fold")
         try await rebuildWithMistake(ledger)
-        Terminal.write("5/6  verifying the log, asking it")
+        Terminal.write("5/6 verifying the log, asking it questions")
         let report = try await ledger.log.verify()
         Terminal.print("verify: \(report.isOK ? "ok" : "MISMATCH"), \(report.events) events")
         try await showWrongAnswer(in: ledger)

@@ -12,7 +12,7 @@ struct SimulateCommand: AsyncParsableCommand {
             The same seed gives the same output, byte for byte. The payloads are signed by a test \
             root, written next to them as root.der: ingest them with --root-certificate. The \
             catalog is written as catalog.storekit, for `subledger catalog import`. --truth writes \
-            the periods that each subscription must fold to.
+            the periods that the fold must return for each subscription.
 
             The same subscriptions are available in every format that Apple has used (--format):
               v2              App Store Server Notifications V2, and what restores send:
@@ -27,13 +27,14 @@ struct SimulateCommand: AsyncParsableCommand {
                               v1-notification.ndjson
 
             Only v2 and history are complete. An app receipt contains no grace periods and nothing \
-            that happened after it was made; verifyReceipt and V1 contain no prices, and only the \
-            receipt inside them is signed.
+            that happened after it was created; verifyReceipt and V1 contain no prices, and only \
+            the receipt inside them is signed.
 
             --serve PORT serves a store of these subscriptions over HTTP instead: the App Store \
             Server API with its tokens, pages and rate limits, verifyReceipt, and notifications to \
             --notify URL with Apple's retries. Production is at /, the sandbox at /sandbox. The \
             key for tokens is written as AuthKey.p8. /control/truth has the true periods so far.
+
             """
     )
 
@@ -69,8 +70,8 @@ struct SimulateCommand: AsyncParsableCommand {
 
     @Flag(
         help: """
-            Write the payloads as logs have them: compressed, behind prefixes, in tables, dumps \
-            and exports of databases; `ingest` takes the same from them.
+            Write the payloads as they occur in logs: compressed, after prefixes, in tables, dumps \
+            and exports of databases. `ingest` reads the same payloads from them.
             """
     )
     var asLogs = false

@@ -1,6 +1,6 @@
 import Projections
 
-/// One row a free trial, and whether its customer went on to pay.
+/// One row per free trial, and whether its customer went on to pay.
 struct Trials: Projection {
     let name = "trials"
     let version = 1
