@@ -1,6 +1,7 @@
 public import EventLog
 public import Events
 public import Hummingbird
+internal import Foundation
 internal import HTTPTypes
 internal import Logging
 internal import NIOCore
@@ -137,6 +138,8 @@ extension LedgerRoutes {
         _ answer: @Sendable (Call) async throws -> Response
     ) async throws -> Response {
         let start = ContinuousClock.now
+        // A logger that drops metadata has no id of the request.
+        let id = context.logger[metadataKey: "hb.request.id"].map { "\($0)" } ?? UUID().uuidString
         var (caller, failure): (String?, String?)
         var response: Response
         do {
@@ -145,7 +148,7 @@ extension LedgerRoutes {
                 request: request,
                 parameters: context.parameters,
                 caller: caller,
-                id: context.id,
+                id: id,
                 logger: context.logger
             )
             response = try await answer(call)
@@ -161,7 +164,7 @@ extension LedgerRoutes {
             }
             response = try problem.response()
         }
-        response.headers[.requestId] = context.id
+        response.headers[.requestId] = id
         let duration = ContinuousClock.now - start
         metrics.record(method, path, response.status, for: duration)
         context.logger.info(

@@ -47,7 +47,10 @@ struct ClientTests {
         let page = TestService.simulator.life(1).history(asOf: .systemClock()).first
         let history = try #require(page).payload
         try await TestService.run { [notifications] service in
-            for body in [history, Array("eyJh.e30.AA".utf8), [0x1F, 0x8B, 0], Array("{}".utf8)] {
+            let bodies: [[UInt8]] = [
+                history, Array("eyJh.e30.AA".utf8), [0x1F, 0x8B, 0], Array("{}".utf8),
+            ]
+            for body in bodies {
                 let refused = try await service.post(notifications, body)
                 #expect(refused.status == 400)
                 #expect(try refused.json["code"] as? String == "not-a-notification")
@@ -59,7 +62,7 @@ struct ClientTests {
             )
             #expect(await packed.firstLine() == "HTTP/1.1 415 Unsupported Media Type")
             packed.end()
-            #expect(try await service.ledger.rejections().isEmpty)
+            #expect(try await service.ledger.rejections().count == 0)
             #expect(try await service.ledger.log.heads().values.allSatisfy { $0.offset == 0 })
         }
     }
