@@ -1,4 +1,4 @@
-/// What one version of a catalog says otherwise than another, product by product.
+/// How one version of a catalog differs from another, product by product.
 public struct CatalogDifference: Hashable, Sendable {
     /// A product that both hold, and not alike.
     public struct Changed: Hashable, Sendable {

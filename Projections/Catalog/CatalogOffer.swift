@@ -7,7 +7,7 @@ public struct CatalogOffer: Hashable, Sendable {
         case introductory
         /// For those whom the developer chooses; `offerType` 2.
         case promotional
-        /// For whoever has a code; `offerType` 3.
+        /// For customers with a code; `offerType` 3.
         case code
         /// For those who left; `offerType` 4.
         case winBack = "win-back"

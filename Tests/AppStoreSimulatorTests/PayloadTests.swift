@@ -61,7 +61,7 @@ import Testing
         #expect(early > 5)
     }
 
-    @Test func `history comes in pages of twenty, the last one says so`() throws {
+    @Test func `history comes in pages of twenty, and the last is marked`() throws {
         let lives = AppStoreSimulator(seed: 1).lives(300)
         let life = try #require(lives.first { $0.periods.count > 24 }, "of seed 1")
         let horizon = try #require(life.horizon)

@@ -9,7 +9,7 @@ import Testing
     private let monthly = ScriptedLife.monthly
     private let pro = ScriptedLife.proMonthly
 
-    @Test func `states tell a renewal charged early, a failed charge and its recovery`() throws {
+    @Test func `states show a renewal charged early, a failed charge and its recovery`() throws {
         let life = try ScriptedLife([
             .subscribe(monthly, offer: nil, at: at("2026-01-01")),
             .renew(at: at("2026-01-31T12:00Z")),
@@ -28,7 +28,7 @@ import Testing
         )
     }
 
-    @Test func `states tell grace, what came after it, and an end without announcement`() throws {
+    @Test func `states show grace, what followed it, and an unannounced end`() throws {
         let life = try ScriptedLife([
             .subscribe(monthly, offer: nil, at: at("2026-01-01")),
             .announcePriceIncrease(at: at("2026-01-10")),

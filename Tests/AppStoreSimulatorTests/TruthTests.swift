@@ -20,14 +20,14 @@ import Testing
         )
     }
 
-    @Test func `the notifications tell the whole truth, but for what is not announced`() throws {
+    @Test func `the notifications give the whole truth, except for unannounced changes`() throws {
         for life in simulator.lives(250) {
             let told = life.notifications() + life.silentPolls()
             try expectTruth(life, from: told, "notifications")
         }
     }
 
-    @Test func `polls after every change tell the whole truth`() throws {
+    @Test func `polls after every change give the whole truth`() throws {
         for life in simulator.lives(40) { try expectTruth(life, from: life.polls(), "polls") }
     }
 
@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    @Test func `the truth as of any notification is what was told until then`() throws {
+    @Test func `the truth as of any notification is what was reported until then`() throws {
         for life in simulator.lives(50) {
             var oracle = SemanticsOracle(stream: life.originalTransactionId)
             var previous: Delivery?

@@ -53,7 +53,7 @@ import Testing
         #expect(verified.evidence.verification == Verification(trust: .vouched, root: nil))
     }
 
-    @Test func `without a customer it says nobody's`() throws {
+    @Test func `without a customer it states that no customer has it`() throws {
         let unlink = CustomerLink(
             stream: link.stream,
             customer: nil,
@@ -66,7 +66,7 @@ import Testing
         #expect(fact.content.asserted == FieldSet([.customerId]))
     }
 
-    @Test func `who says so and why is no part of what it says`() throws {
+    @Test func `the author and the reason are not part of the statement`() throws {
         var other = try #require(try verify(link.payload).facts.first).content
         let said = other.meaningfulBytes
         other[.linkedBy] = .text("somebody else")

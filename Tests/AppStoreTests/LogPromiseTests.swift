@@ -33,7 +33,7 @@ struct LogPromiseTests {
         }
     }
 
-    @Test func `a certificate and the token of a login are no payloads`() throws {
+    @Test func `a certificate and a login token are not payloads`() throws {
         var login: [UInt8] = []
         Base64.encodeURLUnpadded(Array("{\"alg\":\"HS256\",\"typ\":\"JWT\"}".utf8)[...], to: &login)
         let token = "\(LogSamples.text(login)).eyJzdWIiOiIxIn0.c2lnbmF0dXJl"

@@ -17,13 +17,13 @@ struct LostStatementTests {
         "\"transaction_id\":\"101\",\"original_transaction_id\":\"100\",",
         "\"transaction_id\":\"\",\"original_transaction_id\":null,",
     ])
-    func `a row without any id belongs to nobody and is refused`(ids: String) {
+    func `a row without any id belongs to no subscription and is refused`(ids: String) {
         let part = "\"transaction_id\":\"101\",\"original_transaction_id\":\"100\","
         let row = VouchedResponses.row.replacing(part, with: ids == part ? "" : ids)
         #expect(responses.refusal(of: responses.response(latest: "[\(row)]"))?.code == .idMissing)
     }
 
-    @Test func `a cancellation that only the sent receipt tells is kept`() throws {
+    @Test func `a cancellation that only the sent receipt contains is kept`() throws {
         let cancelled = VouchedResponses.row.replacing(
             "\"quantity\":\"1\"",
             with: "\"cancellation_date_ms\":\"1595439600000\""

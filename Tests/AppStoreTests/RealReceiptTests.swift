@@ -105,7 +105,7 @@ struct RealReceiptTests {
             .ios6Receipt
         ),
     ])
-    func `what is no app receipt is refused for what it is`(
+    func `a payload that is not an app receipt is refused for what it is`(
         path: String,
         code: Rejection.Code
     ) throws {

@@ -58,7 +58,7 @@ import Testing
         // Once more under another name.
         "{\"password\":\"S\",\"copy\":\"S\"}",
     ])
-    func `where a secret cannot be told from the rest nothing is kept`(body: String) {
+    func `nothing is kept if a secret cannot be separated from the rest`(body: String) {
         #expect(kept(body.replacing("S", with: Self.secret)) == nil)
     }
 

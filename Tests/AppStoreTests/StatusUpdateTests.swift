@@ -67,7 +67,7 @@ struct StatusUpdateTests {
             "\"price_consent_status\":\"0\""
         ),
     ])
-    func `what is told before the expiry is of the latest thing that had happened`(
+    func `a statement before the expiry is as of the latest past date`(
         part: String,
         less: String
     ) throws {
@@ -80,7 +80,7 @@ struct StatusUpdateTests {
         "\"grace_period_expires_date_ms\":\"1606293962000\"",
         "\"grace_period_expires_date\":\"2020-11-25 08:46:02 Etc/GMT\"",
     ])
-    func `retry, grace and an intent are told after the expiry of the newest period`(
+    func `retry, grace and an intent are dated after the expiry of the newest period`(
         member: String
     ) throws {
         let older = Self.row.replacing("\"101\"", with: "\"100\"")
@@ -204,7 +204,7 @@ struct StatusUpdateTests {
         }
     }
 
-    @Test func `the old shape tells of one period, and of what renews`() throws {
+    @Test func `the old shape gives one period, and what renews`() throws {
         let single = """
             {"original_transaction_id":"1","transaction_id":"2","product_id":"p",\
             "purchase_date_ms":"1531643137200","expires_date":"1534321537200"}

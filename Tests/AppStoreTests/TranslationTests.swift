@@ -322,7 +322,7 @@ struct TranslationTests {
         )
     }
 
-    @Test func `an app transaction is genuine and tells nothing of subscriptions`() throws {
+    @Test func `an app transaction is genuine and says nothing about subscriptions`() throws {
         let payload =
             "{\"receiptType\":\"Sandbox\",\"bundleId\":\"app.a\","
             + "\"receiptCreationDate\":1700000001234}"
@@ -357,7 +357,7 @@ struct TranslationTests {
         #expect(verifier.refusal("a.b.c") == .jwsMalformed)
     }
 
-    @Test func `a message tells what was expected and shows no payload`() throws {
+    @Test func `a message states what was expected and shows no payload`() throws {
         let rejection = try #require(
             verifier.rejection(
                 Array(try pki.sign(transaction().replacing("Sandbox", with: "Xcode")).utf8)

@@ -86,7 +86,7 @@ struct UnusableRowTests {
         #expect(notice.message.hasSuffix("and 10 more."))
     }
 
-    @Test func `a period that is empty is taken, and told of`() throws {
+    @Test func `an empty period is accepted and reported`() throws {
         let empty = Self.row.replacing("1595439546000", with: "1595443146000")
             .replacing("\"101\"", with: "\"102\"")
         let verified = try verified(responses.response(latest: "[\(Self.row),\(empty)]"))
@@ -122,7 +122,7 @@ struct UnusableRowTests {
             #expect(verified.notices.map(\.code).contains(.periodsEmpty))
         }
 
-        @Test func `the response of 2014 tells of the periods that ended before its request`()
+        @Test func `the response of 2014 gives the periods that ended before its request`()
             throws
         {
             let notices = try verified("vr-nov-array_of_latest_receipt_info.json").notices

@@ -106,7 +106,7 @@ struct VerifyReceiptTests {
             ("\"quantity\":\"1\"", "\"offer_code_ref_name\":\"back\"", 3, nil),
         ] as [(String, String, Int64, String?)]
     )
-    func `offers are told in the words of a JWS`(
+    func `offers are stated in the words of a JWS`(
         part: String,
         new: String,
         offerType: Int64,
@@ -238,7 +238,7 @@ struct VerifyReceiptTests {
     }
 
     @Test(arguments: [[.production], [.production, .sandbox]] as [Set<Environment>])
-    func `an environment is never guessed, whoever vouches and whatever is accepted`(
+    func `an environment is never guessed, even with a voucher`(
         accepted: Set<Environment>
     ) throws {
         let verifier = AppStoreVerifier(policy: VerificationPolicy(environments: accepted))

@@ -80,7 +80,7 @@ struct WallBodyTests {
         verified.groups.filter { $0.evidence.verification.trust == .signed }.flatMap(\.value)
     }
 
-    @Test func `of a genuine body that nobody vouches for, its receipt is taken`() throws {
+    @Test func `from a genuine body without a voucher, its receipt is taken`() throws {
         for body in bodies {
             let proven = try verifier.facts(try receipt(in: body))
             #expect(!proven.isEmpty)

@@ -53,7 +53,7 @@ import Testing
         ),
         ("\"total\":3", "\"total\":12"),
     ])
-    func `subscriptions that were not included are told`(part: String, other: String) throws {
+    func `subscriptions that were not included are reported`(part: String, other: String) throws {
         let content = try read(Fixtures.groups.replacing(part, with: other))
         #expect(content.warningCodes.contains("incomplete-response"))
     }

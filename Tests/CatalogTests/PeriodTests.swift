@@ -13,7 +13,7 @@ import Testing
         #expect(SubscriptionPeriod(shown) == period)
     }
 
-    @Test func `a month is no number of days`() {
+    @Test func `a month is not a number of days`() {
         #expect(SubscriptionPeriod("P1M") != SubscriptionPeriod("P30D"))
         #expect(SubscriptionPeriod("P4W") != SubscriptionPeriod("P1M"))
         #expect(SubscriptionPeriod("P1Y") != SubscriptionPeriod("P365D"))
@@ -23,7 +23,7 @@ import Testing
         "", "P", "PM", "P1", "1M", "P0D", "P-1M", "P+1M", "P1H", "PT1M", "P1Y2M", "p1m", "P1m",
         "P1.5M", "P1001W", "P99999W", "P 1M", "P1M ", "P１M", "P1M\u{301}",
     ])
-    func `anything else is no length`(text: String) {
+    func `anything else is not a length`(text: String) {
         #expect(SubscriptionPeriod(text) == nil)
     }
 

@@ -9,7 +9,7 @@ import Testing
         "[{}]", "[{\"subscriptionGroups\":[]}]", "{\"signedPayload\":\"e30.e30.e30\"}",
         "{\"subscriptionGroups\":[", "\u{0}", "{\"data\":[{\"type\":\"apps\",\"id\":\"1\"}]}",
     ])
-    func `what is no catalog is told what was expected`(text: String) throws {
+    func `a file that is not a catalog is refused with what was expected`(text: String) throws {
         let error = try #require(refusal(of: text))
         #expect(error.code == .notACatalog)
         #expect(error.message.contains("expected"))
@@ -41,7 +41,7 @@ import Testing
             "recurringSubscriptionPeriod of a is not a period; expected P1W"
         ),
     ])
-    func `what is missing is told with its place`(members: String, words: String) throws {
+    func `a missing member is reported with its place`(members: String, words: String) throws {
         let error = try #require(refusal(of: Fixtures.subscription(members)))
         #expect(error.code == .malformed)
         #expect(error.message.contains(words), "\(error.message)")
@@ -62,7 +62,7 @@ import Testing
         #expect(refusal(of: response)?.code == .duplicateProduct)
     }
 
-    @Test func `identifiers are told apart by their bytes`() throws {
+    @Test func `identifiers are distinguished by their bytes`() throws {
         let text =
             "\"productID\":\"e\u{301}\",\"groupNumber\":1,"
             + "\"recurringSubscriptionPeriod\":\"P1M\"},{\"productID\":\"é\",\"groupNumber\":2,"

@@ -62,7 +62,7 @@ import Testing
         #expect(content.subscriptions.count == 1)
     }
 
-    @Test func `a group that only Xcode knows is told once, and still orders its products`()
+    @Test func `a group that only Xcode knows is reported once, and still orders its products`()
         throws
     {
         let two =
@@ -95,7 +95,7 @@ import Testing
         #expect(content.subscriptions.first?.offers.isEmpty == true)
     }
 
-    @Test func `a payment mode that nobody knows yet is kept`() throws {
+    @Test func `an unknown payment mode is kept`() throws {
         let offer = "{\"paymentMode\":\"barter\",\"subscriptionPeriod\":\"P1W\"}"
         let content = try read(
             Fixtures.subscription("\(Fixtures.needed),\"introductoryOffers\":[\(offer)]")

@@ -177,7 +177,7 @@ struct AccessTests {
         #expect(missing.code == 66 && missing.errors.contains("issues-missing"))
     }
 
-    @Test func `eligibility names the purchase that stands in the way`() async throws {
+    @Test func `eligibility names the purchase that prevents an offer`() async throws {
         try await withMagazine { command, _ in
             let told = try await command.json(
                 EligibilityDocument.self,

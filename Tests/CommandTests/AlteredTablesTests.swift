@@ -8,7 +8,7 @@ import Testing
 @Suite(.enabled { await TestServer.isAvailable })
 struct AlteredTablesTests {
     @Test(arguments: Alteration.all)
-    func `what was altered by hand is told with what sets it right, which does`(
+    func `a manual change is reported with its repair, which works`(
         alteration: Alteration
     ) async throws {
         try await withSimulatedLedger { command, settings in

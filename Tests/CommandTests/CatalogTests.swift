@@ -186,7 +186,7 @@ struct CatalogTests {
         }
     }
 
-    @Test func `what cannot be imported is told, before anything is connected to`() async throws {
+    @Test func `an invalid import is reported before any connection is opened`() async throws {
         let folder = try TestFolder()
         let product = "{\"productID\":\"app.a\"}"
         let twice = try folder.write(
@@ -207,7 +207,7 @@ struct CatalogTests {
         }
     }
 
-    @Test func `a version that is not there is 4, and what there is is told`() async throws {
+    @Test func `a missing version is exit 4, and existing versions are listed`() async throws {
         let folder = try TestFolder()
         let (first, _) = try await files(folder)
         try await withLedger { command, _ in

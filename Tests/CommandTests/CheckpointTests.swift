@@ -142,7 +142,7 @@ struct CheckpointTests {
             ProcessInfo.processInfo.environment["SUBLEDGER_TEST_DATABASE_URL"] == nil
         }
     )
-    func `a reader has the document without the row, and is told how`() async throws {
+    func `a reader gets the document without the row, and the option for it`() async throws {
         try await withLedger { command, settings in
             let name = "auditor_\(ProcessInfo.processInfo.processIdentifier)"
             try await settings.meddle("CREATE ROLE \(name) LOGIN; GRANT ledger_reader TO \(name)")

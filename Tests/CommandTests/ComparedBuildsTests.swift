@@ -88,7 +88,7 @@ struct ComparedBuildsTests {
         }
     }
 
-    @Test func `versions of the catalog stand beside each table, the old and the new`()
+    @Test func `the old and new catalog versions are shown next to each table`()
         async throws
     {
         try await withSimulatedLedger { command, _ in
@@ -133,7 +133,7 @@ struct ComparedBuildsTests {
         }
     }
 
-    @Test func `money names its table, and what another one tells again is not added`()
+    @Test func `money names its table, and amounts from another table are not added`()
         async throws
     {
         try await withSimulatedLedger { command, settings in

@@ -65,7 +65,7 @@ struct CustomersTests {
         }
     }
 
-    @Test func `two clocks: whose it was then, and what we knew then`() async throws {
+    @Test func `two clocks: who had it then, and what we knew then`() async throws {
         try await withStream { command, _, id in
             let linked = try await Self.link(command, "anna", id, "2024-01-01")
             let known = try #require(linked.positions.first)

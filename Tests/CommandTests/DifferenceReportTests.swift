@@ -61,7 +61,7 @@ struct DifferenceReportTests {
         }
     }
 
-    @Test func `equal builds are told in a word each`() async throws {
+    @Test func `equal builds are reported in a word each`() async throws {
         try await withReport(of: []) { report in
             let text = try Terminal.text(json: DifferenceDocument(report))
             let document = try JSONDecoder().decode(Document.self, from: Data(text.utf8))
@@ -119,7 +119,7 @@ struct DifferenceReportTests {
         }
     }
 
-    @Test func `what JSON and the picture leave out is told`() async throws {
+    @Test func `what JSON and the picture omit is reported`() async throws {
         let one = "(SELECT min(original_transaction_id) FROM old.active_periods)"
         let sql = [
             // Access long ago, which no picture of thirteen months shows.

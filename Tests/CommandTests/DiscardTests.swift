@@ -7,7 +7,7 @@ import Testing
 @Suite(.enabled { await TestServer.isAvailable })
 struct DiscardTests {
     @Test(arguments: [(["rebuild", "--into", "kept"], SIGKILL), (["tables", "diff"], SIGINT)])
-    func `what a rebuild that was ended has left is dropped, and told as dropped`(
+    func `remains of a killed rebuild are dropped and reported`(
         arguments: [String],
         signal: Int32
     ) async throws {

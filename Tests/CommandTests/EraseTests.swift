@@ -6,7 +6,7 @@ import Testing
 /// `erase` from the outside: what goes, what stays, and who may.
 @Suite(.enabled { await TestServer.isAvailable })
 struct EraseTests {
-    @Test func `a customer is erased, and every command says so`() async throws {
+    @Test func `a customer is erased, and every command shows it`() async throws {
         try await Self.withLinked("anna@example.com") { command, _, id in
             let periods = try await command.json(PeriodsDocument.self, "periods", id)
             let dry = try await Self.erase(command, "customer", "anna@example.com", "--dry-run")

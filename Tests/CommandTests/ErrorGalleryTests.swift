@@ -96,7 +96,7 @@ struct ErrorGalleryTests {
         }
     }
 
-    @Test func `a role without rights is 77, and told which role to grant`() async throws {
+    @Test func `a role without rights is 77, with the role to grant`() async throws {
         let simulation = try await Simulation.shared
         let role = "stranger_\(ProcessInfo.processInfo.processIdentifier)"
         try await withLedger { command, settings in
@@ -119,7 +119,7 @@ struct ErrorGalleryTests {
         }
     }
 
-    @Test func `a database that does not exist is 69, and the next step is told`() async throws {
+    @Test func `a database that does not exist is 69, with the next step`() async throws {
         try await withLedger { command, settings in
             var absent = settings
             absent.database = "no_such_database"
@@ -138,7 +138,7 @@ struct ErrorGalleryTests {
         }
     }
 
-    @Test func `a rebuild that the database refuses is told as its refusal`() async throws {
+    @Test func `a rebuild that the database refuses reports that refusal`() async throws {
         try await withLedger { command, settings in
             try await command.expect(0, "rebuild")
             let page = "ALTER TABLE projection.ledger_projection"

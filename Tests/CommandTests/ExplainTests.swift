@@ -9,7 +9,7 @@ import Testing
 /// `explain` and the other questions with two clocks, against a log whose clock the test sets.
 @Suite(.enabled { await TestServer.isAvailable })
 struct ExplainTests {
-    @Test func `a refund that was reversed is told with both clocks`() async throws {
+    @Test func `a reversed refund is explained with both clocks`() async throws {
         try await withStory { command in
             let document = try await explain(command, "--at", "2026-03-03T09:00:00Z")
             #expect(document.schema == "ledger.explain/2")

@@ -79,7 +79,7 @@ struct ExportCommandTests {
             )
             #expect(ending.code == 70, "\(ending.errors)")
             #expect(
-                ending.errors.contains("cannot be written: File too large; nothing that was"),
+                ending.errors.contains("cannot be written: File too large; earlier exports"),
                 "\(ending.errors)"
             )
             #expect(ending.errors.contains("[file-system]"))

@@ -122,7 +122,7 @@ struct FeedTests {
         }
     }
 
-    @Test func `a reader that has had enough is no error`() async throws {
+    @Test func `a reader that stops early is not an error`() async throws {
         try await withSimulatedLedger { command in
             let (subledger, shell) = (try Program("subledger").path, Program(path: "/bin/sh"))
             for options in ["", "--follow"] {

@@ -51,7 +51,7 @@ struct FirstDayTests {
 
     static let one = [row("1000", "2015-06-09", "2015-07-09")]
 
-    @Test func `a link holds from the first purchase on, where nobody had the subscription`()
+    @Test func `a link holds from the first purchase on if no customer had the subscription`()
         async throws
     {
         try await Self.withLedger(Self.one) { command, _ in

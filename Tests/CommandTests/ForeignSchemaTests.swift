@@ -21,7 +21,7 @@ struct ForeignSchemaTests {
         }
     }
 
-    @Test func `another role's schema of such a name does not stand in a rebuild's way`()
+    @Test func `another role's schema with such a name does not block a rebuild`()
         async throws
     {
         try await withSimulatedLedger { command, settings in

@@ -6,7 +6,7 @@ import Testing
 /// The ways in: stdin, NDJSON, arrays, folders; and being stopped.
 @Suite(.enabled { await TestServer.isAvailable })
 struct IngestTests {
-    @Test func `a simulated store is taken in whole and told as it was`() async throws {
+    @Test func `a simulated store is ingested whole and reported as it was`() async throws {
         let simulation = try await Simulation.shared
         try await withLedger { command, _ in
             let output = try await command.expect(

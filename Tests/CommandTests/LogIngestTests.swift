@@ -44,7 +44,7 @@ struct LogIngestTests {
         }
     }
 
-    @Test func `gzip is read whatever its name, its members and its end`() async throws {
+    @Test func `gzip is read with any name, members and end`() async throws {
         let simulation = try await Simulation.shared
         let payloads = try simulation.allPayloads().prefix(6).map { Array($0) }
         let lines = Array(payloads.joined(separator: [0x0a]))

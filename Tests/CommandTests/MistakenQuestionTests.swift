@@ -11,7 +11,8 @@ struct MistakenQuestionTests {
         FirstDayTests.row("2000", "2015-06-10", "2015-08-10"),
     ]
 
-    @Test func `a name that is also an id of somebody else's subscription is refused`() async throws
+    @Test func `a name that is also an id of another customer's subscription is refused`()
+        async throws
     {
         try await FirstDayTests.withLedger(Self.two) { command, folder in
             let refused = try await command.run("customers", "link", "2000", "1000")
@@ -58,7 +59,7 @@ struct MistakenQuestionTests {
         }
     }
 
-    @Test func `a name that is another id of somebody else's subscription is refused`()
+    @Test func `a name that is another id of another customer's subscription is refused`()
         async throws
     {
         let rows = [

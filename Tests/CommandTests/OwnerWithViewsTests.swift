@@ -5,7 +5,7 @@ import Testing
 /// What a member of ledger_projector may do where others have put views upon those of projections.
 @Suite(.enabled { await TestServer.isAvailable })
 struct OwnerWithViewsTests {
-    @Test func `a view of somebody's own asks no more rights of a promotion`() async throws {
+    @Test func `a user's own view does not need more rights for a promotion`() async throws {
         let role = "promoter_\(ProcessInfo.processInfo.processIdentifier)"
         try await withSimulatedLedger { command, settings in
             try await command.expect(0, "rebuild", "--quiet")
@@ -27,7 +27,7 @@ struct OwnerWithViewsTests {
         }
     }
 
-    @Test func `tables that are not named stay in a schema beside`() async throws {
+    @Test func `tables that are not named stay in their separate schema`() async throws {
         try await withSimulatedLedger { command, settings in
             try await command.expect(0, "rebuild", "--into", "kept", "--quiet")
             _ = try await command.run("tables", "discard", "--schema", "kept", "refunds")

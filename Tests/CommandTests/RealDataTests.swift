@@ -9,7 +9,7 @@ struct RealDataTests {
         "session-foundation__session-pro-backend/lineage-2000001024993299"
     private static let mock = "apple__app-store-server-library-swift/mock_signed_data"
 
-    @Test func `the folder of real payloads: what is genuine is in, the rest is told`()
+    @Test func `the folder of real payloads: genuine ones are in, the rest is reported`()
         async throws
     {
         try await withLedger { command, settings in

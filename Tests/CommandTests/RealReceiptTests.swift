@@ -45,7 +45,7 @@ struct RealReceiptTests {
     }
 
     @Test(arguments: receipts.keys.sorted())
-    func `a receipt gives the periods, gaps, overlaps and switches somebody else found`(
+    func `a receipt gives the periods, gaps, overlaps and switches of another analysis`(
         path: String
     ) async throws {
         try await withLedger { command, _ in
@@ -69,7 +69,7 @@ struct RealReceiptTests {
         }
     }
 
-    @Test func `a response and its own receipt tell one story`() async throws {
+    @Test func `a response and its own receipt agree`() async throws {
         try await withLedger { command, _ in
             let folder = "Omnimind-Ltd__app-store-server-sdk/"
             let receipt = try RealData.path(folder + "omnichess-receipt-38.b64")

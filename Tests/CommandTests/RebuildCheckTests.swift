@@ -6,7 +6,7 @@ import Testing
 /// What `tables check` and its neighbours say of tables that are not as they should be.
 @Suite(.enabled { await TestServer.isAvailable })
 struct RebuildCheckTests {
-    @Test func `a subscription that is refused as before is told, and is no difference`()
+    @Test func `a subscription refused as before is reported, and is not a difference`()
         async throws
     {
         try await Self.withRefusal { command, _ in
@@ -52,7 +52,7 @@ struct RebuildCheckTests {
     }
 
     @Test(arguments: [[], ["--promote"]])
-    func `a subscription that is refused is told once`(options: [String]) async throws {
+    func `a refused subscription is reported once`(options: [String]) async throws {
         try await Self.withRefusal { command, settings in
             // Of this table the comparison has nothing to say.
             try await settings.meddle(
@@ -70,7 +70,7 @@ struct RebuildCheckTests {
         }
     }
 
-    @Test func `a projection without a live table is told to be new, and nothing else`()
+    @Test func `a projection without a live table is reported only as new`()
         async throws
     {
         try await withSimulatedLedger { command, settings in
@@ -111,7 +111,7 @@ struct RebuildCheckTests {
         }
     }
 
-    @Test func `identifiers that the server quotes are no difference`() async throws {
+    @Test func `quoted identifiers are not a difference`() async throws {
         try await withSimulatedLedger { command, settings in
             try await command.expect(0, "rebuild", "--quiet")
             let database = try #require(settings.database)

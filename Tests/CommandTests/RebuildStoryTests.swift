@@ -6,7 +6,7 @@ import Testing
 /// The reason this ledger exists, with the commands only: a wrong fold, found, mended and promoted.
 @Suite(.enabled { await TestServer.isAvailable })
 struct RebuildStoryTests {
-    @Test func `a wrong fold is mended beside the live tables, and exactly its victims are shown`()
+    @Test func `a wrong fold is repaired in separate tables, and exactly its victims are shown`()
         async throws
     {
         try await withLedger { command, settings in

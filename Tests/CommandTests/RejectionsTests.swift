@@ -45,7 +45,7 @@ struct RejectionsTests {
         }
     }
 
-    @Test func `a secret is neither printed nor stored, and a body not kept is told`()
+    @Test func `a secret is neither printed nor stored, and a dropped body is reported`()
         async throws
     {
         try await withRefusals { command, settings, folder in
@@ -71,7 +71,7 @@ struct RejectionsTests {
         }
     }
 
-    @Test func `an unknown reason is told with the words there are`() async throws {
+    @Test func `an unknown reason is refused with the known words`() async throws {
         let command = Command(environment: ["DATABASE_URL": "host=/nowhere"])
         let ending = try await command.run("rejections", "--reason", "unprooven")
         #expect(ending.code == 64)

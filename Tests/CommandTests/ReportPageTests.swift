@@ -9,7 +9,7 @@ import FoundationXML
 /// `report NAME --html FILE`, and the lines that a terminal shows of long series.
 @Suite(.enabled { await TestServer.isAvailable })
 struct ReportPageTests {
-    @Test func `every report is one page that refers to nothing else, whatever its names hold`()
+    @Test func `every report is one page without references, for any names`()
         async throws
     {
         let hostile = "<script>alert(1)</script>&\"'"

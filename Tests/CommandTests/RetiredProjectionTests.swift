@@ -5,7 +5,7 @@ import Testing
 /// The live table of a projection that this program does not have any more.
 @Suite(.enabled { await TestServer.isAvailable })
 struct RetiredProjectionTests {
-    @Test func `it is listed, nobody waits for it, and it can be dropped`() async throws {
+    @Test func `it is listed, delays no wait, and can be dropped`() async throws {
         try await Self.withRetiredTable { command, settings in
             let listed = try await command.run("tables")
             #expect(listed.output.contains("retired"), "\(listed.output)")

@@ -79,7 +79,7 @@ struct SignatureTests {
         }
     }
 
-    @Test func `history tells trust, source and kind, and filters by trust`() async throws {
+    @Test func `history shows trust, source and kind, and filters by trust`() async throws {
         // One line: what begins with a member is taken for NDJSON.
         let body = #"""
             {"status":0,"environment":"Sandbox","receipt":{"bundle_id":"a.b","in_app":[{"product_id":\#

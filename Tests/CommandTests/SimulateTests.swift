@@ -93,7 +93,7 @@ import Testing
         let written: [Place]
     }
 
-    @Test func `a folder that cannot be written is told`() async throws {
+    @Test func `a folder that cannot be written is reported`() async throws {
         let folder = try TestFolder()
         let file = try folder.write("file", [])
         let ending = try await command.run("simulate", "--out", file)

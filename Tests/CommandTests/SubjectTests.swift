@@ -173,7 +173,7 @@ struct SubjectTests {
         }
     }
 
-    @Test func `a link to somebody else takes its subscription from the receipt's customer`()
+    @Test func `a link to another customer takes its subscription from the receipt's customer`()
         async throws
     {
         try await withCustomer { command in

@@ -53,7 +53,7 @@ import Testing
         #expect(ending.output.isEmpty)
     }
 
-    @Test func `a command that is near none is told as unknown, without a guess`() async throws {
+    @Test func `a command that resembles none is unknown, without a suggestion`() async throws {
         let ending = try await command.run(["nonsense"])
         #expect(ending.code == 64)
         #expect(ending.errors.contains("there is no command `subledger nonsense`; `subledger --h"))

@@ -21,7 +21,7 @@ struct VerifyTests {
     ]
 
     @Test(arguments: tamperings)
-    func `a change to the log is found, told and exit 3`(tampering: String) async throws {
+    func `a change to the log is found and reported, with exit 3`(tampering: String) async throws {
         try await withFilledLedger { command, settings in
             try await settings.meddle(tampering)
             let output = try await command.expect(3, "verify", "--json")
@@ -64,7 +64,7 @@ struct VerifyTests {
         }
     }
 
-    @Test func `a head of another ledger is no head of this one`() async throws {
+    @Test func `a head of another ledger is not a head of this one`() async throws {
         let folder = try TestFolder()
         var kept = ""
         try await withFilledLedger { command, _ in

@@ -12,7 +12,7 @@ struct AppendOnlyTests {
     ]
 
     @Test(arguments: Variant.extremes)
-    func `nobody changes, deletes or empties a table or a partition of it`(
+    func `no role changes, deletes or empties a table or a partition of it`(
         variant: Variant
     ) async throws {
         try await TamperedLog(variant: variant).withCopy { settings in

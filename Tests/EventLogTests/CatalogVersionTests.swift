@@ -87,7 +87,7 @@ struct CatalogVersionTests {
         }
     }
 
-    @Test func `a body that was changed behind our back is told`() async throws {
+    @Test func `a body that was changed in the database is reported`() async throws {
         try await Variant.all[0].withLog { log, settings in
             _ = try await add("{}", to: log)
             let error = await #expect(throws: PostgresError.self) {

@@ -82,7 +82,7 @@ struct CustomerLinkTests {
     }
 
     @Test(arguments: Variant.extremes)
-    func `the database refuses what is no link, and any change`(variant: Variant) async throws {
+    func `the database refuses invalid links, and any change`(variant: Variant) async throws {
         try await variant.withLog { log, settings in
             _ = try await append(TestFacts.link("anna"), to: log)
             for (sql, state) in [

@@ -16,7 +16,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `whatever the bytes, unpacking gives them back`(withDictionary: Bool) {
+    func `unpacking gives any bytes back`(withDictionary: Bool) {
         for seed in UInt64(1)...400 {
             var random = RandomPayload(seed: seed)
             let payload = random.payload()

@@ -40,7 +40,7 @@ struct FeedCursorTests {
     }
 
     @Test(arguments: Variant.extremes)
-    func `a log that was cut and written on is told by the digest, also inside a commit`(
+    func `the digest reveals a log that was cut and extended, also inside a commit`(
         variant: Variant
     ) async throws {
         try await variant.withLog { log, settings in
@@ -76,7 +76,7 @@ struct FeedCursorTests {
     }
 
     @Test(arguments: Variant.extremes)
-    func `a log that was restored from an older copy is told to be behind the cursor`(
+    func `a log restored from an older copy is reported as behind the cursor`(
         variant: Variant
     ) async throws {
         try await variant.withLog { log, settings in

@@ -88,7 +88,7 @@ struct FeedTests {
     }
 
     @Test(arguments: Variant.extremes)
-    func `what only confirms is no event, moves no cursor, and is looked at once`(
+    func `a confirmation is not an event, moves no cursor, and is read once`(
         variant: Variant
     ) async throws {
         try await variant.withLog { log, settings in
@@ -116,7 +116,7 @@ struct FeedTests {
 
     /// The reader asks while four writers append: it must not see a later offset before an earlier.
     @Test(arguments: Variant.extremes)
-    func `a feed beside many writers ends with every event once`(
+    func `a feed during many writes ends with every event once`(
         variant: Variant
     ) async throws {
         try await variant.withLog { log, settings in

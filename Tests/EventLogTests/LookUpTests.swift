@@ -91,7 +91,7 @@ struct LookUpTests {
     ///
     /// They must judge every fact the same.
     @Test(arguments: Variant.extremes, [UInt64(1), 2, 3, 4, 5, 6])
-    func `random facts in any order are news where full knowledge says so`(
+    func `random facts in any order are new exactly where full knowledge says so`(
         variant: Variant,
         seed: UInt64
     ) async throws {

@@ -133,7 +133,7 @@ struct MigrationRepairTests {
     ]
 
     @Test(arguments: damages)
-    func `what differs is mended, and nothing else`(damage: Damage) async throws {
+    func `only differences are repaired`(damage: Damage) async throws {
         try await damage.variant.withDatabase { settings in
             let before = try await Self.catalog(settings)
             try await Inspector.inspect(settings) { inspector in

@@ -135,7 +135,7 @@ struct MigratorTests {
         }
     }
 
-    @Test func `a login that may not make a schema is told so`() async throws {
+    @Test func `a login that may not create a schema gets that reason`() async throws {
         try await TestServer.shared.withDatabase { settings in
             var poor = settings
             poor.role = "pg_monitor"

@@ -163,7 +163,7 @@ struct RejectionTests {
         }
     }
 
-    @Test func `nothing kept is told from never refused`() async throws {
+    @Test func `a refusal without kept bytes differs from no refusal`() async throws {
         try await Variant.all[3].withLog { log, _ in
             try await log.keep([refused("a", "unproven", body: nil)])
             let kept = try await log.rejectedBody(Digest.of(Array("a".utf8)))
@@ -174,7 +174,7 @@ struct RejectionTests {
     }
 
     @Test(arguments: Variant.extremes)
-    func `the owner may delete rejections, nobody else, and nobody edits them`(
+    func `only the owner may delete rejections, and no role may edit them`(
         variant: Variant
     ) async throws {
         try await variant.withLog { log, settings in

@@ -34,7 +34,7 @@ struct SinceTests {
         }
     }
 
-    @Test func `a checkpoint that the log does not have is no start`() async throws {
+    @Test func `verification cannot start at a checkpoint that the log lacks`() async throws {
         let tampered = TamperedLog(variant: Variant.all[3])
         try await tampered.withCopy { settings in
             let log = try await EventLog.open(settings, .test())

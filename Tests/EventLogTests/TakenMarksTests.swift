@@ -10,7 +10,8 @@ struct TakenMarksTests {
 
     private func digest(_ number: Int) -> Digest { .of(Array("\(number)".utf8)) }
 
-    @Test func `whoever comes meanwhile shares the next statement, and each payload is in one`()
+    @Test
+    func `callers that arrive meanwhile share the next statement, and each payload is in one`()
         async throws
     {
         let marks = TakenMarks()

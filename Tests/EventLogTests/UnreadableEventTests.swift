@@ -8,7 +8,7 @@ import Testing
 @Suite(.enabled { await TestServer.isAvailable })
 struct UnreadableEventTests {
     @Test(arguments: Variant.extremes)
-    func `a scan tells of what it cannot read and gives all the rest`(
+    func `a scan reports what it cannot read and gives all the rest`(
         variant: Variant
     ) async throws {
         let tampered = TamperedLog(variant: variant)

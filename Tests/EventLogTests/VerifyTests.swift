@@ -30,7 +30,7 @@ struct VerifyTests {
 
     /// One database a variant, mended after each case: a database a case takes minutes.
     @Test(arguments: Variant.extremes)
-    func `whatever is changed, both verifiers name the first commit that does not match`(
+    func `for any change, both verifiers name the first commit that does not match`(
         variant: Variant
     ) async throws {
         let tampered = TamperedLog(variant: variant)

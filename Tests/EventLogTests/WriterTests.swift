@@ -215,7 +215,7 @@ struct WriterTests {
         """
 
     @Test(arguments: Variant.all)
-    func `a violation that is no lost race is an error, not a retry`(
+    func `a violation that is not a lost race is an error, not a retry`(
         variant: Variant
     ) async throws {
         try await variant.withLog { log, settings in

@@ -27,7 +27,7 @@ struct ConfirmationRowTests {
     }
 
     @Test(arguments: [UInt64(1), 2, 3])
-    func `random sets come back, each once, whatever their order`(seed: UInt64) throws {
+    func `random sets come back, each once, in any order`(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         for _ in 0..<300 {
             let set = Set(

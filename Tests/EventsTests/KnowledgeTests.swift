@@ -89,7 +89,7 @@ import Testing
         }
     }
 
-    @Test func `silence is a denial only for fields of which the format says so`() {
+    @Test func `silence is a denial only for fields that the format can carry`() {
         var knowledge = Knowledge()
         knowledge.learn(offset: 1, asOf: at(1), content: price(1))
         #expect(knowledge.state(of: .revocationDate) == .none)

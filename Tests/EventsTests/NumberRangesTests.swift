@@ -18,7 +18,7 @@ struct NumberRangesTests {
             "1-", "1-9223372036854775807,5", "9223372036854775808", "5-7,6",
         ]
     )
-    func `what nobody writes is refused and never traps`(text: String) {
+    func `impossible numbers are refused and never trap`(text: String) {
         #expect(NumberRanges(text) == nil)
     }
 }

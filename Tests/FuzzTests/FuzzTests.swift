@@ -9,7 +9,7 @@ struct FuzzTests {
     private static let fuzzer = Result { try Fuzzer(seed: 20_261_121) }
 
     @Test(arguments: Decoder.allCases)
-    func `a decoder keeps its word whatever it is given`(decoder: Decoder) throws {
+    func `a decoder keeps its promises for any input`(decoder: Decoder) throws {
         let fuzzer = try FuzzTests.fuzzer.get()
         for number in 0..<FuzzTests.caseCount {
             do throws(Finding) {

@@ -76,7 +76,7 @@ struct ProxyTests {
 
     // SUBLEDGER_IDLE_CONNECTIONS of them, 400 unless told, in a shell that allows
     // 256 open files.
-    @Test func `many idle connections leave the service answering, whatever the shell's limit`()
+    @Test func `many idle connections leave the service answering under any shell limit`()
         async throws
     {
         let variable = ProcessInfo.processInfo.environment["SUBLEDGER_IDLE_CONNECTIONS"]

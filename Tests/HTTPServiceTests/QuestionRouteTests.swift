@@ -75,7 +75,7 @@ struct QuestionRouteTests {
         }
     }
 
-    @Test func `an empty ledger says so, and of a customer never seen nothing was bought`()
+    @Test func `an empty ledger says so, and an unknown customer bought nothing`()
         async throws
     {
         try await TestService.run { service in

@@ -5,7 +5,7 @@ import Testing
 
 /// The service's log for people.
 struct TextLogTests {
-    @Test func `a line stays one, and its members cannot be forged, whatever an id holds`() {
+    @Test func `no id can split a log line or forge its members`() {
         let lines = Mutex<[String]>([])
         var logger = Logger(label: "test") { _ in
             TextLogHandler(level: .info) { line in lines.withLock { $0.append(line) } }

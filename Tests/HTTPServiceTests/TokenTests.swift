@@ -12,7 +12,7 @@ import Testing
 struct TokenTests {
     private let question = "/v1/customers/nobody/access"
 
-    @Test func `nobody asks without a token that may`() async throws {
+    @Test func `a question needs a token with the right role`() async throws {
         try await TestService.run { service in
             let uploader = try await service.token(.ingest, named: "uploader")
             let helper = try await service.token(.support, named: "helper")
@@ -163,7 +163,7 @@ struct TokenTests {
     }
 
     @Test(arguments: ["", "a b", "a_b", "\u{e9}", String(repeating: "a", count: 65)])
-    func `a name that does not fit into a header is no name`(name: String) {
+    func `a name that does not fit into a header is refused`(name: String) {
         #expect(!AccessToken.isName(name))
     }
 

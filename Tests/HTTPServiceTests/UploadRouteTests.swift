@@ -19,7 +19,7 @@ struct UploadRouteTests {
         return try #require(json?["signedTransactions"] as? [String])
     }
 
-    @Test func `an upload is a link, and who comes second learns whose it is`() async throws {
+    @Test func `an upload is a link, and a second uploader gets the owner`() async throws {
         let transactions = try Self.signedTransactions()
         try await TestService.run { service in
             let token = try await service.token(.ingest, .support)

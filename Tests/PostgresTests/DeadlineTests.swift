@@ -57,7 +57,7 @@ struct DeadlineTests {
     }
 
     /// A stopped process answers nothing, and its socket stays open.
-    @Test func `a stopped backend holds nobody longer than the deadline`() async throws {
+    @Test func `a stopped backend blocks no caller longer than the deadline`() async throws {
         try await TestServer.shared.withDatabase { settings in
             let session = try await PostgresSession.connect(settings)
             try await Self.stopped(session) { _ in
@@ -89,7 +89,7 @@ struct DeadlineTests {
         }
     }
 
-    @Test func `a stopped server holds nobody who connects or cancels`() async throws {
+    @Test func `a stopped server blocks neither connecting nor cancelling`() async throws {
         let options = EmbeddedServer.Options(lifetime: .process, settings: ["fsync": "off"])
         let server = EmbeddedServer(home: TestServer.temporaryHome(), options: options)
         let settings = try await server.start()

@@ -15,7 +15,7 @@ struct RecordTests {
         return [try row.bytea(0), try row.bytea(1)]
     }
 
-    @Test func `a record tells its fields and their types`() async throws {
+    @Test func `a record gives its fields and their types`() async throws {
         try await TestServer.shared.withDatabase { settings in
             let session = try await PostgresSession.connect(settings)
             let found = try await bytes(session)
@@ -51,7 +51,7 @@ struct RecordTests {
         }
     }
 
-    @Test func `bytes that are cut or too many are no record`() async throws {
+    @Test func `truncated or extra bytes are not a record`() async throws {
         try await TestServer.shared.withDatabase { settings in
             let session = try await PostgresSession.connect(settings)
             let whole = try #require(try await bytes(session).first)

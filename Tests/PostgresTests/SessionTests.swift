@@ -179,7 +179,7 @@ struct SessionTests {
         }
     }
 
-    @Test func `a closed session says so`() async throws {
+    @Test func `a closed session reports that it is closed`() async throws {
         try await TestServer.shared.withDatabase { settings in
             let session = try await PostgresSession.connect(settings)
             await session.close()

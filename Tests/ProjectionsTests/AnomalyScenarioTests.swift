@@ -46,7 +46,7 @@ import Testing
         )
     }
 
-    @Test func `upgrades are no loop where the catalog knows them`() throws {
+    @Test func `upgrades are not a loop if the catalog knows them`() throws {
         try expect(
             """
             @05-01 purchase lite 05-01..06-01 woli=1
@@ -58,7 +58,7 @@ import Testing
         )
     }
 
-    @Test func `a purchase refunded again is told with what is given back now`() throws {
+    @Test func `a purchase refunded again is listed with the current refund`() throws {
         try expect(
             """
             @05-10 purchase basic 05-01..06-01 woli=1 price=990 revoked=05-10

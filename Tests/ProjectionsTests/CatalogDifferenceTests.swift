@@ -28,7 +28,7 @@ import Testing
         #expect(!CatalogDifference(from: nil, to: one).isEmpty)
     }
 
-    @Test func `every property that differs is told`() throws {
+    @Test func `every property that differs is reported`() throws {
         let price = CatalogPrice(storefront: "USA", currency: nil, text: "9.99")
         let week = try #require(SubscriptionPeriod("P1W"))
         let old = subscription(group: "g", week)

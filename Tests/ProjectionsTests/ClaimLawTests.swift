@@ -44,7 +44,7 @@ import Testing
     }
 
     @Test(arguments: UInt64(1)...200)
-    func `each subscription is one party's, and whoever it is asked by gives the same`(
+    func `each subscription has one party, and every id of the party gives the same`(
         seed: UInt64
     ) {
         var random = RandomClaims(seed: seed)

@@ -52,7 +52,7 @@ import Testing
         #expect(try ids(text, "other") == ["3000"], "what is no UUID is compared by its bytes")
     }
 
-    @Test func `the same token in letters of another case is no other owner`() throws {
+    @Test func `the same token in another case is the same owner`() throws {
         let facts = try ClaimText.facts(
             """
             1000 @01-01 buys month 01-01 token=\(Self.lower)
@@ -88,13 +88,13 @@ import Testing
         #expect(customer.ground(of: ClaimText.stream("2000")) == .named)
     }
 
-    @Test func `a receipt that tells nothing new about a subscription bonds it too`() throws {
+    @Test func `a receipt with nothing new about a subscription bonds it too`() throws {
         let known = "1000 @01-15 buys month 01-01\n2000 @01-15 buys games 01-01\n"
         #expect(try ids(known, "1000") == ["1000"])
         #expect(try ids(known + receipt, "1000") == ["1000", "2000", "3000"])
     }
 
-    @Test func `a link to somebody else wins over a receipt, for that subscription`() throws {
+    @Test func `a link to another customer wins over a receipt, for that subscription`() throws {
         let linked = receipt + "\n2000 @03-03 link ben"
         #expect(try ids(linked, "ben") == ["1000", "2000", "3000"], "the only link leads the rest")
         let both = linked + "\n1000 @03-03 link anna"

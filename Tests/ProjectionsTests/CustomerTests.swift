@@ -196,7 +196,8 @@ import Testing
     }
 
     /// A second account of the app presents the same receipt, and nothing moves by itself.
-    @Test func `a restore into another account is a contested claim until somebody decides`() throws
+    @Test func `a restore into another account is a contested claim until the operator decides`()
+        throws
     {
         // Apple's data: trap 37
         let text = """

@@ -40,7 +40,7 @@ import Testing
         )
     }
 
-    @Test func `what nobody claimed has no row, and a contested link moves none`() throws {
+    @Test func `an unclaimed subscription has no row, and a contested link moves none`() throws {
         #expect(try rows("1000 @01-01 buys month 01-01").isEmpty)
         let found = try rows(
             """

@@ -116,7 +116,7 @@ import Testing
         )
     }
 
-    @Test func `without access, the purchase that was asked for tells why`() throws {
+    @Test func `without access, the requested purchase gives the reason`() throws {
         func story(_ stream: String, _ text: String) throws -> RecordedHistory {
             let id = StreamID(environment: .production, originalTransactionId: stream)
             let facts = try TimelineText(text, stream: id).facts

@@ -4,7 +4,7 @@ import Testing
 
 /// What two builds of a table are found to say differently.
 @Suite struct DifferenceTests {
-    @Test func `equal rows are no difference, wherever their causes stand in the log`() {
+    @Test func `equal rows are not a difference, even if their causes have other positions`() {
         let rows = [TestRow.period(1, to: 2), TestRow.period(2, to: 3)]
         let difference = TestRow.difference(rows, rows.map { $0.caused(by: 99) })
         #expect(difference.isEqual && difference.streamsChanged == 0)
@@ -39,7 +39,7 @@ import Testing
         #expect(TestRow.difference([old], [new]).totals[0].words == words)
     }
 
-    @Test func `two purchases of one second keep their partners, whatever their order`() {
+    @Test func `two purchases of one second keep their partners in any order`() {
         // Apple's data: trap 40
         let old = [TestRow.period(1, to: 5), TestRow.period(1, to: 9)]
         let new = [TestRow.period(1, to: 8, expires: 9), TestRow.period(1, to: 4, expires: 5)]
@@ -192,7 +192,7 @@ import Testing
         #expect(difference.samples.map(\.rowsChanged) == [3, 3])
     }
 
-    @Test func `columns that only one table has are told once, and not compared`() throws {
+    @Test func `columns that only one table has are reported once, and not compared`() throws {
         let columns = TestRow.projection("active_periods").columns
         let table = ComparedTable(
             name: "active_periods",

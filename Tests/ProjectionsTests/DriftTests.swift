@@ -5,7 +5,7 @@ import Testing
 
 /// The fold held against what Apple itself says (Apple's data: status values, renewal info).
 @Suite struct DriftTests {
-    @Test func `statements that agree are counted, and nothing is told`() throws {
+    @Test func `statements that agree are counted and not listed`() throws {
         let report = try drift(
             """
             @03-20 purchase monthly 03-20..04-20 woli=1
@@ -23,7 +23,7 @@ import Testing
         #expect(report.disagreements.isEmpty)
     }
 
-    @Test func `what Apple says otherwise is told with both values`() throws {
+    @Test func `a difference from Apple is reported with both values`() throws {
         let report = try drift(
             """
             @03-20 purchase monthly 03-20..04-20 woli=1

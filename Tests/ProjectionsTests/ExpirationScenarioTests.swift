@@ -57,7 +57,7 @@ import Testing
         )
     }
 
-    @Test func `a reason about one end is not told of the next one`() throws {
+    @Test func `the reason for one end does not apply to the next`() throws {
         try expect(
             """
             @03-20 purchase basic 03-20..04-20 woli=1 price=9990

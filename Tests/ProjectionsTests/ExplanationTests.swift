@@ -46,7 +46,7 @@ import Testing
         #expect(!lines.contains { $0.hasPrefix("wrongly") })
     }
 
-    @Test func `a renewal that is told late denies wrongly until it comes`() throws {
+    @Test func `a late renewal denies wrongly until it arrives`() throws {
         try expect(
             """
             03-01T00:00:05 @03-01 purchase monthly 03-01..04-01 woli=1
@@ -65,7 +65,7 @@ import Testing
         )
     }
 
-    @Test func `a refund that is told later granted wrongly from its date on`() throws {
+    @Test func `a late refund granted wrongly from its date on`() throws {
         try expect(
             """
             03-01T00:00:05 @03-01 purchase monthly 03-01..04-01 woli=1
@@ -84,7 +84,7 @@ import Testing
         )
     }
 
-    @Test func `an extension that is told late denies wrongly`() throws {
+    @Test func `a late extension denies wrongly`() throws {
         try expect(
             """
             03-01T00:00:05 @03-01 purchase monthly 03-01..04-01 woli=1
@@ -103,7 +103,7 @@ import Testing
         )
     }
 
-    @Test func `grace that is told late denies wrongly`() throws {
+    @Test func `late grace denies wrongly`() throws {
         try expect(
             """
             03-01T00:00:05 @03-01 purchase monthly 03-01..04-01 woli=1

@@ -113,7 +113,7 @@ import Testing
         #expect(broken.isEmpty, "\(Histories.summary(broken))")
     }
 
-    @Test func `refunds, transactions and movements tell of the same money`() async throws {
+    @Test func `refunds, transactions and movements show the same money`() async throws {
         let broken = try await Histories.each(Histories.numbers(unlessTold: 2000)) { number in
             var random = RandomFacts(seed: UInt64(number), hasOldFormats: true)
             let ledger = MemoryLedger([random.facts(20)])

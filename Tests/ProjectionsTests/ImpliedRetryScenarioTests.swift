@@ -6,7 +6,7 @@ import Testing
 /// What a recovery says about the time before it.
 @Suite struct ImpliedRetryScenarioTests {
     @Test(arguments: ["DID_RECOVER uuid=n1", "DID_RENEW BILLING_RECOVERY uuid=n1"])
-    func `a recovery implies the billing retry before it, though nobody told of it`(
+    func `a recovery implies the billing retry before it, even if none was reported`(
         notice: String
     ) throws {
         try expect(

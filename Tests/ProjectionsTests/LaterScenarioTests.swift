@@ -22,7 +22,7 @@ import TestSupport
         )
     }
 
-    @Test func `12: a downgrade that was withdrawn is no change of product`() throws {
+    @Test func `12: a withdrawn downgrade is not a change of product`() throws {
         // Apple's data: scenario 12
         try expect(
             """
@@ -43,7 +43,7 @@ import TestSupport
         )
     }
 
-    @Test func `13: the retry of a notification is no second event`() throws {
+    @Test func `13: the retry of a notification is not a second event`() throws {
         // Apple's data: scenario 13: the same UUID, the same bytes.
         let ledger = try expect(
             """
@@ -132,7 +132,7 @@ import TestSupport
         #expect(rows.map(\.terms.quantity) == [2, 2])
     }
 
-    @Test func `17: a receipt of two original ids tells of two subscriptions`() throws {
+    @Test func `17: a receipt with two original ids describes two subscriptions`() throws {
         // Apple's data: scenario 17: the rows of one `unified_receipt`, as they are translated.
         let customer = try CustomerText(
             """

@@ -68,7 +68,7 @@ import Testing
         )
     }
 
-    @Test func `an end of which nobody says why`() throws {
+    @Test func `an end without a stated reason`() throws {
         try expect(
             """
             @03-20 purchase basic 03-20..04-20 woli=1 price=9990
@@ -221,7 +221,7 @@ import Testing
         )
     }
 
-    @Test func `who had switched off before the end goes by will, whatever the intent`() throws {
+    @Test func `auto-renewal off before the end is voluntary churn, with any intent`() throws {
         try expect(
             """
             @03-20 purchase basic 03-20..04-20 woli=1 price=9990

@@ -57,7 +57,7 @@ import Testing
         )
     }
 
-    @Test func `no price is told of a charge that will not be made`() throws {
+    @Test func `a charge that will not be made has no price`() throws {
         try expect(
             """
             @03-20 purchase basic 03-20..04-20 woli=1

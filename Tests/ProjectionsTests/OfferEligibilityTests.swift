@@ -78,7 +78,7 @@ import Testing
         #expect(try introductory(reversed, in: "g", at: "12-31") == "lapsed")
     }
 
-    @Test func `money for the rest of an upgraded period is no refund`() throws {
+    @Test func `money for the rest of an upgraded period is not a refund`() throws {
         // Apple's data: trap 9.
         let customer = try CustomerText(
             """
@@ -106,7 +106,7 @@ import Testing
         #expect(try introductory(customer, in: "g", at: "05-01") == "lapsed")
     }
 
-    @Test func `in grace the customer is a subscriber, in retry nobody to win back`() throws {
+    @Test func `in grace the customer is a subscriber, in retry not one to win back`() throws {
         // Apple's data: trap 44, offer eligibility
         let customer = try CustomerText(
             """
@@ -214,7 +214,7 @@ import Testing
         #expect(!eligibility.introductory.isEligible)
     }
 
-    @Test func `all groups are told of: those known, and those that are sold`() throws {
+    @Test func `all groups are listed: known groups and those that are sold`() throws {
         let customer = try CustomerText(
             """
             stream 1

@@ -105,7 +105,7 @@ import Testing
         #expect(try isOwned(true) && !isOwned(false))
     }
 
-    @Test func `a restored non-consumable is one purchase, whatever date the restore gives it`()
+    @Test func `a restored non-consumable is one purchase, with any restore date`()
         throws
     {
         try expect(

@@ -5,7 +5,7 @@ import Testing
 
 /// Refunds of which Apple states a part, or hardly anything.
 @Suite struct PartialRefundTests {
-    @Test func `a percentage counts whatever the type of the refund is called`() throws {
+    @Test func `a percentage counts under any type of refund`() throws {
         for type in ["", " type=REFUND_GOODWILL"] {
             try expect(
                 """
@@ -26,7 +26,7 @@ import Testing
         )
     }
 
-    @Test func `a percentage that is no part leaves the amount unknown`() throws {
+    @Test func `an impossible percentage leaves the amount unknown`() throws {
         try expect(
             """
             @04-02 purchase basic 03-20..04-20 price=10000 revoked=04-02 percentage=100001

@@ -58,7 +58,7 @@ import TestSupport
         #expect(rows.map(\.refundsPrevious) == [false])
     }
 
-    @Test func `a downgrade that is withdrawn is no change of product`() throws {
+    @Test func `a withdrawn downgrade is not a change of product`() throws {
         try expect(
             """
             @04-01 purchase basic 04-01..05-01 woli=1
@@ -263,7 +263,7 @@ import TestSupport
         )
     }
 
-    @Test func `one product is no change, whatever its periods do`() throws {
+    @Test func `the same product is not a change, even if its periods change`() throws {
         try expect(
             """
             @04-01 purchase basic 04-01..05-01 woli=1

@@ -90,7 +90,7 @@ import Testing
         )
     }
 
-    @Test func `nobody said whether it renews: unknown, and not on`() throws {
+    @Test func `an unstated renewal setting is unknown, and not on`() throws {
         // A receipt or an iOS 6 response without a setting, and an empty pending_renewal_info.
         try expect(
             """

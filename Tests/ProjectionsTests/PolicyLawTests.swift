@@ -48,7 +48,7 @@ import Testing
 
     /// The timeline of another policy is asked of the tables of this one.
     @Test(arguments: UInt64(1)...200)
-    func `the context's policy counts, whatever the timeline's was`(seed: UInt64) {
+    func `the context's policy overrides that of the timeline`(seed: UInt64) {
         var random = RandomFacts(seed: seed)
         let ledger = MemoryLedger([random.facts(14)])
         for stream in ledger.streams {

@@ -30,7 +30,7 @@ import TestSupport
         )
     }
 
-    @Test func `a recovery in grace that is heard of late was grace to its end at most`() throws {
+    @Test func `a recovery in grace that is reported late was grace to its end at most`() throws {
         try expect(
             """
             @03-20 purchase basic 03-20..04-20 woli=1

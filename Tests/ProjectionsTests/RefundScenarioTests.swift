@@ -76,7 +76,7 @@ import TestSupport
         )
     }
 
-    @Test func `a refund after everything ended, or before the start, says so`() throws {
+    @Test func `a refund after the end or before the start is marked as such`() throws {
         try expect(
             """
             @07-10 purchase basic 05-01..06-01 woli=1 revoked=06-01
@@ -112,7 +112,7 @@ import TestSupport
         )
     }
 
-    @Test func `the rest of a replaced period is no refund of it`() throws {
+    @Test func `the rest of a replaced period is not a refund of it`() throws {
         try expect(
             """
             @04-23T10:00 purchase basic 03-14..04-14 woli=1 via=response
@@ -209,7 +209,7 @@ import TestSupport
         )
     }
 
-    @Test func `refunded, reversed and refunded again are two cases, told apart`() throws {
+    @Test func `refunded, reversed and refunded again are two separate cases`() throws {
         let ledger = try expect(
             """
             @05-10 purchase basic 05-01..06-01 woli=1 price=990 revoked=05-10 percentage=50000 \

@@ -154,7 +154,7 @@ import TestSupport
         )
     }
 
-    @Test func `an expiry by a billing error ends no later than it was told`() throws {
+    @Test func `an expiry by a billing error ends no later than it was reported`() throws {
         try expect(
             """
             @03-20 purchase monthly 03-20..04-20 woli=1
@@ -168,7 +168,7 @@ import TestSupport
         )
     }
 
-    @Test func `a retry of which nobody tells the end lasts sixty days`() throws {
+    @Test func `a retry without a stated end lasts sixty days`() throws {
         try expect(
             """
             @03-20 purchase monthly 03-20..04-20 woli=1
@@ -183,7 +183,7 @@ import TestSupport
         )
     }
 
-    @Test func `a status alone tells of a retry`() throws {
+    @Test func `a status alone shows a retry`() throws {
         try expect(
             """
             @03-20 purchase monthly 03-20..04-20 woli=1
@@ -224,7 +224,7 @@ import TestSupport
         )
     }
 
-    @Test func `a retry told before the expiry begins with it`() throws {
+    @Test func `a retry reported before the expiry begins with it`() throws {
         try expect(
             """
             @03-20 purchase monthly 03-20..04-20 woli=1
@@ -287,7 +287,7 @@ import TestSupport
         )
     }
 
-    @Test func `a renewal told of early follows on a purchase that never reached us`() throws {
+    @Test func `a renewal reported early follows a purchase that never reached us`() throws {
         try expect(
             """
             @04-19T08:00 purchase monthly 04-20..05-20 woli=2 reason=RENEWAL

@@ -24,7 +24,7 @@ import Testing
         return MemoryLedger([facts]).claims()
     }
 
-    @Test func `without any claim a subscription is nobody's`() throws {
+    @Test func `without any claim a subscription has no owner`() throws {
         try expect("1000 @01-02 buys month 01-01", [".. nobody"])
     }
 

@@ -124,7 +124,7 @@ import TestSupport
         )
     }
 
-    @Test func `a notification alone tells that the renewal failed`() throws {
+    @Test func `a notification alone shows that the renewal failed`() throws {
         try expect(
             """
             @03-20 purchase basic 03-20..04-20 woli=1

@@ -39,7 +39,7 @@ import Testing
         ("basic", "unheard", "04-10", "now plan_change", ""),
         ("basic", "unheard", "05-01", "next_renewal plan_change", ""),
     ])
-    func `the levels of the catalog tell what a change is`(
+    func `the levels of the catalog classify a change`(
         old: String,
         new: String,
         start: String,
@@ -60,7 +60,7 @@ import Testing
         )
     }
 
-    @Test func `going to and fro gives the rest back each time, which no refund counts twice`()
+    @Test func `each switch back and forth refunds the rest, and no refund counts it twice`()
         throws
     {
         // Apple's data: trap 24

@@ -5,7 +5,7 @@ import TestSupport
 
 /// Traps about which purchase, which subscription, and which moment is meant (Apple's data: traps).
 @Suite struct TrapTestsOfIdentity {
-    @Test func `the original id stays over all renewals, whatever their own ids`() throws {
+    @Test func `the original id stays over all renewals with their own ids`() throws {
         // Apple's data: trap 1
         let ledger = try expect(
             """
@@ -115,7 +115,7 @@ import TestSupport
         )
     }
 
-    @Test func `a restore is no purchase, of a subscription nor of anything else`() throws {
+    @Test func `a restore is not a purchase, of a subscription or anything else`() throws {
         // Apple's data: trap 15
         try expect(
             """
@@ -136,7 +136,7 @@ import TestSupport
         )
     }
 
-    @Test func `what Apple told last is judged by Apple's clock, at any year of ours`() throws {
+    @Test func `Apple's clock decides which statement is the latest, in any year of ours`() throws {
         // Apple's data: trap 38
         for year in ["2011", "2099"] {
             try expect(

@@ -5,7 +5,7 @@ import TestSupport
 
 /// Traps about money given back (Apple's data: traps).
 @Suite struct TrapTestsOfRefund {
-    @Test func `a refund that is told later of the same purchase is kept, with what was before`()
+    @Test func `a later refund of the same purchase is kept, with the earlier facts`()
         throws
     {
         // Apple's data: trap 8
@@ -23,7 +23,9 @@ import TestSupport
         #expect(ledger.events.count == 2)
     }
 
-    @Test func `what Apple cancelled counts as not bought, whatever its expiry says`() throws {
+    @Test func `a purchase that Apple cancelled counts as not bought, regardless of its expiry`()
+        throws
+    {
         // Apple's data: trap 10
         try expect(
             """
@@ -115,7 +117,7 @@ import TestSupport
         #expect(ledger.events.count == 5)
     }
 
-    @Test func `a reversal that nobody announced is the silence of a later statement`() throws {
+    @Test func `a later statement without the refund is an unannounced reversal`() throws {
         // Apple's data: trap 31: a receipt of an earlier date, and a format that cannot say, deny
         // nothing.
         let refunded = """

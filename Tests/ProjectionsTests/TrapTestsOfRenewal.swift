@@ -4,7 +4,7 @@ import Testing
 
 /// Traps about how a period ends and what follows it (Apple's data: traps).
 @Suite struct TrapTestsOfRenewal {
-    @Test func `auto-renewal off is no end, and Cancel counts when the period ends`() throws {
+    @Test func `auto-renewal off is not an end, and Cancel counts when the period ends`() throws {
         // Apple's data: trap 11
         try expect(
             """
@@ -110,7 +110,7 @@ import Testing
         )
     }
 
-    @Test func `a recovery in retry begins anew on its own day, and the days between are a gap`()
+    @Test func `a recovery in retry starts on its own day, and the days between are a gap`()
         throws
     {
         // Apple's data: trap 19
@@ -248,7 +248,7 @@ import Testing
         )
     }
 
-    @Test func `what is told late is put where it belongs and decides nothing`() throws {
+    @Test func `a late statement takes its place and decides nothing`() throws {
         // Apple's data: trap 39: the last line is signed first.
         try expect(
             """

@@ -29,7 +29,7 @@ import Testing
         #expect(try winBack(text, at: "02-15") == .churned, "before Apple listed any")
     }
 
-    @Test func `an empty list of Apple's is no eligibility, whatever the rules say`() throws {
+    @Test func `an empty list from Apple overrides the rules: not eligible`() throws {
         let text = Self.churned + "@03-01 renewal of=02-01 auto=0 intent=1 winback=[]"
         #expect(try offers(text, at: "03-01") == [])
         #expect(try !winBack(text, at: "03-01").isEligible)
@@ -45,7 +45,7 @@ import Testing
         #expect(try winBack(text, at: "03-20") == .churned)
     }
 
-    @Test func `whoever bought again is a subscriber, and the list is out of date`() throws {
+    @Test func `a customer who bought again is a subscriber, and the list is out of date`() throws {
         let text =
             Self.churned + """
                 @03-01 renewal of=02-01 auto=0 intent=1 winback=["a"]

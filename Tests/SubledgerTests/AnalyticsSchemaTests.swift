@@ -11,7 +11,7 @@ import Testing
 /// How the views for analysts come to be, and stay right whatever happens to the live tables.
 @Suite(.enabled { await TestServer.isAvailable })
 struct AnalyticsSchemaTests {
-    @Test func `only views are there whose projections were all built`() async throws {
+    @Test func `a view exists only if all its projections were built`() async throws {
         try await AnalyticsSchemaTests.withLedger { ledger, settings in
             let projector = Projector(log: ledger.log, settings: settings)
             _ = try await projector.rebuild(

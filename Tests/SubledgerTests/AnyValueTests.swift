@@ -44,7 +44,7 @@ struct AnyValueTests {
     }
 
     @Test(arguments: ["nul", "count"])
-    func `the refusal of a row by PostgreSQL says of which projection it is`(
+    func `a row refused by PostgreSQL names its projection`(
         kind: String
     ) async throws {
         try await TestServer.shared.withDatabase(from: FilledLedger.plain) { settings in

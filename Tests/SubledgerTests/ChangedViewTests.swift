@@ -84,7 +84,7 @@ struct ChangedViewTests {
             "DROP RULE wishes ON projection.shape"
         ),
     ])
-    func `what somebody has put into a view is named before it would be lost`(
+    func `a change to a view is named before it would be lost`(
         made: String,
         dropped: String
     ) async throws {

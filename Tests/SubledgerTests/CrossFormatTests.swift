@@ -15,7 +15,7 @@ import Testing
     /// Lives of each test; the kinds of lives repeat several times in them.
     private static let lives = 100
 
-    @Test func `whatever old format joins in, signed payloads keep telling the whole truth`()
+    @Test func `signed payloads give the whole truth next to any old format`()
         async throws
     {
         let simulator = AppStoreSimulator(seed: Self.seed)
@@ -43,7 +43,7 @@ import Testing
         #expect(differences.isEmpty, "seed \(Self.seed): \(Histories.summary(differences))")
     }
 
-    @Test func `verifyReceipt responses alone tell every period they can carry`() async throws {
+    @Test func `verifyReceipt responses alone give every period they can contain`() async throws {
         let simulator = AppStoreSimulator(seed: Self.seed &+ 1)
         let verifier = try simulator.verifier()
         let differences = try await Histories.each(0..<Self.lives) { index in
@@ -56,7 +56,7 @@ import Testing
         #expect(differences.isEmpty, "seed \(Self.seed &+ 1): \(Histories.summary(differences))")
     }
 
-    @Test func `version 1 notifications alone tell every period they can carry`() async throws {
+    @Test func `version 1 notifications alone give every period they can contain`() async throws {
         let simulator = AppStoreSimulator(seed: Self.seed &+ 3)
         let verifier = try simulator.verifier()
         let count = Atomic<Int>(0)

@@ -49,7 +49,7 @@ struct CustomerTests {
         }
     }
 
-    @Test func `what stands in the way of a link is told, and nothing is appended`() async throws {
+    @Test func `a refused link names the reason, and nothing is appended`() async throws {
         try await TestServer.shared.withDatabase(from: FilledLedger.plain) { settings in
             let ledger = try await FilledLedger.open(settings)
             let stream = try #require(try await ledger.allStreams().first)

@@ -72,7 +72,7 @@ struct ErasureTamperingTests {
             (.customer, "customer_id = 'anna'"), (.customer, "fact_key = k.fact_key"),
         ]
     )
-    func `nothing may stand in the place of what was erased`(
+    func `nothing may replace erased content`(
         scope: Erasure.Scope,
         change: String
     ) async throws {

@@ -13,7 +13,7 @@ import Testing
 @Suite(.enabled { await TestServer.isAvailable })
 struct ExportTests {
     @Test(arguments: [ExportRequest.Format.csv, .ndjson])
-    func `every table is exported whole, sorted by a key that tells its rows apart`(
+    func `every table is exported whole, sorted by a unique key`(
         _ format: ExportRequest.Format
     ) async throws {
         try await Analytics.withLedger { session, ledger in

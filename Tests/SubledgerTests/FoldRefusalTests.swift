@@ -64,7 +64,7 @@ struct FoldRefusalTests {
         }
     }
 
-    @Test func `tables as they were known at a position are made again, and kept up beside`()
+    @Test func `tables as known at a position are rebuilt and kept up to date separately`()
         async throws
     {
         try await FollowTests.withLedger(lanes: 1) { ledger, settings in

@@ -30,7 +30,7 @@ struct FollowBesideTests {
     }
 
     @Test(arguments: Trouble.allCases)
-    func `tables beside never hold the live ones up`(_ trouble: Trouble) async throws {
+    func `side tables never delay live ones`(_ trouble: Trouble) async throws {
         try await FollowTests.withLedger(lanes: 1) { ledger, settings in
             let projector = Projector(log: ledger.log, settings: settings)
             let deliveries = FollowTests.deliveries(seed: 31)
@@ -99,7 +99,7 @@ struct FollowBesideTests {
         }
     }
 
-    @Test func `whoever waits for a position is not told that another log's tables hold it`()
+    @Test func `a wait for a position ignores the tables of another log`()
         async throws
     {
         try await FollowTests.withLedger(lanes: 1) { ledger, settings in
@@ -136,7 +136,7 @@ struct FollowBesideTests {
         }
     }
 
-    @Test func `what others keep in a schema of tables outlives them, whatever its name`()
+    @Test func `foreign objects in a schema of tables survive a drop`()
         async throws
     {
         try await FollowTests.withLedger(lanes: 1) { ledger, settings in

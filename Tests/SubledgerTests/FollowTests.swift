@@ -91,7 +91,7 @@ struct FollowTests {
         }
     }
 
-    @Test func `a log that was put in the place of another stops whoever follows`() async throws {
+    @Test func `a replaced log stops every follower`() async throws {
         try await Self.withLedger(lanes: 1) { ledger, settings in
             let projector = Projector(log: ledger.log, settings: settings)
             try await ledger.ingest(Array(Self.deliveries(seed: 5).prefix(20)))

@@ -11,7 +11,7 @@ import Testing
 @Suite struct MassTruthTests {
     private static let seed: UInt64 = 20_261_201
 
-    @Test func `every table tells the truth of 2000 lives, whatever they are heard by`()
+    @Test func `every table gives the truth of 2000 lives by every channel`()
         async throws
     {
         let simulator = AppStoreSimulator(seed: Self.seed, flaws: .unsigned)
@@ -25,7 +25,7 @@ import Testing
     /// one length, of which the former was refunded and the refund reversed; the reason for which a
     /// purchase ended that was refunded at its end, and is not any more; a retry, when somebody had
     /// spoken between the expiry and the first charge.
-    @Test func `lives that were once told wrongly are told right`() throws {
+    @Test func `lives that once folded wrongly fold right`() throws {
         let simulator = AppStoreSimulator(seed: Self.seed, flaws: .unsigned)
         let differences = try Self.onceWrong.flatMap { index in
             try Self.differences(simulator.life(index), seed: index)
@@ -51,7 +51,7 @@ import Testing
 
     /// The history of transactions knows no renewal info: no grace, no retry, no setting and no
     /// wish, so that it cannot tell `renewal_states`, `billing_issues_detected_at` and the like.
-    @Test func `the history alone tells the refunds and the changes of 1000 lives`() async throws {
+    @Test func `the history alone gives the refunds and the changes of 1000 lives`() async throws {
         let simulator = AppStoreSimulator(seed: Self.seed &+ 1, flaws: .unsigned)
         let differences = try await Histories.each(0..<1000) { index in
             let life = simulator.life(index)

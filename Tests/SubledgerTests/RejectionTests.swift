@@ -25,7 +25,7 @@ struct RejectionTests {
     ].map { $0.replacing("S", with: secret) }
 
     @Test(arguments: [TestTemplate.migrated, .partitioned])
-    func `one payload or many, what is refused is kept once and thrown or told`(
+    func `a refused payload is kept once, and thrown or reported`(
         template: TestTemplate
     ) async throws {
         try await withLedger(template) { ledger, _ in
@@ -49,7 +49,7 @@ struct RejectionTests {
         }
     }
 
-    @Test func `a file that cannot be read is told, not kept`() async throws {
+    @Test func `an unreadable file is reported, not kept`() async throws {
         try await withLedger(.migrated) { ledger, _ in
             let rest = Mutex([
                 LocatedPayload(path: "gone", payload: .failure(Rejection(.unreadable, "gone")))

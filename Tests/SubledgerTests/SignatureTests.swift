@@ -75,7 +75,7 @@ struct SignatureTests {
         }
     }
 
-    @Test func `evidence that is gone or damaged is told, and events that cannot be read`()
+    @Test func `missing or damaged evidence and unreadable events are reported`()
         async throws
     {
         let ofSeven = "(SELECT evidence_no FROM ledger.event WHERE lane_offset = 7)"

@@ -20,7 +20,7 @@ import Testing
         #expect(differences.isEmpty, "\(Histories.summary(differences))")
     }
 
-    @Test func `the states that polls tell of 100 lives are Apple's`() async throws {
+    @Test func `the states from polls of 100 lives are Apple's`() async throws {
         let simulator = AppStoreSimulator(seed: Self.seed &+ 1, flaws: .unsigned)
         let differences = try await Histories.each(0..<100) { index in
             let life = simulator.life(index)

@@ -78,7 +78,7 @@ struct TableDifferenceTests {
         }
     }
 
-    @Test func `columns of one side are told, wider ones are compared`() async throws {
+    @Test func `columns of one side are reported, wider ones are compared`() async throws {
         try await withTwoBuilds(from: FilledLedger.plain) { builds in
             try await builds.alter(
                 """

@@ -11,7 +11,7 @@ import Testing
 @Suite(.enabled { await TestServer.isAvailable })
 struct TruthInDatabaseTests {
     @Test(arguments: [FilledLedger.plain, FilledLedger.partitioned])
-    func `a ledger in PostgreSQL tells the whole truth`(template: TestTemplate) async throws {
+    func `a ledger in PostgreSQL contains the whole truth`(template: TestTemplate) async throws {
         try await TestServer.shared.withDatabase(from: template) { settings in
             let ledger = try await FilledLedger.open(settings)
             for life in FilledLedger.simulator.lives(FilledLedger.lives) {
@@ -24,7 +24,7 @@ struct TruthInDatabaseTests {
         }
     }
 
-    @Test func `taking in everything again, reversed and by other channels, is no news`()
+    @Test func `ingesting everything again, reversed and by other channels, adds nothing`()
         async throws
     {
         try await TestServer.shared.withDatabase(from: FilledLedger.plain) { settings in

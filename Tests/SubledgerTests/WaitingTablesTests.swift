@@ -126,7 +126,7 @@ struct WaitingTablesTests {
         }
     }
 
-    @Test func `a view upon a table that is replaced is left alone, and told of`() async throws {
+    @Test func `a view on a replaced table is left alone and reported`() async throws {
         try await Self.withRebuiltLedger { projector, settings in
             let schema = try #require(try await projector.tables().first).schema
             let session = try await PostgresSession.connect(settings)

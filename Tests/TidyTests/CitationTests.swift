@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    @Test func `every heading that is cited stands in the catalogue`() throws {
+    @Test func `every cited heading is in the documentation`() throws {
         let catalogue = try CitationTests.catalogue()
         var count = 0
         for (path, text) in try CitationTests.citingFiles() {

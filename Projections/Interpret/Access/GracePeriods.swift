@@ -21,7 +21,7 @@ struct GracePeriods {
     // By the expiry they are about, then by as-of.
     private let snapshots: [(expiresDate: Instant, snapshot: RenewalSnapshot)]
 
-    /// Nil where no snapshot tells of any grace: the common case, at no cost.
+    /// Nil if no snapshot states a grace period: the common case, at no cost.
     init?(_ timeline: Timeline) {
         guard timeline.tellsOfGrace else { return nil }
         purchases = timeline.purchases
@@ -114,7 +114,7 @@ struct GracePeriods {
 }
 
 extension Timeline {
-    /// Whether Apple ever told of a billing grace period.
+    /// Whether Apple ever stated a billing grace period.
     var tellsOfGrace: Bool {
         renewals.sorted.contains { assertion in
             assertion.fields.contains(.gracePeriodExpiresDate)
@@ -145,7 +145,7 @@ extension [Instant] {
 extension Timeline {
     private static let gracesKey = FoldMemo.Key<GracePeriods?>()
 
-    /// The grace that Apple told of; nil where it told of none.
+    /// The grace period that Apple stated; nil if it stated none.
     var graces: GracePeriods? {
         once(Timeline.gracesKey) { GracePeriods(self) }
     }

@@ -1,6 +1,6 @@
 public import Events
 
-/// Whose a subscription is, in the two ways in which it can be told.
+/// The owner of a subscription, identified in one of two ways.
 public enum Owner: Hashable, Sendable {
     /// The app's own name for a customer, as a link states it.
     case customer(String)
@@ -34,9 +34,9 @@ public enum Owner: Hashable, Sendable {
     }
 }
 
-/// A stretch of time in which a subscription was one owner's, or nobody's.
+/// A span of time in which a subscription had one owner, or none.
 public struct Ownership: Sendable {
-    /// Whose; nil for nobody's.
+    /// The owner; nil if there was none.
     public let owner: Owner?
     /// Its start; nil where it has none: before the first claim.
     public let from: Instant?
@@ -72,7 +72,7 @@ public struct LinkClaim: Sendable {
     /// A contested claim moves no ownership: it is reported, and waits for somebody to unlink.
     public let contests: String?
 
-    /// Whether somebody else had it already.
+    /// Whether another customer already had it.
     public var isContested: Bool { contests != nil }
 }
 

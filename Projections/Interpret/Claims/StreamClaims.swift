@@ -33,7 +33,7 @@ public struct StreamClaims: Sendable {
     /// Whether Apple named more than one token for it, as after a crossgrade from another login.
     public var hasMutatedToken: Bool { tokens.count > 1 }
 
-    /// Whose it was: the customer linked then, else the token of then, else nobody's.
+    /// The owner at that time: the linked customer, else the token, else none.
     ///
     /// Before the first token that is known, that one counts.
     public func owner(at instant: Instant) -> Owner? {

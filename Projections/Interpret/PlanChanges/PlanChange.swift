@@ -15,11 +15,11 @@ public struct PlanChange: Hashable, Sendable {
     public let fromBillingPlanType: String?
     /// The one after; nil where not said.
     public let toBillingPlanType: String?
-    /// When Apple first told of the wish; nil for a change that took effect without one.
+    /// When Apple first reported the request; nil for a change that took effect without one.
     public let requested: Instant?
     /// Start of the first purchase of the new product, in whole seconds; nil where it never began.
     public let effective: Instant?
-    /// When Apple first told that the wish is gone; nil where it did not.
+    /// When Apple first reported that the request was withdrawn; nil if it did not.
     public let withdrawn: Instant?
     /// What became of it.
     public let state: State

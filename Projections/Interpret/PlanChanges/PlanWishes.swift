@@ -25,7 +25,7 @@ struct PlanWish {
     fileprivate var step: Int
 }
 
-/// Walks through renewal statements and purchases and tells the wishes.
+/// Walks through renewal statements and purchases and returns the wishes.
 struct PlanWishes {
     /// The wishes, by the as-of of their request.
     private(set) var wishes: [PlanWish] = []

@@ -17,7 +17,7 @@ struct BillingRetries {
 
     /// How late Apple may tell that it gave up, in ms: a day, for it does so within minutes.
     ///
-    /// What is told later was heard of late, and is no longer retry (Apple's data: trap 18).
+    /// A later statement arrived late and no longer means retry (Apple's data: trap 18).
     private static let giveUpDelayMax: Int64 = 86_400_000
 
     private struct Saying {
@@ -40,7 +40,7 @@ struct BillingRetries {
         let expiresDate: Instant
     }
 
-    /// Nil where nobody tells of any retry: the common case, at no cost.
+    /// Nil if no statement mentions a retry: the common case, at no cost.
     init?(_ timeline: Timeline, _ statements: [RenewalStatement]) {
         let isTold =
             statements.contains { $0.isInBillingRetry == true || $0.isBillingError }

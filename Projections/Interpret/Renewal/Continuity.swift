@@ -1,12 +1,12 @@
 internal import Events
 
-/// Which purchases carry a subscription on, and which begin it anew.
+/// Which purchases continue a subscription, and which start it again.
 ///
 /// A renewal, a recovery from billing retry and a change of plan carry it on; a purchase after a
-/// lapse begins it anew, under the same id (Apple's data: traps 2, 16). Rests on `active_periods`
+/// lapse starts it again, under the same id (Apple's data: traps 2, 16). Rests on `active_periods`
 /// and `renewal_states`, which must not rest on it.
 struct Continuity {
-    /// How late a renewal may begin where nobody says what it was, in milliseconds: two minutes.
+    /// How late a renewal may begin if no field classifies it, in milliseconds: two minutes.
     ///
     /// The sandbox runs renewals a little after the expiry (Apple's data: trap 16).
     static let renewalDelayMax: Int64 = 120_000

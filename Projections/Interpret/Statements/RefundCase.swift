@@ -22,12 +22,12 @@ public struct RefundCase: Hashable, Sendable {
     public let reason: Int64?
     /// Where the date of the refund lies; nil while there is none.
     public let timing: Timing?
-    /// When Apple told of the customer's request; nil where it did not.
+    /// When Apple reported the customer's request; nil if it did not.
     public let requested: Instant?
     /// Why the customer asked, in Apple's `consumptionRequestReason`: UNINTENDED_PURCHASE,
     /// FULFILLMENT_ISSUE, UNSATISFIED_WITH_PURCHASE, LEGAL, OTHER or a later word; nil if not said.
     public let requestReason: String?
-    /// When Apple told that it refused; nil where it did not.
+    /// When Apple reported that it declined; nil if it did not.
     public let declined: Instant?
     /// The date Apple gave to the refund, as said last; nil while nothing was given back, or where
     /// only its announcement or its reversal is known.

@@ -90,7 +90,7 @@ public final class Purchase: Sendable {
         }
     }
 
-    /// Whether somebody else of the family pays for it (Apple's data: trap 33).
+    /// Whether another member of the family pays for it (Apple's data: trap 33).
     var isFamilyShared: Bool {
         state(of: .inAppOwnershipType) == .value(.text("FAMILY_SHARED"))
     }

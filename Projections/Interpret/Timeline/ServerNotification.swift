@@ -1,6 +1,6 @@
 public import Events
 
-/// Something Apple announced about a subscription, told once however often it was sent.
+/// Something Apple announced about a subscription, counted once however often it was sent.
 public struct ServerNotification: Sendable {
     /// Apple's id of the announcement, equal in every retry; empty in version 1, which has none.
     public let notificationUUID: String

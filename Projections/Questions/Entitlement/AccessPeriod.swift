@@ -6,8 +6,8 @@ public struct AccessPeriod: Hashable, Sendable {
     public let period: ActivePeriod
     /// The group the product is of.
     public let group: SubscriptionGroup
-    /// Whether somebody else of the family pays for it; access all the same
-    /// (Apple's data: trap 33).
+    /// Whether another member of the family pays for it; it still gives access (Apple's data: trap
+    /// 33).
     public let isFamilyShared: Bool
     /// When Apple took the purchase back, also after its end; nil where it did not, or where that
     /// was the money for the rest of a period that another one replaced

@@ -38,7 +38,7 @@ extension SubscriptionGroup: Comparable, Hashable {
 }
 
 extension SubscriptionGroup: CustomStringConvertible {
-    /// The identifier, or the id of the stream that stands for a group nobody named.
+    /// The identifier, or the id of the stream that stands for an unnamed group.
     public var description: String {
         switch self {
         case .identified(let identifier): identifier

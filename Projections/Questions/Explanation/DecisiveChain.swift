@@ -123,7 +123,7 @@ struct DecisiveChain {
         append(first, openingRole(of: period, stated: first.asOf), period)
     }
 
-    /// What told that nothing would follow: Apple's reason, else that auto-renewal was off.
+    /// What showed that nothing would follow: Apple's reason, else that auto-renewal was off.
     private mutating func addMissingRenewal(after row: ActivePeriod) {
         guard let history = accesses.first(where: { $0.history.stream == row.stream })?.history
         else { return }

@@ -172,7 +172,7 @@ extension RefundCase {
 }
 
 extension AccessAnswer {
-    /// The answer as if an event had never been told.
+    /// The answer without one of the events.
     fileprivate init(
         _ histories: [RecordedHistory],
         without position: Position,

@@ -27,9 +27,9 @@ public struct WrongAnswers: Sendable {
 
     /// What the answer was.
     public enum Kind: String, CaseIterable, Sendable {
-        /// The ledger said no to somebody who had paid.
+        /// The ledger denied access to a customer who had paid.
         case wronglyDenied
-        /// The ledger said yes to somebody who had not.
+        /// The ledger granted access to a customer who had not paid.
         case wronglyGranted
     }
 

@@ -1,4 +1,4 @@
--- One row a purchase and one a billing grace: when a subscription gave access, and why it stopped.
+-- One row per purchase and per billing grace: when a subscription gave access, and why it stopped.
 -- Rebuilt from the log at any time, and never edited by hand.
 CREATE TABLE {{schema}}.active_periods (
     lane                        integer            NOT NULL,
@@ -34,4 +34,4 @@ CREATE TABLE {{schema}}.active_periods (
 );
 
 COMMENT ON TABLE {{schema}}.active_periods IS
-    'When a subscription gave access: one row a purchase, one a billing grace. In the order of valid_from, valid_to, kind, product_identifier. A fold of the log; rebuild it, never edit it.';
+    'When a subscription gave access: one row per purchase and one per billing grace period. In the order of valid_from, valid_to, kind, product_identifier. A fold of the log; rebuild it, never edit it.';

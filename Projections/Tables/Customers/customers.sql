@@ -1,4 +1,4 @@
--- One row a stretch of time in which a subscription was one customer's: who had it when.
+-- One row per span of time in which a subscription belonged to one customer: who had it when.
 -- Rebuilt from the log at any time, and never edited by hand.
 CREATE TABLE {{schema}}.customers (
     lane                    integer          NOT NULL,
@@ -18,4 +18,4 @@ CREATE TABLE {{schema}}.customers (
 );
 
 COMMENT ON TABLE {{schema}}.customers IS
-    'Who had a subscription when, as its own events say it, in the order of valid_from: the links that the operator stated and the app account tokens that Apple signed. It joins no subscriptions: what one app receipt, one appTransactionId or a token of another subscription says of it is not here, and `subledger customers show` answers with it. A fold of the log; rebuild it, never edit it.';
+    'Who had a subscription when, according to its own events, in the order of valid_from: the links that the operator stated and the app account tokens that Apple signed. This table does not join subscriptions by a shared app receipt, appTransactionId or token; `subledger customers show` does. A fold of the log; rebuild it, never edit it.';

@@ -1,5 +1,5 @@
--- One row for each thing that counts in the books of a business: a journal, by occurred_at.
--- Rebuilt from the log at any time, and never edited by hand.
+-- One row per business movement: a journal, by occurred_at. Rebuilt from the log at any time, and
+-- never edited by hand.
 CREATE TABLE {{schema}}.movements (
     lane                        integer          NOT NULL,
     environment                 text COLLATE "C" NOT NULL,
@@ -41,4 +41,4 @@ CREATE TABLE {{schema}}.movements (
 );
 
 COMMENT ON TABLE {{schema}}.movements IS
-    'What began, went on, was paid, given back and ended: one row each, when it occurred. In the order of occurred_at, then movement. A fold of the log; rebuild it, never edit it.';
+    'What began, continued, was paid, was refunded and ended: one row each, at the time it occurred. In the order of occurred_at, then movement. A fold of the log; rebuild it, never edit it.';

@@ -1,4 +1,4 @@
--- One row a change from one product to another: wished for, withdrawn, effective, or come to nothing.
+-- One row per change from one product to another: requested, withdrawn, effective, or lapsed.
 -- Rebuilt from the log at any time, and never edited by hand.
 CREATE TABLE {{schema}}.plan_changes (
     lane                        integer          NOT NULL,
@@ -41,4 +41,4 @@ CREATE TABLE {{schema}}.plan_changes (
 );
 
 COMMENT ON TABLE {{schema}}.plan_changes IS
-    'Changes of product or billing plan, wished for and effective: one row a change. In the order of requested_at, else effective_at, then the products. A fold of the log; rebuild it, never edit it.';
+    'Changes of product or billing plan, requested and effective: one row per change. In the order of requested_at, else effective_at, then the products. A fold of the log; rebuild it, never edit it.';

@@ -1,5 +1,5 @@
--- One row a case: a refund asked for, refused, given or taken back again, of one purchase. Rebuilt
--- from the log at any time, and never edited by hand.
+-- One row per case: a refund of one purchase that was requested, declined, granted or reversed.
+-- Rebuilt from the log at any time, and never edited by hand.
 CREATE TABLE {{schema}}.refunds (
     lane                      integer          NOT NULL,
     environment               text COLLATE "C" NOT NULL,
@@ -45,4 +45,4 @@ CREATE TABLE {{schema}}.refunds (
 );
 
 COMMENT ON TABLE {{schema}}.refunds IS
-    'Refunds of purchases and what became of them: one row a case. In the order of purchase_date_ms, then as the cases began. A fold of the log; rebuild it, never edit it.';
+    'Refunds of purchases and their outcome: one row per case. In the order of purchase_date_ms, then of the start of the cases. A fold of the log; rebuild it, never edit it.';

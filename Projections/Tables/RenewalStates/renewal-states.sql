@@ -42,4 +42,4 @@ CREATE TABLE {{schema}}.renewal_states (
 );
 
 COMMENT ON TABLE {{schema}}.renewal_states IS
-    'Where a subscription stood, and how it was set to renew, as intervals. In the order of valid_from. A fold of the log; rebuild it, never edit it.';
+    'The states of a subscription, and whether it was set to renew, as intervals. In the order of valid_from. A fold of the log; rebuild it, never edit it.';

@@ -1,6 +1,6 @@
 internal import Events
 
-/// When Apple told that a purchase would not renew, or that its renewal failed.
+/// When Apple reported that a purchase would not renew, or that its renewal failed.
 struct RenewalSignals {
     private let settings: [RenewalSetting]
     // Sayings of a billing error, by as-of; none in the common case.
@@ -83,7 +83,7 @@ struct RenewalSignals {
         return settings[index].from
     }
 
-    /// The first as-of that told that the renewal after a purchase failed; nil where none did.
+    /// The first as-of that stated that the renewal after a purchase failed; nil if none did.
     func billingIssue(
         after index: Int,
         of timeline: Timeline,

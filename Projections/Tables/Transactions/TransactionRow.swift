@@ -123,9 +123,9 @@ public struct TransactionRow: Hashable, Sendable {
         public let revocationPercentage: Int64?
         /// Whether Apple called it upgraded.
         public let isUpgraded: Bool
-        /// When Apple first told that auto-renewal is off, where it still was at the end.
+        /// When Apple first reported that auto-renewal is off, if it still was off at the end.
         public let unsubscribeDetected: Instant?
-        /// When Apple first told that the renewal after it failed.
+        /// When Apple first reported that the renewal after it failed.
         public let billingIssuesDetected: Instant?
     }
 }

@@ -2,7 +2,7 @@ internal import Events
 
 /// Every purchase of a timeline with what it means in its subscription.
 public struct TransactionRows: Sendable {
-    /// One row a purchase, one-time purchases included, by start.
+    /// One row per purchase, including one-time purchases, by start.
     public let rows: [TransactionRow]
 
     /// The rows of a timeline, its products described by these catalogs.
@@ -60,7 +60,7 @@ private struct TransactionCourse {
         (self.refunds, oneTimeRefunds) = (refunds, oneTime)
     }
 
-    /// What a row tells of the purchase before it.
+    /// What a row states about the previous purchase.
     struct Predecessor {
         let productId: String
         let renewalNumber: Int?

@@ -1,5 +1,5 @@
--- One row a purchase, one-time purchases included, in the words of RevenueCat's data exports where
--- the meaning is theirs. Rebuilt from the log at any time, and never edited by hand.
+-- One row per purchase, including one-time purchases, in the words of RevenueCat's data exports
+-- where the meaning is theirs. Rebuilt from the log at any time, and never edited by hand.
 CREATE TABLE {{schema}}.transactions (
     lane                          integer          NOT NULL,
     environment                   text COLLATE "C" NOT NULL,
@@ -60,4 +60,4 @@ CREATE TABLE {{schema}}.transactions (
 );
 
 COMMENT ON TABLE {{schema}}.transactions IS
-    'Purchases as analysts want them: one row each. In the order of start_time. A fold of the log; rebuild it, never edit it.';
+    'Purchases in a form for analysts: one row each. In the order of start_time. A fold of the log; rebuild it, never edit it.';

@@ -80,7 +80,7 @@ struct RecordedErasures {
     ///   - lane: The lane.
     ///   - found: What was found missing in the verified part.
     ///   - offsets: The offsets of the verified part: erasures in it must have been done.
-    ///   - session: A connection that is used by nobody else meanwhile.
+    ///   - session: A connection that nothing else uses meanwhile.
     /// - Returns: The fault.
     /// - Throws: What the database refused.
     func fault(

@@ -6,7 +6,7 @@ public struct SegmentKey: Hashable, Sendable {
     private let words: (UInt64, UInt64)
 
     /// Number of bytes in a key: a ledger meets a handful of segments a year, so that half a digest
-    /// tells them apart for good.
+    /// distinguishes them permanently.
     public static let byteCount = 16
 
     /// Sixteen bytes.

@@ -5,7 +5,7 @@ extension EventLog {
     /// Adds a version of the product catalog, unless the newest one says the same.
     ///
     /// `CatalogOutcome.expected` is the rule. Versions that hold from earlier than the newest are
-    /// welcome: history may be told late. A version is an event of the chain; its body is kept in
+    /// welcome: history may arrive late. A version is an event of the chain; its body is kept in
     /// `ledger.catalog` and written by the same commit.
     ///
     /// - Parameters:

@@ -20,7 +20,7 @@ public struct IngestQuality: Sendable {
 
     /// How often purchases in the log are known by more than one transaction id.
     ///
-    /// Told by the log alone, whatever runs brought it.
+    /// From the log alone, independent of the runs.
     public struct Aliases: Hashable, Sendable {
         /// The kind of payload that the purchase, or the id, first came from; of an id that came as
         /// a repetition, the kind of payload that was repeated.

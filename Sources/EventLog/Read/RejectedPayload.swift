@@ -3,7 +3,7 @@ public import Events
 /// A payload that was refused, with as much of it as may be kept.
 ///
 /// It is no part of the log: nothing proves it, and anybody can send any amount. It is kept so that
-/// somebody can look at what was refused, mend the cause and take it in again.
+/// the operator can inspect it, fix the cause and ingest it again.
 public struct RejectedPayload: Sendable {
     /// SHA-256 of the exact bytes that arrived.
     public let digest: Digest
@@ -13,9 +13,9 @@ public struct RejectedPayload: Sendable {
     public let message: String
     /// The channel it came by, as the operator names it.
     public let source: String
-    /// Where it was found; empty where nobody said.
+    /// Where it was found; empty if unknown.
     ///
-    /// At most `locationByteCountMax` bytes: of a longer one the end, which tells the file.
+    /// At most `locationByteCountMax` bytes: of a longer one the end, which names the file.
     public let location: String
     /// Length of the payload as it arrived, in bytes.
     public let byteCount: Int
@@ -85,7 +85,7 @@ public struct RejectedPayload: Sendable {
     ///   - reason: The machine word.
     ///   - message: The reason for people.
     ///   - source: The channel.
-    ///   - location: Where it was found; empty where nobody said.
+    ///   - location: Where it was found; empty if unknown.
     ///   - arrival: Whether it arrived live or by an import.
     ///   - place: Its place in the input; nil for a payload that came alone.
     ///   - receivedAt: Our clock.

@@ -2,7 +2,7 @@ internal import Events
 internal import Postgres
 
 extension EventLog {
-    /// Reads into a spool whatever nobody else is reading, and waits for the rest.
+    /// Reads into a spool the parts that no other task is reading, and waits for the rest.
     static func fill(_ spool: StreamSpool, in session: isolated PostgresSession) throws {
         guard let first = try spool.nextReading() else { return try spool.waitUntilRead() }
         do {

@@ -88,7 +88,7 @@ final class StreamSpool: @unchecked Sendable {
 
     /// The offsets of the events to be read next; nil once everything has been begun.
     ///
-    /// Whoever takes one must say how it ended: `hasRead` or `fail`.
+    /// A caller that takes one must report how it ended: `hasRead` or `fail`.
     func nextReading() throws -> ClosedRange<Int64>? {
         try locked {
             if let failure { throw failure }

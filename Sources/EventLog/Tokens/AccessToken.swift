@@ -25,7 +25,7 @@ public struct AccessToken: Sendable {
         return AccessToken(name: name, text: prefix + name + "_" + digits.joined())
     }
 
-    /// The token that somebody sent; nil where it has not the form of one.
+    /// The token in a request; nil if the text does not have the form of a token.
     public init?(_ text: String) {
         guard text.hasPrefix(AccessToken.prefix), let end = text.lastIndex(of: "_"),
             text.utf8.count <= AccessToken.byteCountMax

@@ -8,7 +8,7 @@ public struct KeptHeads: Hashable, Sendable {
     public let identity: LedgerIdentity?
     /// When they were taken; nil where they do not say.
     public let takenAt: Instant?
-    /// Whether they count as kept outside the database, beyond the reach of whoever can write it.
+    /// Whether they count as kept outside the database, where its writers cannot change them.
     public let isOutside: Bool
     /// The newest commit of each lane then.
     public let heads: [VerificationReport.Head]
@@ -18,7 +18,7 @@ public struct KeptHeads: Hashable, Sendable {
     /// - Parameters:
     ///   - checkpoint: The checkpoint; its signature was checked.
     ///   - source: Where it comes from.
-    ///   - isOutside: Whether whoever can write the database cannot have changed it.
+    ///   - isOutside: Whether someone who can write to the database cannot have changed it.
     public init(_ checkpoint: Checkpoint, source: String, isOutside: Bool = true) {
         self.source = source
         identity = checkpoint.identity

@@ -44,7 +44,7 @@ struct LogVerifier {
     ///   - start: What the first commit follows.
     ///   - lanes: The lanes of the ledger.
     ///   - dictionaries: What payloads are deflated with.
-    ///   - session: A connection that is used by nobody else meanwhile.
+    ///   - session: A connection that nothing else uses meanwhile.
     init(
         start: LaneState,
         lanes: LaneCount,

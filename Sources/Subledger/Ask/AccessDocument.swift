@@ -81,7 +81,7 @@ public struct AmbiguousSubscription: Codable, Hashable, Sendable {
     public let customers: [String]
 }
 
-/// What is asked about access, whoever it is about.
+/// A question about access, for any customer or subscription.
 struct AccessQuestion: Sendable {
     /// The instant asked about.
     let instant: Instant

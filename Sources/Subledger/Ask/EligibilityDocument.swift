@@ -2,7 +2,7 @@ public import EventLog
 public import Events
 internal import Projections
 
-/// Which offers a customer may be made, and what stands in the way.
+/// Which offers a customer is eligible for, and what prevents others.
 public struct EligibilityDocument: Codable, Hashable, Sendable {
     /// The id that was asked for.
     public let id: String
@@ -54,7 +54,7 @@ public struct EligibilityDocument: Codable, Hashable, Sendable {
         public let eligible: Bool
         /// The first rule that says something.
         public let rule: String
-        /// The purchase that stands in the way.
+        /// The purchase that prevents the offer.
         public let blocking: Blocking?
         /// The offers that Apple lists; nil where it lists none.
         public let listedByApple: Listed?
@@ -72,7 +72,7 @@ public struct EligibilityDocument: Codable, Hashable, Sendable {
         public let positions: [PositionValue]
     }
 
-    /// The purchase that stands in the way.
+    /// The purchase that prevents the offer.
     public struct Blocking: Codable, Hashable, Sendable {
         /// The subscription.
         public let originalTransactionId: String
@@ -90,7 +90,7 @@ public struct EligibilityDocument: Codable, Hashable, Sendable {
 }
 
 extension Ledger {
-    /// Which offers a customer may be made, and what stands in the way.
+    /// Which offers a customer is eligible for, and what prevents others.
     ///
     /// - Parameters:
     ///   - subject: The customer; without an environment production is meant.

@@ -111,7 +111,7 @@ extension Ledger {
 }
 
 extension KnowledgeDifferenceDocument {
-    /// The aspects of statements, in the order in which they are told.
+    /// The aspects of statements, in the order in which they are listed.
     package static let aspects = KnownStatement.Aspect.allCases.map(\.rawValue)
 }
 

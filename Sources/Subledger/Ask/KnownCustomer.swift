@@ -28,7 +28,7 @@ package struct KnownCustomer: Sendable {
 }
 
 extension KnownCustomer {
-    /// A customer of whom nothing is known.
+    /// A customer about whom nothing is known.
     init(newIn environment: Environment, id: String, catalogs: CatalogHistory, lanes: LaneCount) {
         self.init(
             id: id,

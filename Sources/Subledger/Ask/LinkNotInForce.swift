@@ -15,7 +15,7 @@ public struct LinkNotInForce: Codable, Hashable, Sendable {
     public let from: Instant
     /// Its end, which is not part of it; nil where it has none.
     public let to: Instant?
-    /// Whether a link to another customer stands in the way of one that begins at the instant.
+    /// Whether a link to another customer prevents a link that begins at the instant.
     public let isBlocked: Bool
 }
 

@@ -64,7 +64,7 @@ public struct RefundsDocument: Codable, Hashable, Sendable {
         public let revocationDate: Instant?
         /// The date that Apple had signed before it signed that one; nil where it signed no other.
         public let earlierRevocationDate: Instant?
-        /// When Apple told the server.
+        /// When Apple notified the server.
         public let announced: Instant?
         /// When Apple undid it.
         public let reversed: Instant?

@@ -62,7 +62,8 @@ extension Ledger {
     ///
     /// - Parameters:
     ///   - subject: The subscription.
-    ///   - instant: Whose state is told; nil for the latest of which Apple had spoken by each event.
+    ///   - instant: The instant whose state is returned; nil for the latest that Apple had
+    ///     reported on by each event.
     ///   - knownAt: How much of the log is used.
     /// - Returns: The answer.
     /// - Throws: `QuestionError.tooManyEvents` above `EventEffects.eventsMax`, and for whom is not

@@ -60,7 +60,7 @@ public struct CatalogShowDocument: Codable, Sendable {
     }
 }
 
-/// What one version of the catalog says otherwise than another.
+/// How one version of the catalog differs from another.
 public struct CatalogDifferenceDocument: Codable, Hashable, Sendable {
     /// The older version; nil where there was none.
     public let from: Int?
@@ -73,15 +73,15 @@ public struct CatalogDifferenceDocument: Codable, Hashable, Sendable {
     /// Products that are otherwise.
     public let changed: [Changed]
 
-    /// A product that is otherwise.
+    /// A product that differs.
     public struct Changed: Codable, Hashable, Sendable {
         /// The product.
         public let productId: String
-        /// What is otherwise.
+        /// What differs.
         public let fields: [Field]
     }
 
-    /// A property that is otherwise.
+    /// A property that differs.
     public struct Field: Codable, Hashable, Sendable {
         /// Its name.
         public let name: String
@@ -160,7 +160,7 @@ public struct CatalogImportDocument: Codable, Hashable, Sendable {
     public let products: Int
     /// What a person should know of the file.
     public let warnings: [Warning]
-    /// What it says otherwise than the version before.
+    /// How it differs from the previous version.
     public let difference: CatalogDifferenceDocument
     /// What each change of plan is by it.
     public let changes: [CatalogChangeDocument]

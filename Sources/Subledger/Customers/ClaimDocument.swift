@@ -24,7 +24,7 @@ public struct ClaimDocument: Codable, Hashable, Sendable {
     public let by: String?
     /// Why, in the operator's words.
     public let reason: String?
-    /// Whether somebody else had the subscription, so that the link moved nothing.
+    /// Whether another customer had the subscription, so the link had no effect.
     public let isContested: Bool
     /// Who had it.
     public let contests: String?
@@ -39,7 +39,7 @@ extension Ledger {
     ///   - isContested: Only what waits for a decision: links to a customer while another one had
     ///     the subscription, and tokens that Apple's account joins to another token; for these the
     ///     customer of every subscription that has a token is looked up.
-    ///   - notice: Told of subscriptions whose customer has too many to be looked up.
+    ///   - notice: Receives the subscriptions whose customer has too many to be looked up.
     ///   - take: Takes each claim.
     /// - Throws: `EventLogError`, and what `take` throws.
     public func forEachClaim(

@@ -10,7 +10,7 @@ public struct CustomerDocument: Codable, Hashable, Sendable {
     public let environment: Environment
     /// The app's own name for the customer; nil where no link leads to exactly one.
     public let customer: String?
-    /// The app account tokens that lead to this customer and to nobody else.
+    /// The app account tokens that identify this customer and no other.
     public let appAccountTokens: [String]
     /// Their subscriptions.
     public let streams: [Stream]
@@ -39,7 +39,7 @@ public struct CustomerDocument: Codable, Hashable, Sendable {
         public let tokens: [ClaimDocument]
     }
 
-    /// A time in which a subscription was somebody's; of nobody where both names are nil.
+    /// A time in which a customer had a subscription; no customer had it if both names are nil.
     public struct Interval: Codable, Hashable, Sendable {
         /// The customer by a link.
         public let customer: String?

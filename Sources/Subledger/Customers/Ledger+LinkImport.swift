@@ -43,7 +43,7 @@ extension Ledger {
     ///   - list: What all lines say.
     ///   - clock: Our clock.
     ///   - next: Gives the next lines; nil after the last.
-    ///   - progress: Told how many lines are done.
+    ///   - progress: Receives the number of processed lines.
     /// - Returns: What became of them.
     /// - Throws: `EventLogError`, or what `next` threw; what was appended before stays.
     public func importLinks(

@@ -38,7 +38,7 @@ extension Ledger {
     /// The channel of statements that are made here.
     public static let operatorSource = "operator"
 
-    /// Appends the operator's statement that a subscription belongs to a customer, or to nobody.
+    /// Appends the operator's statement that a subscription belongs to a customer, or to none.
     ///
     /// A link to a subscription that another customer has moves nothing unless it is a transfer;
     /// then an unlink as of the same instant goes before it. Two operators at once may still
@@ -47,7 +47,7 @@ extension Ledger {
     /// - Parameters:
     ///   - link: The statement.
     ///   - expected: Of an unlink, the customer who is to have it no more.
-    ///   - isTransfer: Take it from whoever has it as of the statement's instant.
+    ///   - isTransfer: Take it from the customer who has it as of the statement's instant.
     ///   - receivedAt: Our clock.
     /// - Returns: What became of it.
     /// - Throws: `Rejection` for a statement out of its limits, `EventLogError`.
@@ -109,7 +109,7 @@ extension Ledger {
         return try await append(pair, to: history)
     }
 
-    /// Since when a link holds for which nobody names an instant.
+    /// The instant from which a link holds if the caller names none.
     ///
     /// From the first purchase on, where nobody had the subscription before, neither by a link nor
     /// by what Apple says of the account; since when it holds, where the customer has it by a link;

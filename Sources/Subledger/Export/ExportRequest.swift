@@ -20,7 +20,7 @@ public struct ExportRequest: Sendable {
     public enum Format: String, CaseIterable, Codable, Sendable {
         /// CSV with a header, packed by gzip.
         case csv
-        /// A JSON object a line, packed by gzip.
+        /// One JSON object per line, packed by gzip.
         case ndjson
     }
 
@@ -46,7 +46,7 @@ public struct ExportError: Error, Hashable, Sendable {
         case unknownTable = "unknown-table"
         /// No table can be divided by that.
         case unknownPartition = "unknown-partition"
-        /// The table does not follow from the log, so that nobody knows what it held then.
+        /// The table does not follow from the log, so its earlier content is unknown.
         case notKnownAt = "not-known-at"
         /// A table would have more folders than `partitionsMax`.
         case tooManyPartitions = "too-many-partitions"

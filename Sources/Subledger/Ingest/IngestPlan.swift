@@ -60,7 +60,7 @@ public struct IngestPlan: Codable, Hashable, Sendable {
     /// to 2.0, with the database on the same machine.
     static let ingestPerReading = 2.0
 
-    /// Most words of one list: whoever sends payloads makes the words up.
+    /// Most words of one list: the sender of a payload can invent words.
     static let wordsMax = 1_000
 
     init(_ tally: PlanTally, skipped: Int, wasStopped: Bool, readingSeconds: Double) {
@@ -99,7 +99,7 @@ extension IngestPlan {
     ///   - processors: Batches that are verified at once.
     ///   - skipped: Asked at the end: other files that were passed over.
     ///   - isStopped: Asked before each call of `next`; true ends the reading.
-    ///   - progress: Told how far it is after each batch.
+    ///   - progress: Receives the progress after each batch.
     /// - Returns: What would become of them.
     /// - Throws: What `next` threw.
     public static func read(

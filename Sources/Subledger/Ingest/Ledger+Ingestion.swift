@@ -31,7 +31,7 @@ extension Ledger {
     ///   - clock: Our clock.
     ///   - isStopped: Asked before and after each call of `next`; true finishes what is under way
     ///     and returns.
-    ///   - progress: Told how far it is after each payload, and before an error is thrown.
+    ///   - progress: Receives the progress after each payload, and before an error is thrown.
     /// - Returns: What became of all of them.
     /// - Throws: `EventLogError`, or what `next` threw.
     public func ingest(

@@ -18,7 +18,7 @@ extension Ledger {
     ///   - voucher: Who stands behind what is not signed.
     ///   - clock: Our clock.
     ///   - isStopped: Asked before each page; true finishes what is under way and returns.
-    ///   - progress: Told how far it is after each payload.
+    ///   - progress: Receives the progress after each payload.
     /// - Returns: What became of all of them.
     /// - Throws: `EventLogError`.
     public func retryRejections(

@@ -17,7 +17,7 @@ public struct LocatedPayload: Sendable {
         let original: RejectedPayload.Original
         /// The channel they came by.
         let source: String
-        /// Where they were found; empty where nobody said.
+        /// Where they were found; empty if unknown.
         let location: String
         /// Whether they arrived live or by an import.
         let arrival: Arrival

@@ -3,7 +3,7 @@ internal import Foundation
 
 /// The JSON document of a checkpoint: what `subledger checkpoint` prints, and `verify` compares.
 public struct CheckpointDocument: Codable, Sendable {
-    /// Always `CheckpointDocument.type`; tells the document from others.
+    /// Always `CheckpointDocument.type`; distinguishes the document from others.
     public let type: String
     /// The ledger's id as a UUID.
     public let ledgerId: String
@@ -15,7 +15,7 @@ public struct CheckpointDocument: Codable, Sendable {
     public let takenAt: Int64
     /// The newest commit of each lane that has any, by lane.
     public let heads: [Head]
-    /// Who signed it; null where nobody did.
+    /// The signer; null if it is not signed.
     public let signature: OrNull<Signature>
 
     /// The newest commit of a lane.

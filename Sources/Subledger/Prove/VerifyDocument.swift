@@ -63,7 +63,7 @@ public struct VerifyDocument: Codable, Hashable, Sendable {
         public let source: String
         /// When it was taken, on the ledger's clock; nil where it does not say.
         public let takenAt: Instant?
-        /// The fingerprint of the key that signed it; nil where nobody did.
+        /// The fingerprint of the key that signed it; nil if it is not signed.
         public let signedBy: String?
         /// Whether it is another ledger's.
         public let isOfOtherLedger: Bool
@@ -119,7 +119,7 @@ extension Ledger {
     ///   - options: What is compared with it, and on how many connections.
     ///   - roots: The roots with which every stored payload is verified again, offline; nil to
     ///     leave the payloads out.
-    ///   - progress: Told how many events were read.
+    ///   - progress: Receives the number of events that were read.
     /// - Returns: The answer.
     /// - Throws: `EventLogError`.
     public func verify(

@@ -37,7 +37,7 @@ public struct AnomaliesDocument: Codable, Hashable, Sendable {
         public let positions: [PositionValue]
     }
 
-    /// The kinds, in the order in which they are told.
+    /// The kinds, in the order in which they are listed.
     public static let kinds = StreamAnomaly.Kind.allCases.map(\.rawValue)
 }
 
@@ -50,7 +50,7 @@ extension Ledger {
     ///   - limit: Most anomalies that are listed; all are counted.
     ///   - knownAt: How much of the log is used.
     ///   - limits: From where on something is odd.
-    ///   - progress: Told how many subscriptions were looked at.
+    ///   - progress: Receives the number of subscriptions that were read.
     /// - Returns: The answer.
     /// - Throws: `QuestionError`, `EventLogError`, `CatalogError`.
     public func anomalies(

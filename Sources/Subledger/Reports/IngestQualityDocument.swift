@@ -1,7 +1,7 @@
 public import EventLog
 public import Events
 
-/// How much of what came in was refused, known already, or restored.
+/// How much of the input was refused, already known, or restored.
 public struct IngestQualityDocument: Codable, Hashable, Sendable {
     /// By source.
     public let sources: [Line]
@@ -53,7 +53,7 @@ public struct IngestQualityDocument: Codable, Hashable, Sendable {
 }
 
 extension Ledger {
-    /// How much of what came in was refused, known already, or restored.
+    /// How much of the input was refused, already known, or restored.
     ///
     /// - Parameters:
     ///   - source: Only runs of this channel; nil for all.

@@ -1,6 +1,6 @@
 public import Events
 
-/// What new tables say otherwise than the live ones, for whom, and by which events.
+/// How new tables differ from the live ones, for which customers, and because of which events.
 public struct DifferenceDocument: Codable, Hashable, Sendable {
     /// What was compared; nil where only tables were.
     public let comparison: Comparison?

@@ -97,7 +97,7 @@ package struct DifferenceReport {
 /// One subscription that differs, explained.
 package struct ExplainedSample {
     package let difference: StreamDifference
-    /// Whose it is: the linked customer, else the app account token; nil where nobody said.
+    /// The customer: the linked one, else the app account token; nil if neither is known.
     package let customer: String?
     /// The instant that is explained: the first at which access differs, else that of the row.
     package let instant: Instant
@@ -116,7 +116,7 @@ package struct ExplainedSample {
     package let new: ExplanationAnswer?
     /// Why there is no answer; nil where there is one.
     package let silence: String?
-    /// The access of both sides, for a picture; nil where no table that tells it is compared.
+    /// The access of both sides, for a picture; nil if no compared table contains access.
     package let oldSpans: [AccessSpan]?
     package let newSpans: [AccessSpan]?
 
@@ -188,7 +188,7 @@ package struct ExplainedSample {
         }
     }
 
-    /// Whether the old side has access at the instant; nil where nothing tells.
+    /// Whether the old side has access at the instant; nil if nothing decides it.
     package var oldAccess: Bool? { oldSpans.map { $0.contains { $0.time.contains(instant) } } }
 }
 

@@ -83,7 +83,7 @@ package enum DifferenceWording {
     package static let adoptedPolicy =
         "The commands under `next` use the adopted policy, not the policy compared here."
 
-    /// Money, and which table tells of it.
+    /// Money, and the table that it comes from.
     package static func money(of table: ComparedTable) -> String { "money (\(table.name))" }
 
     /// A length of time in hours, exact to a thousandth.

@@ -207,7 +207,7 @@ struct ExplanationText {
         guard !explanation.changesIf.isEmpty else {
             return explanation.because.isEmpty
                 ? "  decisive  no event"
-                : "  decisive no single event: without any one of these, the others still give the "
+                : "  decisive  no single event: without any one of these, the others still give the "
                     + "same answer"
         }
         let positions = explanation.changesIf.marks(lanes: lanes, separator: ", ")

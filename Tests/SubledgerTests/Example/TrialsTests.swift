@@ -11,7 +11,7 @@ import Testing
 /// The README's projection, as a newcomer would add it.
 @Suite(.enabled { await TestServer.isAvailable })
 struct TrialsTests {
-    @Test func `a projection of one's own is rebuilt and read beside all others`() async throws {
+    @Test func `a custom projection is rebuilt and read next to all others`() async throws {
         try await TestServer.shared.withDatabase(from: FilledLedger.plain) { settings in
             let ledger = try await FilledLedger.open(settings)
             let projector = Projector(log: ledger.log, settings: settings)
