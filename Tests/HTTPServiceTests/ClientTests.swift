@@ -104,7 +104,7 @@ struct ClientTests {
             // The positions cover the link, so that whoever waits for them reads it.
             let last = try await service.ledger.log.heads().values.map(\.offset).max()
             let positions = try answers.compactMap {
-                try ($0.1.json["positions"] as? [String: Int])?["0"]
+                try $0.1.positions?["0"]
             }
             #expect(positions.max().map(Int64.init) == last)
         }
@@ -121,5 +121,11 @@ struct ClientTests {
                 #expect(detail.contains("which has 1 lane, counted from 0"), "\(detail)")
             }
         }
+    }
+}
+
+extension TestService.Answer {
+    fileprivate var positions: [String: Int]? {
+        get throws { (try json["taken"] as? [String: Any])?["positions"] as? [String: Int] }
     }
 }

@@ -67,15 +67,10 @@ public struct Explanation: Sendable {
         now: Instant? = nil
     ) {
         (at, self.policy) = (instant, policy)
-        let accesses = histories.map { history in
-            KnownAccess(
-                connections[history.stream].map(history.unknown) ?? history,
-                product: product,
-                under: policy,
-                catalogs,
-                tenures[history.stream]
-            )
+        func access(_ history: RecordedHistory) -> KnownAccess {
+            KnownAccess(history, product: product, under: policy, catalogs, tenures[history.stream])
         }
+        let accesses = histories.map { access(connections[$0.stream].map($0.unknown) ?? $0) }
         let end = accesses.instants.last ?? instant
         rowsNow = accesses.rows(knownAt: max(end, instant))
         rowsThen = accesses.rows(knownAt: instant)
@@ -110,7 +105,7 @@ public struct Explanation: Sendable {
                 entitled: entitled,
                 served: served
             ).events
-        changesIf = because.map(\.position).uniqued.filter { [entitled] position in
+        func answer(without position: Position) -> AccessAnswer {
             AccessAnswer(
                 histories,
                 without: position,
@@ -118,7 +113,10 @@ public struct Explanation: Sendable {
                 at: instant,
                 under: policy,
                 catalogs
-            ).hasAccess != entitled.hasAccess
+            )
+        }
+        changesIf = because.map(\.position).uniqued.filter { [entitled] position in
+            answer(without: position).hasAccess != entitled.hasAccess
         }
     }
 }
