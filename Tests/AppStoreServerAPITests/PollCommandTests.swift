@@ -123,14 +123,14 @@ import Testing
     }
 
     private func waitUntilSent(_ url: String) async throws {
-        for _ in 0..<600 {
+        for _ in 0..<3000 {
             let address = try #require(URL(string: url + "/control/notifications"))
             let data = try Data(contentsOf: address)
             let sent = try JSONDecoder().decode(TestStore.Sent.self, from: data)
             if sent.arrived + sent.lost == sent.signed { return }
             try await Task.sleep(for: .milliseconds(200))
         }
-        Issue.record("the store did not send all notifications in two minutes")
+        Issue.record("the store did not send all notifications")
     }
 
     @Test func `settings come from flags, the environment and a file, and each fault is named`()
@@ -188,6 +188,7 @@ import Testing
     }
 
     @Test func `a store lives while it is watched: months of half a minute`() async throws {
+        let begun = Date()
         let store = try await ServedProcess.start("--subscriptions", "2", "--month", "30s")
         func periods() throws -> Int {
             let address = try #require(URL(string: store.url + "/control/truth"))
@@ -205,8 +206,9 @@ import Testing
             encoding: .utf8
         )
         let start = try #require(text.firstMatch(of: /"validFrom":(\d+)/))
-        let distance = Double(try #require(Int64(start.1))) / 1000 - Date().timeIntervalSince1970
-        #expect(abs(distance) < 120)
+        let purchase = Date(timeIntervalSince1970: Double(try #require(Int64(start.1))) / 1000)
+        #expect(purchase > begun.addingTimeInterval(-120))
+        #expect(purchase < Date().addingTimeInterval(120))
         await store.end()
     }
 

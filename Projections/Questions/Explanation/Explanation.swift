@@ -85,26 +85,14 @@ public struct Explanation: Sendable {
         )
         let wrong = WrongAnswers(accesses, firstCommit: firstCommit).stretch(holding: instant)
         difference = wrong
-        let isInFuture = now.map { $0 < instant } ?? false
         notAsked =
-            isInFuture
+            now.map { $0 < instant } ?? false
             ? .inFuture
             : accesses.notAsked(at: instant, served: served, wrong, firstCommit: firstCommit)
-        because =
-            DecisiveChain(
-                histories.map {
-                    KnownAccess(
-                        stated: $0,
-                        product: product,
-                        under: policy,
-                        catalogs,
-                        tenures[$0.stream]
-                    )
-                },
-                at: instant,
-                entitled: entitled,
-                served: served
-            ).events
+        let stated = histories.map {
+            KnownAccess(stated: $0, product: product, under: policy, catalogs, tenures[$0.stream])
+        }
+        because = DecisiveChain(stated, at: instant, entitled: entitled, served: served).events
         func answer(without position: Position) -> AccessAnswer {
             AccessAnswer(
                 histories,
