@@ -81,6 +81,7 @@ package enum Pager {
             write(pieces)
             return .off
         }
+        Interrupt.leaveToPager()
         for piece in pieces { _ = StandardStream.write(piece.bytes, to: fileno(pager)) }
         return .paging(PagerPipe(stream: pager))
     }

@@ -59,7 +59,9 @@ actor KnownTokens {
                 try await read(after: count)
             } catch let error as EventLogError {
                 // Metrics are wanted most while the database is away. All else needs it anyway.
-                guard error.isRetryable, age < KnownTokens.outageSecondsMax else { throw error }
+                guard error.isRetryable, age < KnownTokens.outageSecondsMax,
+                    grants[token.name] != nil
+                else { throw error }
             }
         }
         if grants[token.name] == nil, readCount == count {

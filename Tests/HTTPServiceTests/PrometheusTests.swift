@@ -46,7 +46,7 @@ struct PrometheusTests {
     // forged, and tables that are behind the log.
     private static func exposition(of service: TestService) async throws -> String {
         let payloads = TestService.notifications(2)
-        for payload in [payloads[0], payloads[0], Array("x".utf8)] {
+        for payload in [payloads[0], payloads[0], Array(#"{"signedPayload":"x"}"#.utf8)] {
             _ = try await service.post(path, payload)
         }
         _ = try await service.ledger.projector.rebuild()

@@ -103,12 +103,7 @@ extension Poller {
                 in: stream.environment
             )
             try await take(statuses, into: &taken)
-            let revision = try await takeHistory(
-                of: stream.originalTransactionId,
-                from: lease.continuation,
-                in: stream.environment,
-                &taken
-            )
+            let revision = try await takeHistory(of: stream, from: lease.continuation, &taken)
             // What was not verified is asked for again.
             try await end(lease, at: taken.rejected > 0 ? nil : revision, isAnswered: true)
             return .answered(taken)
@@ -129,6 +124,20 @@ extension Poller {
         } catch let error as ServerError {
             taken.requests += error.errorCode == nil ? 0 : 1
             return .failed(error, taken)
+        }
+    }
+
+    // Apple may refuse the revision of an earlier answer: then the whole history is asked for.
+    private func takeHistory(
+        of stream: StreamID,
+        from revision: String?,
+        _ taken: inout TakenAnswers
+    ) async throws -> String? {
+        let id = stream.originalTransactionId
+        do {
+            return try await takeHistory(of: id, from: revision, in: stream.environment, &taken)
+        } catch let error as ServerError where error.code == .refused && revision != nil {
+            return try await takeHistory(of: id, from: nil, in: stream.environment, &taken)
         }
     }
 

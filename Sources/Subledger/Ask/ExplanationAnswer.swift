@@ -165,24 +165,35 @@ extension Ledger {
         after instant: Instant
     ) async throws -> [StreamID: Instant] {
         guard !subject.isAlone else { return [:] }
+        // Before the ledger nothing was known of anybody.
+        if let first = try await log.firstCommittedAt(), instant < first { return [:] }
         let named = try await streams(named: subject.id, in: asked.environment)
         let known = try await streams(of: subject, in: asked.environment, at: instant, instant)
         var connections: [StreamID: Instant] = [:]
-        let recorded = asked.histories.flatMap(\.events).map(\.recordedAt)
+        let recorded = asked.histories.flatMap { history in
+            history.events.map(\.recordedAt) + history.repetitions.map(\.recordedAt)
+        }
         let later = Set(recorded.filter { $0 > instant }).sorted()
+        var found: [Int: Set<StreamID>] = [:]
         for stream in asked.histories.map(\.stream)
         where !named.contains(stream) && !known.contains(stream) {
-            // Whose it is became known by one of these events, and stayed known.
+            // Whose it is became known by what was recorded at one of these, and stayed known.
             var (low, high) = (0, later.count - 1)
             while low < high {
                 let middle = (low + high) / 2
-                let found = try await streams(
-                    of: subject,
-                    in: asked.environment,
-                    at: instant,
-                    later[middle]
-                )
-                if found.contains(stream) { high = middle } else { low = middle + 1 }
+                if found[middle] == nil {
+                    found[middle] = try await streams(
+                        of: subject,
+                        in: asked.environment,
+                        at: instant,
+                        later[middle]
+                    )
+                }
+                if found[middle]?.contains(stream) == true {
+                    high = middle
+                } else {
+                    low = middle + 1
+                }
             }
             connections[stream] = later.isEmpty ? nil : later[high]
         }

@@ -80,8 +80,8 @@ extension Ledger {
     ) async throws(EventLogError) -> [StreamID] {
         let own = Set(tokens.map(Owner.appAccountToken))
         var found: [StreamID] = []
-        for environment in try await environments(ofCustomer: customer) {
-            let known = try await self.customer(customer, in: environment)
+        for (name, environment) in try await places(of: customer) {
+            let known = try await self.customer(name, in: environment)
             // A link decides whose the rest is; without one, two tokens have as much of it.
             let isShared =
                 known.customerId == nil && known.streams.contains { !$0.isOnly(of: own) }
@@ -90,6 +90,19 @@ extension Ledger {
             }.map(\.stream)
         }
         return found
+    }
+
+    // Where the customer is known, by each name that means them: links may spell a UUID otherwise.
+    private func places(
+        of customer: String
+    ) async throws(EventLogError) -> [(name: String, Environment)] {
+        var places: [(name: String, Environment)] = []
+        for name in Set(customer.spellingsOfUUID).sorted() {
+            for environment in try await environments(ofCustomer: name) {
+                places.append((name, environment))
+            }
+        }
+        return places
     }
 
     /// What counts as the customer's and is no target of their erasure, with the reason.
@@ -105,15 +118,15 @@ extension Ledger {
     ) async throws(EventLogError) -> [ErasureException] {
         var taken = Set(targets.map(\.stream))
         var found: [ErasureException] = []
-        for environment in try await environments(ofCustomer: customer) {
-            let known = try await self.customer(customer, in: environment)
+        for (name, environment) in try await places(of: customer) {
+            let known = try await self.customer(name, in: environment)
             for ambiguity in known.ambiguous where taken.insert(ambiguity.stream).inserted {
                 let reason = ErasureException.Reason.severalCustomers(ambiguity.customerIds)
                 found.append(ErasureException(stream: ambiguity.stream, reason: reason))
             }
             let left = known.streams.filter { !taken.contains($0.stream) }
             let others = Set(left.flatMap(\.tokens)).sorted()
-            for stream in left {
+            for stream in left where taken.insert(stream.stream).inserted {
                 let reason: ErasureException.Reason =
                     stream.tokens.isEmpty ? .sharedWith(others) : .otherTokens(stream.tokens)
                 found.append(ErasureException(stream: stream.stream, reason: reason))

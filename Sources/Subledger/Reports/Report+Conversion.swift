@@ -141,10 +141,10 @@ struct ReportConversion {
     // Paid service before a purchase, in the chain that no lapse of more than 60 days breaks: no
     // trial, no grace, nothing after a refund.
     private var service: String {
-        guard money.commission != nil else { return "" }
-        return """
-
-            LEFT JOIN tax x ON x.country = t.country
+        guard let commission = money.commission else { return "" }
+        let tax = "\n\nLEFT JOIN tax x ON x.country = t.country\n"
+        guard commission == .standard else { return tax }
+        return tax + """
             LEFT JOIN (
                 SELECT p.lane, p.original_transaction_id, p.ordinal, sum(p.seconds) OVER (
                         PARTITION BY p.lane, p.original_transaction_id, p.chain ORDER BY p.ordinal
