@@ -15,6 +15,9 @@ struct Problem: Error, Encodable {
     let code: String
     /// What happened, and what to do.
     let detail: String
+    /// The `originalTransactionId`s of the subscriptions to choose from; nil where nothing is to
+    /// be chosen.
+    var subscriptions: [String]?
     /// Seconds after which the same request may succeed; nil where it will not.
     var retryAfterSeconds: Int?
     /// The methods that the path takes, where it does not take the one of the request.
@@ -25,7 +28,7 @@ struct Problem: Error, Encodable {
     private static let mediaType = "application/problem+json"
 
     private enum CodingKeys: String, CodingKey {
-        case type, title, status, detail, code
+        case type, title, status, detail, code, subscriptions
     }
 
     /// A problem with that status.
@@ -42,6 +45,7 @@ struct Problem: Error, Encodable {
         try container.encode(status.code, forKey: .status)
         try container.encode(detail, forKey: .detail)
         try container.encode(code, forKey: .code)
+        try container.encodeIfPresent(subscriptions, forKey: .subscriptions)
     }
 
     /// The response.
@@ -75,6 +79,7 @@ extension Problem {
                 error.code.rawValue,
                 Problem.words(error)
             )
+            subscriptions = error.subscriptions.isEmpty ? nil : error.subscriptions
         case let error as EventLogError: self.init(error)
         case let error as CatalogError:
             self.init(failure: error.code.rawValue)

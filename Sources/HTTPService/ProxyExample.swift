@@ -7,23 +7,25 @@ public enum ProxyExample: String, CaseIterable, Sendable {
 
     /// A configuration to copy, with the limits of the service.
     ///
-    /// - Parameter limits: What one request may take.
+    /// - Parameters:
+    ///   - port: Where the service listens on this machine.
+    ///   - limits: What one request may take.
     /// - Returns: The text of a file of the proxy's.
-    public func text(limits: ServiceLimits = ServiceLimits()) -> String {
+    public func text(port: Int, limits: ServiceLimits = ServiceLimits()) -> String {
         switch self {
-        case .nginx: ProxyExample.nginx(limits)
-        case .caddy: ProxyExample.caddy(limits)
+        case .nginx: ProxyExample.nginx(port, limits)
+        case .caddy: ProxyExample.caddy(port, limits)
         }
     }
 
     /// Seconds that the proxy waits for an answer: longer than an append may take by default.
     private static let answerSeconds = 30
 
-    private static func nginx(_ limits: ServiceLimits) -> String {
+    private static func nginx(_ port: Int, _ limits: ServiceLimits) -> String {
         """
         # /etc/nginx/conf.d/subledger.conf
         upstream subledger {
-            server 127.0.0.1:8080;
+            server 127.0.0.1:\(port);
             keepalive 32;
         }
 
@@ -60,7 +62,7 @@ public enum ProxyExample: String, CaseIterable, Sendable {
         """
     }
 
-    private static func caddy(_ limits: ServiceLimits) -> String {
+    private static func caddy(_ port: Int, _ limits: ServiceLimits) -> String {
         """
         # Caddyfile; Caddy gets the certificate itself.
         subledger.example.com {
@@ -76,7 +78,7 @@ public enum ProxyExample: String, CaseIterable, Sendable {
             }
             respond @internal 403
 
-            reverse_proxy 127.0.0.1:8080 {
+            reverse_proxy 127.0.0.1:\(port) {
                 transport http {
                     response_header_timeout \(answerSeconds)s
                 }

@@ -65,9 +65,12 @@ struct ProxyTests {
     }
 
     @Test func `the example for Caddy names the same limits`() async throws {
-        let printed = try await Program("subledger").run(["serve", "--print-proxy", "caddy"])
+        let port = ["--port", "9090"]
+        let printed = try await Program("subledger").run(
+            ["serve", "--print-proxy", "caddy"] + port
+        )
         #expect(printed.code == 0)
-        #expect(printed.output.contains("reverse_proxy 127.0.0.1:8080"))
+        #expect(printed.output.contains("reverse_proxy 127.0.0.1:9090"))
         let nginx = try await Program("subledger").run(["serve", "--print-proxy", "nginx"])
         let size = #/(?:max_size|client_max_body_size) (\d+)/#
         let found = try [printed, nginx].map { try #require($0.output.firstMatch(of: size)).1 }

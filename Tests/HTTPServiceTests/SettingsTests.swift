@@ -34,9 +34,13 @@ struct SettingsTests {
             "qa",
             "--database-url",
             "postgresql://me:hidden@db/ledger",
+            "--root-certificate",
+            "root.der",
             environment: [
                 "SUBLEDGER_SERVE_PORT": "2", "SUBLEDGER_SERVE_HOST": "0.0.0.0",
                 "SUBLEDGER_SERVE_SANDBOX_TO": "2026-03-03",
+                "SUBLEDGER_SERVE_APP_APPLE_ID": "1234567890",
+                "SUBLEDGER_SERVE_SHARED_SECRET_FILE": "/etc/secret",
             ]
         )
         #expect(ending.code == 0, "\(ending.errors)")
@@ -50,6 +54,10 @@ struct SettingsTests {
             ["sandboxCustomer", "review,qa", "--sandbox-customer"],
             ["sandboxTo", "2026-03-03", "SUBLEDGER_SERVE_SANDBOX_TO"],
             ["logLevel", "info", "default"], ["databaseUrl", "********", "--database-url"],
+            ["rootCertificate", "root.der", "--root-certificate"],
+            ["appAppleId", "1234567890", "SUBLEDGER_SERVE_APP_APPLE_ID"],
+            ["sharedSecretFile", "/etc/secret", "SUBLEDGER_SERVE_SHARED_SECRET_FILE"],
+            ["assumeEnvironment", "default"],
         ] {
             #expect(rows.contains(row), "\(row): \(ending.output)")
         }
@@ -66,6 +74,8 @@ struct SettingsTests {
             ("DRAIN_SECONDS", "-1", "seconds from 0 to 3600"),
             ("SANDBOX_FROM", "soon", "a time"),
             ("ENVIRONMENT", "Moon", "Production, Sandbox"), ("HOST", "", "an address"),
+            ("ASSUME_ENVIRONMENT", "Moon", "Production, Sandbox"),
+            ("APP_APPLE_ID", "0", "a number from 1"),
         ] {
             let variable = "SUBLEDGER_SERVE_\(name)"
             let ending = try await run("--print-config", environment: [variable: value])

@@ -85,5 +85,14 @@ struct TLSTests {
         ])
         #expect(ending.code == 78)
         #expect(ending.errors.contains("two.key"), "\(ending.errors)")
+        let missing = folder.path(of: "none.pem")
+        let absent = try await Program("subledger").run([
+            "serve", "--tls-certificate", missing, "--tls-key", folder.path(of: "two.key"),
+        ])
+        #expect(absent.code == 78)
+        #expect(
+            absent.errors.contains("\(missing) cannot be read: No such file"),
+            "\(absent.errors)"
+        )
     }
 }

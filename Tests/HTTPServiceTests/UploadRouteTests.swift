@@ -121,6 +121,7 @@ struct UploadRouteTests {
 
     @Test(arguments: [
         "", "[]", "{}", #"{"signedTransactions":[]}"#, #"{"signedTransactions":"x"}"#,
+        #"{"signedTransactions":["x"],"customerID":"anna"}"#,
     ])
     func `a body of another form is refused with what was expected`(body: String) async throws {
         try await TestService.run { service in
@@ -131,6 +132,46 @@ struct UploadRouteTests {
                 token: token
             )
             #expect(answer.status == 400)
+            let code = try answer.json["code"] as? String
+            #expect(code == (body.isEmpty ? "body-empty" : "body"))
+        }
+    }
+
+    @Test func `a question about one subscription lists those of a customer with several`()
+        async throws
+    {
+        let life = 2
+        let uploads = [try Self.signedTransactions(), try Self.signedTransactions(of: life)]
+        try await TestService.run { service in
+            let token = try await service.token(.ingest, .support)
+            var ids: Set<String> = []
+            for signed in uploads {
+                let answer = try await service.post(
+                    "/v1/transactions",
+                    json: ["signedTransactions": signed, "customerId": "anna"],
+                    token: token
+                )
+                let owned = try answer.json["subscriptions"] as? [[String: Any]] ?? []
+                ids.formUnion(owned.compactMap { $0["originalTransactionId"] as? String })
+            }
+            try #require(ids.count > 1)
+            let answer = try await service.get("/v1/customers/anna/periods", token: token)
+            #expect(answer.status == 409)
+            #expect(try answer.json["code"] as? String == "several-subscriptions")
+            #expect(try Set(#require(answer.json["subscriptions"] as? [String])) == ids)
+        }
+    }
+
+    @Test func `a parameter that a route does not have is refused`() async throws {
+        try await TestService.run { service in
+            let token = try await service.token(.admin)
+            for path in [
+                "/v1/events/1", "/v1/events/1/proof", "/v1/events/1/payload", "/v1/checkpoint",
+            ] {
+                let answer = try await service.get("\(path)?raw=1", token: token)
+                #expect(answer.status == 400, "\(path)")
+                #expect(try answer.json["code"] as? String == "query", "\(path)")
+            }
         }
     }
 }

@@ -5,7 +5,8 @@ internal import Subledger
 
 /// Measures for how long access was answered wrongly because payloads came late.
 ///
-/// Next to the requests, one subscription after the other: an answer never waits for it.
+/// Next to the requests, one subscription after the other, and resting after each: when all that
+/// Apple sends is late, as after an outage, requests keep the processors.
 actor LatenessMeter {
     private let ledger: Ledger
     private let metrics: ServiceMetrics
@@ -17,7 +18,9 @@ actor LatenessMeter {
     /// Seconds after which a payload is late: those of Apple's that are not take one or two.
     private static let lateSecondsMin: Int64 = 60
     /// Most subscriptions that wait to be measured; more are counted only.
-    private static let waitingMax = 1_000
+    private static let waitingMax = 10_000
+    /// How many times as long as a measurement took the meter rests after it.
+    private static let restFactor = 4
 
     private struct Late {
         let stream: StreamID
@@ -53,7 +56,13 @@ actor LatenessMeter {
         metrics.countNotMeasured(max(0, late.count - room))
         guard !isWorking else { return }
         isWorking = true
-        while !waiting.isEmpty { await measure(waiting.removeFirst()) }
+        while !waiting.isEmpty {
+            let start = ContinuousClock.now
+            await measure(waiting.removeFirst())
+            let rest = (ContinuousClock.now - start) * LatenessMeter.restFactor
+            // A cancelled rest only ends early.
+            do { try await Task.sleep(for: rest) } catch { continue }
+        }
         isWorking = false
     }
 

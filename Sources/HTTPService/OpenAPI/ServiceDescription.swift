@@ -73,7 +73,7 @@ extension LedgerRoutes {
                     "properties": .object(["signedPayload": .type("string")]),
                 ]),
                 document: TakenDocument.self,
-                problems: [400, 408, 413]
+                problems: [400, 408, 413, 415]
             ),
             RouteDescription(
                 method: .post,
@@ -93,7 +93,7 @@ extension LedgerRoutes {
                     ]),
                 ]),
                 document: UploadDocument.self,
-                problems: [400, 408, 413]
+                problems: [400, 408, 413, 415]
             ),
             RouteDescription(
                 method: .post,
@@ -108,7 +108,7 @@ extension LedgerRoutes {
                     ]),
                 ]),
                 document: UploadDocument.self,
-                problems: [400, 408, 413]
+                problems: [400, 408, 413, 415]
             ),
         ]
     }
@@ -189,6 +189,12 @@ extension LedgerRoutes {
         "properties": .object([
             "type": .type("string"), "title": .type("string"), "status": .type("integer"),
             "detail": .type("string"), "code": .type("string"),
+            "subscriptions": .object([
+                "type": .text("array"), "items": .type("string"),
+                "description": .text(
+                    "With the code several-subscriptions: the originalTransactionIds to choose from."
+                ),
+            ]),
         ]),
     ])
 }
@@ -245,10 +251,48 @@ extension RouteDescription {
         ])
         for status in problems + (role == nil ? [] : [401, 403]) + [500, 503] {
             responses["\(status)"] = .object([
-                "description": .text(HTTPResponse.Status(integerLiteral: status).reasonPhrase),
+                "description": .text(RouteDescription.meaning(of: status)),
                 "content": problem,
             ])
         }
         return responses
+    }
+
+    /// What a status means here, and the codes of the problems that come with it.
+    private static func meaning(of status: Int) -> String {
+        switch status {
+        case 400:
+            """
+            The request is wrong. The code is path, query, position, body or body-empty; \
+            unknown-position for a position that this ledger does not have; invalid-name for a \
+            customer id that cannot be one; not-a-notification; or the reason for which the payload \
+            was refused, such as signature-invalid. Do not send it again unchanged.
+            """
+        case 401: "The request has no token (token-missing), or a wrong one (token-unknown)."
+        case 403: "The token has no role for this route (role-missing)."
+        case 404:
+            """
+            Nothing has this id, or nothing was known of it then (unknown-id, empty-ledger, \
+            other-environment, nothing-known-then, unknown-product, unknown-group), or there is no \
+            event at the position (unknown-position).
+            """
+        case 408: "The body did not arrive in time (body-slow)."
+        case 409:
+            """
+            The id does not name one thing: several-subscriptions (subscriptions lists them), \
+            several-environments (name one with environment), or ambiguous-id.
+            """
+        case 410: "The payload is not kept (payload-erased, payload-not-kept)."
+        case 413: "The body is longer than the route accepts (body-too-large, payload-too-large)."
+        case 415: "The body has a Content-Encoding (content-encoding); send it unpacked."
+        case 422: "The subscription has too many events for this question (too-many-events)."
+        case 500: "The service failed; its log has the reason, under the X-Request-Id."
+        case 503:
+            """
+            The service or its database cannot answer at present (busy, database-unavailable, \
+            position-not-reached); send the request again after Retry-After seconds.
+            """
+        default: HTTPResponse.Status(integerLiteral: status).reasonPhrase
+        }
     }
 }

@@ -9,15 +9,18 @@ extension LedgerRoutes {
     /// `GET /v1/events/{position}`, `…/proof`, `…/payload`, and `GET /v1/checkpoint`.
     func addEvents(to router: some RouterMethods<some RequestContext>) {
         on(.get, "/v1/events/:position", of: router, for: .support) { call in
+            try call.check([])
             let position = try position(of: call)
             audit(call, "event", about: try call.parameter("position"))
             return try Response.json(try found(try await ledger.event(at: position), call))
         }
         on(.get, "/v1/events/:position/proof", of: router, for: .support) { call in
+            try call.check([])
             let position = try position(of: call)
             return try Response.json(try found(try await ledger.proof(ofEventAt: position), call))
         }
         on(.get, "/v1/events/:position/payload", of: router, for: .support) { call in
+            try call.check([])
             let position = try position(of: call)
             audit(call, "payload", about: try call.parameter("position"))
             let event = try found(try await ledger.log.event(at: position), call)
@@ -31,7 +34,8 @@ extension LedgerRoutes {
                 body: ResponseBody(byteBuffer: ByteBuffer(bytes: evidence.payload))
             )
         }
-        on(.get, "/v1/checkpoint", of: router, for: .support) { _ in
+        on(.get, "/v1/checkpoint", of: router, for: .support) { call in
+            try call.check([])
             let checkpoint = try await ledger.log.checkpoint()
             return try Response.json(
                 CheckpointDocument(SignedCheckpoint(checkpoint, signedBy: nil))

@@ -7,20 +7,34 @@ internal import Hummingbird
 internal import Projections
 internal import Subledger
 
+/// The body of an upload.
+private protocol Upload: Decodable {
+    /// A body that has every member, as an example.
+    static var example: String { get }
+    /// The names of the members.
+    static var members: Set<String> { get }
+}
+
 /// What an app uploads: signed transactions, and whose they are.
-private struct TransactionUpload: Decodable {
+private struct TransactionUpload: Upload {
     /// JWS as StoreKit 2 gives them.
     let signedTransactions: [String]
     /// The app's own name for the customer; nil where the app does not name one.
     let customerId: String?
+
+    static let example = #"{"signedTransactions": ["eyJ…"], "customerId": "…"}"#
+    static let members: Set = ["signedTransactions", "customerId"]
 }
 
 /// What an app uploads: its receipt, and whose it is.
-private struct ReceiptUpload: Decodable {
+private struct ReceiptUpload: Upload {
     /// The receipt in base64.
     let receipt: String
     /// The app's own name for the customer; nil where the app does not name one.
     let customerId: String?
+
+    static let example = #"{"receipt": "MII…", "customerId": "…"}"#
+    static let members: Set = ["receipt", "customerId"]
 }
 
 /// What became of an upload, and whose the subscriptions are.
@@ -64,12 +78,9 @@ extension LedgerRoutes {
     /// `POST /v1/transactions` and `POST /v1/receipts`: what the app's clients bring.
     func addUploads(to router: some RouterMethods<some RequestContext>) {
         on(.post, "/v1/transactions", of: router, for: .ingest) { call in
-            try await withBody(of: call, upTo: limits.uploadByteCountMax) { body in
-                let upload = try LedgerRoutes.read(
-                    TransactionUpload.self,
-                    body,
-                    expecting: #"{"signedTransactions": ["eyJ…"], "customerId": "…"}"#
-                )
+            try call.check([])
+            return try await withBody(of: call, upTo: limits.uploadByteCountMax) { body in
+                let upload = try LedgerRoutes.read(TransactionUpload.self, body)
                 guard (1...limits.uploadPayloadsMax).contains(upload.signedTransactions.count)
                 else {
                     throw Problem(
@@ -84,27 +95,37 @@ extension LedgerRoutes {
             }
         }
         on(.post, "/v1/receipts", of: router, for: .ingest) { call in
-            try await withBody(of: call, upTo: limits.uploadByteCountMax) { body in
-                let upload = try LedgerRoutes.read(
-                    ReceiptUpload.self,
-                    body,
-                    expecting: #"{"receipt": "MII…", "customerId": "…"}"#
-                )
+            try call.check([])
+            return try await withBody(of: call, upTo: limits.uploadByteCountMax) { body in
+                let upload = try LedgerRoutes.read(ReceiptUpload.self, body)
                 return try await take([Array(upload.receipt.utf8)], of: upload.customerId, by: call)
             }
         }
     }
 
-    private static func read<Upload: Decodable>(
-        _ type: Upload.Type,
-        _ body: [UInt8],
-        expecting form: String
-    ) throws -> Upload {
+    // A misspelt customerId must not lose the link in silence.
+    private static func read<Body: Upload>(_ type: Body.Type, _ body: [UInt8]) throws -> Body {
+        let (decoder, data) = (JSONDecoder(), Data(body))
         do {
-            return try JSONDecoder().decode(type, from: Data(body))
+            let upload = try decoder.decode(type, from: data)
+            let names = try decoder.decode([String: Ignored].self, from: data).keys
+            guard let unknown = names.sorted().first(where: { !type.members.contains($0) }) else {
+                return upload
+            }
+            throw Problem(
+                .badRequest,
+                "body",
+                "The body has a member \"\(unknown.prefix(64))\"; expected the form "
+                    + "\(type.example)."
+            )
         } catch is DecodingError {
-            throw Problem(.badRequest, "body", "The body does not have the form \(form).")
+            throw Problem(.badRequest, "body", "The body does not have the form \(type.example).")
         }
+    }
+
+    /// A member of which only the name matters.
+    private struct Ignored: Decodable {
+        init(from decoder: any Decoder) {}
     }
 
     private func take(

@@ -99,6 +99,12 @@ public final class TLSFiles: Sendable {
     }
 
     private static func read(_ certificate: String, _ key: String) throws(TLSFilesError) -> Pair {
+        for path in [certificate, key] {
+            guard access(path, R_OK) != 0 else { continue }
+            throw TLSFilesError(
+                description: "\(path) cannot be read: \(String(cString: strerror(errno)))"
+            )
+        }
         do {
             let chain = try NIOSSLCertificate.fromPEMFile(certificate)
             guard !chain.isEmpty else {

@@ -4,6 +4,9 @@ public struct QuestionError: Error, Hashable, Sendable {
     public let code: Code
     /// What happened, and to which thing; safe to log.
     public let message: String
+    /// The `originalTransactionId`s of the subscriptions among which the question does not choose:
+    /// all of the customer's with `severalSubscriptions`, else none.
+    public let subscriptions: [String]
 
     /// The causes.
     public enum Code: String, CaseIterable, Sendable {
@@ -35,9 +38,10 @@ public struct QuestionError: Error, Hashable, Sendable {
         case unknownReport = "unknown-report"
     }
 
-    init(_ code: Code, _ message: String) {
+    init(_ code: Code, _ message: String, subscriptions: [String] = []) {
         self.code = code
         self.message = message
+        self.subscriptions = subscriptions
     }
 }
 

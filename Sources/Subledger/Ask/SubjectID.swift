@@ -165,7 +165,8 @@ extension SubjectID {
         return QuestionError(
             .severalSubscriptions,
             "\(id) names a customer with \(ids.count) subscriptions, and this question is about one: "
-                + named + (ids.count > SubjectID.namedMax ? ", …" : "")
+                + named + (ids.count > SubjectID.namedMax ? ", …" : ""),
+            subscriptions: ids
         )
     }
 }

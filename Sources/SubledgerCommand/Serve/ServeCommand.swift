@@ -117,11 +117,11 @@ struct ServeCommand: AsyncParsableCommand {
             Terminal.print(try Dashboard.json())
             return
         }
+        let plan = try await ServePlan(self, ProcessInfo.processInfo.environment)
         if let printProxy {
-            Terminal.put(printProxy.text())
+            Terminal.put(printProxy.text(port: plan.server.port))
             return
         }
-        let plan = try await ServePlan(self, ProcessInfo.processInfo.environment)
         if printConfig {
             Terminal.print(plan.settings.table)
             return

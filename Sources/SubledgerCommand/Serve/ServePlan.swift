@@ -59,19 +59,49 @@ struct ServePlan {
         logFormat = try settings.word(.logFormat, default: .text)
         logLevel = try settings.word(.logLevel, default: .info)
         tlsFiles = try ServePlan.tlsFiles(&settings)
-        var trust = command.trust
-        trust.bundleId = try settings.texts(.bundleId, "bundle ids")
-        trust.environments = try settings.texts(
-            .environment,
-            "environments: Production, Sandbox, Xcode or LocalTesting"
-        ) { text in TrustOptions.knownEnvironment(text) != nil }
-        self.trust = trust
+        trust = try ServePlan.trust(&settings)
         sandbox = try ServePlan.sandbox(&settings)
         var database = command.database
         let url = try settings.text(.databaseUrl, "a libpq connection string", default: "")
         database.databaseUrl = url.isEmpty ? nil : url
         self.database = database
         self.settings = settings
+    }
+
+    private static func trust(
+        _ settings: inout CommandSettings<ServeSetting>
+    ) throws -> TrustOptions {
+        let environments = "Production, Sandbox, Xcode or LocalTesting"
+        var trust = TrustOptions()
+        trust.rootCertificate = try settings.texts(.rootCertificate, "files")
+        trust.bundleId = try settings.texts(.bundleId, "bundle ids")
+        trust.appAppleId = try settings.value(
+            .appAppleId,
+            [.int],
+            expecting: "the app's id in the App Store, a number from 1",
+            default: nil
+        ) { content in
+            if case .int(let id) = content, id > 0 { .some(Int64(id)) } else { nil }
+        }
+        trust.environments = try settings.texts(.environment, "environments: " + environments) {
+            TrustOptions.knownEnvironment($0) != nil
+        }
+        let assumed: String = try settings.value(
+            .assumeEnvironment,
+            [.string],
+            expecting: environments,
+            default: ""
+        ) { content in
+            if case .string(let text) = content, TrustOptions.knownEnvironment(text) != nil {
+                text
+            } else {
+                nil
+            }
+        }
+        trust.assumeEnvironment = assumed.isEmpty ? nil : assumed
+        let secretFile = try settings.text(.sharedSecretFile, "a file", default: "")
+        trust.sharedSecretFile = secretFile.isEmpty ? nil : secretFile
+        return trust
     }
 
     private static func tlsFiles(
@@ -132,7 +162,13 @@ extension ServeCommand {
         flags[.tlsCertificate] = tlsCertificate.map(ConfigContent.string)
         flags[.tlsKey] = tlsKey.map(ConfigContent.string)
         flags[.databaseUrl] = database.databaseUrl.map(ConfigContent.string)
+        if !trust.rootCertificate.isEmpty {
+            flags[.rootCertificate] = .stringArray(trust.rootCertificate)
+        }
         if !trust.bundleId.isEmpty { flags[.bundleId] = .stringArray(trust.bundleId) }
+        flags[.appAppleId] = trust.appAppleId.map { .int(Int($0)) }
+        flags[.assumeEnvironment] = trust.assumeEnvironment.map(ConfigContent.string)
+        flags[.sharedSecretFile] = trust.sharedSecretFile.map(ConfigContent.string)
         flags[.sandboxFrom] = sandbox.sandboxFrom.map(ConfigContent.string)
         flags[.sandboxTo] = sandbox.sandboxTo.map(ConfigContent.string)
         if !sandbox.sandboxCustomer.isEmpty {

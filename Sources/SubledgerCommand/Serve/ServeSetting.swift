@@ -1,7 +1,8 @@
 /// A setting of `serve`: each is a flag, an environment variable and a member of the file.
 enum ServeSetting: String, SettingName {
     case host, port, appendSeconds, drainSeconds, follow, logFormat, logLevel, tlsCertificate
-    case tlsKey, bundleId, environment, sandboxCustomer, sandboxFrom, sandboxTo, databaseUrl
+    case tlsKey, rootCertificate, bundleId, appAppleId, environment, assumeEnvironment
+    case sharedSecretFile, sandboxCustomer, sandboxFrom, sandboxTo, databaseUrl
 
     static let command = "serve"
 

@@ -213,6 +213,7 @@ extension CommandSettings {
         case let texts as [String]: texts.joined(separator: ",")
         case let text as String: text
         case let number as Double: text(ConfigContent.double(number))
+        case let number as Int64?: number.map { "\($0)" } ?? ""
         default: "\(value)"
         }
     }
