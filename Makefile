@@ -6,6 +6,9 @@ PREFIX ?= /usr/local
 SHARE = $(DESTDIR)$(PREFIX)/share
 SOURCES = Sources Tests Projections schema Package.swift
 
+# macOS has Swift's runtime itself.
+RUNTIME = $(if $(filter Darwin,$(shell uname)),,--static-swift-stdlib)
+
 # Homebrew keeps libpq and zlib out of the default paths.
 ifeq ($(shell uname),Darwin)
 export PKG_CONFIG_PATH := $(shell brew --prefix libpq 2>/dev/null)/lib/pkgconfig:$(shell brew --prefix zlib 2>/dev/null)/lib/pkgconfig:$(PKG_CONFIG_PATH)
@@ -50,12 +53,10 @@ docs: dependencies ## Build the documentation of the library; every link in it m
 build: ## Build the command line, debug.
 	swift build --product subledger
 
-release: dependencies ## Build the command line, optimised.
-	swift build -c release --product subledger
+release: dependencies ## Build the command line, optimised; it needs no Swift where it runs.
+	swift build -c release $(RUNTIME) --product subledger
 
-# Of Swift's runtime it uses the toolchain's libraries.
-install: dependencies ## Install the optimised program, its manual and completions below PREFIX (/usr/local).
-	swift build -c release --product subledger
+install: release ## Install the optimised program, its manual and completions below PREFIX (/usr/local).
 	install -d "$(DESTDIR)$(PREFIX)/bin" "$(SHARE)/man/man1" "$(SHARE)/zsh/site-functions" \
 	    "$(SHARE)/bash-completion/completions" "$(SHARE)/fish/vendor_completions.d"
 	install -s -m 755 .build/release/subledger "$(DESTDIR)$(PREFIX)/bin/subledger"

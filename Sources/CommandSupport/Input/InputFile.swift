@@ -22,10 +22,9 @@ final class InputFile {
 
     /// Takes over a descriptor.
     init(_ descriptor: Int32, isOwned: Bool = true) {
-        var status = stat()
         self.descriptor = descriptor
         self.isOwned = isOwned
-        isSeekable = fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
+        isSeekable = FileStatus(of: descriptor)?.kind == .file
     }
 
     /// Opens what stands at a path; throws the system's words where it cannot.

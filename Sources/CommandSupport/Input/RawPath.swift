@@ -50,47 +50,8 @@ struct RawPath: Sendable {
     }
 
     /// What stands there, links followed; nil for nothing.
-    var kind: FileKind? {
-        var status = stat()
-        guard withSystemPath({ stat($0, &status) }) == 0 else { return nil }
-        return FileKind(mode: status.st_mode)
-    }
+    var kind: FileKind? { FileStatus(self, followsLinks: true)?.kind }
 
     /// Whether it is a link itself.
-    var isLink: Bool {
-        var status = stat()
-        return withSystemPath { lstat($0, &status) } == 0
-            && status.st_mode & S_IFMT == S_IFLNK
-    }
-}
-
-/// What may stand at a path.
-enum FileKind: Sendable {
-    case file
-    case folder
-    case pipe
-    case socket
-    case device
-
-    /// What that mode of `stat` says.
-    init(mode: mode_t) {
-        switch mode & S_IFMT {
-        case S_IFDIR: self = .folder
-        case S_IFIFO: self = .pipe
-        case S_IFSOCK: self = .socket
-        case S_IFCHR, S_IFBLK: self = .device
-        default: self = .file
-        }
-    }
-
-    /// The word that is printed.
-    var word: String {
-        switch self {
-        case .file: "a file"
-        case .folder: "a folder"
-        case .pipe: "a named pipe"
-        case .socket: "a socket"
-        case .device: "a device"
-        }
-    }
+    var isLink: Bool { FileStatus(self, followsLinks: false)?.kind == .link }
 }

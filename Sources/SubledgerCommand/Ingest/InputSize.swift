@@ -1,3 +1,4 @@
+import CommandSupport
 import Foundation
 
 /// How many bytes the named files and folders hold, where that costs little to know.
@@ -17,18 +18,18 @@ enum InputSize {
     }
 
     private static func bytes(of path: String, _ files: inout Int) -> Int64? {
-        var status = stat()
-        guard stat(path, &status) == 0 else { return nil }
-        if status.st_mode & S_IFMT == S_IFREG { return Int64(status.st_size) }
-        guard status.st_mode & S_IFMT == S_IFDIR,
+        guard let status = FileStatus(path) else { return nil }
+        if status.kind == .file { return status.byteCount }
+        guard status.kind == .folder,
             let found = FileManager.default.enumerator(atPath: path)
         else { return nil }
         var sum: Int64 = 0
         for case let name as String in found {
             files += 1
             guard files <= filesMax else { return nil }
-            guard stat("\(path)/\(name)", &status) == 0 else { continue }
-            if status.st_mode & S_IFMT == S_IFREG { sum += Int64(status.st_size) }
+            if let status = FileStatus("\(path)/\(name)"), status.kind == .file {
+                sum += status.byteCount
+            }
         }
         return sum
     }

@@ -11,15 +11,15 @@ enum PrivateKeyFile {
         let file = open(path, O_RDONLY | O_CLOEXEC)
         guard file >= 0 else { throw unreadable(path, errno) }
         defer { close(file) }
-        var status = stat()
-        guard fstat(file, &status) == 0 else { throw unreadable(path, errno) }
+        guard let status = FileStatus(of: file) else { throw unreadable(path, errno) }
+        guard status.kind != .folder else { throw unreadable(path, EISDIR) }
         // As libpq wants it: one's own file for nobody else, or root's for its group.
-        let allowed: mode_t = status.st_uid == 0 && geteuid() != 0 ? 0o640 : 0o600
-        guard status.st_mode & 0o777 & ~(allowed | 0o100) == 0 else {
+        let allowed: UInt32 = status.owner == 0 && geteuid() != 0 ? 0o640 : 0o600
+        guard status.permissions & ~(allowed | 0o100) == 0 else {
             throw Failure(
                 Exit.configuration,
                 "the key file \(path) can be read or changed by other users (mode "
-                    + "\(String(status.st_mode & 0o777, radix: 8))); run chmod 600 \(path)"
+                    + "\(String(status.permissions, radix: 8))); run chmod 600 \(path)"
             )
         }
         return try text(path, file)

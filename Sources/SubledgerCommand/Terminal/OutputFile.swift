@@ -14,15 +14,13 @@ struct OutputFile {
     ///
     /// Throws a `Failure` with the system's reason.
     func check() throws {
-        var status = stat()
-        if stat(path, &status) == 0 {
-            guard status.st_mode & S_IFMT != S_IFDIR else { throw failure(EISDIR) }
+        if let status = FileStatus(path) {
+            guard status.kind != .folder else { throw failure(EISDIR) }
             guard access(path, W_OK) == 0 else { throw failure(errno) }
             // A device is written as it is; a file is made anew beside, and put in its place.
-            guard status.st_mode & S_IFMT == S_IFREG else { return }
+            guard status.kind == .file else { return }
         }
         let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
-        guard stat(folder, &status) == 0 else { throw failure(errno) }
         guard access(folder, W_OK | X_OK) == 0 else { throw failure(errno) }
     }
 
@@ -31,8 +29,7 @@ struct OutputFile {
     /// Throws a `Failure` with the system's reason.
     func write(_ text: String) throws {
         try check()
-        var status = stat()
-        let isDevice = stat(path, &status) == 0 && status.st_mode & S_IFMT != S_IFREG
+        let isDevice = FileStatus(path).map { $0.kind != .file } ?? false
         let place = isDevice ? path : path + ".\(ProcessInfo.processInfo.processIdentifier).part"
         let descriptor = open(place, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o666)
         guard descriptor >= 0 else { throw failure(errno) }

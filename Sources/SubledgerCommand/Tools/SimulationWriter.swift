@@ -92,9 +92,8 @@ struct SimulationWriter {
 
     // With the folders above it; one that is there has to be writable.
     private static func makeFolder(_ path: String) throws {
-        var status = stat()
-        if stat(path, &status) == 0 {
-            guard status.st_mode & S_IFMT == S_IFDIR else { throw cannotWrite(path, ENOTDIR) }
+        if let status = FileStatus(path) {
+            guard status.kind == .folder else { throw cannotWrite(path, ENOTDIR) }
             guard access(path, W_OK | X_OK) == 0 else { throw cannotWrite(path, errno) }
             return
         }
