@@ -204,7 +204,7 @@ struct AnalyticsReading {
         guard missing.isEmpty else {
             throw TablesApart(
                 message: "there is no live table \(missing.joined(separator: ", ")); "
-                    + "`subledger rebuild` makes it"
+                    + "`subledger rebuild \(missing.joined(separator: " "))` builds it"
             )
         }
         return ground
