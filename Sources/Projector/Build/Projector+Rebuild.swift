@@ -231,11 +231,22 @@ extension Projector {
             parts[index].content = folded.contents[lane]?[place] ?? ProjectionDigest()
         }
         let updates = parts.map(\.updated)
+        let newest = try await log.heads()
+        let signatures = heads.sorted { $0.key < $1.key }.filter { $0.value.offset > 0 }.flatMap {
+            [
+                NewestSignature.forgotten(
+                    lane: $0.key,
+                    beyond: max($0.value.offset, newest[$0.key]?.offset ?? 0)
+                ),
+                NewestSignature.kept(lane: $0.key, upTo: $0.value.offset),
+            ]
+        }
         try await session.transaction { session throws(PostgresError) in
             try session.execute("SET LOCAL ROLE ledger_projector")
             for start in stride(from: 0, to: updates.count, by: 1000) {
                 try session.pipeline(Array(updates[start..<min(start + 1000, updates.count)]))
             }
+            try session.pipeline(signatures)
         }
     }
 

@@ -119,7 +119,9 @@ struct CatchUp: Sendable {
         }
         guard !channel.wasAbandoned else { return .nothingMoreComes }
         for index in current.indices { current[index].head = to }
-        try session.pipeline(current.map(\.updated))
+        try session.pipeline(
+            current.map(\.updated) + [NewestSignature.kept(lane: lane, upTo: to.offset)]
+        )
         return nil
     }
 
