@@ -156,6 +156,7 @@ let package = Package(
                 .embedInCode("Tables/RenewalStates/renewal-states-indexes.sql"),
                 .embedInCode("Tables/Transactions/transactions.sql"),
                 .embedInCode("Tables/Transactions/transactions-indexes.sql"),
+                .embedInCode("Tables/TransactionsHistory/transactions-history-indexes.sql"),
             ],
             swiftSettings: strict
         ),

@@ -1,4 +1,4 @@
-/// Every projection there is, in the order of listings.
+/// The projections that are built where none is named, in the order of listings.
 public let allProjections: [any Projection] = [
     ActivePeriodsProjection(),
     RenewalStatesProjection(),
@@ -7,4 +7,9 @@ public let allProjections: [any Projection] = [
     TransactionsProjection(),
     MovementsProjection(),
     CustomersProjection(),
+]
+
+/// Those that are built where they are named, because they cost more than they are worth to all.
+public let projectionsOnRequest: [any Projection] = [
+    TransactionsHistoryProjection()
 ]

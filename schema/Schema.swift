@@ -151,6 +151,12 @@ public enum Schema {
             sql: text(PackageResources.v007_currency_rate_sql),
             check: text(PackageResources.check_v007_currency_rate_sql)
         ),
+        Migration(
+            version: 8,
+            name: "v008-newest-signature",
+            sql: text(PackageResources.v008_newest_signature_sql),
+            check: text(PackageResources.check_v008_newest_signature_sql)
+        ),
     ]
 
     private static func text(_ bytes: [UInt8]) -> String {

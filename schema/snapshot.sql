@@ -842,6 +842,20 @@ COMMENT ON TABLE operation.lease IS 'Which process follows a lane; it may be tak
 
 COMMENT ON COLUMN operation.lease.folds IS 'Names and versions of the folds whose tables it brings on.';
 
+CREATE TABLE operation.newest_signature (
+    lane integer NOT NULL,
+    environment text NOT NULL COLLATE pg_catalog."C",
+    lane_offset bigint NOT NULL,
+    as_of_ms bigint NOT NULL,
+    CONSTRAINT newest_signature_offset_from_one CHECK ((lane_offset >= 1))
+);
+
+COMMENT ON TABLE operation.newest_signature IS 'The newest instant that Apple signed: one row a lane and environment. All rows of a lane hold for the same part of the log.';
+
+COMMENT ON COLUMN operation.newest_signature.lane_offset IS 'The last event that was looked at, of any environment.';
+
+COMMENT ON COLUMN operation.newest_signature.as_of_ms IS 'The greatest ledger.event.as_of_ms of transactions, renewals and notifications up to there.';
+
 CREATE TABLE operation.poll (
     lane integer NOT NULL,
     environment text NOT NULL COLLATE pg_catalog."C",
@@ -935,6 +949,9 @@ ALTER TABLE ONLY operation.currency_rate
 
 ALTER TABLE ONLY operation.lease
     ADD CONSTRAINT lease_pkey PRIMARY KEY (lane, folds);
+
+ALTER TABLE ONLY operation.newest_signature
+    ADD CONSTRAINT newest_signature_pkey PRIMARY KEY (lane, environment);
 
 ALTER TABLE ONLY operation.poll
     ADD CONSTRAINT poll_pkey PRIMARY KEY (lane, environment, original_transaction_id);
@@ -1116,6 +1133,10 @@ GRANT SELECT ON TABLE operation.currency_rate TO ledger_reader;
 GRANT SELECT ON TABLE operation.lease TO ledger_writer;
 GRANT SELECT ON TABLE operation.lease TO ledger_reader;
 GRANT INSERT,DELETE,UPDATE ON TABLE operation.lease TO ledger_projector;
+
+GRANT SELECT ON TABLE operation.newest_signature TO ledger_writer;
+GRANT SELECT ON TABLE operation.newest_signature TO ledger_reader;
+GRANT INSERT,DELETE,UPDATE ON TABLE operation.newest_signature TO ledger_projector;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE operation.poll TO ledger_writer;
 GRANT SELECT ON TABLE operation.poll TO ledger_reader;

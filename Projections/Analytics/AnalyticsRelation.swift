@@ -37,6 +37,9 @@ package struct AnalyticsRelation: Sendable {
         }
     }
 
+    /// Whether it is there only where a projection was built on request.
+    package var isOnRequest: Bool { name == "transactions_history" }
+
     /// The names of the projections that it reads itself, each once, ascending.
     package var projections: [String] { AnalyticsRelation.names(after: "projection.", in: sql) }
 
@@ -75,7 +78,28 @@ extension AnalyticsRelation {
         ),
         AnalyticsRelation(
             "transactions",
-            PackageResources.analytics_transactions_sql,
+            ofTransactions(
+                """
+                Purchases as they are known now: one row each, in the names of RevenueCat''s \
+                exports where the meaning is theirs. Totals of a past day change as refunds come \
+                in.
+                """
+            ),
+            key: ["original_transaction_id", "environment", "lane", "ordinal"],
+            time: "start_time"
+        ),
+        AnalyticsRelation(
+            "transactions_history",
+            ofTransactions(
+                """
+                What was known of purchases, and when: the columns of analytics.transactions, one \
+                row each time that one of them changed. As known at an instant: known_from <= \
+                instant AND (known_to IS NULL OR instant < known_to). The customer and what is sold \
+                are as known now. Only the rows with is_latest are independent of the order in \
+                which facts arrived. There once `subledger rebuild transactions_history` was run.
+                """,
+                and: "t.first_lane_offset, t.known_from, t.known_to, t.is_latest"
+            ),
             key: ["original_transaction_id", "environment", "lane", "ordinal"],
             time: "start_time"
         ),
@@ -171,6 +195,16 @@ extension AnalyticsRelation {
             .replacing("projection.", with: "pg_temp.projection_")
     }
 
+    // What `transactions` and `transactions_history` share, for the constructor to name.
+    private static func ofTransactions(_ comment: String, and more: String? = nil) -> [UInt8] {
+        Array(
+            String(decoding: PackageResources.analytics_transactions_sql, as: UTF8.self)
+                .replacing("{{comment}}", with: comment)
+                .replacing("{{knowledge}}", with: more.map { ",\n    \($0)" } ?? "")
+                .utf8
+        )
+    }
+
     private init(_ name: String, _ sql: [UInt8]) {
         self.name = name
         self.sql = String(decoding: sql, as: UTF8.self)
@@ -179,7 +213,7 @@ extension AnalyticsRelation {
 
     private init(_ name: String, _ sql: [UInt8], key: [String], time: String? = nil) {
         self.name = name
-        self.sql = String(decoding: sql, as: UTF8.self)
+        self.sql = String(decoding: sql, as: UTF8.self).replacing("{{table}}", with: name)
         kind = .view(Grain(key: key, time: time))
     }
 }

@@ -1,6 +1,7 @@
--- One row a purchase as it is known now: RevenueCat's columns, and ours. The customer is looked up
--- only where a query asks for it; what needs all customers joins analytics.customers.
-CREATE OR REPLACE VIEW analytics.transactions AS
+-- One row a purchase as it is known now, or in transactions_history one row a state of it:
+-- RevenueCat's columns, and ours. The customer is looked up only where a query asks for it; what
+-- needs all customers joins analytics.customers.
+CREATE OR REPLACE VIEW analytics.{{table}} AS
 SELECT t.lane, t.environment, t.original_transaction_id, t.ordinal,
     (SELECT c.customer_id FROM analytics.customers c
         WHERE c.lane = t.lane AND c.environment = t.environment
@@ -36,8 +37,8 @@ SELECT t.lane, t.environment, t.original_transaction_id, t.ordinal,
     t.gap_seconds, t.plan_change, t.previous_product_identifier, t.refunded_at,
     t.revocation_reason, t.revocation_percentage, t.is_upgraded, t.unsubscribe_detected_at,
     t.billing_issues_detected_at, t.positions[1] AS ledger_position_first,
-    t.positions[cardinality(t.positions)] AS ledger_position_last
-FROM projection.transactions t
+    t.positions[cardinality(t.positions)] AS ledger_position_last{{knowledge}}
+FROM projection.{{table}} t
 CROSS JOIN LATERAL (
     SELECT t.is_auto_renewable AND NOT t.is_trial_period
         AND t.ownership_type IS DISTINCT FROM 'FAMILY_SHARED'
@@ -70,5 +71,5 @@ CROSS JOIN LATERAL (
             + extract(month FROM d.billing_duration::interval))::integer AS months,
         extract(day FROM d.billing_duration::interval)::integer AS days
 ) m;
-COMMENT ON VIEW analytics.transactions IS
-    'Purchases as they are known now: one row each, in the names of RevenueCat''s exports where the meaning is theirs. Totals of a past day change as refunds come in.'
+COMMENT ON VIEW analytics.{{table}} IS
+    '{{comment}}'

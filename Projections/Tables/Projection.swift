@@ -19,6 +19,12 @@ public protocol Projection: Sendable {
     /// The table's own columns, in the order of a row's values: those between
     /// `ProjectionRow.streamColumns` and `positions`, which every table has.
     var columns: [String] { get }
+    /// Whether it is built only where it is named, and from then on like all others.
+    var isOnRequest: Bool { get }
+    /// Whether it reads when facts became known: its timelines then have `recorded`.
+    ///
+    /// Such a table depends on the order of arrival, and its digest on when facts were recorded.
+    var readsRecordedTimes: Bool { get }
     /// What its rows mean when two builds of the table are compared.
     var comparison: RowComparison { get }
     /// The rows of one subscription, in their order; pure.
@@ -32,6 +38,12 @@ public protocol Projection: Sendable {
 }
 
 extension Projection {
+    /// Built with all others.
+    public var isOnRequest: Bool { false }
+
+    /// Only what is known now.
+    public var readsRecordedTimes: Bool { false }
+
     /// No index but the primary key's.
     public var indexSQL: String { "" }
 

@@ -28,7 +28,7 @@ public struct Projector: Sendable {
     public init(
         log: EventLog,
         settings: ConnectionSettings,
-        projections: [any Projection] = allProjections,
+        projections: [any Projection] = allProjections + projectionsOnRequest,
         context: @escaping @Sendable () async throws -> FoldContext = { FoldContext() }
     ) {
         self.log = log
@@ -68,6 +68,14 @@ public struct Projector: Sendable {
     /// The versions of the folds, by name.
     package var folds: [String: Int] {
         Dictionary(uniqueKeysWithValues: projections.map { ($0.name, $0.version) })
+    }
+
+    /// Those that are built where none is named: what is on request only once it has a live table.
+    func usualProjections(in session: PostgresSession) async throws -> [any Projection] {
+        let live = try await session.query(
+            "SELECT DISTINCT name FROM projection.ledger_projection WHERE state = 'live'"
+        ).map { try $0.text(0) }
+        return projections.filter { !$0.isOnRequest || live.contains($0.name) }
     }
 
     /// The projections of these names; all where none is named.

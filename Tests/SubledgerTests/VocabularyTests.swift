@@ -67,7 +67,9 @@ struct VocabularyTests {
     ) async throws {
         try await TestServer.shared.withDatabase(from: FilledLedger.plain) { settings in
             let ledger = try await FilledLedger.open(settings)
-            _ = try await Projector(log: ledger.log, settings: settings).rebuild()
+            _ = try await Projector(log: ledger.log, settings: settings).rebuild(
+                allProjections + projectionsOnRequest
+            )
             let session = try await PostgresSession.connect(settings)
             try await body(session)
             await session.close()

@@ -21,6 +21,12 @@ public struct Timeline: Sendable {
         told = ToldHistory(history)
     }
 
+    /// The fold of all that is known of a subscription, for projections that also read when it
+    /// became known.
+    public init(_ recorded: RecordedHistory) {
+        told = ToldHistory(recorded.latest, recorded)
+    }
+
     /// The subscription.
     public var stream: StreamID { told.stream }
     /// The lane of the log that holds its events; 0 where there are none.
@@ -45,6 +51,8 @@ public struct Timeline: Sendable {
     /// Nothing is known of the time after it. Links do not count: they are of the operator's clock,
     /// and tell nothing about the subscription.
     public var horizon: Instant? { told.horizon }
+    /// When each part of it became known; nil where it was folded without.
+    public var recorded: RecordedHistory? { told.recorded }
 }
 
 /// What a timeline's events say, put together: the same under every policy.
@@ -57,8 +65,10 @@ private final class ToldHistory: Sendable {
     let announcements: [KeyedAssertion]
     let links: Assertions
     let horizon: Instant?
+    let recorded: RecordedHistory?
 
-    init(_ history: StreamHistory) {
+    init(_ history: StreamHistory, _ recorded: RecordedHistory? = nil) {
+        self.recorded = recorded
         let gathered = GatheredAssertions(history)
         stream = history.stream
         lane = history.events.first?.position.lane ?? 0

@@ -19,6 +19,8 @@ public struct TransactionRow: Hashable, Sendable {
     public let place: Place
     /// What happened to it.
     public let fate: Fate
+    /// The first event about it: the same however much is learnt about it.
+    public let firstPosition: Position
     /// The events that caused the row, ascending, each once.
     public let positions: [Position]
 
@@ -133,13 +135,18 @@ public struct TransactionRow: Hashable, Sendable {
 extension TransactionRow {
     /// The row as a projection holds it.
     func row(_ writer: inout RowWriter) -> ProjectionRow {
+        write(&writer)
+        return writer.row(citing: positions)
+    }
+
+    /// Writes the values of the row, to which more may be added.
+    func write(_ writer: inout RowWriter) {
         writePurchase(&writer)
         writeMoney(&writer)
         writePlace(&writer)
         writeFate(&writer)
         writer.text(ids.appAccountToken)
         writer.integer(terms.quantity)
-        return writer.row(citing: positions)
     }
 
     private func writePurchase(_ writer: inout RowWriter) {

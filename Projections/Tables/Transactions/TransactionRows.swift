@@ -105,6 +105,7 @@ private struct TransactionCourse {
                 billingIssuesDetected: cuts[index] == nil
                     ? signals.billingIssue(after: index, of: timeline, &citations) : nil
             ),
+            firstPosition: Position(lane: timeline.lane, offset: purchase.firstOffset),
             positions: citations.positions(lane: timeline.lane)
         )
     }
@@ -144,6 +145,7 @@ private struct TransactionCourse {
                 unsubscribeDetected: nil,
                 billingIssuesDetected: nil
             ),
+            firstPosition: Position(lane: timeline.lane, offset: purchase.firstOffset),
             positions: citations.positions(lane: timeline.lane)
         )
     }

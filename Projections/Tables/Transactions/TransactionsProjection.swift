@@ -16,7 +16,22 @@ struct TransactionsProjection: Projection {
         "unsubscribe_detected_at", "billing_issues_detected_at", "app_account_token", "quantity",
     ]
 
-    var tableSQL: String { String(decoding: PackageResources.transactions_sql, as: UTF8.self) }
+    var tableSQL: String {
+        TransactionsProjection.tableSQL(
+            name,
+            comment: """
+                Purchases in a form for analysts: one row each. In the order of start_time. A fold \
+                of the log; rebuild it, never edit it.
+                """
+        )
+    }
+
+    /// DDL of a table with these columns, and more behind them.
+    static func tableSQL(_ name: String, and more: String = "", comment: String) -> String {
+        String(decoding: PackageResources.transactions_sql, as: UTF8.self)
+            .replacing("{{table}}", with: name).replacing("{{knowledge}}", with: more)
+            + "\nCOMMENT ON TABLE {{schema}}.\(name) IS\n    '\(comment)'"
+    }
 
     var indexSQL: String {
         String(decoding: PackageResources.transactions_indexes_sql, as: UTF8.self)

@@ -1,6 +1,7 @@
 -- One row per purchase, including one-time purchases, in the words of RevenueCat's data exports
--- where the meaning is theirs. Rebuilt from the log at any time, and never edited by hand.
-CREATE TABLE {{schema}}.transactions (
+-- where the meaning is theirs; in transactions_history one row per state of each. Rebuilt from the
+-- log at any time, and never edited by hand.
+CREATE TABLE {{schema}}.{{table}} (
     lane                          integer          NOT NULL,
     environment                   text COLLATE "C" NOT NULL,
     original_transaction_id       text COLLATE "C" NOT NULL,
@@ -46,18 +47,15 @@ CREATE TABLE {{schema}}.transactions (
     billing_issues_detected_at    timestamptz      NULL,
     app_account_token             text COLLATE "C" NULL,
     quantity                      bigint           NULL,
-    positions                     bigint[]         NOT NULL,
-    CONSTRAINT transactions_ordinal_counts_from_one CHECK (ordinal >= 1),
-    CONSTRAINT transactions_ends_after_start CHECK (effective_end_time >= start_time),
-    CONSTRAINT transactions_plan_change_known
+{{knowledge}}    positions                     bigint[]         NOT NULL,
+    CONSTRAINT {{table}}_ordinal_counts_from_one CHECK (ordinal >= 1),
+    CONSTRAINT {{table}}_ends_after_start CHECK (effective_end_time >= start_time),
+    CONSTRAINT {{table}}_plan_change_known
         CHECK (plan_change IN ('upgrade', 'downgrade', 'crossgrade', 'plan_change')),
-    CONSTRAINT transactions_change_has_previous
+    CONSTRAINT {{table}}_change_has_previous
         CHECK ((plan_change IS NOT NULL) = (previous_product_identifier IS NOT NULL)),
-    CONSTRAINT transactions_counts_from_one
+    CONSTRAINT {{table}}_counts_from_one
         CHECK (renewal_number >= 1 AND consecutive_paid_periods >= 0),
-    CONSTRAINT transactions_gap_where_resubscribed CHECK (gap_seconds IS NULL OR is_resubscribe),
-    CONSTRAINT transactions_has_cause CHECK (cardinality(positions) > 0)
+    CONSTRAINT {{table}}_gap_where_resubscribed CHECK (gap_seconds IS NULL OR is_resubscribe),
+    CONSTRAINT {{table}}_has_cause CHECK (cardinality(positions) > 0)
 );
-
-COMMENT ON TABLE {{schema}}.transactions IS
-    'Purchases in a form for analysts: one row each. In the order of start_time. A fold of the log; rebuild it, never edit it.';

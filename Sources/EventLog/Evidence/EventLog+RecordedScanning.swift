@@ -21,15 +21,30 @@ extension EventLog {
     ) async throws(EventLogError) -> State {
         var state = state
         for range in try await streamRanges(lane: lane, upTo: head, isComplete: true) {
-            state = try await scan(
-                range,
-                upTo: head,
-                keeping: .all,
-                into: state,
-                { try fold(&$0, RecordedHistory($1)) }
-            )
+            state = try await foldRecordedStreams(in: range, upTo: head, into: state, fold)
         }
         return state
+    }
+
+    /// The same for a range of a lane, which `streamRanges` must have made complete.
+    ///
+    /// Holds all repetitions of one stream, where `foldStreams` leaves out those that change no
+    /// row.
+    public func foldRecordedStreams<State: Sendable>(
+        in range: StreamRange,
+        upTo head: Head,
+        into state: State,
+        _ fold: @escaping @Sendable (inout State, RecordedHistory) throws -> Void,
+        atEnd: @escaping @Sendable (inout State) throws -> Void = { _ in }
+    ) async throws(EventLogError) -> State {
+        try await scan(
+            range,
+            upTo: head,
+            keeping: .all,
+            into: state,
+            { try fold(&$0, RecordedHistory($1)) },
+            atEnd: atEnd
+        )
     }
 }
 

@@ -10,6 +10,16 @@ public struct TouchedStream: Sendable {
     /// Whether something of it was erased: then `before` is not what was known before, and what was
     /// folded from it must be taken from where it is kept.
     public let isErased: Bool
+    /// Both with when each part became known; nil where that was not asked for.
+    public let recorded: Recorded?
+
+    /// What was known, and when it became known.
+    public struct Recorded: Sendable {
+        /// What was known before.
+        public let before: RecordedHistory
+        /// What is known after.
+        public let after: RecordedHistory
+    }
 }
 
 extension EventLog {
@@ -17,12 +27,14 @@ extension EventLog {
     /// by a repetition, whole streams at a time, in the order of `StreamID`.
     ///
     /// Holds the names of the touched streams in memory, the events of some hundred, and the
-    /// repetitions of one. `fold` runs on the connection's own thread and may block it.
+    /// repetitions of one: with `isRecorded` all of them. `fold` runs on the connection's own
+    /// thread and may block it.
     ///
     /// - Parameters:
     ///   - lane: The lane.
     ///   - from: The commit before the first that counts.
     ///   - to: The last commit that counts.
+    ///   - isRecorded: Whether `fold` is to be told when each part became known.
     ///   - state: What the fold starts from.
     ///   - fold: Called once a stream; what it throws ends the scan.
     ///   - atEnd: Called after the last stream, on the same thread, which it too may block.
@@ -32,12 +44,13 @@ extension EventLog {
         lane: Int,
         after from: Head,
         upTo to: Head,
+        isRecorded: Bool = false,
         into state: State,
         _ fold: @escaping @Sendable (inout State, TouchedStream) throws -> Void,
         atEnd: @escaping @Sendable (inout State) throws -> Void = { _ in }
     ) async throws(EventLogError) -> State {
         try await reading("read what is new in lane \(lane)") { session in
-            let touched = TouchedScan(lane: lane, from: from, to: to)
+            let touched = TouchedScan(lane: lane, from: from, to: to, isRecorded: isRecorded)
             return try await session.transaction(.readOnlySnapshot) { session throws(Thrown) in
                 do {
                     var state = try touched.fold(in: session, into: state, fold)
@@ -116,6 +129,7 @@ private struct TouchedScan: Sendable {
     let lane: Int
     let from: EventLog.Head
     let to: EventLog.Head
+    let isRecorded: Bool
 
     /// Streams whose events are held at once: about as many as a part of a rebuild has.
     private static let streamsMax = 500
@@ -159,7 +173,7 @@ private struct TouchedScan: Sendable {
             .makeIterator()
         try EventLog.join(
             lane: lane,
-            keeping: .telling(splitAt: from.commit),
+            keeping: isRecorded ? .all : .telling(splitAt: from.commit),
             streams: { histories.next() },
             confirmations: confirmationsSQL(of: listed),
             in: session
@@ -167,13 +181,20 @@ private struct TouchedScan: Sendable {
             var before = scanned.history
             before.events.removeAll { $0.position.offset > from.offset }
             before.unreadable.removeAll { $0.position.offset > from.offset }
-            before.confirmations = scanned.confirmations.filter { $0.commit <= from.commit }
-                .map(\.repetition.confirmation)
+            let known = ScannedStream(
+                history: before,
+                confirmations: scanned.confirmations.filter { $0.commit <= from.commit }
+            )
             try fold(
                 TouchedStream(
-                    before: before,
+                    before: known.complete,
                     after: scanned.complete,
-                    isErased: erased.contains(before.stream)
+                    isErased: erased.contains(before.stream),
+                    recorded: isRecorded
+                        ? TouchedStream.Recorded(
+                            before: RecordedHistory(known),
+                            after: RecordedHistory(scanned)
+                        ) : nil
                 )
             )
         }

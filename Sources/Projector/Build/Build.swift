@@ -95,7 +95,7 @@ struct Build: Sendable {
         jobs: Int,
         progress: @escaping @Sendable (Int) -> Void
     ) async throws -> Folded {
-        let ranges = try await ranges(upTo: heads, jobs)
+        let ranges = try await ranges(for: projections, upTo: heads, jobs)
         let channels = RowChannels(projections.count)
         let total = FoldedTotal(progress)
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -118,13 +118,21 @@ struct Build: Sendable {
         return total.value
     }
 
-    private func ranges(upTo heads: [Int: EventLog.Head], _ jobs: Int) async throws -> RangeQueue {
+    private func ranges(
+        for projections: [any Projection],
+        upTo heads: [Int: EventLog.Head],
+        _ jobs: Int
+    ) async throws -> RangeQueue {
         let lanes = heads.sorted { $0.key < $1.key }
         let wanted = jobs == 1 ? 1 : max(1, jobs * Build.rangesPerJob / max(1, lanes.count))
         var ranges: [(StreamRange, EventLog.Head)] = []
         for (lane, head) in lanes {
-            ranges += try await log.streamRanges(lane: lane, upTo: head, atLeast: wanted)
-                .map { ($0, head) }
+            ranges += try await log.streamRanges(
+                for: projections,
+                lane: lane,
+                upTo: head,
+                atLeast: wanted
+            ).map { ($0, head) }
         }
         return RangeQueue(ranges)
     }
@@ -150,10 +158,11 @@ struct Build: Sendable {
                         do {
                             // To its end on the reader's thread: it waits for others there.
                             _ = try await log.foldStreams(
+                                for: projections,
                                 in: range.range,
                                 upTo: range.head,
                                 into: folding,
-                                { folding, history in try folding.take(history) },
+                                { folding, fold in try folding.take(fold) },
                                 atEnd: { folding in try folding.finish() }
                             )
                         } catch {

@@ -134,8 +134,7 @@ struct Folding: Sendable {
         contents = projections.map { _ in ProjectionDigest() }
     }
 
-    mutating func take(_ history: StreamHistory) throws {
-        let fold = StreamFold(history)
+    mutating func take(_ fold: StreamFold) throws {
         for index in projections.indices {
             switch fold.rows(of: projections[index], in: contexts[index]) {
             case .rows(let rows):
@@ -155,7 +154,7 @@ struct Folding: Sendable {
         }
         try flushRefusals(above: Folding.chunkBytesMax)
         folded.streams += 1
-        folded.events += history.events.count
+        folded.events += fold.eventCount
         if folded.streams == Folding.reportedStreams { report() }
     }
 

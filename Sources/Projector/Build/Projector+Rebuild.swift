@@ -23,7 +23,7 @@ extension Projector {
     /// Memory does not grow with the log. Rebuilds of one database wait for each other.
     ///
     /// - Parameters:
-    ///   - chosen: What to build; nil for all.
+    ///   - chosen: What to build; nil for all, but those on request that are not live.
     ///   - options: How to go about it.
     /// - Returns: What became of each projection.
     /// - Throws: `databaseUnavailable`; `viewsInUse`, at once where a view that has to be made anew
@@ -33,8 +33,9 @@ extension Projector {
         _ options: RebuildOptions = RebuildOptions()
     ) async throws(ProjectorError) -> [Rebuilt] {
         try await exclusively("rebuild", options) { session in
+            let usual = try await usualProjections(in: session)
             let plan = BuildPlan(
-                projections: chosen ?? projections,
+                projections: chosen ?? usual,
                 context: try await context(),
                 promotingAction: "rebuild"
             )
@@ -56,7 +57,7 @@ extension Projector {
     /// of the log. Nothing but `discard` drops them.
     ///
     /// - Parameters:
-    ///   - chosen: What to build; nil for all.
+    ///   - chosen: What to build; nil for all, but those on request that are not live.
     ///   - schema: The schema's name, of at most 63 bytes; it must not exist.
     ///   - knownAt: Up to where the log is read; the whole commits that begin up to there.
     ///   - isFollowed: Whether `follow` brings the tables on; nil for those up to the end only.
@@ -72,8 +73,9 @@ extension Projector {
     ) async throws(ProjectorError) -> [Rebuilt] {
         try await exclusively("rebuild --into \(schema)", options) { session in
             try await checkFree(schema, in: session)
+            let usual = try await usualProjections(in: session)
             let plan = BuildPlan(
-                projections: chosen ?? projections,
+                projections: chosen ?? usual,
                 context: try await context(),
                 schema: schema
             )
@@ -229,11 +231,22 @@ extension Projector {
             parts[index].content = folded.contents[lane]?[place] ?? ProjectionDigest()
         }
         let updates = parts.map(\.updated)
+        let newest = try await log.heads()
+        let signatures = heads.sorted { $0.key < $1.key }.filter { $0.value.offset > 0 }.flatMap {
+            [
+                NewestSignature.forgotten(
+                    lane: $0.key,
+                    beyond: max($0.value.offset, newest[$0.key]?.offset ?? 0)
+                ),
+                NewestSignature.kept(lane: $0.key, upTo: $0.value.offset),
+            ]
+        }
         try await session.transaction { session throws(PostgresError) in
             try session.execute("SET LOCAL ROLE ledger_projector")
             for start in stride(from: 0, to: updates.count, by: 1000) {
                 try session.pipeline(Array(updates[start..<min(start + 1000, updates.count)]))
             }
+            try session.pipeline(signatures)
         }
     }
 

@@ -1,3 +1,4 @@
+internal import EventLog
 internal import Events
 internal import Projections
 
@@ -27,16 +28,28 @@ enum FoldOutcome {
 struct StreamFold {
     let stream: StreamID
     let lane: Int
+    /// How many events it has.
+    let eventCount: Int
     private let timeline: Timeline
     private let unreadable: FoldRefusal?
     private let firstPosition: Position?
 
     init(_ history: StreamHistory) {
-        timeline = Timeline(history)
-        stream = history.stream
-        firstPosition = history.events.first?.position
+        self.init(Timeline(history), history.events, history.unreadable)
+    }
+
+    /// The same with when each part became known.
+    init(_ recorded: RecordedHistory) {
+        self.init(Timeline(recorded), recorded.events, recorded.unreadable)
+    }
+
+    private init(_ timeline: Timeline, _ events: [Event], _ unreadable: [UnreadableEvent]) {
+        self.timeline = timeline
+        stream = timeline.stream
+        eventCount = events.count
+        firstPosition = events.first?.position
         lane = firstPosition?.lane ?? 0
-        unreadable = history.unreadable.first.map { FoldRefusal($0.position, $0.reason) }
+        self.unreadable = unreadable.first.map { FoldRefusal($0.position, $0.reason) }
     }
 
     /// The rows of a projection; refused where the history holds an event that cannot be read,
@@ -62,6 +75,50 @@ struct StreamFold {
             row.positions.first ?? firstPosition ?? Position(lane: lane, offset: 0),
             "the fold of \(projection.name) gives column \(column) an instant outside the range of "
                 + "timestamptz, 4713 BC to 294247 AD"
+        )
+    }
+}
+
+extension EventLog {
+    /// The ranges of a lane, with all that these projections read.
+    func streamRanges(
+        for projections: [any Projection],
+        lane: Int,
+        upTo head: Head,
+        atLeast: Int = 1
+    ) async throws(EventLogError) -> [StreamRange] {
+        try await streamRanges(
+            lane: lane,
+            upTo: head,
+            atLeast: atLeast,
+            isComplete: projections.contains(where: \.readsRecordedTimes)
+        )
+    }
+
+    /// Interprets the streams of such a range for these projections, one after the other.
+    func foldStreams<State: Sendable>(
+        for projections: [any Projection],
+        in range: StreamRange,
+        upTo head: Head,
+        into state: State,
+        _ take: @escaping @Sendable (inout State, StreamFold) throws -> Void,
+        atEnd: @escaping @Sendable (inout State) throws -> Void
+    ) async throws(EventLogError) -> State {
+        guard projections.contains(where: \.readsRecordedTimes) else {
+            return try await foldStreams(
+                in: range,
+                upTo: head,
+                into: state,
+                { try take(&$0, StreamFold($1)) },
+                atEnd: atEnd
+            )
+        }
+        return try await foldRecordedStreams(
+            in: range,
+            upTo: head,
+            into: state,
+            { try take(&$0, StreamFold($1)) },
+            atEnd: atEnd
         )
     }
 }

@@ -78,7 +78,8 @@ extension Projector {
             let newest = try await context(of: whatIf)
             // What was never built has nothing to be checked.
             let checked = projections.filter { projection in
-                catalog == .newest || live.contains { $0.name == projection.name }
+                (catalog == .newest && !projection.isOnRequest)
+                    || live.contains { $0.name == projection.name }
             }
             var plan = BuildPlan(
                 projections: chosen ?? checked,

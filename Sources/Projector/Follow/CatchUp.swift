@@ -65,6 +65,7 @@ struct CatchUp: Sendable {
                 lane: lane,
                 after: from,
                 upTo: to,
+                isRecorded: parts.contains { $0.projection.readsRecordedTimes },
                 into: folding,
                 { folding, touched in try folding.take(touched) },
                 atEnd: { folding in try folding.finish() }
@@ -118,7 +119,9 @@ struct CatchUp: Sendable {
         }
         guard !channel.wasAbandoned else { return .nothingMoreComes }
         for index in current.indices { current[index].head = to }
-        try session.pipeline(current.map(\.updated))
+        try session.pipeline(
+            current.map(\.updated) + [NewestSignature.kept(lane: lane, upTo: to.offset)]
+        )
         return nil
     }
 
@@ -223,8 +226,9 @@ private struct ChangeFolding: Sendable {
     }
 
     mutating func take(_ touched: TouchedStream) throws {
-        let before = StreamFold(touched.before)
-        let after = StreamFold(touched.after)
+        let recorded = touched.recorded
+        let before = recorded.map { StreamFold($0.before) } ?? StreamFold(touched.before)
+        let after = recorded.map { StreamFold($0.after) } ?? StreamFold(touched.after)
         var isRefused = false
         for (index, followed) in parts.enumerated() {
             let new = after.rows(of: followed.projection, in: followed.context)

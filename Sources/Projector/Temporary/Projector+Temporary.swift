@@ -99,12 +99,17 @@ private struct TemporaryFold: Sendable {
     ) async throws -> Int {
         var rows = TemporaryRows(projection: projection, context: context, channel: channel)
         for (lane, head) in heads.sorted(by: { $0.key < $1.key }) {
-            for range in try await log.streamRanges(lane: lane, upTo: head) {
+            for range in try await log.streamRanges(
+                for: [projection],
+                lane: lane,
+                upTo: head
+            ) {
                 rows = try await log.foldStreams(
+                    for: [projection],
                     in: range,
                     upTo: head,
                     into: rows,
-                    { rows, history in try rows.take(history, lane: lane) },
+                    { rows, fold in try rows.take(fold, lane: lane) },
                     atEnd: { rows in try rows.flush() }
                 )
             }
@@ -143,8 +148,7 @@ private struct TemporaryRows: Sendable {
     /// Bytes of rows after which they are handed to the writer.
     private static let chunkBytesMax = 1 << 16
 
-    mutating func take(_ history: StreamHistory, lane: Int) throws {
-        let fold = StreamFold(history)
+    mutating func take(_ fold: StreamFold, lane: Int) throws {
         switch fold.rows(of: projection, in: context) {
         case .rows(let rows): writer.rows(rows, of: fold.stream, lane: lane)
         case .refused: refused += 1

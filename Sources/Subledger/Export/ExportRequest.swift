@@ -4,7 +4,7 @@ public import EventLog
 public struct ExportRequest: Sendable {
     /// The folder; made where it is missing.
     public var folder: String
-    /// Names of tables of schema `analytics`; empty for all of them.
+    /// Names of tables of schema `analytics`; empty for all of them, but those on request.
     public var tables: [String] = []
     /// What tables are divided by, a folder for each value; nil for `month`.
     ///

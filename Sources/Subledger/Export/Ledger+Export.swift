@@ -60,7 +60,9 @@ extension ExportRequest {
                 "unknown table '\(name)'; expected one of \(names.joined(separator: ", "))"
             )
         }
-        let chosen = all.filter { tables.isEmpty || tables.contains($0.name) }
+        let chosen = all.filter {
+            tables.isEmpty ? !$0.isOnRequest : tables.contains($0.name)
+        }
         guard knownAt != nil else { return chosen }
         if let other = chosen.first(where: { !$0.followsFromLog }), !tables.isEmpty {
             throw ExportError(

@@ -139,12 +139,9 @@ struct AnalyticsReading {
     private func bound(_ heads: [Int: EventLog.Head]) async throws {
         let lanes = heads.sorted { $0.key < $1.key }
         let newest = try await session.query(
-            """
-            SELECT max(e.as_of_ms) FROM ledger.event e
-            JOIN unnest($1::int[], $2::bigint[]) AS h (lane, lane_offset)
-                ON h.lane = e.lane AND e.lane_offset <= h.lane_offset
-            WHERE e.kind IN ('transaction', 'renewal', 'notification')
-            """,
+            NewestSignature.sql(
+                upTo: "unnest($1::int[], $2::bigint[]) AS h (lane, lane_offset)"
+            ),
             [.int4Array(lanes.map { Int32($0.key) }), .int8Array(lanes.map(\.value.offset))]
         ).single().int8IfPresent(0)
         try await session.execute(
@@ -204,7 +201,7 @@ struct AnalyticsReading {
         guard missing.isEmpty else {
             throw TablesApart(
                 message: "there is no live table \(missing.joined(separator: ", ")); "
-                    + "`subledger rebuild` makes it"
+                    + "`subledger rebuild \(missing.joined(separator: " "))` builds it"
             )
         }
         return ground

@@ -2,6 +2,7 @@ internal import EventLog
 internal import Events
 internal import Postgres
 internal import Projections
+internal import Projector
 
 extension Ledger {
     /// Answers a report: over the live tables, or as was known at a place of the log.
@@ -218,18 +219,17 @@ private struct ReportRun {
             + (question.limit == ReportQuestion.limitDefault ? "" : " --limit \(question.limit)")
     }
 
-    // The first purchase; the newest signature, as far as the log is counted; all erasures. The scan
-    // of the log for the signature is by several workers, so it has no other aggregate.
+    // The first purchase; the newest signature, as far as the log is counted; all erasures.
     private static let boundsSQL = """
         SELECT (
                 SELECT (extract(epoch FROM t.start_time) * 1000)::bigint
                 FROM projection.transactions t WHERE t.environment = $1
                 ORDER BY t.start_time LIMIT 1
             ), (
-                SELECT max(e.as_of_ms) FROM ledger.event e
-                JOIN unnest($2::int[], $3::bigint[]) AS h (lane, lane_offset)
-                    ON h.lane = e.lane AND e.lane_offset <= h.lane_offset
-                WHERE e.environment = $1 AND e.kind IN ('transaction', 'renewal', 'notification')
+                \(NewestSignature.sql(
+                    upTo: "unnest($2::int[], $3::bigint[]) AS h (lane, lane_offset)",
+                    environment: "$1"
+                ))
             ), (SELECT count(*) FROM ledger.event e WHERE e.kind = 'erasure')
         """
 

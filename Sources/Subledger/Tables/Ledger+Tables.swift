@@ -5,7 +5,7 @@ public import Projector
 extension Ledger {
     /// Makes the tables of projections from the log, and keeps them up to date: rebuild, compare,
     /// promote, follow.
-    public var projector: Projector { projector(allProjections) }
+    public var projector: Projector { projector(allProjections + projectionsOnRequest) }
 
     /// The same with folds of your own.
     public func projector(_ projections: [any Projection]) -> Projector {

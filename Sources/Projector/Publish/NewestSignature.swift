@@ -1,0 +1,78 @@
+internal import EventLog
+internal import Postgres
+
+/// The newest instant that Apple signed, up to a place of the log: after it, nothing is known.
+///
+/// Kept in `operation.newest_signature` by whoever fills or follows tables, so that nobody reads the
+/// whole log for it. What was kept of events that are erased since stays.
+package enum NewestSignature {
+    // What Apple signs or asserts, of `e`.
+    private static let isApples = "e.kind IN ('transaction', 'renewal', 'notification')"
+
+    /// SQL for the newest instant in milliseconds; NULL where there is none.
+    ///
+    /// - Parameters:
+    ///   - heads: Rows with a lane and the last offset in it that counts: `lane`, `lane_offset`.
+    ///   - environment: An expression for the environment; nil for all of them.
+    /// - Returns: A query of one row and one column.
+    package static func sql(upTo heads: String, environment: String? = nil) -> String {
+        func isAsked(_ row: String) -> String {
+            environment.map { " AND \(row).environment = \($0)" } ?? ""
+        }
+        // OFFSET 0 keeps both what they are: look-ups by lane and offset.
+        return """
+            SELECT max(m.as_of_ms) FROM \(heads)
+            LEFT JOIN LATERAL (
+                SELECT max(s.lane_offset) AS lane_offset FROM operation.newest_signature s
+                WHERE s.lane = h.lane
+            ) k ON k.lane_offset <= h.lane_offset
+            CROSS JOIN LATERAL (
+                SELECT max(s.as_of_ms) AS as_of_ms FROM operation.newest_signature s
+                WHERE s.lane = h.lane AND k.lane_offset IS NOT NULL\(isAsked("s"))
+                UNION ALL SELECT max(e.as_of_ms) FROM (
+                    SELECT e.environment, e.kind, e.as_of_ms FROM ledger.event e
+                    WHERE e.lane = h.lane AND e.lane_offset > coalesce(k.lane_offset, 0)
+                        AND e.lane_offset <= h.lane_offset OFFSET 0
+                ) e WHERE \(isApples)\(isAsked("e"))
+            ) m
+            """
+    }
+
+    /// Brings what is kept of a lane up to an offset; it may be there, or further, already.
+    static func kept(lane: Int, upTo offset: Int64) -> PostgresStatement {
+        PostgresStatement(
+            """
+            INSERT INTO operation.newest_signature (lane, environment, lane_offset, as_of_ms)
+            SELECT $1, f.environment, $2, max(f.as_of_ms)
+            FROM (
+                SELECT s.environment, s.as_of_ms FROM operation.newest_signature s
+                WHERE s.lane = $1
+                UNION ALL
+                SELECT e.environment, e.as_of_ms FROM (
+                    SELECT coalesce(max(lane_offset), 0) AS lane_offset
+                    FROM operation.newest_signature WHERE lane = $1
+                ) k
+                CROSS JOIN LATERAL (
+                    SELECT e.environment, e.kind, e.as_of_ms FROM ledger.event e
+                    WHERE e.lane = $1 AND e.lane_offset > k.lane_offset
+                        AND e.lane_offset <= $2 OFFSET 0
+                ) e
+                WHERE \(isApples)
+            ) f
+            GROUP BY f.environment ORDER BY f.environment
+            ON CONFLICT ON CONSTRAINT newest_signature_pkey DO UPDATE
+                SET lane_offset = excluded.lane_offset, as_of_ms = excluded.as_of_ms
+                WHERE excluded.lane_offset > newest_signature.lane_offset
+            """,
+            [.int4(Int32(lane)), .int8(offset)]
+        )
+    }
+
+    /// Forgets what is kept of a lane beyond its last event: an older log was restored.
+    static func forgotten(lane: Int, beyond offset: Int64) -> PostgresStatement {
+        PostgresStatement(
+            "DELETE FROM operation.newest_signature WHERE lane = $1 AND lane_offset > $2",
+            [.int4(Int32(lane)), .int8(offset)]
+        )
+    }
+}

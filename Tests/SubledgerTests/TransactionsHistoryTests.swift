@@ -1,0 +1,127 @@
+import AppStoreSimulator
+import EventLog
+import Events
+import Postgres
+import Projections
+import Projector
+import Subledger
+import TestSupport
+import Testing
+
+/// The table of what was known of purchases, in a database.
+@Suite(.enabled { await TestServer.isAvailable })
+struct TransactionsHistoryTests {
+    @Test func `it is built where it is named, and then like all others`() async throws {
+        try await FollowTests.withLedger(lanes: 1) { ledger, settings in
+            try await ledger.ingest(Array(FollowTests.deliveries(seed: 2).prefix(30)))
+            let projector = ledger.projector
+            let usual = try await projector.rebuild()
+            #expect(usual.map(\.name) == allProjections.map(\.name))
+            let error = await #expect(throws: QuestionError.self) {
+                var request = ExportRequest(folder: "/nowhere")
+                request.tables = ["transactions_history"]
+                _ = try await ledger.export(request)
+            }
+            #expect(error?.message.contains("`subledger rebuild transactions_history`") == true)
+            _ = try await projector.rebuild(projector.projections(named: [Self.name]))
+            let all = try await projector.rebuild()
+            #expect(all.map(\.name) == allProjections.map(\.name) + [Self.name])
+            #expect(try await projector.compare(then: .drop, catalog: .ofLive).isClean)
+        }
+    }
+
+    @Test(arguments: [UInt64(1), 2, 3])
+    func `no step, no number of jobs and no batch of following changes a row`(
+        seed: UInt64
+    ) async throws {
+        try await FollowTests.withLedger(lanes: seed == 3 ? 4 : 1) { ledger, settings in
+            var random = TestSupport.SeededGenerator(seed: seed)
+            let projector = ledger.projector
+            _ = try await projector.rebuild(projector.projections(named: [Self.name]))
+            _ = try await projector.rebuild()
+            var rest = FollowTests.deliveries(seed: seed)[...]
+            while !rest.isEmpty {
+                let batch = rest.prefix(Int.random(in: 1...60, using: &random))
+                rest = rest.dropFirst(batch.count)
+                try await ledger.ingest(Array(batch))
+                guard Bool.random(using: &random) || rest.isEmpty else { continue }
+                #expect(try await projector.follow(.once("test")).lag == 0, "seed \(seed)")
+            }
+            var options = Projector.RebuildOptions()
+            options.jobs = 2
+            let live = try await projector.tables().filter { $0.state == .live }
+            let rebuilt = try await projector.build(into: "expected", options)
+            #expect(live.map(\.digest) == rebuilt.map(\.digest), "seed \(seed)")
+            let rows = "SELECT t::text FROM %.\(Self.name) t ORDER BY 1"
+            let followed = try await FollowTests.texts(
+                settings,
+                rows.replacing("%", with: "projection")
+            )
+            #expect(followed.count > 40, "seed \(seed)")
+            #expect(
+                try await FollowTests.texts(settings, rows.replacing("%", with: "expected"))
+                    == followed,
+                "seed \(seed)"
+            )
+        }
+    }
+
+    @Test func `its latest rows are the transactions, and its earlier ones those of then`()
+        async throws
+    {
+        try await FollowTests.withLedger(lanes: 1) { ledger, settings in
+            let deliveries = FollowTests.deliveries(seed: 7)
+            let projector = ledger.projector
+            var instants: [Instant] = []
+            for start in stride(from: 0, to: deliveries.count, by: 40) {
+                try await ledger.ingest(Array(deliveries[start...].prefix(40)))
+                let newest = try await ledger.log.newestCommit(lane: 0, knownAt: .latest)
+                instants.append(try #require(newest).commit.committedAt)
+            }
+            _ = try await projector.rebuild(projector.projections(named: [Self.name]))
+            _ = try await projector.rebuild()
+            let odd = Self.difference(
+                "SELECT to_jsonb(t) - 'ordinal' FROM analytics.transactions t",
+                "SELECT \(Self.transaction) FROM analytics.\(Self.name) h WHERE h.is_latest"
+            )
+            #expect(try await FollowTests.texts(settings, odd) == ["0"])
+            for (number, instant) in instants.enumerated() {
+                _ = try await projector.build(
+                    projector.projections(named: ["transactions"]),
+                    into: "then_\(number)",
+                    upTo: .time(instant)
+                )
+                let then = Self.states(knownAt: instant.milliseconds, in: "then_\(number)")
+                #expect(try await FollowTests.texts(settings, then) == ["0"], "\(instant)")
+            }
+            let states = "SELECT count(*)::text FROM projection.\(Self.name) WHERE NOT is_latest"
+            #expect(try await FollowTests.texts(settings, states) != ["0"])
+        }
+    }
+
+    private static let name = "transactions_history"
+
+    // The columns that it has in common with transactions, but for the number of the row.
+    private static let transaction = """
+        to_jsonb(h) - '{ordinal, first_lane_offset, known_from, known_to, is_latest}'::text[]
+        """
+
+    private static func states(knownAt milliseconds: Int64, in schema: String) -> String {
+        difference(
+            "SELECT to_jsonb(t) - 'ordinal' FROM \(schema).transactions t",
+            """
+            SELECT \(transaction) FROM projection.\(name) h CROSS JOIN LATERAL (
+                SELECT to_timestamp(\(milliseconds) / 1000.0) AS instant) i
+            WHERE h.known_from <= i.instant AND (h.known_to IS NULL OR i.instant < h.known_to)
+            """
+        )
+    }
+
+    // How many rows only one of two queries has.
+    private static func difference(_ one: String, _ other: String) -> String {
+        """
+        SELECT count(*)::text FROM (
+            (\(one) EXCEPT ALL \(other)) UNION ALL (\(other) EXCEPT ALL \(one))) d
+        """
+    }
+}
