@@ -148,6 +148,7 @@ let package = Package(
                 .embedInCode("Tables/Customers/customers-indexes.sql"),
                 .embedInCode("Tables/Movements/movements.sql"),
                 .embedInCode("Tables/Movements/movements-indexes.sql"),
+                .embedInCode("Tables/MovementsHistory/movements-history-indexes.sql"),
                 .embedInCode("Tables/PlanChanges/plan-changes.sql"),
                 .embedInCode("Tables/PlanChanges/plan-changes-indexes.sql"),
                 .embedInCode("Tables/Refunds/refunds.sql"),

@@ -11,5 +11,6 @@ public let allProjections: [any Projection] = [
 
 /// Those that are built where they are named, because they cost more than they are worth to all.
 public let projectionsOnRequest: [any Projection] = [
-    TransactionsHistoryProjection()
+    TransactionsHistoryProjection(),
+    MovementsHistoryProjection(),
 ]

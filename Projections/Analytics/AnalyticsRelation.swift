@@ -37,9 +37,6 @@ package struct AnalyticsRelation: Sendable {
         }
     }
 
-    /// Whether it is there only where a projection was built on request.
-    package var isOnRequest: Bool { name == "transactions_history" }
-
     /// The names of the projections that it reads itself, each once, ascending.
     package var projections: [String] { AnalyticsRelation.names(after: "projection.", in: sql) }
 
@@ -78,7 +75,8 @@ extension AnalyticsRelation {
         ),
         AnalyticsRelation(
             "transactions",
-            ofTransactions(
+            filled(
+                PackageResources.analytics_transactions_sql,
                 """
                 Purchases as they are known now: one row each, in the names of RevenueCat''s \
                 exports where the meaning is theirs. Totals of a past day change as refunds come \
@@ -90,7 +88,8 @@ extension AnalyticsRelation {
         ),
         AnalyticsRelation(
             "transactions_history",
-            ofTransactions(
+            filled(
+                PackageResources.analytics_transactions_sql,
                 """
                 What was known of purchases, and when: the columns of analytics.transactions, one \
                 row each time that one of them changed. As known at an instant: known_from <= \
@@ -98,14 +97,38 @@ extension AnalyticsRelation {
                 are as known now. Only the rows with is_latest are independent of the order in \
                 which facts arrived. There once `subledger rebuild transactions_history` was run.
                 """,
-                and: "t.first_lane_offset, t.known_from, t.known_to, t.is_latest"
+                and: ", t.first_lane_offset, t.known_from, t.known_to, t.is_latest"
             ),
             key: ["original_transaction_id", "environment", "lane", "ordinal"],
             time: "start_time"
         ),
         AnalyticsRelation(
             "movements",
-            PackageResources.analytics_movements_sql,
+            filled(
+                PackageResources.analytics_movements_sql,
+                """
+                What began, went on, was paid, given back and ended, as it is known now: one row \
+                each, at its instant on Apple''s clock.
+                """,
+                corrects: reversed
+            ),
+            key: ["original_transaction_id", "environment", "lane", "ordinal"],
+            time: "occurred_at"
+        ),
+        AnalyticsRelation(
+            "movements_history",
+            filled(
+                PackageResources.analytics_movements_sql,
+                """
+                The movements as they became known: the columns of analytics.movements, one row \
+                each, and one with the movement correction, and the amount back, for each that \
+                later facts withdrew or changed. No row ever changes, so that sums over the rows \
+                with known_from <= instant are those that were known then. There once `subledger \
+                rebuild movements_history` was run.
+                """,
+                corrects: "m.corrects_ordinal",
+                and: ", m.known_from"
+            ),
             key: ["original_transaction_id", "environment", "lane", "ordinal"],
             time: "occurred_at"
         ),
@@ -195,15 +218,32 @@ extension AnalyticsRelation {
             .replacing("projection.", with: "pg_temp.projection_")
     }
 
-    // What `transactions` and `transactions_history` share, for the constructor to name.
-    private static func ofTransactions(_ comment: String, and more: String? = nil) -> [UInt8] {
+    // What a view of what is known now shares with that of when it became known.
+    private static func filled(
+        _ sql: [UInt8],
+        _ comment: String,
+        corrects: String = "",
+        and more: String = ""
+    ) -> [UInt8] {
         Array(
-            String(decoding: PackageResources.analytics_transactions_sql, as: UTF8.self)
-                .replacing("{{comment}}", with: comment)
-                .replacing("{{knowledge}}", with: more.map { ",\n    \($0)" } ?? "")
-                .utf8
+            String(decoding: sql, as: UTF8.self)
+                .replacing("{{comment}}", with: comment).replacing("{{corrects}}", with: corrects)
+                .replacing("{{knowledge}}", with: more).utf8
         )
     }
+
+    // Of what is known now, the movement that Apple took back.
+    private static let reversed = """
+        (SELECT max(o.ordinal) FROM projection.movements o
+        WHERE o.lane = m.lane AND o.environment = m.environment
+            AND o.original_transaction_id = m.original_transaction_id
+            AND o.ordinal < m.ordinal AND o.product_identifier = m.product_identifier
+            AND (o.purchase_date_ms = m.purchase_date_ms
+                OR m.movement = 'plan_change_cancelled')
+            AND (m.movement, o.movement) IN (('refund_reversed', 'exit_refund'),
+                ('refund_declined', 'refund_requested'),
+                ('plan_change_cancelled', 'plan_change_scheduled')))
+        """
 
     private init(_ name: String, _ sql: [UInt8]) {
         self.name = name

@@ -136,7 +136,7 @@ struct ExportCommandTests {
             let notes = URL(fileURLWithPath: other).deletingLastPathComponent().path
             for (arguments, code, words) in [
                 (["movments", "--out", place], 64, "unknown table 'movments'"),
-                (["movments", "--out", place], 64, "transactions, movements, periods"),
+                (["movments", "--out", place], 64, "transactions_history, movements"),
                 (["--out", place, "--partition-by", "planet"], 64, "partitioned by 'planet'"),
                 (["--out", place, "--csv", "--ndjson"], 64, "exclude each other"),
                 (["--out", notes], 64, "contains other files (mine.txt) and no export"),

@@ -1,5 +1,6 @@
 import Foundation
 import Postgres
+import Projections
 import TestSupport
 import Testing
 
@@ -107,12 +108,12 @@ struct FollowTests {
         try await withHalfFollowedLedger { command, rest, settings in
             _ = try await command.ingest(rest.first, "--root-certificate", rest.root)
             // Somebody else has the lane, so that it waits.
+            let folds = (allProjections + projectionsOnRequest)
+                .map { "\($0.name) \($0.version)" }.sorted().joined(separator: ", ")
             try await settings.meddle(
                 """
                 INSERT INTO operation.lease (lane, folds, holder, expires_at)
-                SELECT 0, string_agg(name || ' ' || version, ', ' ORDER BY name), 'another',
-                    now() + interval '1 hour'
-                FROM projection.ledger_projection WHERE state = 'live' AND lane = 0
+                VALUES (0, '\(folds)', 'another', now() + interval '1 hour')
                 """
             )
             // The server shows a session for a moment after its program has ended.

@@ -1,3 +1,4 @@
+import Events
 import Projections
 import Testing
 
@@ -13,5 +14,15 @@ extension Projection {
             Issue.record("\(name) refused \(error.position): \(error.reason)")
             return []
         }
+    }
+}
+
+extension ColumnValue {
+    var number: Int64? {
+        if case .integer(let number) = self { number } else { nil }
+    }
+
+    var instant: Instant? {
+        if case .timestamp(let instant) = self { instant } else { nil }
     }
 }

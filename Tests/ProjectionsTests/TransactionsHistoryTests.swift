@@ -128,30 +128,3 @@ private struct KnownState {
             + " net \(values["price_milliunits"]?.number.map(String.init) ?? "-")"
     }
 }
-
-extension ColumnValue {
-    fileprivate var number: Int64? {
-        if case .integer(let number) = self { number } else { nil }
-    }
-
-    fileprivate var instant: Instant? {
-        if case .timestamp(let instant) = self { instant } else { nil }
-    }
-}
-
-extension RandomFacts {
-    /// Facts of one subscription, some of them twice, in commits of one or several.
-    fileprivate mutating func recordedHistory() -> RecordedHistory {
-        let facts = facts(Int.random(in: 1...16, using: &random)).filter {
-            $0.stream == RandomFacts.streams[0]
-        }
-        let batches = deliveries(of: facts)
-        return RecordedStory.history(
-            of: batches.enumerated().flatMap { number, batch in
-                batch.map {
-                    (recordedAt: Instant(milliseconds: Int64(number)), payload: 0, fact: $0)
-                }
-            }
-        )
-    }
-}

@@ -101,11 +101,29 @@ public struct Movement: Hashable, Sendable {
 extension Movement {
     /// The row as a projection holds it.
     func row(_ writer: inout RowWriter) -> ProjectionRow {
+        write(&writer)
+        return writer.row(citing: positions)
+    }
+
+    /// Writes the values of the row, to which more may be added.
+    func write(_ writer: inout RowWriter) {
         writer.text(word.rawValue)
         writer.text(appleEvent)
         writer.text(word.appleGrouping)
         writer.text(appleSubType)
         writer.text(rcEvent)
+        writeSubject(&writer, amountMilliunits)
+    }
+
+    /// Writes the values of a row that withdraws it: the same at the same time, and the amount back.
+    func writeCorrection(_ writer: inout RowWriter) {
+        writer.text("correction")
+        for _ in 0..<4 { writer.null() }
+        let back = amountMilliunits.map { Int64(0).subtractingReportingOverflow($0) }
+        writeSubject(&writer, back.flatMap { $0.overflow ? nil : $0.partialValue })
+    }
+
+    private func writeSubject(_ writer: inout RowWriter, _ amountMilliunits: Int64?) {
         writer.timestamp(occurred)
         writer.text(productId)
         writer.text(previousProductId)
@@ -116,7 +134,6 @@ extension Movement {
         writer.boolean(isFamilyShared)
         writer.boolean(isResubscribe)
         writer.text(expirationReason?.rawValue)
-        return writer.row(citing: positions)
     }
 
     func isBefore(_ other: Movement) -> Bool {

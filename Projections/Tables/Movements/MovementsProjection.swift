@@ -10,7 +10,29 @@ struct MovementsProjection: Projection {
         "is_family_shared", "is_resubscribe", "expiration_reason",
     ]
 
-    var tableSQL: String { String(decoding: PackageResources.movements_sql, as: UTF8.self) }
+    var tableSQL: String {
+        MovementsProjection.tableSQL(
+            name,
+            comment: """
+                What began, continued, was paid, was refunded and ended: one row each, at the time \
+                it occurred. In the order of occurred_at, then movement. A fold of the log; rebuild \
+                it, never edit it.
+                """
+        )
+    }
+
+    /// DDL of a table with these columns, and more behind them, that allows more words.
+    static func tableSQL(
+        _ name: String,
+        and more: String = "",
+        words: String = "",
+        comment: String
+    ) -> String {
+        String(decoding: PackageResources.movements_sql, as: UTF8.self)
+            .replacing("{{table}}", with: name).replacing("{{knowledge}}", with: more)
+            .replacing("{{words}}", with: words)
+            + "\nCOMMENT ON TABLE {{schema}}.\(name) IS\n    '\(comment)'"
+    }
 
     var indexSQL: String {
         String(decoding: PackageResources.movements_indexes_sql, as: UTF8.self)

@@ -1,6 +1,6 @@
--- One row per business movement: a journal, by occurred_at. Rebuilt from the log at any time, and
--- never edited by hand.
-CREATE TABLE {{schema}}.movements (
+-- One row per business movement: a journal, by occurred_at; in movements_history by when each became
+-- known. Rebuilt from the log at any time, and never edited by hand.
+CREATE TABLE {{schema}}.{{table}} (
     lane                        integer          NOT NULL,
     environment                 text COLLATE "C" NOT NULL,
     original_transaction_id     text COLLATE "C" NOT NULL,
@@ -20,9 +20,9 @@ CREATE TABLE {{schema}}.movements (
     is_family_shared            boolean          NOT NULL,
     is_resubscribe              boolean          NOT NULL,
     expiration_reason           text COLLATE "C" NULL,
-    positions                   bigint[]         NOT NULL,
-    CONSTRAINT movements_ordinal_counts_from_one CHECK (ordinal >= 1),
-    CONSTRAINT movements_movement_known CHECK (
+{{knowledge}}    positions                   bigint[]         NOT NULL,
+    CONSTRAINT {{table}}_ordinal_counts_from_one CHECK (ordinal >= 1),
+    CONSTRAINT {{table}}_movement_known CHECK (
         movement IN (
             'offer_start', 'paid_start', 'offer_renewal', 'conversion', 'renewal',
             'one_time_purchase', 'exit_plan_change', 'billing_issue_entered',
@@ -30,15 +30,12 @@ CREATE TABLE {{schema}}.movements (
             'churn_price_increase', 'churn_product_unavailable', 'churn_unknown', 'exit_refund',
             'family_revoke', 'refund_reversed',
             'refund_requested', 'refund_declined', 'extension', 'auto_renew_off',
-            'auto_renew_on', 'plan_change_scheduled', 'plan_change_cancelled'
+            'auto_renew_on', 'plan_change_scheduled', 'plan_change_cancelled'{{words}}
         )
     ),
-    CONSTRAINT movements_expiration_reason_known CHECK (
+    CONSTRAINT {{table}}_expiration_reason_known CHECK (
         expiration_reason IN
             ('customer', 'billing', 'price_increase', 'product_unavailable', 'other')
     ),
-    CONSTRAINT movements_has_cause CHECK (cardinality(positions) > 0)
+    CONSTRAINT {{table}}_has_cause CHECK (cardinality(positions) > 0)
 );
-
-COMMENT ON TABLE {{schema}}.movements IS
-    'What began, continued, was paid, was refunded and ended: one row each, at the time it occurred. In the order of occurred_at, then movement. A fold of the log; rebuild it, never edit it.';

@@ -49,6 +49,13 @@ extension Ledger {
     }
 }
 
+extension AnalyticsRelation {
+    /// Whether it is there only where a projection was built on request.
+    fileprivate var isOnRequest: Bool {
+        projections.contains { name in projectionsOnRequest.contains { $0.name == name } }
+    }
+}
+
 extension ExportRequest {
     /// The views that are asked for.
     fileprivate func relations() throws(ExportError) -> [AnalyticsRelation] {

@@ -8,10 +8,10 @@ import Subledger
 import TestSupport
 import Testing
 
-/// The table of what was known of purchases, in a database.
+/// The tables of what was known, and when, in a database.
 @Suite(.enabled { await TestServer.isAvailable })
-struct TransactionsHistoryTests {
-    @Test func `it is built where it is named, and then like all others`() async throws {
+struct KnowledgeTablesTests {
+    @Test func `each is built where it is named, and then like all others`() async throws {
         try await FollowTests.withLedger(lanes: 1) { ledger, settings in
             try await ledger.ingest(Array(FollowTests.deliveries(seed: 2).prefix(30)))
             let projector = ledger.projector
@@ -23,9 +23,9 @@ struct TransactionsHistoryTests {
                 _ = try await ledger.export(request)
             }
             #expect(error?.message.contains("`subledger rebuild transactions_history`") == true)
-            _ = try await projector.rebuild(projector.projections(named: [Self.name]))
+            _ = try await projector.rebuild(projector.projections(named: Self.names))
             let all = try await projector.rebuild()
-            #expect(all.map(\.name) == allProjections.map(\.name) + [Self.name])
+            #expect(all.map(\.name) == allProjections.map(\.name) + Self.names)
             #expect(try await projector.compare(then: .drop, catalog: .ofLive).isClean)
         }
     }
@@ -37,7 +37,7 @@ struct TransactionsHistoryTests {
         try await FollowTests.withLedger(lanes: seed == 3 ? 4 : 1) { ledger, settings in
             var random = TestSupport.SeededGenerator(seed: seed)
             let projector = ledger.projector
-            _ = try await projector.rebuild(projector.projections(named: [Self.name]))
+            _ = try await projector.rebuild(projector.projections(named: Self.names))
             _ = try await projector.rebuild()
             var rest = FollowTests.deliveries(seed: seed)[...]
             while !rest.isEmpty {
@@ -52,21 +52,23 @@ struct TransactionsHistoryTests {
             let live = try await projector.tables().filter { $0.state == .live }
             let rebuilt = try await projector.build(into: "expected", options)
             #expect(live.map(\.digest) == rebuilt.map(\.digest), "seed \(seed)")
-            let rows = "SELECT t::text FROM %.\(Self.name) t ORDER BY 1"
-            let followed = try await FollowTests.texts(
-                settings,
-                rows.replacing("%", with: "projection")
-            )
-            #expect(followed.count > 40, "seed \(seed)")
-            #expect(
-                try await FollowTests.texts(settings, rows.replacing("%", with: "expected"))
-                    == followed,
-                "seed \(seed)"
-            )
+            for name in Self.names {
+                let rows = "SELECT t::text FROM %.\(name) t ORDER BY 1"
+                let followed = try await FollowTests.texts(
+                    settings,
+                    rows.replacing("%", with: "projection")
+                )
+                #expect(followed.count > 40, "seed \(seed): \(name)")
+                #expect(
+                    try await FollowTests.texts(settings, rows.replacing("%", with: "expected"))
+                        == followed,
+                    "seed \(seed): \(name)"
+                )
+            }
         }
     }
 
-    @Test func `its latest rows are the transactions, and its earlier ones those of then`()
+    @Test func `the latest states are the transactions, and the earlier ones those of then`()
         async throws
     {
         try await FollowTests.withLedger(lanes: 1) { ledger, settings in
@@ -78,7 +80,7 @@ struct TransactionsHistoryTests {
                 let newest = try await ledger.log.newestCommit(lane: 0, knownAt: .latest)
                 instants.append(try #require(newest).commit.committedAt)
             }
-            _ = try await projector.rebuild(projector.projections(named: [Self.name]))
+            _ = try await projector.rebuild(projector.projections(named: Self.names))
             _ = try await projector.rebuild()
             let odd = Self.difference(
                 "SELECT to_jsonb(t) - 'ordinal' FROM analytics.transactions t",
@@ -99,7 +101,62 @@ struct TransactionsHistoryTests {
         }
     }
 
+    @Test func `the journal adds up to the movements, and to those of then`() async throws {
+        try await FollowTests.withLedger(lanes: 1) { ledger, settings in
+            let deliveries = FollowTests.deliveries(seed: 8)
+            let projector = ledger.projector
+            try await ledger.ingest(Array(deliveries.prefix(deliveries.count / 2)))
+            let newest = try await ledger.log.newestCommit(lane: 0, knownAt: .latest)
+            let then = try #require(newest).commit.committedAt
+            _ = try await projector.rebuild()
+            let sums = """
+                SELECT concat_ws('|', to_char(occurred_at, 'YYYY-MM'), currency,
+                    sum(amount_milliunits)) FROM analytics.% GROUP BY to_char(occurred_at, 'YYYY-MM'),
+                    currency HAVING sum(amount_milliunits) <> 0 ORDER BY 1
+                """
+            let before = try await FollowTests.texts(
+                settings,
+                sums.replacing("%", with: "movements")
+            )
+            try await ledger.ingest(Array(deliveries.dropFirst(deliveries.count / 2)))
+            _ = try await projector.rebuild(projector.projections(named: Self.names))
+            _ = try await projector.rebuild()
+            #expect(
+                try await FollowTests.texts(
+                    settings,
+                    sums.replacing(
+                        "%",
+                        with: "movements_history WHERE known_from <= "
+                            + "to_timestamp(\(then.milliseconds) / 1000.0)"
+                    )
+                ) == before
+            )
+            let now = try await FollowTests.texts(
+                settings,
+                sums.replacing("%", with: "movements")
+            )
+            #expect(now != before)
+            #expect(
+                try await FollowTests.texts(
+                    settings,
+                    sums.replacing("%", with: "movements_history")
+                ) == now
+            )
+            let corrections = try await FollowTests.texts(
+                settings,
+                """
+                SELECT count(*)::text FROM analytics.movements_history h
+                JOIN projection.movements_history o USING (lane, environment, original_transaction_id)
+                WHERE h.movement = 'correction' AND o.ordinal = h.corrects_ordinal
+                    AND o.occurred_at = h.occurred_at
+                """
+            )
+            #expect(corrections != ["0"])
+        }
+    }
+
     private static let name = "transactions_history"
+    private static let names = [name, "movements_history"]
 
     // The columns that it has in common with transactions, but for the number of the row.
     private static let transaction = """
