@@ -125,13 +125,15 @@ struct MigratorTests {
         try await TestServer.shared.withDatabase { settings in
             let said = Mutex<[String]>([])
             let notice = { @Sendable (text: String) in said.withLock { $0.append(text) } }
+            // A busy machine may also say that it waits for the migrate before.
+            let ofLanes = { said.withLock { $0.filter { $0.contains("--lanes") } } }
             _ = try await Migrator.migrate(settings, isDryRun: true, notice: notice)
-            let first = said.withLock { $0 }
+            let first = ofLanes()
             #expect(first.count == 1)
-            #expect(first[0].contains("1 lane") && first[0].contains("--lanes"), "\(first)")
+            #expect(first[0].contains("1 lane"), "\(first)")
             _ = try await Migrator.migrate(settings, .init(lanes: .one), notice: notice)
             _ = try await Migrator.migrate(settings, notice: notice)
-            #expect(said.withLock { $0.count } == 1)
+            #expect(ofLanes().count == 1)
         }
     }
 

@@ -18,7 +18,7 @@ struct KnowledgeTablesTests {
             let usual = try await projector.rebuild()
             #expect(usual.map(\.name) == allProjections.map(\.name))
             let error = await #expect(throws: QuestionError.self) {
-                var request = ExportRequest(folder: "/nowhere")
+                var request = ExportRequest(folder: try TestFolder().path)
                 request.tables = ["transactions_history"]
                 _ = try await ledger.export(request)
             }
