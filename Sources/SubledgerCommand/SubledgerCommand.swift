@@ -31,8 +31,9 @@ struct SubledgerCommand: AsyncParsableCommand {
             CommandGroup(
                 name: "Fill",
                 subcommands: [
-                    IngestCommand.self, PollCommand.self, MigrateCommand.self,
-                    CatalogCommand.self, RatesCommand.self, RejectionsCommand.self,
+                    IngestCommand.self, PollCommand.self, ImportCommand.self,
+                    MigrateCommand.self, CatalogCommand.self, RatesCommand.self,
+                    RejectionsCommand.self,
                 ]
             ),
             CommandGroup(
